@@ -1,0 +1,1 @@
+// cli/cmd_draw.cc

@@ -1,0 +1,1 @@
+// cli/model_args.cc

@@ -1,0 +1,1 @@
+#include "core/acc_finder.h"

@@ -1,0 +1,40 @@
+// Boundaries: what each part takes in and gives out, and so how the root calls the parts.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/partition.h"
+
+namespace cleave {
+
+// Lists of ids, one a part (CSR).
+template <class Id>
+struct PerPartLists {
+  std::vector<std::uint32_t> begin;
+  std::vector<Id> items;
+  std::span<const Id> operator[](PartId part) const {
+    const std::uint32_t first = begin[index(part)];
+    return std::span(items).subspan(first, begin[index(part) + 1] - first);
+  }
+};
+
+struct Boundaries {
+  // Values made outside the part and not parameters, in order of first use: nodes in model order,
+  // each node's positional inputs, then keyword inputs, then what its bodies capture.
+  PerPartLists<ValueId> inputs;
+  // Values that another part, or the graph's output, reads: in the order in which a walk over all
+  // nodes in model order first meets such a use, graph outputs last.
+  PerPartLists<ValueId> outputs;
+  // Parameters of the file that the part reads, itself or through its constants or as a module's
+  // own, in order of first use. Outputs of constants are not listed: see `constants`.
+  PerPartLists<ValueId> parameters;
+  // Constants that the part needs, makers before users.
+  PerPartLists<NodeId> constants;
+};
+
+// Linear in nodes + edges, plus what is listed. Method: FX splitter, split_by_tags.
+Boundaries find_boundaries(const Graph& graph, const Partition& partition);
+
+}  // namespace cleave

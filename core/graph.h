@@ -1,0 +1,215 @@
+// Graph: a model as every pass sees it. Built once by GraphBuilder, never changed.
+//
+//   nodes       callable nodes, the ones that are split; ids 0..node_count()-1 in topological
+//   order,
+//               so "earlier" is "<". This order is the *model order*.
+//   constants   nodes that only compute on parameters (ONNX Constant and what follows from it).
+//   Their
+//               ids stand behind those of the nodes, so that no pass over nodes() meets them; their
+//               outputs are parameters whose `producer` is the constant.
+//   body nodes  nodes inside the bodies of a control-flow node (If, Loop, Scan), behind the
+//   constants.
+//               Only support matching and costs look at them; the values that a body captures are
+//               operands of the node that owns the body.
+//   values      graph inputs, parameters (weights, constants), outputs of nodes; ids in this order.
+//
+// Storage: records in vectors; operands, users, attributes as CSR ranges handed out as spans; names
+// as views into the source file or the graph's arena; equal shapes and equal op types stored once.
+// About 130 bytes a node with its names in the file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/attribute.h"
+#include "core/dtype.h"
+#include "core/ids.h"
+#include "core/shape.h"
+#include "core/string_arena.h"
+
+namespace cleave {
+
+enum class ValueType : std::uint8_t {
+  tensor,
+  tuple,
+  list,
+  scalar,
+  sequence,
+  map,
+  optional,
+  none,
+  unknown,
+};
+enum class ValueKind : std::uint8_t { input, parameter, node_output, body_local };
+
+// "tensor", "tuple", ...
+std::string_view value_type_name(ValueType type);
+std::optional<ValueType> parse_value_type(std::string_view name);
+
+struct Value {
+  std::string_view name;
+  ShapeId shape = kNone<ShapeId>;   // none: rank unknown, or not a tensor
+  NodeId producer = kNone<NodeId>;  // a node, or the constant that makes a parameter; else none
+  std::uint32_t slot = 0;           // position among the producer's outputs
+  DType dtype = DType::unknown;
+  ValueType type = ValueType::unknown;
+  ValueKind kind = ValueKind::node_output;
+  bool holds_tensor = false;  // is a tensor, or a tuple or list with a tensor anywhere inside
+
+  bool is_tensor() const { return type == ValueType::tensor; }
+};
+
+// How a node reads a value: position among its inputs, or keyword; inside a list or plain;
+// captured.
+class OperandSlot {
+ public:
+  static constexpr std::uint32_t kMaxPosition = (1U << 29U) - 1;
+  static OperandSlot positional(std::uint32_t i) { return OperandSlot(i); }
+  static OperandSlot keyword(NameId name) { return OperandSlot(index(name) | kKeyword); }
+  static OperandSlot capture() { return OperandSlot(kCapture); }  // by a body of the node
+  OperandSlot inside_list() const { return OperandSlot(code_ | kInList); }
+
+  bool is_positional() const { return (code_ & (kKeyword | kCapture)) == 0; }
+  bool is_keyword() const { return (code_ & kKeyword) != 0; }
+  bool is_capture() const { return (code_ & kCapture) != 0; }
+  bool is_inside_list() const { return (code_ & kInList) != 0; }
+  std::uint32_t position() const { return code_ & kMaxPosition; }            // positional
+  NameId name() const { return static_cast<NameId>(code_ & kMaxPosition); }  // keyword
+  bool operator==(const OperandSlot&) const = default;
+
+ private:
+  static constexpr std::uint32_t kKeyword = 1U << 31U;
+  static constexpr std::uint32_t kInList = 1U << 30U;
+  static constexpr std::uint32_t kCapture = 1U << 29U;
+  explicit OperandSlot(std::uint32_t code) : code_(code) {}
+  std::uint32_t code_;
+};
+
+struct Operand {
+  ValueId value;
+  OperandSlot slot;
+};
+
+// Where in the source a thing was read: bytes [offset, offset + length). Length 0: nowhere.
+struct SourceSpan {
+  std::uint64_t offset = 0;
+  std::uint32_t length = 0;
+  bool operator==(const SourceSpan&) const = default;
+};
+
+enum class NodeKind : std::uint8_t { unspecified, call_function, call_method, call_module };
+
+struct Node {
+  std::string_view name;
+  SourceSpan source;
+  NameId op;
+  NameId domain;  // "" is the default one, which "ai.onnx" is also called
+  NameId scope;   // "" when there is none
+  NameId target;  // "" when there is none
+  NodeKind kind = NodeKind::unspecified;
+};
+
+// Measured elsewhere (a file's `cost` fields); below 0: not given.
+struct MeasuredCost {
+  double flops = -1;
+  double time_us = -1;
+  double bytes = -1;
+};
+
+struct OpsetImport {
+  std::string_view domain;
+  std::int64_t version;
+};
+
+class Graph {
+ public:
+  std::string_view name() const { return name_; }
+  std::size_t node_count() const { return node_count_; }
+  std::size_t value_count() const { return values_.size(); }
+  std::size_t edge_count() const { return users_.size(); }
+
+  IdRange<NodeId> nodes() const { return {0, node_count_}; }
+  IdRange<NodeId> constants() const { return {node_count_, node_count_ + constant_count_}; }
+  // The nodes inside the bodies of `owner`, those of nested bodies too, constants left out.
+  IdRange<NodeId> body_nodes(NodeId owner) const;
+
+  IdRange<ValueId> inputs() const { return {0, input_count_}; }
+  // Parameters of the file, then the outputs of constants.
+  IdRange<ValueId> parameters() const { return {input_count_, first_node_output_}; }
+  std::span<const ValueId> outputs() const { return outputs_; }  // as listed; may repeat
+
+  // Any node, constant or body node.
+  const Node& node(NodeId id) const { return nodes_[index(id)]; }
+  std::string_view op(NodeId id) const { return text(node(id).op); }
+  std::string_view domain(NodeId id) const { return text(node(id).domain); }
+  // In order: positional inputs, keyword inputs as in the file, captures. Literals are left out.
+  std::span<const Operand> operands(NodeId id) const;
+  IdRange<ValueId> outputs(NodeId id) const;
+  std::span<const ValueId> module_parameters(NodeId id) const;
+  std::span<const Attribute> attributes(NodeId id) const;
+  const AttributePools& attribute_pools() const { return attribute_pools_; }
+  const MeasuredCost* measured_cost(NodeId id) const;  // null when the file gives none
+
+  const Value& value(ValueId id) const { return values_[index(id)]; }
+  bool is_parameter(ValueId id) const { return value(id).kind == ValueKind::parameter; }
+  // Nodes that read the value, each once, in model order. Constants and body nodes do not count.
+  std::span<const NodeId> users(ValueId id) const;
+  bool is_graph_output(ValueId id) const { return graph_output_.contains(id); }
+  bool has_rank(ValueId id) const { return value(id).shape != kNone<ShapeId>; }
+  Shape shape(ValueId id) const;  // empty when the rank is unknown: ask has_rank first
+  // The parameter that this one is another name of (tied weights, two reads of one attribute);
+  // itself when it is none's alias. Bytes of parameters are counted once by this id.
+  ValueId canonical_parameter(ValueId id) const;
+  SourceSpan declaration(ValueId id) const;  // of a graph input or parameter of the file
+
+  std::string_view text(NameId id) const { return names_[index(id)]; }
+  // The interned name, or none when nothing in the graph bears it.
+  NameId find_name(std::string_view text) const;
+  std::span<const OpsetImport> opsets() const { return opsets_; }  // empty: the format has none
+
+ private:
+  friend class GraphBuilder;
+  Graph() = default;
+
+  std::string_view name_;
+  std::size_t node_count_ = 0;
+  std::size_t constant_count_ = 0;
+  std::size_t input_count_ = 0;
+  std::size_t first_node_output_ = 0;
+  std::vector<Node> nodes_;  // nodes, constants, body nodes
+  std::vector<Value> values_;
+  std::vector<std::uint32_t> operand_begin_;  // CSR: size nodes_.size() + 1, likewise below
+  std::vector<Operand> operands_;
+  std::vector<std::uint32_t> output_begin_;  // values of node i: [output_begin_[i], output_end_[i])
+  std::vector<std::uint32_t> output_end_;
+  std::vector<std::uint32_t> attribute_begin_;
+  std::vector<Attribute> attributes_;
+  std::vector<std::uint32_t> module_parameter_begin_;  // empty when no node owns any
+  std::vector<ValueId> module_parameters_;
+  std::vector<std::uint32_t> user_begin_;
+  std::vector<NodeId> users_;
+  std::vector<ValueId> outputs_;
+  ValueSet graph_output_;
+  std::vector<SourceSpan> declarations_;  // of inputs and parameters of the file
+  std::vector<MeasuredCost> measured_;    // empty when no node has one
+  struct BodyRange {
+    NodeId owner;
+    std::uint32_t first, last;
+  };
+  std::vector<BodyRange> bodies_;  // by owner
+  std::unordered_map<std::uint32_t, ValueId> alias_;
+  std::vector<OpsetImport> opsets_;
+  AttributePools attribute_pools_;
+  std::vector<std::uint32_t> shape_begin_;
+  std::vector<Dim> dims_;
+  std::vector<std::string_view> names_;
+  std::unordered_map<std::string_view, NameId> name_ids_;
+  StringArena arena_;  // the strings that are in no file
+};
+
+}  // namespace cleave

@@ -1,0 +1,28 @@
+// The link between host and accelerator: a bandwidth, by number or by PCIe generation and width.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cleave {
+
+struct Link {
+  std::string name;             // as the user wrote it: "gen4x16", "100GiB/s"
+  double bytes_per_second = 0;  // one direction
+};
+
+// The default: 100 GiB/s, as the reference system has it.
+Link default_link();
+
+// A link name (`gen1`..`gen6` with x1, x2, x4, x8, x16: one direction, line rate less the
+// encoding's overhead: gen1-2 8b/10b, gen3-5 128b/130b, gen6 242/256), or a number with a unit:
+// `100GiB/s`, `16GB/s`, `12.5 GB`, `800Gbit/s`, a bare number in bytes per second. Nothing when the
+// text is neither, or is not a positive finite number.
+std::optional<Link> parse_link(std::string_view text);
+
+// A count of bytes: `24GiB`, `512MB`, `1e9`, `4096`. Nothing when it is no such text or overflows.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+}  // namespace cleave

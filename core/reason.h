@@ -1,0 +1,40 @@
+// Why a node is not on the accelerator: a code, and the node or rule to blame. The pass that takes
+// a node off the accelerator records the reason in its result; reports and drawings only put it in
+// words.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/ids.h"
+
+namespace cleave {
+
+enum class ReasonCode : std::uint8_t {
+  none,               // on the accelerator, or not decided
+  no_rule,            // no allow rule of any list names the op
+  rule_failed,        // an allow rule names it, its conditions do not hold (or a body node fails)
+  denied,             // a deny rule matches
+  non_tensor_input,   // reads a non-tensor made by a CPU node
+  non_tensor_output,  // makes a non-tensor that a CPU node, or the graph's output, reads
+  fusion_group,       // tied by non-tensor data to a node that is on the CPU
+  small_subgraph,     // its accelerator subgraph was below the minimum size
+  host_shape,         // a shape computation kept on the host
+  qdq_group,          // tied to a quantize/dequantize group with a CPU node
+  over_cap,           // its accelerator subgraph was beyond the number to keep
+};
+inline constexpr int kReasonCodeCount = 11;
+
+// "no_rule", ... as reports spell it; "" for none.
+std::string_view reason_code_name(ReasonCode code);
+
+struct Reason {
+  ReasonCode code = ReasonCode::none;
+  std::uint16_t list = 0;          // rule_failed, denied: which support list
+  std::uint32_t rule = 0;          // rule_failed: index in its allow rules; denied: in its deny
+  NodeId because = kNone<NodeId>;  // the node to blame; none for a rule, or the graph's output
+  std::uint32_t size = 0;          // small_subgraph: nodes that the subgraph had
+  bool operator==(const Reason&) const = default;
+};
+
+}  // namespace cleave

@@ -1,0 +1,35 @@
+// split_graph: the main job, all passes in order. The page to read first is split.cc.
+#pragma once
+
+#include <vector>
+
+#include "core/acc_finder.h"
+#include "core/boundary.h"
+#include "core/fusion.h"
+#include "core/graph.h"
+#include "core/options.h"
+#include "core/partition.h"
+#include "core/preview.h"
+#include "core/result.h"
+#include "core/subgraphs.h"
+#include "core/support.h"
+
+namespace cleave {
+
+struct Split {
+  Support support;
+  AccNodes acc_found;            // after the acc finder
+  Fusions fusions;               // and what the fusion finder left of it: fusions.acc
+  SubgraphsFound found;          // before small ones were merged
+  PerNode<Reason> reasons;       // of every node that ends on the CPU; code none elsewhere
+  std::vector<NodeId> extended;  // moved by the extension, model order
+  Partition partition;
+  Boundaries boundaries;
+};
+
+// Refuses only what the options ask in vain: an extension of a subgraph that is not there or is not
+// on the accelerator. Linear; `automatic` extension costs a pass per accelerator subgraph.
+Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& lists,
+                          const OpFacts& facts, const SplitOptions& options);
+
+}  // namespace cleave

@@ -1,0 +1,51 @@
+// Diagnostic: what is wrong with a file, where, and the way out. Located errors are data; they are
+// put into words in one place, format_diagnostic.
+//
+//   model.json:17:23: error: node "conv1" reads "x7", which nothing produces
+//       {"name": "conv1", "inputs": ["x7"]},
+//                                    ^
+//   note: did you mean "x6"?
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace cleave {
+
+enum class Severity : std::uint8_t { error, warning, note };
+
+struct Diagnostic {
+  Severity severity = Severity::error;
+  std::string file;          // as the user named it; "<stdin>" for standard input
+  std::uint64_t line = 0;    // from 1; 0: no place
+  std::uint64_t column = 0;  // in characters, from 1
+  std::string message;       // lower case, names quoted, says the mend where there is one
+  std::vector<std::string> notes = {};
+  std::string source_line = {};  // for the caret; empty: none is shown
+};
+
+using Diagnostics = std::vector<Diagnostic>;
+template <class T>
+using Loaded = Result<T, Diagnostics>;  // a value, or at least one error
+
+// The lines shown above, each ending in '\n'. Control characters and invalid UTF-8 in names are
+// escaped as \xNN; a long source line is cut around the caret to 100 columns.
+std::string format_diagnostic(const Diagnostic& diagnostic);
+
+// A diagnostic at byte `offset` of `text`, with line, column and source line filled in. O(offset).
+Diagnostic diagnostic_at(std::string_view file, std::string_view text, std::uint64_t offset,
+                         std::string message);
+
+// The text in double quotes, with what a terminal should not see (control characters, invalid
+// UTF-8, direction marks) escaped; at most 200 characters of it, then "...".
+std::string quoted(std::string_view text);
+
+// The candidate nearest to `name` by edit distance, when near enough to be a slip of spelling (at
+// most a third of its length); empty when there is none. O(|candidates| x |name|^2).
+std::string nearest_name(std::string_view name, const std::vector<std::string_view>& candidates);
+
+}  // namespace cleave

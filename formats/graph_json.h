@@ -1,0 +1,43 @@
+// Native graph JSON (cleave.graph version 1): read by streaming, never through a document tree;
+// written node by node, nodes copied verbatim from the source they were read from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/boundary.h"
+#include "core/graph.h"
+#include "core/partition.h"
+#include "formats/diagnostic.h"
+#include "formats/model_file.h"
+
+namespace cleave {
+
+// True when the text may be native JSON: its first character that is no white space is '{'.
+bool looks_like_json(std::string_view bytes);
+
+struct GraphJson {
+  Graph graph;
+  std::vector<Diagnostic> warnings;
+  std::vector<std::string> notes;
+};
+
+// Linear; the graph's names are views into `source`. Beside the graph, needs about 4 bytes for each
+// bracket, comma, colon, string and number of the text. `bindings` sets symbolic dims and the
+// shapes of inputs (shapes of other values stay as the file has them but for bound dims).
+Loaded<GraphJson> read_graph_json(const SourceFile& source, const ShapeBindings& bindings);
+
+// The whole graph as native JSON, one node a line. From JSON: nodes, inputs and parameters
+// verbatim. From ONNX: made from the graph; constants become parameters; attributes that rules can
+// ask about.
+std::string write_graph_json(const LoadedModel& model);
+
+// Part `part` as a graph of its own: inputs are what flows in, its parameters, its nodes.
+std::string write_part_json(const LoadedModel& model, const Partition& partition,
+                            const Boundaries& boundaries, PartId part);
+
+// The root: original inputs, one `cleave.call` a part, original outputs.
+std::string write_root_json(const LoadedModel& model, const Partition& partition,
+                            const Boundaries& boundaries);
+
+}  // namespace cleave

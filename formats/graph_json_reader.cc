@@ -1,0 +1,1 @@
+// formats/graph_json_reader.cc

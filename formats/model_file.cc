@@ -1,0 +1,1 @@
+#include "formats/model_file.h"

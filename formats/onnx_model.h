@@ -1,0 +1,116 @@
+// OnnxModel: an index of an ONNX file. Every record is a view of the mapped file, so that writers
+// can copy it byte for byte; weights are never looked at.
+//
+//   OnnxModel -> OnnxGraph (main) -> OnnxNode -> OnnxAttribute -> OnnxGraph (bodies, nested)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/graph.h"
+#include "core/ids.h"
+
+namespace cleave {
+
+// Bytes of a message's payload (without tag and length) and of the whole field (with them).
+struct OnnxRecord {
+  std::string_view payload;
+  std::string_view field;
+};
+
+struct OnnxKeyValue {
+  std::string_view key, value;
+};
+
+// An initializer, or the tensor of a Constant or an attribute.
+struct OnnxTensor {
+  OnnxRecord record;
+  std::string_view name;  // of a sparse tensor: of its values
+  DType dtype = DType::unknown;
+  std::int32_t dtype_number = 0;  // as in the file, also when cleave does not know it
+  std::vector<std::int64_t> dims;
+  std::string_view raw;  // raw_data, in the file; or the packed float_data/double_data payload
+  bool has_typed_data = false;  // some *_data field other than raw_data holds the elements
+  bool is_sparse = false;
+  bool is_external = false;
+  std::string_view location;  // external: as written in the file
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;  // 0: to the end of the file
+};
+
+struct OnnxGraph;
+
+struct OnnxAttribute {
+  OnnxRecord record;
+  std::string_view name;
+  std::string_view reference;  // ref_attr_name, inside functions
+  std::int32_t type = 0;       // AttributeProto.AttributeType, derived when the file leaves it out
+  std::vector<OnnxTensor> tensors;  // t, tensors, sparse_tensor
+  std::vector<OnnxGraph> graphs;    // g, graphs
+  // Scalars and lists are decoded on demand: see onnx_reader.cc.
+};
+
+struct OnnxNode {
+  OnnxRecord record;
+  std::string_view name;  // as in the file; may be empty or repeated
+  std::string_view op_type;
+  std::string_view domain;  // as in the file ("ai.onnx" is not folded into "")
+  std::string_view overload;
+  std::vector<std::string_view> inputs, outputs;  // "" where left out
+  std::vector<OnnxAttribute> attributes;
+  std::vector<OnnxKeyValue> metadata;
+};
+
+struct OnnxValueInfo {
+  OnnxRecord record;
+  std::string_view name;
+  std::string_view type;  // payload of the TypeProto; empty when there is none
+};
+
+struct OnnxGraph {
+  OnnxRecord record;
+  std::string_view name;
+  std::vector<OnnxNode> nodes;
+  std::vector<OnnxTensor> initializers;  // dense and sparse, in file order
+  std::vector<OnnxValueInfo> inputs, outputs, value_infos;
+  std::vector<OnnxRecord> quantization_annotations;
+  std::vector<OnnxRecord> metadata_props;
+};
+
+struct OnnxFunction {
+  OnnxRecord record;
+  std::string_view domain, name, overload;
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<OnnxNode> nodes;
+  std::vector<std::pair<std::string_view, std::int64_t>> opsets;
+};
+
+struct OnnxModel {
+  std::int64_t ir_version = 0;
+  std::vector<std::pair<std::string_view, std::int64_t>> opsets;  // domain as in the file, version
+  std::vector<OnnxRecord> opset_records;
+  std::string_view producer_name, producer_version, domain, doc_string;
+  std::int64_t model_version = 0;
+  OnnxGraph graph;
+  std::vector<OnnxFunction> functions;
+  std::vector<OnnxRecord> metadata_props;  // of the model
+  std::vector<OnnxRecord> training_infos;
+  std::vector<OnnxRecord> configurations;  // device configurations, IR 11
+  std::vector<OnnxRecord> other_fields;    // fields this version does not know
+
+  // How the graph's ids map to the file. Filled by the reader.
+  std::vector<std::uint32_t> node_index;    // by NodeId (nodes and constants): index in graph.nodes
+  std::vector<std::uint32_t> tensor_index;  // by ValueId of a file parameter: index in
+                                            // initializers; kNone-like 0xffffffff elsewhere
+  // Serialized TypeProto of values whose type a dtype and a shape do not tell (sequences, maps,
+  // optionals, sparse tensors), read or inferred. By ValueId.
+  std::unordered_map<std::uint32_t, std::string> full_types;
+  // Names that nodes go by where the file leaves them out or repeats them are in Graph.
+};
+
+}  // namespace cleave

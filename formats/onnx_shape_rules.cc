@@ -1,0 +1,1 @@
+// formats/onnx_shape_rules.cc

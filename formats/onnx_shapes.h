@@ -1,0 +1,58 @@
+// Types and shapes of an ONNX model's values: what the file states first, then the ONNX library's
+// schema functions, one node at a time, on a skeleton of the model without weights.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/graph.h"
+#include "core/support.h"
+#include "formats/diagnostic.h"
+#include "formats/model_file.h"
+#include "formats/onnx_model.h"
+
+namespace cleave {
+
+// One dimension as ONNX has it: a size, else a name, else (both empty) unknown.
+struct OnnxDim {
+  std::int64_t size = -1;
+  std::string name;
+};
+
+struct OnnxType {
+  ValueType type =
+      ValueType::unknown;        // tensor, sequence, map, optional; unknown: nothing is known
+  DType dtype = DType::unknown;  // tensors
+  bool has_shape = false;
+  std::vector<OnnxDim> dims;
+  std::string full;  // serialized TypeProto, for what is no tensor
+};
+
+// Types of the values of one graph, and of the graphs inside it. Names are scoped: a body's own
+// values stand in its own table.
+struct OnnxScopeTypes {
+  std::unordered_map<std::string_view, OnnxType> types;
+  // Bodies: by the graph's address in the index.
+  std::unordered_map<const OnnxGraph*, std::unique_ptr<OnnxScopeTypes>> bodies;
+};
+
+struct OnnxTypes {
+  OnnxScopeTypes main;
+  std::vector<std::string> notes;         // values and nodes whose shape stays unknown, and why
+  std::vector<std::string_view> unknown;  // values of the main graph without a rank
+};
+
+// Nodes must be given in topological order (indices into model.graph.nodes). Errors: a binding that
+// names no input or no symbol of the model, or contradicts the file.
+Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
+                                   const std::vector<std::uint32_t>& order,
+                                   const ShapeBindings& bindings);
+
+// Facts from the ONNX schema registry: attribute defaults, schema versions.
+OpFacts onnx_op_facts();
+
+}  // namespace cleave

@@ -1,0 +1,1 @@
+#include "formats/onnx_writer.h"

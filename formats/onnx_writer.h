@@ -1,0 +1,37 @@
+// Writes the split of an ONNX model: each part as a stand-alone model, and the root, the whole
+// split as one runnable model with parts as model-local functions. Records are copied byte for
+// byte; weights go from file to file without passing through memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/boundary.h"
+#include "core/partition.h"
+#include "formats/diagnostic.h"
+#include "formats/model_file.h"
+#include "formats/output_folder.h"
+
+namespace cleave {
+
+enum class RootWeights {
+  external,  // the root's weights point into the part files beside it
+  inlined,   // the root is one self-contained file
+};
+
+struct OnnxWritten {
+  std::vector<std::string> files;  // names within the folder, in the order written
+  std::vector<std::string> notes;  // parts left out of the root, cut values without rank, ...
+};
+
+struct OnnxWriteOptions {
+  RootWeights root_weights = RootWeights::external;
+};
+
+// Writes `<part>.onnx` for each part and `root.onnx`. Time: that of copying the bytes written;
+// memory: a few MB whatever the weights.
+Loaded<OnnxWritten> write_onnx_split(const LoadedModel& model, const Partition& partition,
+                                     const Boundaries& boundaries, const OnnxWriteOptions& options,
+                                     const OutputFolder& folder);
+
+}  // namespace cleave

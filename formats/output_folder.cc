@@ -1,0 +1,1 @@
+#include "formats/output_folder.h"

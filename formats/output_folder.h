@@ -1,0 +1,45 @@
+// Output that appears whole or not at all: files are written into a temporary sibling of the folder
+// (or of the file) and renamed into place by commit().
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "formats/diagnostic.h"
+
+namespace cleave {
+
+class OutputFolder {
+ public:
+  // Makes the temporary sibling of `path`. Refuses when `path` exists, unless `force`; when it is a
+  // file; when its parent is not there or cannot be written. Nothing under `path` changes before
+  // commit().
+  static Loaded<OutputFolder> create(const std::string& path, bool force);
+
+  OutputFolder(OutputFolder&& other) noexcept;
+  OutputFolder& operator=(OutputFolder&&) = delete;
+  ~OutputFolder();  // removes the temporary folder unless committed
+
+  // Where a file of that name is to be written now. `name` is one path component.
+  std::string path_of(std::string_view name) const;
+  // The final path, for messages.
+  const std::string& final_path() const { return final_; }
+  Status<Diagnostics> write(std::string_view name, std::string_view bytes) const;
+  // Renames into place; with `force` the old folder is swapped out first and removed last.
+  Status<Diagnostics> commit();
+
+ private:
+  OutputFolder() = default;
+  std::string final_;
+  std::string temporary_;
+  bool force_ = false;
+};
+
+// Writes one file whole or not at all.
+Status<Diagnostics> write_file(const std::string& path, std::string_view bytes);
+
+// A part's name as a file name: kept as it is when it is one harmless path component of at most 200
+// bytes, else with '/' and control characters replaced by '_' (never empty, never "." or "..").
+std::string file_name_of(std::string_view part_name);
+
+}  // namespace cleave

@@ -1,0 +1,1 @@
+// formats/print_text.cc

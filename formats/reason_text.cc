@@ -1,0 +1,1 @@
+#include "formats/reason_text.h"

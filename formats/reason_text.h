@@ -1,0 +1,25 @@
+// Reasons in words. Every report, drawing and `explain` takes them from here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/reason.h"
+#include "core/support.h"
+
+namespace cleave {
+
+// What is needed to put a reason in words.
+struct ReasonContext {
+  const Graph& graph;
+  const std::vector<SupportList>& lists;
+  const OpFacts& facts;
+  std::size_t min_acc_size = 1;
+};
+
+// One line, lower case, no full stop: `rule "Conv" of npu.json:12 fails: input 0 is int64, wants
+// float32 or float16`; `reads "n" (tuple), made by CPU node "size"`.
+std::string reason_text(const ReasonContext& context, NodeId node, const Reason& reason);
+
+}  // namespace cleave

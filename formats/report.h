@@ -1,0 +1,35 @@
+// What every report is made from: the model, the settings, the split and its numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/preview.h"
+#include "core/split.h"
+#include "formats/model_file.h"
+
+namespace cleave {
+
+struct Report {
+  const LoadedModel& model;
+  const std::vector<SupportList>& lists;
+  const OpFacts& facts;
+  const SplitOptions& options;
+  const Split& split;
+  const Preview& preview;
+  std::vector<std::string>
+      notes;  // of the model's reader, the writer, the command; made by the caller
+};
+
+// cleave.report version 1, as `preview --json` prints it and `split` writes manifest.json. Indented
+// by one space a level, ends in a newline; text that is not UTF-8 is escaped.
+std::string report_json(const Report& report);
+
+// The same for a person, at most 100 columns, conclusion first. No colour.
+std::string report_text(const Report& report);
+
+// `support`: op types with the dtypes they were met with, supported and not, and coverage.
+std::string support_report_json(const Report& report);
+std::string support_report_text(const Report& report);
+
+}  // namespace cleave

@@ -1,0 +1,1 @@
+#include "formats/support_file.h"

@@ -1,0 +1,23 @@
+// Support lists: native JSON, plain text, ONNX Runtime's required-operators config. Told apart by
+// content.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/support.h"
+#include "formats/diagnostic.h"
+
+namespace cleave {
+
+struct LoadedSupport {
+  SupportList list;
+  std::vector<Diagnostic> warnings;
+};
+
+// Reads one list. On error: every fault with its line and column, at most 20.
+Loaded<LoadedSupport> read_support_file(const std::string& path);
+// The same from a text, as if read from `path`.
+Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view text);
+
+}  // namespace cleave

@@ -1,0 +1,1 @@
+// core/acc_finder_test.cc

@@ -1,0 +1,1 @@
+// core/boundary_test.cc

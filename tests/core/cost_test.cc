@@ -1,0 +1,1 @@
+// core/cost_test.cc

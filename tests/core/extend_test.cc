@@ -1,0 +1,1 @@
+// core/extend_test.cc

@@ -1,0 +1,1 @@
+// core/fusion_test.cc

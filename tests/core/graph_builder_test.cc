@@ -1,0 +1,1 @@
+// core/graph_builder_test.cc

@@ -1,0 +1,1 @@
+// core/link_test.cc

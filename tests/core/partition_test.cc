@@ -1,0 +1,1 @@
+// core/partition_test.cc

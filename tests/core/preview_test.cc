@@ -1,0 +1,1 @@
+// core/preview_test.cc

@@ -1,0 +1,1 @@
+// core/shape_test.cc

@@ -1,0 +1,1 @@
+// core/split_test.cc

@@ -1,0 +1,1 @@
+// core/subgraphs_test.cc

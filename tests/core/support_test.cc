@@ -1,0 +1,1 @@
+// core/support_test.cc

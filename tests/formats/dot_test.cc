@@ -1,0 +1,1 @@
+// formats/dot_test.cc

@@ -1,0 +1,1 @@
+// formats/onnx_index_test.cc

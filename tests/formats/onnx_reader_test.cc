@@ -1,0 +1,1 @@
+// formats/onnx_reader_test.cc

@@ -1,0 +1,1 @@
+// formats/onnx_shapes_test.cc

@@ -1,0 +1,1 @@
+// formats/onnx_writer_test.cc

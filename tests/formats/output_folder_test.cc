@@ -1,0 +1,1 @@
+// formats/output_folder_test.cc

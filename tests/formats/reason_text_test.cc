@@ -1,0 +1,1 @@
+// formats/reason_text_test.cc

@@ -1,0 +1,1 @@
+// formats/source_file_test.cc

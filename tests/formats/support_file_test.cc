@@ -1,0 +1,1 @@
+// formats/support_file_test.cc
