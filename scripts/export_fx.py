@@ -1,27 +1,30 @@
 #!/usr/bin/env python3
-"""Traces a PyTorch model with torch.fx and writes it as native graph JSON (cleave.graph, version 1).
+"""Traces a PyTorch model with torch.fx and writes native graph JSON (cleave.graph, version 1).
 
 usage:
   export_fx.py MODEL [-o FILE] [--shape 1x3x224x224]
   export_fx.py --module FILE:CALLABLE [-o FILE]
   export_fx.py --list
 
-MODEL is a built-in sample (`--list` names them) or any torchvision classification model; its weights
-are random, since only shapes are written. CALLABLE takes no arguments and returns (module, inputs):
-a torch.nn.Module, or a torch.fx.GraphModule that is traced already, and a tuple of arguments, or a dict of
-keyword arguments, to run it with once. FILE may be `-`, the default, for standard output.
+MODEL is a built-in sample (`--list` names them) or any torchvision classification model; its
+weights are random, since only shapes are written. CALLABLE takes no arguments and returns
+(module, inputs): a torch.nn.Module, or a torch.fx.GraphModule that is traced already; and a tuple
+of arguments, or a dict of keyword arguments, to run it with once. FILE may be `-`, the default,
+for standard output.
 
-As a library:  graph = export_graph(torch.fx.symbolic_trace(module), inputs, "my model")
-               write_graph(graph, "my_model.json")
+As a library:
+  graph = export_graph(trace(module), inputs, "my model")
+  write_graph(graph, "my_model.json")
 
 What becomes what:
-  placeholder   an entry of `inputs`; `target` where the argument is called otherwise, `default` if any
-  get_attr      an entry of `parameters` with "get_attr": true and the attribute's path as `target`
-  call_*        a node; `op` is the target's qualified name, a module's class, or the method's name
-  output        `outputs`, flattened; `output_tree` where the model returns more than one plain value
-Arguments that refer to other nodes go to `inputs` and `kwargs`; literals go to `attributes`, as `arg<i>` or
-under their keyword; so do a module's hyperparameters (stride, in_features, ...), so that rules can ask.
-The weights themselves are not written.
+  placeholder   an entry of `inputs`; `target` where the argument is called otherwise, `default`
+  get_attr      an entry of `parameters` with "get_attr": true, its path in the module as `target`
+  call_*        a node; `op` is the target's qualified name, a module's class, or a method's name
+  output        `outputs`, flattened; `output_tree` where more than one plain value is returned
+Arguments that refer to other nodes go to `inputs` and `kwargs`; literals go to `attributes`, as
+`arg<i>` or under their keyword; so do a module's hyperparameters (stride, in_features, ...), so
+that rules can ask. Of an argument that mixes both, such as a slice with one computed end, only the
+references are kept. The weights themselves are not written.
 
 Needs PyTorch 1.13 or newer (Debian: python3-torch, python3-torchvision).
 Exit status: 0 done; 1 the model cannot be loaded, traced, run or written; 2 wrong usage.
@@ -41,6 +44,7 @@ from pathlib import Path
 try:
     import torch
     import torch.fx
+    from torch.fx.immutable_collections import immutable_dict, immutable_list
     from torch.fx.node import _get_qualified_name
     from torch.fx.passes.shape_prop import ShapeProp
 except ImportError as missing:
@@ -68,6 +72,7 @@ for _newer in ("float8_e4m3fn", "float8_e5m2", "uint16", "uint32", "uint64"):
         DTYPES[getattr(torch, _newer)] = _newer
 
 SCALARS = (bool, int, float, complex, str, torch.dtype, torch.device, torch.layout)
+PLAIN_CONTAINERS = (tuple, list, dict, immutable_list, immutable_dict)
 SCOPE = "cleave_scope"  # key of node.meta: dotted path of the module whose forward made the node
 VALUE = "cleave_value"  # key of node.meta: describe() of what the node returned
 
@@ -76,7 +81,11 @@ class ExportError(Exception):
     """A model that cannot be exported; the message says why, for its user."""
 
 
-# ---- tracing -----------------------------------------------------------------------------------------
+class UsageError(Exception):
+    """A command line that asks for what does not exist."""
+
+
+# ---- tracing -------------------------------------------------------------------------------------
 
 
 class Unpacking:
@@ -137,9 +146,11 @@ def trace(module, leaf_patterns=()):
     try:
         graph = ScopeTracer(leaf_patterns).trace(module)
     except Exception as cause:  # tracing runs the user's code: anything may come out of it
+        mend = "mark the module that branches on data as a leaf with --leaf CLASS, or wrap it"
+        if "code()" in str(cause):  # PyTorch 1.13 rebuilds such functions, in a way 3.11 refuses
+            mend = "give forward plain arguments: no *args, **kwargs or keyword-only ones"
         raise ExportError(
-            f"torch.fx cannot trace {class_name(module)}: {cause}\n"
-            "  mend: mark the module that branches on data as a leaf with --leaf CLASS, or wrap it"
+            f"torch.fx cannot trace {class_name(module)}: {cause}\n  mend: {mend}"
         ) from cause
     return torch.fx.GraphModule(module, graph)
 
@@ -187,11 +198,11 @@ def arguments_in_order(graph_module, sample_inputs):
     return tuple(args)
 
 
-# ---- values and literals -----------------------------------------------------------------------------
+# ---- values and literals -------------------------------------------------------------------------
 
 
 def describe(value, where):
-    """A value's type as the format has it: {"type", "dtype", "shape"} or {"type", "py_type", "elements"}."""
+    """A value as the format has it: type, then dtype and shape, or py_type and elements."""
     if isinstance(value, torch.Tensor):
         if value.dtype not in DTYPES:
             raise ExportError(f'"{where}" has dtype {value.dtype}, which the format does not know')
@@ -209,8 +220,7 @@ def describe_container(value, where):
     kind = next(name for base, name in kinds.items() if isinstance(value, base))
     items = value.values() if kind == "map" else value
     described = {"type": kind}
-    plain = (tuple, list, dict, torch.fx.immutable_collections.immutable_list)
-    if type(value) not in plain + (torch.fx.immutable_collections.immutable_dict,):
+    if type(value) not in PLAIN_CONTAINERS:
         described["py_type"] = class_name(value)
     described["elements"] = [describe(item, where) for item in items]
     return described
@@ -219,11 +229,13 @@ def describe_container(value, where):
 def class_name(value):
     """`torch.nn.modules.conv.Conv2d` for a Conv2d, `int` for 7."""
     cls = getattr(value, "_base_class_origin", None) or type(value)
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    return (
+        cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    )
 
 
 def literal(value):
-    """A Python literal as JSON: a slice as {"slice": [start, stop, step]}, a dtype or device as its name."""
+    """A Python literal as JSON: {"slice": [start, stop, step]}, a dtype or device by its name."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # JSON has no infinity
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -252,7 +264,7 @@ def reference(argument):
     return {"list": names} if names else None
 
 
-# ---- nodes -------------------------------------------------------------------------------------------
+# ---- nodes ---------------------------------------------------------------------------------------
 
 
 def operator_name(node, modules):
@@ -268,7 +280,7 @@ def operator_name(node, modules):
 def hyperparameters(module):
     """What a module was built with, by name.
 
-    A class of PyTorch lists those names in __constants__; for others every public simple attribute counts.
+    PyTorch's classes list those names in __constants__; for others every public attribute counts.
     """
     names = list(getattr(module, "__constants__", ()))
     if not names:
@@ -328,11 +340,11 @@ def export_node(node, modules, parameters):
     return entry
 
 
-# ---- parameters --------------------------------------------------------------------------------------
+# ---- parameters ----------------------------------------------------------------------------------
 
 
 class ParameterTable:
-    """The graph's `parameters`: each tensor once under its first path, its other names as aliases."""
+    """The graph's `parameters`: each tensor under its first path, other names as its aliases."""
 
     def __init__(self):
         self.entries = {}  # name -> entry, in the order of first use
@@ -361,11 +373,16 @@ class ParameterTable:
             del entry["type"]  # what a parameter is anyway
             if not isinstance(value, torch.nn.Parameter):
                 entry["buffer"] = True
-            first = self.first_name.setdefault(id(value), name)
             self.tensors.append(value)
-            if first != name and entry.get("target") != self.entries[first].get("target", ""):
+            first = self.first_name.setdefault(id(value), name)
+            if first != name and not self.reads_same(entry, self.entries[first]):
                 entry["alias_of"] = first
         self.entries[name] = entry
+
+    @staticmethod
+    def reads_same(one, other):
+        """Two get_attr nodes of one target are one parameter already, without an alias."""
+        return "target" in one and one["target"] == other.get("target")
 
 
 def attribute_at(module, path):
@@ -374,14 +391,14 @@ def attribute_at(module, path):
     return module
 
 
-# ---- the graph ---------------------------------------------------------------------------------------
+# ---- the graph -----------------------------------------------------------------------------------
 
 
 def export_graph(graph_module, sample_inputs, name):
     """The graph as a dict in cleave.graph form, version 1.
 
-    Runs the module once on `sample_inputs` (a tuple, or a dict by argument name) to learn types and shapes.
-    Nodes keep the order they have in the graph. Raises ExportError.
+    Runs the module once on `sample_inputs` (a tuple, or a dict by argument name) to learn types and
+    shapes. Nodes keep the order they have in the graph. Raises ExportError.
     """
     run_once(graph_module, sample_inputs)
     modules = dict(graph_module.named_modules(remove_duplicate=False))
@@ -442,10 +459,14 @@ def check_graph(graph):
             names = argument["list"] if isinstance(argument, dict) else [argument]
             for name in names:
                 if name is not None and name not in known:
-                    raise ExportError(f'node "{node["name"]}" reads "{name}", which nothing produces')
+                    raise ExportError(
+                        f'node "{node["name"]}" reads "{name}", which nothing produces'
+                    )
         missing = [n for n in node.get("module_parameters", []) if n not in owned_names]
         if missing:
-            raise ExportError(f'node "{node["name"]}" owns "{missing[0]}", which is not a parameter')
+            raise ExportError(
+                f'node "{node["name"]}" owns "{missing[0]}", which is not a parameter'
+            )
         if node["name"] in known:
             raise ExportError(f'the name "{node["name"]}" is used twice')
         known.add(node["name"])
@@ -473,7 +494,10 @@ def one_line(value):
 def write_graph(graph, path):
     """Writes the graph to a file, which appears whole or not at all."""
     path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as cause:
+        raise ExportError(f"{path}: cannot write here: {cause.strerror}") from cause
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:
             out.write(graph_text(graph))
@@ -484,29 +508,29 @@ def write_graph(graph, path):
         raise
 
 
-# ---- command line ------------------------------------------------------------------------------------
+# ---- command line --------------------------------------------------------------------------------
 
 
 def load_builtin(name, shape):
-    """(module, inputs) of a sample model, or of a torchvision model run on an image of that shape."""
+    """(module, inputs) of a sample, or of a torchvision model that reads an image of `shape`."""
     import sample_models
 
     torch.manual_seed(0)
     if name in sample_models.MODELS and not shape:
         return sample_models.MODELS[name]()
     if name in sample_models.MODELS and name not in sample_models.IMAGE_MODELS:
-        raise ExportError(f'--shape: "{name}" does not read images')
+        raise UsageError(f'--shape: "{name}" does not read images')
     try:
         return sample_models.torchvision_model(name, shape or (1, 3, 224, 224))
     except LookupError as cause:
-        raise ExportError(f'unknown model "{name}": see --list\n  {cause}') from cause
+        raise UsageError(f'unknown model "{name}": see --list\n  {cause}') from cause
 
 
 def load_callable(spec):
     """(module, inputs) from FILE:CALLABLE."""
     path, colon, function = spec.rpartition(":")
     if not colon or not path or not function:
-        raise ExportError(f'"{spec}" is not of the form FILE:CALLABLE')
+        raise UsageError(f'"{spec}" is not of the form FILE:CALLABLE')
     if not os.path.isfile(path):
         raise ExportError(f"{path}: no such file")
     module_spec = importlib.util.spec_from_file_location(Path(path).stem, path)
@@ -553,7 +577,7 @@ def parse_options(argv):
         action="append",
         default=[],
         metavar="CLASS",
-        help="do not trace into modules of this class (qualified name, * and ? allowed); repeatable",
+        help="do not trace into modules of this class (qualified name, * and ?); repeatable",
     )
     parser.add_argument("--train", action="store_true", help="keep training mode (default: eval)")
     parser.add_argument("--list", action="store_true", help="list the built-in models")
@@ -596,9 +620,9 @@ def main(argv=None):
         run(options)
     except BrokenPipeError:  # the reader of our output has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ExportError, OSError) as error:
+    except (ExportError, UsageError, OSError) as error:
         print(f"export_fx.py: error: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     return 0
 
 

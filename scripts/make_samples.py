@@ -7,8 +7,9 @@ usage: make_samples.py [--onnx | --fx] [-o DIR] [--check]
 --onnx    only the ONNX models (needs python3-onnx 1.12 or newer)
 --check   write nothing; compare with the files that are there
 
-The same bytes come out each time: weights are drawn from a seeded generator of Python's own, and the ONNX files
-are free of dates and versions. Exit status: 0 done, 1 a file differs or cannot be made, 2 wrong usage.
+The same bytes come out each time: weights are drawn from a seeded generator of Python's own, and
+the ONNX files are free of dates and versions.
+Exit status: 0 done, 1 a file differs or cannot be made, 2 wrong usage.
 """
 
 import argparse
@@ -23,11 +24,11 @@ OPSET = 17
 IR_VERSION = 8
 
 
-# ---- ONNX: a builder that names things as PyTorch's exporter does ------------------------------------
+# ---- ONNX: a builder that names things as PyTorch's exporter does --------------------------------
 
 
 class ModelBuilder:
-    """Collects nodes and weights; a node "/layer1/conv/Conv" makes the value "/layer1/conv/Conv_output_0"."""
+    """Collects nodes and weights; the node "/stem/Conv" makes the value "/stem/Conv_output_0"."""
 
     def __init__(self, name, seed):
         from onnx import TensorProto, helper
@@ -84,11 +85,11 @@ class ModelBuilder:
         return model.SerializeToString(deterministic=True)
 
 
-# ---- mobile_block.onnx -------------------------------------------------------------------------------
+# ---- mobile_block.onnx ---------------------------------------------------------------------------
 
 
 class MobileBlock(ModelBuilder):
-    """A small image classifier: stem, two inverted residual blocks, the second with squeeze-and-excite."""
+    """A small image classifier: two inverted residual blocks, one with squeeze-and-excite."""
 
     def conv(self, scope, x, channels_in, channels_out, kernel=1, stride=1, groups=1):
         path = scope.replace("/", ".")
@@ -113,7 +114,9 @@ class MobileBlock(ModelBuilder):
 
     def squeeze_excite(self, scope, x, channels):
         pooled = self.node(f"{scope}/pool", "GlobalAveragePool", [x])
-        reduced = self.node(f"{scope}/act", "Relu", [self.conv(f"{scope}/fc1", pooled, channels, 8)])
+        reduced = self.node(
+            f"{scope}/act", "Relu", [self.conv(f"{scope}/fc1", pooled, channels, 8)]
+        )
         gate = self.conv(f"{scope}/fc2", reduced, 8, channels)
         gate = self.node(f"{scope}/gate", "HardSigmoid", [gate], alpha=1 / 6)
         return self.node(scope, "Mul", [x, gate])
@@ -141,7 +144,7 @@ class MobileBlock(ModelBuilder):
         return self.model_bytes([image], [self.value_info("scores", ["N", 10])])
 
 
-# ---- attention.onnx ----------------------------------------------------------------------------------
+# ---- attention.onnx ------------------------------------------------------------------------------
 
 
 class Attention(ModelBuilder):
@@ -176,7 +179,7 @@ class Attention(ModelBuilder):
         return self.node(scope, "Transpose", [self.node(scope, "Reshape", [x, shape])], perm=order)
 
     def masked(self, scope, scores, length):
-        """If(causal): adds a mask to the scores; both branches capture `scores`, one also `length`."""
+        """If(causal) adds a mask; both branches capture `scores`, the first also `length`."""
         make = self.helper.make_node
         low = self.helper.make_tensor("value", self.types.FLOAT, [1], [-10000.0])
         one = self.helper.make_tensor("", self.types.INT64, [], [1])
@@ -231,7 +234,7 @@ class Attention(ModelBuilder):
         return self.model_bytes(inputs, [self.value_info("y", shape)])
 
 
-# ---- all of them -------------------------------------------------------------------------------------
+# ---- all of them ---------------------------------------------------------------------------------
 
 
 def onnx_files():

@@ -67,7 +67,9 @@ class Dlrm(nn.Module):
 
     def __init__(self, dense=13, tables=6, rows=1000, width=16):
         super().__init__()
-        self.bottom = nn.Sequential(nn.Linear(dense, 64), nn.ReLU(), nn.Linear(64, 2 * width), nn.ReLU())
+        self.bottom = nn.Sequential(
+            nn.Linear(dense, 64), nn.ReLU(), nn.Linear(64, 2 * width), nn.ReLU()
+        )
         self.tables = nn.ModuleList(nn.EmbeddingBag(rows, width, mode="sum") for _ in range(tables))
         pairs = (tables + 1) * (tables + 1)
         self.squeeze = nn.Linear(pairs, 32)
