@@ -1,0 +1,29 @@
+# Sourced by the other scripts: the project's folder, and steps that say what is done and how long
+# it took. A step's output goes to build/logs/<name>.log; its end is shown when the step goes wrong.
+# shellcheck shell=bash
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+logs=$root/build/logs
+mkdir -p "$logs"
+jobs=$(nproc)
+# So that ccache knows the same sources again in another clone.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root}
+
+# step NAME WHAT COMMAND...
+step() {
+  local log=$logs/$1.log what=$2 begin=$SECONDS
+  shift 2
+  if "$@" >"$log" 2>&1; then
+    printf '%5d s  %s\n' $((SECONDS - begin)) "$what"
+    return
+  fi
+  tail -n 60 "$log"
+  printf '%5d s  %s: FAILED, see %s\n' $((SECONDS - begin)) "$what" "${log#"$root"/}"
+  return 1
+}
+
+# build NAME PRESET [cmake option...]: configures and builds build/NAME.
+build() {
+  local folder=build/$1 preset=$2
+  shift 2
+  cmake --preset "$preset" -B "$folder" "$@" && cmake --build "$folder" --parallel "$jobs"
+}

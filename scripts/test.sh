@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Builds cleave and runs its tests. Installs what is missing, asks nothing, works from any folder.
+#
+# usage: scripts/test.sh [--all]
+#   (none)  release build and all its tests
+#   --all   also: build with warnings as errors (g++), build with clang++, tests under the address
+#           and undefined-behaviour sanitizers, formatting and clang-tidy, and the full recorded
+#           cases where they are there ($CLEAVE_CASES, else ../shared/cases)
+#
+# Tests that need ONNX Runtime take it from build/venv, which is made from tests/requirements.txt;
+# where it cannot be had they are skipped, and listed as such at the end.
+set -euo pipefail
+all=no
+case "${1:-}" in
+  '') ;;
+  --all) all=yes ;;
+  *)
+    echo "usage: scripts/test.sh [--all]" >&2
+    exit 2
+    ;;
+esac
+# shellcheck source=scripts/steps.sh
+. "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
+cd "$root"
+trap '[ $? -eq 0 ] || echo "test: FAILED after $SECONDS s"' EXIT
+
+venv=$root/build/venv
+
+# Makes build/venv unless it was made from these very requirements. No network is no failure.
+make_venv() {
+  cmp -s tests/requirements.txt "$venv/requirements.txt" && return
+  rm -rf "$venv"
+  local python
+  for python in python3 /usr/bin/python3; do
+    "$python" -c 'import venv, ensurepip' 2>/dev/null && break
+  done
+  "$python" -m venv "$venv" &&
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 \
+      -r tests/requirements.txt &&
+    cp tests/requirements.txt "$venv/requirements.txt"
+}
+
+# run_tests NAME: runs the tests of build/NAME and shows ctest's summary, which names those skipped;
+# where some do not pass, also what they said.
+run_tests() {
+  local log=$logs/test-$1.log begin=$SECONDS
+  if ctest --test-dir "build/$1" --parallel "$jobs" --timeout 300 --output-on-failure \
+    --no-tests=error >"$log" 2>&1; then
+    printf '%5d s  tests of build/%s\n' $((SECONDS - begin)) "$1"
+    sed -n '/tests passed,/,$p' "$log"
+    return
+  fi
+  grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed |^ +Start ' "$log" | tail -n 200
+  return 1
+}
+
+compare_with_cases() {
+  local cases=${CLEAVE_CASES:-$root/../shared/cases}
+  local check=$cases/../tools/check_cases.py
+  if [ ! -f "$check" ]; then
+    echo "         recorded cases: skipped, there are none at $cases"
+    return
+  fi
+  step cases "recorded cases ($cases)" \
+    python3 "$check" build/release/cleave "$cases/random.jsonl.gz" "$cases/models.jsonl.gz" \
+    "$cases/peer_tests.jsonl.gz"
+}
+
+if [ $all = yes ]; then scripts/setup.sh --all; else scripts/setup.sh; fi
+begin=$SECONDS
+if make_venv >"$logs/venv.log" 2>&1; then
+  printf '%5d s  Python packages for the tests (build/venv)\n' $((SECONDS - begin))
+else
+  rm -rf "$venv"
+  tail -n 1 "$logs/venv.log"
+  echo "         no Python packages for the tests: those that need ONNX Runtime will be skipped"
+fi
+python=$venv/bin/python
+[ -x "$python" ] || python=$(command -v python3)
+options=(-DBUILD_TESTING=ON "-DCLEAVE_PYTHON=$python")
+
+step build-release "release build (build/release)" build release release "${options[@]}"
+if [ $all = yes ]; then
+  step build-werror "build with warnings as errors, g++ (build/werror)" \
+    build werror release -DCLEAVE_WERROR=ON "${options[@]}"
+  step build-clang "build with clang++ (build/clang)" \
+    build clang release -DCMAKE_CXX_COMPILER=clang++ "${options[@]}"
+  step build-asan "build with sanitizers (build/asan)" build asan asan "${options[@]}"
+  compare_with_cases
+  run_tests asan
+fi
+run_tests release
+echo "test${1:+ $1}: passed in $SECONDS s"
