@@ -29,6 +29,7 @@
 #include "core/attribute.h"
 #include "core/dtype.h"
 #include "core/ids.h"
+#include "core/name_table.h"
 #include "core/shape.h"
 #include "core/string_arena.h"
 
@@ -208,8 +209,8 @@ class Graph {
   std::vector<std::uint32_t> shape_begin_;
   std::vector<Dim> dims_;
   std::vector<std::string_view> names_;
-  std::unordered_map<std::string_view, NameId> name_ids_;
-  StringArena arena_;  // the strings that are in no file
+  NameTable name_table_;  // over names_
+  StringArena arena_;     // the strings that are in no file
 };
 
 }  // namespace cleave

@@ -1,1 +1,255 @@
 #include "core/graph_builder.h"
+
+#include "core/graph_builder_state.h"
+
+namespace cleave {
+namespace {
+
+std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
+
+}  // namespace
+
+NameId GraphBuilder::State::intern(std::string_view text) {
+  auto& names = graph.names_;
+  if (text.empty() && !names.empty()) return NameId{0};
+  const auto fresh = static_cast<std::uint32_t>(names.size());
+  const auto name_of = [&](std::uint32_t i) { return names[i]; };
+  const std::uint32_t found = graph.name_table_.find_or_insert(text, fresh, name_of);
+  if (found != kNothing) return NameId{found};
+  names.push_back(text);
+  return NameId{fresh};
+}
+
+std::uint32_t GraphBuilder::State::new_value(std::string_view name) {
+  graph.values_.push_back({.name = name});
+  defined.push_back(0);
+  return static_cast<std::uint32_t>(graph.values_.size() - 1);
+}
+
+std::uint32_t GraphBuilder::State::find_value(std::string_view name) {
+  const auto fresh = static_cast<std::uint32_t>(graph.values_.size());
+  const auto name_of = [this](std::uint32_t handle) { return value_name(handle); };
+  const std::uint32_t found = value_table.find_or_insert(name, fresh, name_of);
+  return found != kNothing ? found : new_value(name);
+}
+
+void GraphBuilder::State::describe(std::uint32_t handle, const ValueDecl& decl, ValueKind kind) {
+  Value& value = graph.values_[handle];
+  value.name = decl.name;
+  value.shape = decl.shape;
+  value.dtype = decl.dtype;
+  value.type = decl.type;
+  value.kind = kind;
+  value.holds_tensor = decl.holds_tensor || decl.type == ValueType::tensor;
+  defined[handle] = 1;
+}
+
+ValueHandle GraphBuilder::State::define(const ValueDecl& decl, ValueKind kind, SourceSpan where) {
+  std::uint32_t handle = find_value(decl.name);
+  if (decl.name.empty()) {
+    fault(GraphFault::Kind::empty_name, "a value has an empty name", where, {});
+  } else if (defined[handle] != 0) {
+    fault(GraphFault::Kind::duplicate_value,
+          "value " + in_quotes(decl.name) + " is made twice: names of values must be unique", where,
+          decl.name);
+    handle = new_value(decl.name);  // keeps what follows in order; the graph is refused anyway
+  }
+  describe(handle, decl, kind);
+  return ValueHandle{handle};
+}
+
+NodeHandle GraphBuilder::State::start_node(const NodeDecl& decl, NodeClass cls) {
+  const std::uint32_t handle = node_total();
+  close_rows();
+  graph.nodes_.push_back({.name = decl.name,
+                          .source = decl.source,
+                          .op = intern(decl.op),
+                          .domain = intern(decl.domain),
+                          .scope = intern(decl.scope),
+                          .target = intern(decl.target),
+                          .kind = decl.kind});
+  classes.push_back(cls);
+  if (cls == NodeClass::body) return NodeHandle{handle};  // their names may repeat
+  if (decl.name.empty()) {
+    fault(GraphFault::Kind::empty_name, "a node has an empty name", decl.source, {});
+    return NodeHandle{handle};
+  }
+  const auto name_of = [this](std::uint32_t at) { return node_name(at); };
+  if (node_table.find_or_insert(decl.name, handle, name_of) != kNothing) {
+    fault(GraphFault::Kind::duplicate_node,
+          "two nodes are called " + in_quotes(decl.name) + ": names of nodes must be unique",
+          decl.source, decl.name);
+  }
+  return NodeHandle{handle};
+}
+
+// Ends the rows of the node before and begins those of the next.
+void GraphBuilder::State::close_rows() {
+  graph.operand_begin_.push_back(static_cast<std::uint32_t>(graph.operands_.size()));
+  graph.attribute_begin_.push_back(static_cast<std::uint32_t>(graph.attributes_.size()));
+  first_output.push_back(static_cast<std::uint32_t>(made.size()));
+  if (!graph.module_parameter_begin_.empty()) {
+    graph.module_parameter_begin_.push_back(
+        static_cast<std::uint32_t>(graph.module_parameters_.size()));
+  }
+}
+
+GraphBuilder::GraphBuilder() : state_(new State) { state_->intern(""); }  // NameId 0
+GraphBuilder::~GraphBuilder() = default;
+GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
+GraphBuilder& GraphBuilder::operator=(GraphBuilder&&) noexcept = default;
+
+std::string_view GraphBuilder::keep(std::string_view text) {
+  return state_->graph.arena_.keep(text);
+}
+
+NameId GraphBuilder::intern(std::string_view text) {
+  const NameId known = state_->graph.find_name(text);
+  return known != kNone<NameId> ? known : state_->intern(keep(text));
+}
+
+ShapeId GraphBuilder::intern_shape(Shape dims) {
+  Graph& graph = state_->graph;
+  if (graph.shape_begin_.empty()) graph.shape_begin_.push_back(0);
+  std::size_t hash = dims.size();
+  for (const Dim dim : dims) {
+    const std::int64_t code = dim.is_fixed()    ? dim.size()
+                              : dim.is_symbol() ? -2 - std::int64_t{index(dim.name())}
+                                                : -1;
+    hash = (hash ^ static_cast<std::size_t>(code)) * 0x9E3779B97F4A7C15ULL;
+    hash ^= hash >> 29U;
+  }
+  const auto [first, last] = state_->shapes.equal_range(hash);
+  for (auto at = first; at != last; ++at) {
+    const std::uint32_t begin = graph.shape_begin_[index(at->second)];
+    const std::uint32_t end = graph.shape_begin_[index(at->second) + 1];
+    const auto known = std::span(graph.dims_).subspan(begin, end - begin);
+    if (std::equal(known.begin(), known.end(), dims.begin(), dims.end())) return at->second;
+  }
+  const auto id = id_at<ShapeId>(graph.shape_begin_.size() - 1);
+  graph.dims_.insert(graph.dims_.end(), dims.begin(), dims.end());
+  graph.shape_begin_.push_back(static_cast<std::uint32_t>(graph.dims_.size()));
+  state_->shapes.emplace(hash, id);
+  return id;
+}
+
+void GraphBuilder::set_name(std::string_view name) { state_->graph.name_ = name; }
+
+void GraphBuilder::add_opset(std::string_view domain, std::int64_t version) {
+  state_->graph.opsets_.push_back({domain, version});
+}
+
+ValueHandle GraphBuilder::value_named(std::string_view name) {
+  return ValueHandle{state_->find_value(name)};
+}
+
+ValueHandle GraphBuilder::add_local_value(const ValueDecl& decl) {
+  const std::uint32_t handle = state_->new_value(decl.name);
+  state_->describe(handle, decl, ValueKind::body_local);
+  return ValueHandle{handle};
+}
+
+ValueHandle GraphBuilder::add_input(const ValueDecl& decl, SourceSpan where) {
+  const ValueHandle handle = state_->define(decl, ValueKind::input, where);
+  state_->inputs.emplace_back(static_cast<std::uint32_t>(handle), where);
+  return handle;
+}
+
+ValueHandle GraphBuilder::add_parameter(const ValueDecl& decl, SourceSpan where) {
+  const ValueHandle handle = state_->define(decl, ValueKind::parameter, where);
+  state_->parameters.emplace_back(static_cast<std::uint32_t>(handle), where);
+  return handle;
+}
+
+void GraphBuilder::set_alias(ValueHandle parameter, ValueHandle canonical) {
+  state_->aliases.emplace_back(static_cast<std::uint32_t>(parameter),
+                               static_cast<std::uint32_t>(canonical));
+}
+
+void GraphBuilder::add_graph_output(ValueHandle value, SourceSpan where) {
+  state_->graph.outputs_.push_back(id_at<ValueId>(static_cast<std::uint32_t>(value)));
+  state_->output_spans.push_back(where);
+}
+
+NodeHandle GraphBuilder::add_node(const NodeDecl& decl) {
+  return state_->start_node(decl, NodeClass::node);
+}
+
+NodeHandle GraphBuilder::add_constant(const NodeDecl& decl) {
+  return state_->start_node(decl, NodeClass::constant);
+}
+
+NodeHandle GraphBuilder::add_body_node(const NodeDecl& decl, NodeHandle owner) {
+  state_->owners.push_back(owner);
+  return state_->start_node(decl, NodeClass::body);
+}
+
+void GraphBuilder::add_operand(ValueHandle value, OperandSlot slot) {
+  state_->graph.operands_.push_back({id_at<ValueId>(static_cast<std::uint32_t>(value)), slot});
+}
+
+ValueHandle GraphBuilder::add_output(const ValueDecl& decl, std::uint32_t slot) {
+  const SourceSpan where = state_->graph.nodes_.back().source;
+  const bool constant = state_->classes.back() == NodeClass::constant;
+  const ValueHandle handle =
+      state_->define(decl, constant ? ValueKind::parameter : ValueKind::node_output, where);
+  Value& value = state_->graph.values_[static_cast<std::uint32_t>(handle)];
+  value.producer = id_at<NodeId>(state_->graph.nodes_.size() - 1);
+  value.slot = slot;
+  state_->made.push_back(static_cast<std::uint32_t>(handle));
+  return handle;
+}
+
+void GraphBuilder::add_body_output(ValueHandle local) {
+  const auto handle = static_cast<std::uint32_t>(local);
+  state_->graph.values_[handle].producer = id_at<NodeId>(state_->graph.nodes_.size() - 1);
+  state_->made.push_back(handle);
+}
+
+void GraphBuilder::add_module_parameter(ValueHandle parameter) {
+  Graph& graph = state_->graph;
+  if (graph.module_parameter_begin_.empty()) {
+    graph.module_parameter_begin_.assign(graph.nodes_.size(), 0);
+  }
+  graph.module_parameters_.push_back(id_at<ValueId>(static_cast<std::uint32_t>(parameter)));
+}
+
+void GraphBuilder::add_attribute(NameId name, std::span<const std::int64_t> integers,
+                                 AttributeType type) {
+  auto& pool = state_->graph.attribute_pools_.integers;
+  state_->graph.attributes_.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
+                                       static_cast<std::uint32_t>(integers.size())});
+  pool.insert(pool.end(), integers.begin(), integers.end());
+}
+
+void GraphBuilder::add_attribute(NameId name, std::span<const double> reals, AttributeType type) {
+  auto& pool = state_->graph.attribute_pools_.reals;
+  state_->graph.attributes_.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
+                                       static_cast<std::uint32_t>(reals.size())});
+  pool.insert(pool.end(), reals.begin(), reals.end());
+}
+
+void GraphBuilder::add_attribute(NameId name, std::span<const std::string_view> strings,
+                                 AttributeType type) {
+  auto& pool = state_->graph.attribute_pools_.strings;
+  state_->graph.attributes_.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
+                                       static_cast<std::uint32_t>(strings.size())});
+  pool.insert(pool.end(), strings.begin(), strings.end());
+}
+
+void GraphBuilder::add_opaque_attribute(NameId name) {
+  state_->graph.attributes_.push_back({name, AttributeType::opaque, 0, 0});
+}
+
+void GraphBuilder::set_measured_cost(const MeasuredCost& cost) {
+  Graph& graph = state_->graph;
+  graph.measured_.resize(graph.nodes_.size());
+  graph.measured_.back() = cost;
+}
+
+std::size_t GraphBuilder::node_count() const { return state_->graph.nodes_.size(); }
+bool GraphBuilder::was_sorted() const { return state_->was_sorted; }
+std::span<const NodeId> GraphBuilder::node_ids() const { return state_->node_ids; }
+std::span<const ValueId> GraphBuilder::value_ids() const { return state_->value_ids; }
+
+}  // namespace cleave

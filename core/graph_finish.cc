@@ -1,0 +1,308 @@
+// How GraphBuilder::finish() works: (1) every value that is read must be declared; (2) nodes are
+// put in topological order; (3) ids are given out: nodes, constants, body nodes; inputs,
+// parameters, outputs of constants, of nodes, local values; (4) records move to their places; (5)
+// users are gathered.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/graph_builder.h"
+#include "core/graph_builder_state.h"
+#include "core/spelling.h"
+
+namespace cleave {
+namespace {
+
+std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
+
+// Rows of `items` in the order of `order`; `begin` becomes the new CSR index.
+template <class T>
+void permute_rows(std::vector<T>& items, std::vector<std::uint32_t>& begin,
+                  std::span<const std::uint32_t> order) {
+  std::vector<T> new_items;
+  new_items.reserve(items.size());
+  std::vector<std::uint32_t> new_begin;
+  new_begin.reserve(begin.size());
+  for (const std::uint32_t old : order) {
+    new_begin.push_back(static_cast<std::uint32_t>(new_items.size()));
+    new_items.insert(new_items.end(), items.begin() + begin[old], items.begin() + begin[old + 1]);
+  }
+  new_begin.push_back(static_cast<std::uint32_t>(new_items.size()));
+  items = std::move(new_items);
+  begin = std::move(new_begin);
+}
+
+template <class T>
+void permute(std::vector<T>& items, std::span<const std::uint32_t> order) {
+  std::vector<T> moved;
+  moved.reserve(items.size());
+  for (const std::uint32_t old : order) moved.push_back(items[old]);
+  items = std::move(moved);
+}
+
+}  // namespace
+
+// (1) Every value that an operand, a module or the graph's output names must have been declared.
+void GraphBuilder::State::check_values_are_made() {
+  std::size_t suggestions = 3;  // each costs a look at every name
+  const auto check = [&](ValueId id, SourceSpan where, const std::string& reader) {
+    const std::uint32_t handle = index(id);
+    if (defined[handle] != 0 || faults.size() >= kMostFaults) return;
+    const std::string_view name = value_name(handle);
+    fault(GraphFault::Kind::unknown_value,
+          reader + " reads " + in_quotes(name) + ", which nothing produces", where, name);
+    if (suggestions == 0) return;
+    --suggestions;
+    NearestName nearest(name);
+    for (std::size_t i = 0; i < defined.size(); ++i) {
+      if (defined[i] != 0) nearest.offer(graph.values_[i].name);
+    }
+    if (nearest.best().empty()) return;
+    faults.back().notes.push_back("did you mean " + in_quotes(nearest.best()) + "?");
+  };
+  if (std::find(defined.begin(), defined.end(), 0) == defined.end()) return;
+  for (std::uint32_t n = 0; n < node_total(); ++n) {
+    const Node& node = graph.nodes_[n];
+    const auto reader = [&] { return "node " + in_quotes(node.name); };
+    for (const Operand& operand : graph.operands(NodeId{n})) {
+      if (defined[index(operand.value)] == 0) check(operand.value, node.source, reader());
+    }
+    for (const ValueId parameter : graph.module_parameters(NodeId{n})) {
+      if (defined[index(parameter)] == 0) check(parameter, node.source, reader());
+    }
+  }
+  for (std::size_t i = 0; i < graph.outputs_.size(); ++i) {
+    check(graph.outputs_[i], output_spans[i], "the graph's output");
+  }
+  for (const auto& [parameter, canonical] : aliases) {
+    if (defined[canonical] == 0) {
+      check(ValueId{canonical}, {}, "parameter " + in_quotes(value_name(parameter)));
+    }
+  }
+}
+
+// True when every node stands behind what it reads.
+bool GraphBuilder::State::is_sorted() const {
+  for (std::uint32_t n = 0; n < node_total(); ++n) {
+    if (classes[n] == NodeClass::body) continue;
+    for (const Operand& operand : graph.operands(NodeId{n})) {
+      const std::uint32_t maker = producer(index(operand.value));
+      if (maker != kNothing && maker >= n) return false;
+    }
+  }
+  return true;
+}
+
+// (2) All nodes in topological order, body nodes where they happen to stand.
+std::vector<std::uint32_t> GraphBuilder::State::sorted_nodes() {
+  was_sorted = is_sorted();
+  if (was_sorted) {
+    std::vector<std::uint32_t> order(graph.nodes_.size());
+    std::iota(order.begin(), order.end(), 0U);
+    return order;
+  }
+  TopologicalOrder sorted = topological_order(waits_for());
+  if (!sorted.cycle.empty()) report_cycle(sorted.cycle);
+  // Body nodes wait for nothing here: their values are local. They keep the order of adding.
+  std::stable_partition(sorted.order.begin(), sorted.order.end(),
+                        [&](std::uint32_t n) { return classes[n] != NodeClass::body; });
+  return std::move(sorted.order);
+}
+
+WaitsFor GraphBuilder::State::waits_for() const {
+  WaitsFor result;
+  result.begin.reserve(graph.nodes_.size() + 1);
+  for (std::uint32_t n = 0; n < node_total(); ++n) {
+    result.begin.push_back(static_cast<std::uint32_t>(result.nodes.size()));
+    if (classes[n] == NodeClass::body) continue;
+    for (const Operand& operand : graph.operands(NodeId{n})) {
+      const std::uint32_t maker = producer(index(operand.value));
+      if (maker != kNothing) result.nodes.push_back(maker);
+    }
+  }
+  result.begin.push_back(static_cast<std::uint32_t>(result.nodes.size()));
+  return result;
+}
+
+void GraphBuilder::State::report_cycle(const std::vector<std::uint32_t>& cycle) {
+  constexpr std::size_t kShown = 8;
+  std::string text = "the nodes form a cycle: ";
+  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
+    text += in_quotes(node_name(cycle[i])) + " -> ";
+  }
+  if (cycle.size() > kShown) text += "... -> ";
+  text += in_quotes(node_name(cycle.front()));
+  fault(GraphFault::Kind::cycle, std::move(text), graph.nodes_[cycle.front()].source, {});
+
+  constexpr std::size_t kMostNotes = 100;
+  for (std::size_t i = 0; i < std::min(cycle.size(), kMostNotes); ++i) {
+    const std::uint32_t reader = cycle[(i + 1) % cycle.size()];
+    const auto operands = graph.operands(NodeId{reader});
+    const auto edge = std::find_if(operands.begin(), operands.end(), [&](const Operand& operand) {
+      return producer(index(operand.value)) == cycle[i];
+    });
+    faults.back().notes.push_back(in_quotes(node_name(cycle[i])) + " makes " +
+                                  in_quotes(value_name(index(edge->value))) + ", which " +
+                                  in_quotes(node_name(reader)) + " reads");
+  }
+  if (cycle.size() > kMostNotes) {
+    faults.back().notes.push_back("... " + std::to_string(cycle.size() - kMostNotes) +
+                                  " more edges");
+  }
+}
+
+// (3) Ids of nodes: by class, each class in its order. `order` becomes the order of all of them.
+void GraphBuilder::State::number_nodes(const std::vector<std::uint32_t>& order) {
+  node_ids.assign(graph.nodes_.size(), kNone<NodeId>);
+  std::uint32_t next = 0;
+  for (const NodeClass cls : {NodeClass::node, NodeClass::constant, NodeClass::body}) {
+    for (const std::uint32_t n : order) {
+      if (classes[n] == cls) node_ids[n] = NodeId{next++};
+    }
+    if (cls == NodeClass::node) graph.node_count_ = next;
+    if (cls == NodeClass::constant) graph.constant_count_ = next - graph.node_count_;
+  }
+}
+
+// Ids of values: inputs, parameters, outputs of constants, of nodes, of body nodes, other local
+// ones.
+void GraphBuilder::State::number_values(const std::vector<std::uint32_t>& order) {
+  value_ids.assign(graph.values_.size(), kNone<ValueId>);
+  std::uint32_t next = 0;
+  for (const auto& [handle, where] : inputs) value_ids[handle] = ValueId{next++};
+  graph.input_count_ = next;
+  for (const auto& [handle, where] : parameters) value_ids[handle] = ValueId{next++};
+  std::vector<std::uint32_t> begin(graph.nodes_.size()), end(graph.nodes_.size());
+  for (const NodeClass cls : {NodeClass::constant, NodeClass::node, NodeClass::body}) {
+    for (const std::uint32_t n : order) {
+      if (classes[n] != cls) continue;
+      const std::uint32_t id = index(node_ids[n]);
+      begin[id] = next;
+      for (std::uint32_t i = first_output[n]; i < first_output[n + 1]; ++i) {
+        value_ids[made[i]] = ValueId{next++};
+      }
+      end[id] = next;
+    }
+    if (cls == NodeClass::constant) graph.first_node_output_ = next;
+  }
+  for (std::size_t v = 0; v < value_ids.size(); ++v) {
+    if (value_ids[v] == kNone<ValueId>) value_ids[v] = ValueId{next++};
+  }
+  graph.output_begin_ = std::move(begin);
+  graph.output_end_ = std::move(end);
+}
+
+// (4) Records to their places.
+void GraphBuilder::State::move_nodes(const std::vector<std::uint32_t>& order) {
+  std::vector<std::uint32_t> by_id(graph.nodes_.size());
+  for (const std::uint32_t n : order) by_id[index(node_ids[n])] = n;
+  std::uint32_t owner_at = 0;
+  for (std::uint32_t n = 0; n < node_total(); ++n) {
+    if (classes[n] != NodeClass::body) continue;
+    const NodeId owner = node_ids[static_cast<std::uint32_t>(owners[owner_at++])];
+    const std::uint32_t id = index(node_ids[n]);
+    if (graph.bodies_.empty() || graph.bodies_.back().owner != owner) {
+      graph.bodies_.push_back({owner, id, id});
+    }
+    graph.bodies_.back().last = id + 1;
+  }
+  std::sort(graph.bodies_.begin(), graph.bodies_.end(),
+            [](const auto& a, const auto& b) { return a.owner < b.owner; });
+  if (std::is_sorted(by_id.begin(), by_id.end())) return;
+  permute(graph.nodes_, by_id);
+  permute_rows(graph.operands_, graph.operand_begin_, by_id);
+  permute_rows(graph.attributes_, graph.attribute_begin_, by_id);
+  if (!graph.module_parameter_begin_.empty()) {
+    permute_rows(graph.module_parameters_, graph.module_parameter_begin_, by_id);
+  }
+  if (!graph.measured_.empty()) permute(graph.measured_, by_id);
+}
+
+void GraphBuilder::State::move_values() {
+  std::vector<Value> moved(graph.values_.size());
+  for (std::size_t handle = 0; handle < graph.values_.size(); ++handle) {
+    Value value = graph.values_[handle];
+    if (value.producer != kNone<NodeId>) value.producer = node_ids[index(value.producer)];
+    moved[index(value_ids[handle])] = value;
+  }
+  graph.values_ = std::move(moved);
+  const auto id_of = [this](ValueId handle) { return value_ids[index(handle)]; };
+  for (Operand& operand : graph.operands_) operand.value = id_of(operand.value);
+  for (ValueId& parameter : graph.module_parameters_) parameter = id_of(parameter);
+  graph.graph_output_ = ValueSet(graph.values_.size());
+  for (ValueId& output : graph.outputs_) {
+    output = id_of(output);
+    graph.graph_output_.insert(output);
+  }
+  for (const auto& [handle, where] : inputs) graph.declarations_.push_back(where);
+  for (const auto& [handle, where] : parameters) graph.declarations_.push_back(where);
+  for (const auto& [parameter, canonical] : aliases) {
+    graph.alias_[index(value_ids[parameter])] = value_ids[canonical];
+  }
+  resolve_aliases();
+}
+
+// Chains of aliases end at one parameter: the first on the chain that is no alias, or that was met
+// before. Each link is followed once.
+void GraphBuilder::State::resolve_aliases() {
+  std::unordered_map<std::uint32_t, ValueId> resolved;
+  std::vector<std::uint32_t> chain;
+  for (const auto& [parameter, where] : parameters) {
+    std::uint32_t at = index(value_ids[parameter]);
+    chain.clear();
+    while (graph.alias_.contains(at) && !resolved.contains(at)) {
+      resolved[at] = kNone<ValueId>;  // on the chain: a circle of aliases stops here
+      chain.push_back(at);
+      at = index(graph.alias_[at]);
+    }
+    const auto known = resolved.find(at);
+    const bool settled = known != resolved.end() && known->second != kNone<ValueId>;
+    const ValueId end = settled ? known->second : ValueId{at};
+    for (const std::uint32_t link : chain) resolved[link] = end;
+  }
+  graph.alias_ = std::move(resolved);
+}
+
+// (5) Users of each value, each node once, in model order.
+void GraphBuilder::State::gather_users() {
+  std::vector<std::uint32_t> begin(graph.values_.size() + 1, 0);
+  std::vector<NodeId> last(graph.values_.size(), kNone<NodeId>);
+  const auto each_use = [&](const auto& visit) {
+    std::fill(last.begin(), last.end(), kNone<NodeId>);
+    for (const NodeId n : graph.nodes()) {
+      for (const Operand& operand : graph.operands(n)) {
+        if (last[index(operand.value)] == n) continue;
+        last[index(operand.value)] = n;
+        visit(operand.value, n);
+      }
+    }
+  };
+  each_use([&](ValueId value, NodeId) { ++begin[index(value) + 1]; });
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  graph.users_.resize(begin.back());
+  std::vector<std::uint32_t> fill(begin.begin(), begin.end() - 1);
+  each_use([&](ValueId value, NodeId n) { graph.users_[fill[index(value)]++] = n; });
+  graph.user_begin_ = std::move(begin);
+}
+
+Result<Graph, std::vector<GraphFault>> GraphBuilder::finish() {
+  State& state = *state_;
+  Graph& graph = state.graph;
+  state.close_rows();
+  if (!graph.measured_.empty()) graph.measured_.resize(graph.nodes_.size());
+  state.check_values_are_made();
+  if (!state.faults.empty()) return std::move(state.faults);
+  const std::vector<std::uint32_t> order = state.sorted_nodes();
+  if (!state.faults.empty()) return std::move(state.faults);
+  state.value_table = {};
+  state.node_table = {};
+  state.number_nodes(order);
+  state.number_values(order);
+  state.move_nodes(order);
+  state.move_values();
+  state.gather_users();
+  if (graph.shape_begin_.empty()) graph.shape_begin_.push_back(0);
+  return std::move(graph);
+}
+
+}  // namespace cleave

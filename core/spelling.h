@@ -1,0 +1,28 @@
+// Near misses in spelling: "did you mean ...?".
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace cleave {
+
+// Insertions, deletions, replacements and swaps of neighbours that turn a into b; `limit + 1` when
+// more than `limit` are needed. O(limit x length).
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
+
+// Collects the candidate nearest to a name, when it is near enough to be a slip: at most a third of
+// the name's length away (at least one).
+class NearestName {
+ public:
+  explicit NearestName(std::string_view name);
+  void offer(std::string_view candidate);
+  // The nearest of those offered, the first of equals; empty when none was near enough.
+  std::string_view best() const { return best_; }
+
+ private:
+  std::string_view name_;
+  std::string_view best_;
+  std::size_t limit_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,72 @@
+#include "core/topological_order.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <queue>
+
+namespace cleave {
+namespace {
+
+// The edges the other way round: for each node those that wait for it.
+WaitsFor reversed(const WaitsFor& edges) {
+  WaitsFor result;
+  result.begin.assign(edges.begin.size(), 0);
+  for (const std::uint32_t maker : edges.nodes) ++result.begin[maker + 1];
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  result.nodes.resize(edges.nodes.size());
+  std::vector<std::uint32_t> fill(result.begin.begin(), result.begin.end() - 1);
+  for (std::uint32_t n = 0; n < edges.node_count(); ++n) {
+    for (const std::uint32_t maker : edges.of(n)) result.nodes[fill[maker]++] = n;
+  }
+  return result;
+}
+
+// Every node left over waits for another that is left over: going from one to the next must come
+// round.
+std::vector<std::uint32_t> find_cycle(const WaitsFor& waits_for,
+                                      const std::vector<std::uint32_t>& waits) {
+  constexpr auto kUnseen = std::numeric_limits<std::uint32_t>::max();
+  const auto left_over = [&](std::uint32_t n) { return waits[n] != 0; };
+  std::uint32_t at = 0;
+  while (!left_over(at)) ++at;
+  std::vector<std::uint32_t> step(waits.size(), kUnseen);
+  std::vector<std::uint32_t> path;
+  while (step[at] == kUnseen) {
+    step[at] = static_cast<std::uint32_t>(path.size());
+    path.push_back(at);
+    const auto makers = waits_for.of(at);
+    at = *std::find_if(makers.begin(), makers.end(), left_over);
+  }
+  path.erase(path.begin(), path.begin() + step[at]);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace
+
+TopologicalOrder topological_order(const WaitsFor& waits_for) {
+  const auto count = static_cast<std::uint32_t>(waits_for.node_count());
+  const WaitsFor readers = reversed(waits_for);
+  std::vector<std::uint32_t> waits(count);
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
+  for (std::uint32_t n = 0; n < count; ++n) {
+    waits[n] = static_cast<std::uint32_t>(waits_for.of(n).size());
+    if (waits[n] == 0) ready.push(n);
+  }
+  TopologicalOrder result;
+  result.order.reserve(count);
+  while (!ready.empty()) {
+    const std::uint32_t n = ready.top();
+    ready.pop();
+    result.order.push_back(n);
+    for (const std::uint32_t reader : readers.of(n)) {
+      if (--waits[reader] == 0) ready.push(reader);
+    }
+  }
+  if (result.order.size() != count) result.cycle = find_cycle(waits_for, waits);
+  return result;
+}
+
+}  // namespace cleave
