@@ -25,7 +25,9 @@ struct Diagnostic {
   std::uint64_t column = 0;  // in characters, from 1
   std::string message;       // lower case, names quoted, says the mend where there is one
   std::vector<std::string> notes = {};
-  std::string source_line = {};  // for the caret; empty: none is shown
+  // The line of the place, fit to be shown: escaped, and cut around the place to 100 columns.
+  std::string source_line = {};  // empty: none is shown
+  std::uint64_t caret = 0;       // the place within source_line, from 1; 0: no caret
 };
 
 using Diagnostics = std::vector<Diagnostic>;
@@ -33,19 +35,26 @@ template <class T>
 using Loaded = Result<T, Diagnostics>;  // a value, or at least one error
 
 // The lines shown above, each ending in '\n'. Control characters and invalid UTF-8 in names are
-// escaped as \xNN; a long source line is cut around the caret to 100 columns.
+// escaped as \xNN.
 std::string format_diagnostic(const Diagnostic& diagnostic);
 
 // A diagnostic at byte `offset` of `text`, with line, column and source line filled in. O(offset).
 Diagnostic diagnostic_at(std::string_view file, std::string_view text, std::uint64_t offset,
                          std::string message);
+// A diagnostic about a file as a whole.
+Diagnostic diagnostic_of(std::string_view file, std::string message);
 
-// The text in double quotes, with what a terminal should not see (control characters, invalid
-// UTF-8, direction marks) escaped; at most 200 characters of it, then "...".
+// The text with what a terminal should not see escaped as \xNN, byte by byte: control characters,
+// invalid UTF-8, direction marks, line separators.
+std::string escaped(std::string_view text);
+
+// The text in double quotes, escaped; at most 200 characters of it, then "...".
 std::string quoted(std::string_view text);
 
 // The candidate nearest to `name` by edit distance, when near enough to be a slip of spelling (at
-// most a third of its length); empty when there is none. O(|candidates| x |name|^2).
+// most a third of its length, rounded up; letters swapped count once, and so does another case of
+// all letters); the first of equally near ones; empty when there is none. O(|candidates| x
+// |name|^2); names of more than 200 bytes have no near ones.
 std::string nearest_name(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace cleave

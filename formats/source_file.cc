@@ -1,1 +1,151 @@
 #include "formats/source_file.h"
+
+#include "formats/descriptor.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+Diagnostics fault(const std::string& path, std::string message) {
+  return {diagnostic_of(path, std::move(message))};
+}
+
+// A temporary file without a name, which vanishes with its descriptor; -1 and errno on failure.
+int open_unnamed() {
+  const char* const folder_set = std::getenv("TMPDIR");
+  const std::string folder = folder_set != nullptr && *folder_set != 0 ? folder_set : "/tmp";
+  const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0) return fd;
+  // Not every file system has O_TMPFILE.
+  std::string name = folder + "/cleave-XXXXXX";
+  const int named = ::mkostemp(name.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(name.c_str());
+  return named;
+}
+
+// Copies what a pipe still has to say into an unnamed file.
+Loaded<Descriptor> spool(const std::string& path, int from) {
+  Descriptor to(open_unnamed());
+  const std::string no_room = "cannot be copied to a temporary file: ";
+  if (!to.is_open()) return fault(path, no_room + system_words(errno));
+  std::vector<char> buffer(std::size_t{1} << 20U);
+  while (true) {
+    const ssize_t count = ::read(from, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fault(path, "cannot be read: " + system_words(errno));
+    if (count == 0) return to;
+    if (!write_all(to.get(), {buffer.data(), static_cast<std::size_t>(count)})) {
+      return fault(path, no_room + system_words(errno));
+    }
+  }
+}
+
+// Standard input can be mapped as it is when it is a regular file that nothing was read from.
+bool is_mappable(int fd, const struct stat& status) {
+  return S_ISREG(status.st_mode) && ::lseek(fd, 0, SEEK_CUR) == 0;
+}
+
+struct Mapping {
+  const char* data = nullptr;
+  std::size_t length = 0;
+};
+
+// The file's bytes with kPadding readable zeros behind them: the kernel zero-fills the file's last
+// page, and when the file ends with a page, the anonymous page reserved behind it serves.
+Mapping map_padded(int fd, std::size_t size) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  static_assert(SourceFile::kPadding <= 4096);
+  const std::size_t length = (size / page + 2) * page;
+  void* const at = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return {};
+  if (size > 0 && ::mmap(at, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
+    const int error = errno;
+    ::munmap(at, length);
+    errno = error;
+    return {};
+  }
+  return {static_cast<const char*>(at), length};
+}
+
+}  // namespace
+
+Loaded<SourceFile> SourceFile::open(const std::string& path) {
+  const bool is_stdin = path == "-";
+  const std::string shown = is_stdin ? "<stdin>" : path;
+  Descriptor fd(is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                         : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status = {};
+  if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) {
+    return fault(shown, "cannot be opened: " + system_words(errno));
+  }
+  if (S_ISDIR(status.st_mode)) return fault(shown, "is a folder, not a file");
+
+  SourceFile file;
+  file.path_ = shown;
+  if (is_mappable(fd.get(), status)) {
+    file.fd_ = fd.release();
+  } else {
+    Loaded<Descriptor> spooled = spool(shown, fd.get());
+    if (!spooled) return std::move(spooled).error();
+    file.fd_ = spooled->release();
+    if (::fstat(file.fd_, &status) != 0) return fault(shown, system_words(errno));
+  }
+  file.size_ = static_cast<std::size_t>(status.st_size);
+  const Mapping mapping = map_padded(file.fd_, file.size_);
+  if (mapping.data == nullptr) return fault(shown, "cannot be mapped: " + system_words(errno));
+  file.data_ = mapping.data;
+  file.mapped_ = mapping.length;
+  return file;
+}
+
+SourceFile SourceFile::from_text(std::string name, std::string_view text) {
+  SourceFile file;
+  file.path_ = std::move(name);
+  file.fd_ = open_unnamed();
+  [[maybe_unused]] const bool is_written = file.fd_ >= 0 && write_all(file.fd_, text);
+  assert(is_written);
+  file.size_ = text.size();
+  const Mapping mapping = map_padded(file.fd_, file.size_);
+  assert(mapping.data != nullptr);
+  file.data_ = mapping.data;
+  file.mapped_ = mapping.length;
+  return file;
+}
+
+SourceFile::SourceFile(SourceFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      mapped_(std::exchange(other.mapped_, 0)),
+      fd_(std::exchange(other.fd_, -1)) {}
+
+SourceFile& SourceFile::operator=(SourceFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(mapped_, other.mapped_);
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+SourceFile::~SourceFile() {
+  if (data_ != nullptr) ::munmap(const_cast<char*>(data_), mapped_);
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::string SourceFile::folder() const {
+  const std::size_t slash = path_ == "<stdin>" ? path_.npos : path_.rfind('/');
+  if (slash == path_.npos) return ".";
+  return slash == 0 ? "/" : path_.substr(0, slash);
+}
+
+}  // namespace cleave

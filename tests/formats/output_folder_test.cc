@@ -1,1 +1,152 @@
-// formats/output_folder_test.cc
+#include "formats/output_folder.h"
+
+#include "tests/catch2.h"
+#include "tests/formats/test_folder.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class R>
+std::string refusal(R result) {
+  REQUIRE(!result);
+  return format_diagnostic(result.error().at(0));
+}
+
+void write_split(const std::string& path, const std::string& text, bool force) {
+  Loaded<OutputFolder> folder = OutputFolder::create(path, force);
+  REQUIRE(folder);
+  REQUIRE(folder->write("a.txt", text));
+  REQUIRE(folder->commit());
+}
+
+TEST_CASE("a folder appears whole when it is committed") {
+  const TestFolder test;
+  Loaded<OutputFolder> folder = OutputFolder::create(test.path("out/"), false);
+  REQUIRE(folder);
+  REQUIRE(folder->write("a.txt", "hello"));
+  CHECK(fs::exists(folder->path_of("a.txt")));
+  CHECK(!fs::exists(test.path("out")));
+  REQUIRE(folder->commit());
+  CHECK(test.content("out/a.txt") == "hello");
+  CHECK(folder->final_path() == test.path("out"));
+  CHECK(test.entry_count() == 1);
+}
+
+TEST_CASE("a folder that is not committed leaves nothing") {
+  const TestFolder test;
+  {
+    Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), false);
+    REQUIRE(folder);
+    REQUIRE(folder->write("a.txt", "hello"));
+    const OutputFolder moved = std::move(*folder);
+    CHECK(test.entry_count() == 1);
+  }
+  CHECK(test.entry_count() == 0);
+}
+
+TEST_CASE("an existing folder is refused unless forced") {
+  const TestFolder test;
+  write_split(test.path("out"), "old", false);
+  std::ofstream(test.path("out/stale.txt")) << "x";
+  CHECK(refusal(OutputFolder::create(test.path("out"), false)) ==
+        test.path("out") + ": error: is there already; --force replaces it\n");
+  write_split(test.path("out"), "new", true);
+  CHECK(test.content("out/a.txt") == "new");
+  CHECK(!fs::exists(test.path("out/stale.txt")));
+  CHECK(test.entry_count() == 1);
+}
+
+TEST_CASE("with force the old folder stays until the new one is committed") {
+  const TestFolder test;
+  write_split(test.path("out"), "old", false);
+  {
+    Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), true);
+    REQUIRE(folder->write("a.txt", "new"));
+    CHECK(test.content("out/a.txt") == "old");
+  }
+  CHECK(test.content("out/a.txt") == "old");
+  CHECK(test.entry_count() == 1);
+}
+
+TEST_CASE("a folder that appears meanwhile is not replaced") {
+  const TestFolder test;
+  Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), false);
+  REQUIRE(folder);
+  fs::create_directory(test.path("out"));
+  CHECK(refusal(folder->commit()) ==
+        test.path("out") + ": error: is there already; --force replaces it\n");
+}
+
+TEST_CASE("a file, a folder without a name and a missing parent are refused") {
+  const TestFolder test;
+  std::ofstream(test.path("file")) << "x";
+  CHECK(refusal(OutputFolder::create(test.path("file"), true)) ==
+        test.path("file") + ": error: is there already and is no folder\n");
+  const std::string nameless =
+      ": error: names no folder that could be made; give the folder a name of its own\n";
+  for (const std::string path : {".", "..", "/", "", "a/.."}) {
+    CHECK(refusal(OutputFolder::create(path, true)) ==
+          (path.empty() ? nameless.substr(2) : path + nameless));
+  }
+  CHECK(refusal(OutputFolder::create(test.path("no/out"), false)) ==
+        test.path("no/out") + ": error: cannot be made in folder \"" + test.path("no") +
+            "\": No such file or directory\n");
+  CHECK(refusal(OutputFolder::create(test.path("file/out"), false)) ==
+        test.path("file/out") + ": error: cannot be made in folder \"" + test.path("file") +
+            "\": Not a directory\n");
+}
+
+TEST_CASE("a file that cannot be written is named by its final path") {
+  const TestFolder test;
+  Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), false);
+  REQUIRE(folder->write("a", "1"));
+  CHECK(refusal(folder->write("a", "2")) ==
+        test.path("out/a") + ": error: cannot be written: File exists\n");
+}
+
+TEST_CASE("a single file is written whole and keeps its mode and its links") {
+  const TestFolder test;
+  REQUIRE(write_file(test.path("a"), "one"));
+  CHECK(test.content("a") == "one");
+  ::chmod(test.path("a").c_str(), 0640);
+  fs::create_symlink("a", test.path("link"));
+  REQUIRE(write_file(test.path("link"), "two"));
+  CHECK(test.content("a") == "two");
+  CHECK(fs::is_symlink(test.path("link")));
+  CHECK(fs::status(test.path("a")).permissions() == fs::perms{0640});
+  CHECK(test.entry_count() == 2);
+}
+
+TEST_CASE("devices are written to as they are") { REQUIRE(write_file("/dev/null", "x")); }
+
+TEST_CASE("a file that cannot be made is refused in the system's words") {
+  const TestFolder test;
+  CHECK(refusal(write_file(test.path("no/a"), "x")) ==
+        test.path("no/a") + ": error: cannot be written: No such file or directory\n");
+  CHECK(refusal(write_file(test.path("."), "x")) ==
+        test.path(".") + ": error: cannot be written: is a folder\n");
+  CHECK(refusal(write_file("/dev/full", "x")) ==
+        "/dev/full: error: cannot be written: No space left on device\n");
+}
+
+TEST_CASE("a part's name becomes a harmless file name") {
+  CHECK(file_name_of("_run_on_acc_1") == "_run_on_acc_1");
+  CHECK(file_name_of("a/b\n") == "a_b_");
+  CHECK(file_name_of("") == "_");
+  CHECK(file_name_of(".") == "_");
+  CHECK(file_name_of("..") == "__");
+  CHECK(file_name_of("../x") == ".._x");
+  CHECK(file_name_of(std::string(201, 'a')) == std::string(200, 'a'));
+  CHECK(file_name_of(std::string(199, 'a') + "\u00e9") == std::string(199, 'a'));
+}
+
+}  // namespace
+}  // namespace cleave

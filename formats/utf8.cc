@@ -1,0 +1,66 @@
+#include "formats/utf8.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace cleave {
+namespace {
+
+unsigned byte_at(std::string_view text, std::size_t i) {
+  return static_cast<unsigned char>(text[i]);
+}
+
+// What a first byte promises: how many bytes, and between what the second one must lie (narrower
+// than 80..BF where overlong forms, surrogates or numbers past U+10FFFF would begin).
+struct Lead {
+  std::size_t length;
+  unsigned low, high;
+};
+
+Lead lead_of(unsigned byte) {
+  if (byte < 0x80) return {1, 0, 0};
+  if (byte >= 0xC2 && byte <= 0xDF) return {2, 0x80, 0xBF};
+  if (byte == 0xE0) return {3, 0xA0, 0xBF};
+  if (byte == 0xED) return {3, 0x80, 0x9F};
+  if (byte >= 0xE1 && byte <= 0xEF) return {3, 0x80, 0xBF};
+  if (byte == 0xF0) return {4, 0x90, 0xBF};
+  if (byte >= 0xF1 && byte <= 0xF3) return {4, 0x80, 0xBF};
+  if (byte == 0xF4) return {4, 0x80, 0x8F};
+  return {0, 0, 0};
+}
+
+}  // namespace
+
+std::size_t utf8_character(std::string_view text) {
+  if (text.empty()) return 0;
+  const Lead lead = lead_of(byte_at(text, 0));
+  if (lead.length <= 1) return lead.length;
+  if (text.size() < lead.length) return 0;
+  const unsigned second = byte_at(text, 1);
+  if (second < lead.low || second > lead.high) return 0;
+  for (std::size_t i = 2; i < lead.length; ++i) {
+    if ((byte_at(text, i) & 0xC0U) != 0x80U) return 0;
+  }
+  return lead.length;
+}
+
+std::size_t first_invalid_utf8(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    // Eight bytes of ASCII at a time: models are little else.
+    std::uint64_t word = 0;
+    if (text.size() - at >= sizeof word) {
+      std::memcpy(&word, text.data() + at, sizeof word);
+      if ((word & 0x8080808080808080U) == 0) {
+        at += sizeof word;
+        continue;
+      }
+    }
+    const std::size_t length = utf8_character(text.substr(at));
+    if (length == 0) return at;
+    at += length;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace cleave
