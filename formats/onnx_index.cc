@@ -1,1 +1,405 @@
-// formats/onnx_index.cc
+// The index of an ONNX file: one walk over its protobuf that keeps views of the records.
+//
+// Only tags, lengths and short fields are read; the walk steps over the elements of tensors, so
+// that their pages are never touched. Names and numbers of the fields are those of onnx.proto (up
+// to IR 13); what it does not name is stepped over, and stays in the enclosing record for writers.
+//
+// The bytes may be hostile: lengths are checked against what is there before anything is made from
+// them, and memory grows with the bytes walked only.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "formats/onnx_fields.h"
+#include "formats/onnx_model.h"
+#include "formats/onnx_reader.h"
+
+namespace cleave {
+namespace {
+
+class Indexer {
+ public:
+  OnnxModel model(std::string_view bytes);
+  const OnnxWalk& walk() const { return walk_; }
+
+ private:
+  OnnxGraph graph(OnnxRecord record);
+  OnnxNode node(OnnxRecord record);
+  OnnxAttribute attribute(OnnxRecord record);
+  bool attribute_value(OnnxFields& field, OnnxAttribute& out);
+  OnnxValueInfo value_info(OnnxRecord record);
+  OnnxFunction function(OnnxRecord record);
+  std::pair<std::string_view, std::int64_t> opset(std::string_view payload);
+
+  OnnxWalk walk_;
+};
+
+OnnxValueInfo Indexer::value_info(OnnxRecord record) {
+  OnnxValueInfo out;
+  out.record = record;
+  for (OnnxFields field(record.payload, "a value's type", walk_); field.next();) {
+    switch (field.key()) {
+      case bytes_field(1):
+        out.name = field.text();
+        break;
+      case bytes_field(2):
+        out.type = field.text();
+        break;
+      default:
+        field.skip();
+    }
+  }
+  return out;
+}
+
+// AttributeProto.AttributeType of a value that stands in the field of this number; 0: no value.
+std::int32_t attribute_type(std::uint32_t field_number) {
+  switch (field_number) {
+    case 2:
+      return 1;  // f
+    case 3:
+      return 2;  // i
+    case 4:
+      return 3;  // s
+    case 5:
+      return 4;  // t
+    case 6:
+      return 5;  // g
+    case 7:
+      return 6;  // floats
+    case 8:
+      return 7;  // ints
+    case 9:
+      return 8;  // strings
+    case 10:
+      return 9;  // tensors
+    case 11:
+      return 10;  // graphs
+    case 22:
+      return 11;  // sparse_tensor
+    case 23:
+      return 12;  // sparse_tensors
+    case 14:
+      return 13;  // tp
+    case 15:
+      return 14;  // type_protos
+    default:
+      return 0;
+  }
+}
+
+// Reads the field when it holds a tensor or graph.
+bool Indexer::attribute_value(OnnxFields& field, OnnxAttribute& out) {
+  switch (field.key()) {
+    case bytes_field(5):
+    case bytes_field(10):
+      out.tensors.push_back(index_onnx_tensor(field.record(), walk_));
+      return true;
+    case bytes_field(22):
+    case bytes_field(23):
+      out.tensors.push_back(index_onnx_sparse_tensor(field.record(), walk_));
+      return true;
+    case bytes_field(6):
+    case bytes_field(11):
+      out.graphs.push_back(graph(field.record()));
+      return true;
+    default:
+      return false;
+  }
+}
+
+OnnxAttribute Indexer::attribute(OnnxRecord record) {
+  const OnnxDeeper deeper(walk_);
+  OnnxAttribute out;
+  out.record = record;
+  std::int32_t derived = 0;
+  for (OnnxFields field(record.payload, "an attribute", walk_); field.next();) {
+    if (derived == 0) derived = attribute_type(field.field_number());
+    if (attribute_value(field, out)) continue;
+    switch (field.key()) {
+      case bytes_field(1):
+        out.name = field.text();
+        break;
+      case bytes_field(21):
+        out.reference = field.text();
+        break;
+      case varint_field(20):
+        out.type = field.number32();
+        break;
+      default:
+        field.skip();
+    }
+  }
+  if (out.type == 0) out.type = derived;
+  return out;
+}
+
+OnnxNode Indexer::node(OnnxRecord record) {
+  const OnnxDeeper deeper(walk_);
+  OnnxNode out;
+  out.record = record;
+  for (OnnxFields field(record.payload, "a node", walk_); field.next();) {
+    switch (field.key()) {
+      case bytes_field(1):
+        out.inputs.push_back(field.text());
+        break;
+      case bytes_field(2):
+        out.outputs.push_back(field.text());
+        break;
+      case bytes_field(3):
+        out.name = field.text();
+        break;
+      case bytes_field(4):
+        out.op_type = field.text();
+        break;
+      case bytes_field(5):
+        out.attributes.push_back(attribute(field.record()));
+        break;
+      case bytes_field(7):
+        out.domain = field.text();
+        break;
+      case bytes_field(8):
+        out.overload = field.text();
+        break;
+      case bytes_field(9):
+        out.metadata.push_back(index_onnx_key_value(field.text(), walk_));
+        break;
+      default:
+        field.skip();
+    }
+  }
+  return out;
+}
+
+OnnxGraph Indexer::graph(OnnxRecord record) {
+  const OnnxDeeper deeper(walk_);
+  OnnxGraph out;
+  out.record = record;
+  for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
+    switch (field.key()) {
+      case bytes_field(1):
+        out.nodes.push_back(node(field.record()));
+        break;
+      case bytes_field(2):
+        out.name = field.text();
+        break;
+      case bytes_field(5):
+        out.initializers.push_back(index_onnx_tensor(field.record(), walk_));
+        break;
+      case bytes_field(11):
+        out.inputs.push_back(value_info(field.record()));
+        break;
+      case bytes_field(12):
+        out.outputs.push_back(value_info(field.record()));
+        break;
+      case bytes_field(13):
+        out.value_infos.push_back(value_info(field.record()));
+        break;
+      case bytes_field(14):
+        out.quantization_annotations.push_back(field.record());
+        break;
+      case bytes_field(15):
+        out.initializers.push_back(index_onnx_sparse_tensor(field.record(), walk_));
+        break;
+      case bytes_field(16):
+        out.metadata_props.push_back(field.record());
+        break;
+      default:
+        field.skip();
+    }
+  }
+  return out;
+}
+
+std::pair<std::string_view, std::int64_t> Indexer::opset(std::string_view payload) {
+  std::pair<std::string_view, std::int64_t> out{"", 0};
+  for (OnnxFields field(payload, "an opset import", walk_); field.next();) {
+    switch (field.key()) {
+      case bytes_field(1):
+        out.first = field.text();
+        break;
+      case varint_field(2):
+        out.second = field.number();
+        break;
+      default:
+        field.skip();
+    }
+  }
+  return out;
+}
+
+OnnxFunction Indexer::function(OnnxRecord record) {
+  const OnnxDeeper deeper(walk_);
+  OnnxFunction out;
+  out.record = record;
+  for (OnnxFields field(record.payload, "a function", walk_); field.next();) {
+    switch (field.key()) {
+      case bytes_field(1):
+        out.name = field.text();
+        break;
+      case bytes_field(4):
+        out.inputs.push_back(field.text());
+        break;
+      case bytes_field(5):
+        out.outputs.push_back(field.text());
+        break;
+      case bytes_field(7):
+        out.nodes.push_back(node(field.record()));
+        break;
+      case bytes_field(9):
+        out.opsets.push_back(opset(field.text()));
+        break;
+      case bytes_field(10):
+        out.domain = field.text();
+        break;
+      case bytes_field(11):
+        out.default_attributes.push_back(attribute(field.record()));
+        break;
+      case bytes_field(12):
+        out.value_infos.push_back(value_info(field.record()));
+        break;
+      case bytes_field(13):
+        out.overload = field.text();
+        break;
+      default:
+        field.skip();
+    }
+  }
+  return out;
+}
+
+OnnxModel Indexer::model(std::string_view bytes) {
+  const OnnxDeeper deeper(walk_);
+  OnnxModel out;
+  bool has_graph = false;
+  for (OnnxFields field(bytes, "the model", walk_); field.next();) {
+    switch (field.key()) {
+      case varint_field(1):
+        out.ir_version = field.number();
+        break;
+      case bytes_field(2):
+        out.producer_name = field.text();
+        break;
+      case bytes_field(3):
+        out.producer_version = field.text();
+        break;
+      case bytes_field(4):
+        out.domain = field.text();
+        break;
+      case varint_field(5):
+        out.model_version = field.number();
+        break;
+      case bytes_field(6):
+        out.doc_string = field.text();
+        break;
+      case bytes_field(7):
+        if (std::exchange(has_graph, true)) throw OnnxRefused{"two graphs, where a model has one"};
+        out.graph = graph(field.record());
+        break;
+      case bytes_field(8):
+        out.opset_records.push_back(field.record());
+        out.opsets.push_back(opset(out.opset_records.back().payload));
+        break;
+      case bytes_field(14):
+        out.metadata_props.push_back(field.record());
+        break;
+      case bytes_field(20):
+        out.training_infos.push_back(field.record());
+        break;
+      case bytes_field(25):
+        out.functions.push_back(function(field.record()));
+        break;
+      case bytes_field(26):
+        out.configurations.push_back(field.record());
+        break;
+      default:
+        if (field.has_bytes()) {
+          out.other_fields.push_back(field.record());
+        } else {
+          field.skip();
+        }
+    }
+  }
+  if (!has_graph)
+    throw OnnxRefused{"no graph in it: not an ONNX model, or cut off before its graph"};
+  return out;
+}
+
+// Tells the kernel not to read ahead: between two short records there may be a gigabyte of weights.
+void expect_scattered_reads(std::string_view bytes) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t last = (begin + bytes.size()) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_RANDOM);
+}
+
+std::string damage(const OnnxWalk& walk, std::string_view bytes, const char* what_happened) {
+  const auto at = static_cast<std::size_t>(walk.at - bytes.data());
+  return std::string("truncated or damaged: ") + walk.what + " " + what_happened + " at byte " +
+         std::to_string(at);
+}
+
+}  // namespace
+
+bool looks_like_onnx(std::string_view bytes) {
+  constexpr int kFieldsToAsk = 64;
+  OnnxWalk walk;
+  OnnxFields field(bytes, "the model", walk);
+  bool has_graph = false;
+  try {
+    for (int i = 0; i < kFieldsToAsk && field.next(); ++i) {
+      switch (field.key()) {
+        case varint_field(1):
+          // The first field that every known writer puts down, with a small number.
+          if (i == 0 && static_cast<std::uint64_t>(field.number()) < 128) return true;
+          break;
+        case bytes_field(7):
+          has_graph = true;
+          [[fallthrough]];
+        case varint_field(5):
+        case bytes_field(2):
+        case bytes_field(3):
+        case bytes_field(4):
+        case bytes_field(6):
+        case bytes_field(8):
+        case bytes_field(14):
+        case bytes_field(20):
+        case bytes_field(25):
+        case bytes_field(26):
+          field.skip();
+          break;
+        default:
+          return false;
+      }
+    }
+  } catch (const protozero::exception&) {
+    return false;
+  } catch (const OnnxRefused&) {
+    return true;  // only a real model is that big; the index will say so
+  }
+  return has_graph;
+}
+
+Loaded<OnnxModel> index_onnx(const SourceFile& source) {
+  const std::string_view bytes = source.bytes();
+  expect_scattered_reads(bytes);
+  Indexer indexer;
+  std::string message;
+  try {
+    return indexer.model(bytes);
+  } catch (const OnnxRefused& refused) {
+    message = refused.message;
+  } catch (const protozero::end_of_buffer_exception&) {
+    message = damage(indexer.walk(), bytes, "ends early");
+  } catch (const protozero::exception&) {
+    message = damage(indexer.walk(), bytes, "has bytes that are no protobuf");
+  }
+  return Diagnostics{{.file = source.path(), .message = std::move(message)}};
+}
+
+}  // namespace cleave

@@ -34,8 +34,10 @@ struct OnnxTensor {
   DType dtype = DType::unknown;
   std::int32_t dtype_number = 0;  // as in the file, also when cleave does not know it
   std::vector<std::int64_t> dims;
-  std::string_view raw;  // raw_data, in the file; or the packed float_data/double_data payload
-  bool has_typed_data = false;  // some *_data field other than raw_data holds the elements
+  // The elements as consecutive little-endian bytes: raw_data, or a packed float_data or
+  // double_data that holds just these bytes. Empty: none, or not to be had like that.
+  std::string_view raw;
+  bool has_typed_data = false;  // the elements stand in a *_data field other than raw_data
   bool is_sparse = false;
   bool is_external = false;
   std::string_view location;  // external: as written in the file
@@ -52,7 +54,7 @@ struct OnnxAttribute {
   std::int32_t type = 0;       // AttributeProto.AttributeType, derived when the file leaves it out
   std::vector<OnnxTensor> tensors;  // t, tensors, sparse_tensor
   std::vector<OnnxGraph> graphs;    // g, graphs
-  // Scalars and lists are decoded on demand: see onnx_reader.cc.
+  // Scalars and lists are decoded on demand, from the record.
 };
 
 struct OnnxNode {
@@ -63,7 +65,7 @@ struct OnnxNode {
   std::string_view overload;
   std::vector<std::string_view> inputs, outputs;  // "" where left out
   std::vector<OnnxAttribute> attributes;
-  std::vector<OnnxKeyValue> metadata;
+  std::vector<OnnxKeyValue> metadata;  // metadata_props
 };
 
 struct OnnxValueInfo {
@@ -87,6 +89,8 @@ struct OnnxFunction {
   std::string_view domain, name, overload;
   std::vector<std::string_view> inputs, outputs;
   std::vector<OnnxNode> nodes;
+  std::vector<OnnxAttribute> default_attributes;  // attribute_proto
+  std::vector<OnnxValueInfo> value_infos;
   std::vector<std::pair<std::string_view, std::int64_t>> opsets;
 };
 

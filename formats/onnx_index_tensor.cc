@@ -1,0 +1,141 @@
+// Tensors in the index of an ONNX file: name, dims, dtype, and where the elements lie.
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "core/dtype.h"
+#include "formats/diagnostic.h"
+#include "formats/onnx_fields.h"
+
+namespace cleave {
+
+OnnxKeyValue index_onnx_key_value(std::string_view payload, OnnxWalk& walk) {
+  OnnxKeyValue out;
+  for (OnnxFields field(payload, "a key and value", walk); field.next();) {
+    switch (field.key()) {
+      case bytes_field(1):
+        out.key = field.text();
+        break;
+      case bytes_field(2):
+        out.value = field.text();
+        break;
+      default:
+        field.skip();
+    }
+  }
+  return out;
+}
+
+namespace {
+
+std::uint64_t external_number(const OnnxKeyValue& entry) {
+  std::uint64_t number = 0;
+  const char* end = entry.value.data() + entry.value.size();
+  const auto [stop, error] = std::from_chars(entry.value.data(), end, number);
+  if (error != std::errc() || stop != end) {
+    throw OnnxRefused{"external data with " + std::string(entry.key) + " " + quoted(entry.value) +
+                      ", which is no number of bytes"};
+  }
+  return number;
+}
+
+void add_external_data(const OnnxKeyValue& entry, OnnxTensor& out) {
+  if (entry.key == "location") out.location = entry.value;
+  if (entry.key == "offset") out.offset = external_number(entry);
+  if (entry.key == "length") out.length = external_number(entry);
+}
+
+// True when packed float_data or double_data of this type is the elements' bytes themselves.
+bool is_raw(DType dtype, std::uint32_t field_number) {
+  if (field_number == 4) return dtype == DType::float32 || dtype == DType::complex64;
+  if (field_number == 10) return dtype == DType::float64 || dtype == DType::complex128;
+  return false;
+}
+
+}  // namespace
+
+OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk) {
+  const OnnxDeeper deeper(walk);
+  OnnxTensor out;
+  out.record = record;
+  std::string_view typed;
+  std::uint32_t typed_field = 0;
+  std::size_t typed_chunks = 0;
+  for (OnnxFields field(record.payload, "a tensor", walk); field.next();) {
+    switch (field.key()) {
+      case bytes_field(1):
+        field.append_packed(out.dims);
+        break;
+      case varint_field(1):
+        out.dims.push_back(field.number());
+        break;
+      case varint_field(2):
+        out.dtype_number = field.number32();
+        break;
+      case bytes_field(8):
+        out.name = field.text();
+        break;
+      case bytes_field(9):
+        out.raw = field.text();
+        break;
+      case bytes_field(13):
+        add_external_data(index_onnx_key_value(field.text(), walk), out);
+        break;
+      case varint_field(14):
+        out.is_external = field.number32() == 1;
+        break;
+      case bytes_field(4):
+      case bytes_field(10):
+        typed_field = field.field_number();
+        typed = field.text();
+        ++typed_chunks;
+        break;
+      default:
+        // float_data, int32_data, string_data, int64_data, double_data, uint64_data; also unpacked
+        switch (field.field_number()) {
+          case 4:
+          case 5:
+          case 6:
+          case 7:
+          case 10:
+          case 11:
+            typed_chunks += 2;
+            break;
+          default:
+            break;
+        }
+        field.skip();
+    }
+  }
+  out.dtype = dtype_from_onnx(out.dtype_number);
+  out.has_typed_data = typed_chunks > 0;
+  if (typed_chunks == 1 && is_raw(out.dtype, typed_field)) out.raw = typed;
+  return out;
+}
+
+OnnxTensor index_onnx_sparse_tensor(OnnxRecord record, OnnxWalk& walk) {
+  const OnnxDeeper deeper(walk);
+  OnnxTensor out;
+  std::vector<std::int64_t> dims;
+  for (OnnxFields field(record.payload, "a sparse tensor", walk); field.next();) {
+    switch (field.key()) {
+      case bytes_field(1):
+        out = index_onnx_tensor(field.record(), walk);
+        break;
+      case bytes_field(3):
+        field.append_packed(dims);
+        break;
+      case varint_field(3):
+        dims.push_back(field.number());
+        break;
+      default:
+        field.skip();
+    }
+  }
+  out.record = record;
+  out.dims = std::move(dims);
+  out.is_sparse = true;
+  return out;
+}
+
+}  // namespace cleave
