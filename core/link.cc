@@ -1,1 +1,150 @@
+// A quantity is a number, then a unit: a decimal (k, M, G, T, P) or binary (Ki, Mi, ...) prefix and
+// `B` or `bit`. A rate may end in `/s`, or in `ps` after `bit` or `B`.
 #include "core/link.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace cleave {
+namespace {
+
+struct PcieGeneration {
+  double transfers_per_second;  // a lane, one bit each
+  double encoding;              // the share of the bits that is payload
+};
+
+// PCI Express Base Specification: line rates and encodings (8b/10b, 128b/130b, 242/256 in FLITs).
+constexpr std::array<PcieGeneration, 6> kGenerations = {{
+    {2.5e9, 8.0 / 10.0},
+    {5e9, 8.0 / 10.0},
+    {8e9, 128.0 / 130.0},
+    {16e9, 128.0 / 130.0},
+    {32e9, 128.0 / 130.0},
+    {64e9, 242.0 / 256.0},
+}};
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (text.substr(0, prefix.size()) != prefix) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+bool take_suffix(std::string_view& text, std::string_view suffix) {
+  if (text.size() < suffix.size() || text.substr(text.size() - suffix.size()) != suffix) {
+    return false;
+  }
+  text.remove_suffix(suffix.size());
+  return true;
+}
+
+// "gen4x16" -> bytes per second.
+std::optional<double> pcie_rate(std::string_view text) {
+  if (!take_prefix(text, "gen") && !take_prefix(text, "Gen")) return std::nullopt;
+  if (text.size() < 3 || text[0] < '1' || text[0] > '6' || text[1] != 'x') return std::nullopt;
+  const PcieGeneration& generation = kGenerations[static_cast<std::size_t>(text[0] - '1')];
+  const std::string_view width = text.substr(2);
+  for (const int lanes : {1, 2, 4, 8, 16}) {
+    if (width == std::to_string(lanes)) {
+      return generation.transfers_per_second * generation.encoding * lanes / 8;
+    }
+  }
+  return std::nullopt;
+}
+
+struct Number {
+  double value;
+  std::optional<std::uint64_t> whole;  // when it is written as a whole number of 64 bits
+};
+
+// Takes the number at the start of the text: "12", "1.5", "1e9".
+std::optional<Number> take_number(std::string_view& text) {
+  if (text.empty() || text[0] == '-') return std::nullopt;
+  Number number{0, std::nullopt};
+  const char* const end = text.data() + text.size();
+  const auto real = std::from_chars(text.data(), end, number.value);
+  if (real.ec != std::errc{} || !std::isfinite(number.value)) return std::nullopt;
+  std::uint64_t whole = 0;
+  const auto integer = std::from_chars(text.data(), end, whole);
+  if (integer.ec == std::errc{} && integer.ptr == real.ptr) number.whole = whole;
+  text.remove_prefix(static_cast<std::size_t>(real.ptr - text.data()));
+  return number;
+}
+
+// "", "k", "Gi", ... -> factor.
+std::optional<std::uint64_t> prefix_factor(std::string_view prefix) {
+  if (prefix.empty()) return 1;
+  constexpr std::string_view kLetters = "kMGTP";
+  const char letter = prefix[0] == 'K' ? 'k' : prefix[0];
+  const std::size_t power = kLetters.find(letter);
+  if (power == std::string_view::npos) return std::nullopt;
+  std::uint64_t step = 1000;
+  if (prefix.substr(1) == "i") {
+    step = 1024;
+  } else if (prefix.size() > 1) {
+    return std::nullopt;
+  }
+  std::uint64_t factor = step;
+  for (std::size_t i = 0; i < power; ++i) factor *= step;
+  return factor;
+}
+
+// "GiB/s", "GB", "Gbit/s", "Gbps", "" -> bytes per second that one stands for.
+std::optional<double> rate_unit(std::string_view unit) {
+  if (unit.empty()) return 1;
+  bool is_bits = false;
+  if (take_suffix(unit, "bps") || take_suffix(unit, "bit/s") || take_suffix(unit, "bit")) {
+    is_bits = true;
+  } else if (!take_suffix(unit, "B/s") && !take_suffix(unit, "Bps") && !take_suffix(unit, "B")) {
+    return std::nullopt;
+  }
+  const auto factor = prefix_factor(unit);
+  if (!factor) return std::nullopt;
+  return static_cast<double>(*factor) / (is_bits ? 8 : 1);
+}
+
+}  // namespace
+
+Link default_link() { return {.name = "100GiB/s", .bytes_per_second = 100.0 * 1024 * 1024 * 1024}; }
+
+std::optional<Link> parse_link(std::string_view text) {
+  text = trimmed(text);
+  if (const auto rate = pcie_rate(text)) return Link{std::string(text), *rate};
+  std::string_view rest = text;
+  const auto number = take_number(rest);
+  if (!number) return std::nullopt;
+  const auto unit = rate_unit(trimmed(rest));
+  if (!unit) return std::nullopt;
+  const double rate = number->value * *unit;
+  if (!(rate > 0) || !std::isfinite(rate)) return std::nullopt;
+  return Link{std::string(text), rate};
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  text = trimmed(text);
+  const auto number = take_number(text);
+  if (!number) return std::nullopt;
+  std::string_view unit = trimmed(text);
+  if (!unit.empty() && !take_suffix(unit, "B")) return std::nullopt;
+  const auto factor = prefix_factor(unit);
+  if (!factor) return std::nullopt;
+  if (number->whole) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    if (*number->whole > kMost / *factor) return std::nullopt;
+    return *number->whole * *factor;
+  }
+  const double bytes = number->value * static_cast<double>(*factor);
+  if (!(bytes < 0x1p64)) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace cleave

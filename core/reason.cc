@@ -1,1 +1,25 @@
 #include "core/reason.h"
+
+#include <array>
+
+namespace cleave {
+
+std::string_view reason_code_name(ReasonCode code) {
+  // In the order of the enumerators.
+  static constexpr std::array<std::string_view, kReasonCodeCount> kNames = {
+      "",
+      "no_rule",
+      "rule_failed",
+      "denied",
+      "non_tensor_input",
+      "non_tensor_output",
+      "fusion_group",
+      "small_subgraph",
+      "host_shape",
+      "qdq_group",
+      "over_cap",
+  };
+  return kNames[static_cast<std::size_t>(code)];
+}
+
+}  // namespace cleave

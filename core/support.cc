@@ -1,1 +1,228 @@
+// Matching: the rules that concern an op are found once for each distinct (domain, op) of the
+// graph, globs resolved; then each node is held against the conditions of those rules only.
+//
+// The order in which a list refuses: a deny rule that names the op or the node; no allow rule that
+// names the op; a deny rule by dtype; the conditions of the allow rules.
 #include "core/support.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
+#include "core/rule_check.h"
+
+namespace cleave {
+namespace {
+
+using RuleIndices = std::vector<std::uint32_t>;
+
+// The rules of one list that name an op, by index, ascending.
+struct OpRules {
+  RuleIndices allow;
+  RuleIndices deny;
+};
+
+// One list's rules, indexed by op and by node name.
+class RuleIndex {
+ public:
+  explicit RuleIndex(const SupportList& list) : list_(list) {
+    for (std::uint32_t i = 0; i < list.allow.size(); ++i) add(allow_, list.allow[i].op, i);
+    for (std::uint32_t i = 0; i < list.deny.size(); ++i) {
+      const Rule& rule = list.deny[i];
+      const bool names_one_node = !rule.node_name.empty() && !is_glob(rule.node_name);
+      if (rule.op.empty() && names_one_node) {
+        deny_by_node_[rule.node_name].push_back(i);
+      } else {
+        add(deny_, rule.op, i);
+      }
+    }
+  }
+
+  OpRules rules_of(std::string_view domain, std::string_view op) const {
+    return {find(allow_, list_.allow, domain, op), find(deny_, list_.deny, domain, op)};
+  }
+
+  // Deny rules for any op of the node of that name.
+  const RuleIndices* deny_of(std::string_view node_name) const {
+    if (deny_by_node_.empty()) return nullptr;
+    const auto found = deny_by_node_.find(node_name);
+    return found == deny_by_node_.end() ? nullptr : &found->second;
+  }
+
+  const SupportList& list() const { return list_; }
+
+ private:
+  struct ByOp {
+    std::unordered_map<std::string_view, RuleIndices> exact;
+    RuleIndices patterns;  // globs, and rules for any op
+  };
+
+  static void add(ByOp& rules, const std::string& op, std::uint32_t i) {
+    RuleIndices& to = op.empty() || is_glob(op) ? rules.patterns : rules.exact[op];
+    to.push_back(i);
+  }
+
+  static RuleIndices find(const ByOp& by_op, const std::vector<Rule>& rules,
+                          std::string_view domain, std::string_view op) {
+    RuleIndices found;
+    const auto in_domain = [&](const Rule& rule) {
+      return plain_domain(rule.domain) == plain_domain(domain);
+    };
+    if (const auto exact = by_op.exact.find(op); exact != by_op.exact.end()) {
+      for (const std::uint32_t i : exact->second) {
+        if (in_domain(rules[i])) found.push_back(i);
+      }
+    }
+    for (const std::uint32_t i : by_op.patterns) {
+      const Rule& rule = rules[i];
+      if (rule.op.empty() || (in_domain(rule) && glob_match(rule.op, op))) found.push_back(i);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+
+  const SupportList& list_;
+  ByOp allow_;
+  ByOp deny_;
+  std::unordered_map<std::string_view, RuleIndices> deny_by_node_;
+};
+
+class Matcher {
+ public:
+  Matcher(const Graph& graph, const std::vector<SupportList>& lists, const OpFacts& facts)
+      : graph_(graph), facts_(facts), lists_(lists.begin(), lists.end()) {}
+
+  // The verdict on the node with its bodies; code none when it is supported.
+  Reason judge(NodeId node) {
+    const Verdict own = judge_alone(node);
+    if (own.reason.code != ReasonCode::none) return own.reason;
+    for (const NodeId inner : graph_.body_nodes(node)) {
+      if (judge_alone(inner).reason.code == ReasonCode::none) continue;
+      return {
+          .code = ReasonCode::rule_failed, .list = own.list, .rule = own.rule, .because = inner};
+    }
+    return {};
+  }
+
+ private:
+  struct Verdict {
+    Reason reason;           // code none: accepted by the rule below
+    std::uint16_t list = 0;  // accepted only
+    std::uint32_t rule = 0;
+  };
+
+  Verdict judge_alone(NodeId node) {
+    const std::vector<OpRules>& rules = rules_of(node);
+    Reason refusal{.code = ReasonCode::no_rule};
+    for (std::uint16_t i = 0; i < lists_.size(); ++i) {
+      const Verdict verdict = judge_by(i, rules[i], node);
+      if (verdict.reason.code == ReasonCode::none) return verdict;
+      if (rank(verdict.reason.code) > rank(refusal.code)) refusal = verdict.reason;
+    }
+    return {.reason = refusal};
+  }
+
+  static int rank(ReasonCode code) {
+    if (code == ReasonCode::denied) return 2;
+    return code == ReasonCode::rule_failed ? 1 : 0;
+  }
+
+  Verdict judge_by(std::uint16_t list_index, const OpRules& rules, NodeId node) {
+    const RuleIndex& index = lists_[list_index];
+    const auto refused = [&](ReasonCode code, std::uint32_t rule) {
+      return Verdict{.reason = {.code = code, .list = list_index, .rule = rule}};
+    };
+    std::optional<std::uint32_t> denying = first_denying(index, rules.deny, node);
+    if (const RuleIndices* by_name = index.deny_of(graph_.node(node).name)) {
+      const auto named = first_denying(index, *by_name, node);
+      if (named && (!denying || *named < *denying)) denying = named;
+    }
+    const bool is_known = !rules.allow.empty();
+    if (denying && (is_known || names_its_target(index.list().deny[*denying]))) {
+      return refused(ReasonCode::denied, *denying);
+    }
+    if (!is_known) return refused(ReasonCode::no_rule, 0);
+    const auto [rule, holds] = best_allowing(index.list(), rules.allow, node);
+    if (!holds) return refused(ReasonCode::rule_failed, rule);
+    return {.reason = {}, .list = list_index, .rule = rule};
+  }
+
+  static bool names_its_target(const Rule& rule) {
+    return !rule.op.empty() || !rule.node_name.empty();
+  }
+
+  std::optional<std::uint32_t> first_denying(const RuleIndex& index, const RuleIndices& candidates,
+                                             NodeId node) {
+    for (const std::uint32_t i : candidates) {
+      const Rule& rule = index.list().deny[i];
+      if (!rule.node_name.empty() && !glob_match(rule.node_name, graph_.node(node).name)) continue;
+      if (rule.input_dtype && !has_input_of(graph_, node, *rule.input_dtype)) continue;
+      if (holds(rule, node)) return i;
+    }
+    return std::nullopt;
+  }
+
+  struct Allowing {
+    std::uint32_t rule;
+    bool holds;
+  };
+
+  // The first rule that holds; else the one nearest to it: for the model's opset if there is one,
+  // with the fewest conditions failed.
+  Allowing best_allowing(const SupportList& list, const RuleIndices& candidates, NodeId node) {
+    std::uint32_t best = candidates.front();
+    std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+    for (const std::uint32_t i : candidates) {
+      if (holds(list.allow[i], node)) return {i, true};
+      const bool other_opset = failed_.back().what == FailedPart::What::opset;
+      const std::size_t distance = failed_.size() + (other_opset ? kOtherOpset : 0);
+      if (distance >= best_distance) continue;
+      best = i;
+      best_distance = distance;
+    }
+    return {best, false};
+  }
+
+  // Leaves what fails in failed_.
+  bool holds(const Rule& rule, NodeId node) {
+    failed_.clear();
+    find_failed_conditions(graph_, node, rule, facts_, failed_);
+    return failed_.empty();
+  }
+
+  // By list, for the node's op.
+  const std::vector<OpRules>& rules_of(NodeId node) {
+    const std::uint64_t key = std::uint64_t{index(graph_.node(node).domain)} << 32U |
+                              std::uint64_t{index(graph_.node(node).op)};
+    const auto [found, is_new] = rules_.try_emplace(key);
+    if (is_new) {
+      for (const RuleIndex& list : lists_) {
+        found->second.push_back(list.rules_of(graph_.domain(node), graph_.op(node)));
+      }
+    }
+    return found->second;
+  }
+
+  static constexpr std::size_t kOtherOpset = 1U << 20U;
+
+  const Graph& graph_;
+  const OpFacts& facts_;
+  std::vector<RuleIndex> lists_;
+  std::unordered_map<std::uint64_t, std::vector<OpRules>> rules_;
+  std::vector<FailedCondition> failed_;
+};
+
+}  // namespace
+
+Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
+                      const OpFacts& facts) {
+  Support support{NodeSet(graph.node_count()), PerNode<Reason>(graph.node_count())};
+  Matcher matcher(graph, lists, facts);
+  for (const NodeId node : graph.nodes()) {
+    support.reasons[node] = matcher.judge(node);
+    if (support.reasons[node].code == ReasonCode::none) support.supported.insert(node);
+  }
+  return support;
+}
+
+}  // namespace cleave

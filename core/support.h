@@ -115,13 +115,27 @@ std::vector<FailedPart> failed_parts(const Graph& graph, NodeId node, const Rule
 // True when the text matches the pattern: * is any run of characters, ? any one. Linear in time for
 // patterns with one star, |pattern| x |text| at worst; no recursion.
 bool glob_match(std::string_view pattern, std::string_view text);
+// True when the pattern holds a * or a ?.
+bool is_glob(std::string_view pattern);
 
-// Allow rules whose op matches no op of the graph, though one differs by a slip of spelling only.
+// "" for "ai.onnx", which is the default domain's other name; else the domain itself.
+std::string_view plain_domain(std::string_view domain);
+// The version of the domain that the model imports, if it says so.
+std::optional<std::int64_t> imported_opset(const Graph& graph, std::string_view domain);
+
+// An allow rule whose op is the op of no node, though one that the list does not cover differs by
+// no more than a slip: case, a letter or two, the module it lives in, the domain.
 struct NearMiss {
   std::uint16_t list;
   std::uint32_t rule;
-  std::string_view op;  // of the graph
+  std::string_view op;      // of the graph
+  std::string_view domain;  // its domain
 };
-std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportList>& lists);
+
+// At most one for a rule, in order of lists and rules. A rule for an op that `facts` know is taken
+// at its word. Cost: rules that match nothing, times op types of the graph that the list leaves
+// uncovered.
+std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportList>& lists,
+                                  const OpFacts& facts);
 
 }  // namespace cleave

@@ -1,0 +1,47 @@
+// Matching of globs, by remembering the last star only: when the text after it does not match, the
+// star takes one character more.
+#include "core/support.h"
+
+namespace cleave {
+namespace {
+
+// The place after the UTF-8 character at `at` (any byte is a character where it is not UTF-8).
+std::size_t next_character(std::string_view text, std::size_t at) {
+  ++at;
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) ++at;
+  return at;
+}
+
+}  // namespace
+
+bool is_glob(std::string_view pattern) { return pattern.find_first_of("*?") != pattern.npos; }
+
+bool glob_match(std::string_view pattern, std::string_view text) {
+  constexpr std::size_t kNoStar = std::string_view::npos;
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = kNoStar;
+  std::size_t star_end = 0;  // end of the text that the star has taken
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      star_end = t;
+    } else if (p < pattern.size() && pattern[p] == '?') {
+      ++p;
+      t = next_character(text, t);
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != kNoStar) {
+      p = star + 1;
+      star_end = next_character(text, star_end);
+      t = star_end;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+}  // namespace cleave
