@@ -64,6 +64,11 @@ std::span<const NodeId> Graph::users(ValueId id) const {
   return std::span(users_).subspan(first, user_begin_[index(id) + 1] - first);
 }
 
+std::span<const NodeId> Graph::readers(NodeId id) const {
+  const std::uint32_t first = user_begin_[output_begin_[index(id)]];
+  return std::span(users_).subspan(first, user_begin_[output_end_[index(id)]] - first);
+}
+
 Shape Graph::shape(ValueId id) const {
   const ShapeId shape = value(id).shape;
   if (shape == kNone<ShapeId>) return {};

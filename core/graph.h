@@ -160,6 +160,8 @@ class Graph {
   bool is_parameter(ValueId id) const { return value(id).kind == ValueKind::parameter; }
   // Nodes that read the value, each once, in model order. Constants and body nodes do not count.
   std::span<const NodeId> users(ValueId id) const;
+  // Nodes that read any output of a node, by output; one that reads two of them stands there twice.
+  std::span<const NodeId> readers(NodeId id) const;
   bool is_graph_output(ValueId id) const { return graph_output_.contains(id); }
   bool has_rank(ValueId id) const { return value(id).shape != kNone<ShapeId>; }
   Shape shape(ValueId id) const;  // empty when the rank is unknown: ask has_rank first

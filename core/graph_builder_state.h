@@ -59,7 +59,7 @@ struct GraphBuilder::State {
   void check_values_are_made();
   bool is_sorted() const;
   std::vector<std::uint32_t> sorted_nodes();
-  WaitsFor waits_for() const;
+  Adjacency waits_for() const;
   void report_cycle(const std::vector<std::uint32_t>& cycle);
   void number_nodes(const std::vector<std::uint32_t>& order);
   void number_values(const std::vector<std::uint32_t>& order);

@@ -109,18 +109,17 @@ std::vector<std::uint32_t> GraphBuilder::State::sorted_nodes() {
   return std::move(sorted.order);
 }
 
-WaitsFor GraphBuilder::State::waits_for() const {
-  WaitsFor result;
-  result.begin.reserve(graph.nodes_.size() + 1);
+Adjacency GraphBuilder::State::waits_for() const {
+  Adjacency result;
   for (std::uint32_t n = 0; n < node_total(); ++n) {
-    result.begin.push_back(static_cast<std::uint32_t>(result.nodes.size()));
-    if (classes[n] == NodeClass::body) continue;
-    for (const Operand& operand : graph.operands(NodeId{n})) {
-      const std::uint32_t maker = producer(index(operand.value));
-      if (maker != kNothing) result.nodes.push_back(maker);
+    if (classes[n] != NodeClass::body) {
+      for (const Operand& operand : graph.operands(NodeId{n})) {
+        const std::uint32_t maker = producer(index(operand.value));
+        if (maker != kNothing) result.add(maker);
+      }
     }
+    result.end_list();
   }
-  result.begin.push_back(static_cast<std::uint32_t>(result.nodes.size()));
   return result;
 }
 

@@ -3,29 +3,14 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <queue>
 
 namespace cleave {
 namespace {
 
-// The edges the other way round: for each node those that wait for it.
-WaitsFor reversed(const WaitsFor& edges) {
-  WaitsFor result;
-  result.begin.assign(edges.begin.size(), 0);
-  for (const std::uint32_t maker : edges.nodes) ++result.begin[maker + 1];
-  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
-  result.nodes.resize(edges.nodes.size());
-  std::vector<std::uint32_t> fill(result.begin.begin(), result.begin.end() - 1);
-  for (std::uint32_t n = 0; n < edges.node_count(); ++n) {
-    for (const std::uint32_t maker : edges.of(n)) result.nodes[fill[maker]++] = n;
-  }
-  return result;
-}
-
 // Every node left over waits for another that is left over: going from one to the next must come
 // round.
-std::vector<std::uint32_t> find_cycle(const WaitsFor& waits_for,
+std::vector<std::uint32_t> find_cycle(const Adjacency& waits_for,
                                       const std::vector<std::uint32_t>& waits) {
   constexpr auto kUnseen = std::numeric_limits<std::uint32_t>::max();
   const auto left_over = [&](std::uint32_t n) { return waits[n] != 0; };
@@ -46,9 +31,9 @@ std::vector<std::uint32_t> find_cycle(const WaitsFor& waits_for,
 
 }  // namespace
 
-TopologicalOrder topological_order(const WaitsFor& waits_for) {
-  const auto count = static_cast<std::uint32_t>(waits_for.node_count());
-  const WaitsFor readers = reversed(waits_for);
+TopologicalOrder topological_order(const Adjacency& waits_for) {
+  const auto count = static_cast<std::uint32_t>(waits_for.count());
+  const Adjacency readers = reversed(waits_for);
   std::vector<std::uint32_t> waits(count);
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
   for (std::uint32_t n = 0; n < count; ++n) {

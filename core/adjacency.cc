@@ -1,0 +1,110 @@
+#include "core/adjacency.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace cleave {
+namespace {
+
+// Tarjan's algorithm with its call stack made explicit.
+class Tarjan {
+ public:
+  explicit Tarjan(const Adjacency& edges)
+      : edges_(edges), number_(edges.count(), kUnseen), low_(edges.count()) {
+    result_.of.assign(edges.count(), kUnseen);
+  }
+
+  Components run() && {
+    for (std::uint32_t root = 0; root < edges_.count(); ++root) {
+      if (number_[root] == kUnseen) visit_from(root);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr auto kUnseen = std::numeric_limits<std::uint32_t>::max();
+  struct Call {
+    std::uint32_t item;
+    std::uint32_t next;  // position in edges_.items
+  };
+
+  void enter(std::uint32_t item) {
+    number_[item] = low_[item] = visited_++;
+    open_.push_back(item);
+    calls_.push_back({item, edges_.begin[item]});
+  }
+
+  void visit_from(std::uint32_t root) {
+    enter(root);
+    while (!calls_.empty()) {
+      Call& call = calls_.back();
+      const std::uint32_t item = call.item;
+      if (call.next == edges_.begin[item + 1]) {
+        leave(item);
+        continue;
+      }
+      const std::uint32_t other = edges_.items[call.next++];
+      if (number_[other] == kUnseen) {
+        enter(other);
+      } else if (result_.of[other] == kUnseen) {  // still open
+        low_[item] = std::min(low_[item], number_[other]);
+      }
+    }
+  }
+
+  void leave(std::uint32_t item) {
+    calls_.pop_back();
+    if (!calls_.empty()) {
+      std::uint32_t& low = low_[calls_.back().item];
+      low = std::min(low, low_[item]);
+    }
+    if (low_[item] != number_[item]) return;
+    const auto component = static_cast<std::uint32_t>(result_.count++);
+    std::uint32_t member;
+    do {
+      member = open_.back();
+      open_.pop_back();
+      result_.of[member] = component;
+    } while (member != item);
+  }
+
+  const Adjacency& edges_;
+  std::vector<std::uint32_t> number_, low_;
+  std::vector<std::uint32_t> open_;
+  std::vector<Call> calls_;
+  std::uint32_t visited_ = 0;
+  Components result_;
+};
+
+}  // namespace
+
+Adjacency reversed(const Adjacency& edges) {
+  Adjacency result;
+  result.begin.assign(edges.begin.size(), 0);
+  for (const std::uint32_t to : edges.items) ++result.begin[to + 1];
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  result.items.resize(edges.items.size());
+  std::vector<std::uint32_t> fill(result.begin.begin(), result.begin.end() - 1);
+  for (std::uint32_t from = 0; from < edges.count(); ++from) {
+    for (const std::uint32_t to : edges.of(from)) result.items[fill[to]++] = from;
+  }
+  return result;
+}
+
+Adjacency members_of(std::span<const std::uint32_t> group_of, std::size_t group_count) {
+  Adjacency result;
+  result.begin.assign(group_count + 1, 0);
+  for (const std::uint32_t group : group_of) ++result.begin[group + 1];
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  result.items.resize(group_of.size());
+  std::vector<std::uint32_t> fill(result.begin.begin(), result.begin.end() - 1);
+  for (std::uint32_t item = 0; item < group_of.size(); ++item) {
+    result.items[fill[group_of[item]]++] = item;
+  }
+  return result;
+}
+
+Components strongly_connected_components(const Adjacency& edges) { return Tarjan(edges).run(); }
+
+}  // namespace cleave
