@@ -1,12 +1,10 @@
-// The wire format under ONNX files: the fields of one message at a time, as views of the bytes. The
-// one place that includes protozero.
+// The wire format under ONNX files: the fields of one protobuf message at a time, as views of the
+// bytes. Nothing is copied, and no length is believed that the bytes do not bear out.
 //
-// A walk throws what protozero throws (damaged bytes) and OnnxRefused (what cleave does not read);
-// index_onnx and the other entry points turn both into diagnostics.
+// A walk throws OnnxRefused; index_onnx and the other entry points turn it into a diagnostic.
 #pragma once
 
 #include <cstdint>
-#include <protozero/pbf_reader.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +19,7 @@ struct OnnxRefused {
 
 // Where a walk over a file is, for the message when it comes to grief.
 struct OnnxWalk {
+  const char* begin = nullptr;     // of the file
   const char* what = "the model";  // the message whose field is being read
   const char* at = nullptr;        // the start of that field
   int depth = 0;
@@ -31,13 +30,7 @@ struct OnnxWalk {
 class OnnxDeeper {
  public:
   static constexpr int kMaxDepth = 100;
-  explicit OnnxDeeper(OnnxWalk& walk) : walk_(walk) {
-    if (walk_.depth == kMaxDepth) {
-      throw OnnxRefused{"nested deeper than " + std::to_string(kMaxDepth) +
-                        " messages, the most that protobuf reads"};
-    }
-    ++walk_.depth;
-  }
+  explicit OnnxDeeper(OnnxWalk& walk);
   ~OnnxDeeper() { --walk_.depth; }
   OnnxDeeper(const OnnxDeeper&) = delete;
   OnnxDeeper& operator=(const OnnxDeeper&) = delete;
@@ -46,71 +39,45 @@ class OnnxDeeper {
   OnnxWalk& walk_;
 };
 
-// A field's key: its number and its wire type in one.
-constexpr std::uint32_t bytes_field(std::uint32_t number) {
-  return protozero::tag_and_type(number, protozero::pbf_wire_type::length_delimited);
-}
-constexpr std::uint32_t varint_field(std::uint32_t number) {
-  return protozero::tag_and_type(number, protozero::pbf_wire_type::varint);
-}
-constexpr std::uint32_t float_field(std::uint32_t number) {
-  return protozero::tag_and_type(number, protozero::pbf_wire_type::fixed32);
-}
+// A field's key: its number and its wire type in one, as it stands in the file.
+constexpr std::uint32_t varint_field(std::uint32_t number) { return number << 3U; }
+constexpr std::uint32_t bytes_field(std::uint32_t number) { return number << 3U | 2U; }
+constexpr std::uint32_t double_field(std::uint32_t number) { return number << 3U | 1U; }
+constexpr std::uint32_t float_field(std::uint32_t number) { return number << 3U | 5U; }
 
-// The fields of one message, in file order.
+// The fields of one message, in file order. After next() has returned true, call skip() or the
+// getter that fits the wire type of key(), once.
 class OnnxFields {
  public:
   OnnxFields(std::string_view payload, const char* what, OnnxWalk& walk)
-      : reader_(payload.data(), payload.size()), what_(what), walk_(walk) {}
+      : at_(payload.data()), end_(at_ + payload.size()), what_(what), walk_(walk) {}
 
-  bool next() {
-    start_ = reader_.data().data();
-    walk_.what = what_;
-    walk_.at = start_;
-    if (!reader_.next()) return false;
-    if (has_bytes()) check_length();
-    return true;
-  }
+  bool next();
+  std::uint32_t key() const { return key_; }
+  std::uint32_t field_number() const { return key_ >> 3U; }
+  bool has_bytes() const { return (key_ & 7U) == 2U; }
 
-  // Of the current field. A getter may only be called where key() has shown the wire type.
-  std::uint32_t key() const { return reader_.tag_and_type(); }
-  std::uint32_t field_number() const { return reader_.tag(); }
-  bool has_bytes() const {
-    return reader_.wire_type() == protozero::pbf_wire_type::length_delimited;
-  }
-  void skip() { reader_.skip(); }
-  std::int64_t number() { return reader_.get_int64(); }
+  void skip();
+  std::int64_t number();
   // Of type int32 or enum: what does not fit loses its upper bits, as in protobuf.
-  std::int32_t number32() { return reader_.get_int32(); }
-  float real() { return reader_.get_float(); }
-  std::string_view text() {
-    const protozero::data_view view = reader_.get_view();
-    return {view.data(), view.size()};
-  }
-  OnnxRecord record() {
-    const std::string_view payload = text();
-    const char* end = payload.data() + payload.size();
-    return {payload, {start_, static_cast<std::size_t>(end - start_)}};
-  }
-  void append_packed(std::vector<std::int64_t>& out) {
-    for (const std::int64_t n : reader_.get_packed_int64()) out.push_back(n);
-  }
+  std::int32_t number32() { return static_cast<std::int32_t>(number()); }
+  float real();          // of a float_field
+  double double_real();  // of a double_field
+  std::string_view text();
+  OnnxRecord record();
+  // Varints that stand packed in one bytes field.
+  void append_packed(std::vector<std::int64_t>& out);
 
  private:
-  // protozero cuts a length to its lower 32 bits.
-  void check_length() const {
-    const char* at = reader_.data().data();
-    const char* end = at + reader_.data().size();
-    const std::uint64_t length = protozero::decode_varint(&at, end);
-    if (length <= UINT32_MAX) return;
-    throw OnnxRefused{std::string(what_) + " has a field of " + std::to_string(length) +
-                      " bytes; above 4 GiB none is read: keep the weights of such a model as "
-                      "external data"};
-  }
+  std::uint64_t varint();
+  std::string_view take(std::size_t size);
+  [[noreturn]] void refuse_damage(const char* what_happened) const;
 
-  protozero::pbf_reader reader_;
+  const char* at_;
+  const char* end_;
+  const char* start_ = nullptr;  // of the current field
+  std::uint32_t key_ = 0;
   const char* what_;
-  const char* start_ = nullptr;
   OnnxWalk& walk_;
 };
 

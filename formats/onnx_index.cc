@@ -23,8 +23,8 @@ namespace {
 
 class Indexer {
  public:
-  OnnxModel model(std::string_view bytes);
-  const OnnxWalk& walk() const { return walk_; }
+  explicit Indexer(std::string_view bytes) : bytes_(bytes), walk_{.begin = bytes.data()} {}
+  OnnxModel model();
 
  private:
   OnnxGraph graph(OnnxRecord record);
@@ -35,6 +35,7 @@ class Indexer {
   OnnxFunction function(OnnxRecord record);
   std::pair<std::string_view, std::int64_t> opset(std::string_view payload);
 
+  std::string_view bytes_;
   OnnxWalk walk_;
 };
 
@@ -272,11 +273,11 @@ OnnxFunction Indexer::function(OnnxRecord record) {
   return out;
 }
 
-OnnxModel Indexer::model(std::string_view bytes) {
+OnnxModel Indexer::model() {
   const OnnxDeeper deeper(walk_);
   OnnxModel out;
   bool has_graph = false;
-  for (OnnxFields field(bytes, "the model", walk_); field.next();) {
+  for (OnnxFields field(bytes_, "the model", walk_); field.next();) {
     switch (field.key()) {
       case varint_field(1):
         out.ir_version = field.number();
@@ -338,26 +339,22 @@ void expect_scattered_reads(std::string_view bytes) {
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_RANDOM);
 }
 
-std::string damage(const OnnxWalk& walk, std::string_view bytes, const char* what_happened) {
-  const auto at = static_cast<std::size_t>(walk.at - bytes.data());
-  return std::string("truncated or damaged: ") + walk.what + " " + what_happened + " at byte " +
-         std::to_string(at);
-}
-
 }  // namespace
 
 bool looks_like_onnx(std::string_view bytes) {
   constexpr int kFieldsToAsk = 64;
-  OnnxWalk walk;
+  OnnxWalk walk{.begin = bytes.data()};
   OnnxFields field(bytes, "the model", walk);
   bool has_graph = false;
   try {
     for (int i = 0; i < kFieldsToAsk && field.next(); ++i) {
       switch (field.key()) {
-        case varint_field(1):
+        case varint_field(1): {
           // The first field that every known writer puts down, with a small number.
-          if (i == 0 && static_cast<std::uint64_t>(field.number()) < 128) return true;
+          const std::int64_t ir_version = field.number();
+          if (i == 0 && ir_version >= 0 && ir_version < 128) return true;
           break;
+        }
         case bytes_field(7):
           has_graph = true;
           [[fallthrough]];
@@ -377,10 +374,8 @@ bool looks_like_onnx(std::string_view bytes) {
           return false;
       }
     }
-  } catch (const protozero::exception&) {
-    return false;
   } catch (const OnnxRefused&) {
-    return true;  // only a real model is that big; the index will say so
+    return false;
   }
   return has_graph;
 }
@@ -388,18 +383,11 @@ bool looks_like_onnx(std::string_view bytes) {
 Loaded<OnnxModel> index_onnx(const SourceFile& source) {
   const std::string_view bytes = source.bytes();
   expect_scattered_reads(bytes);
-  Indexer indexer;
-  std::string message;
   try {
-    return indexer.model(bytes);
+    return Indexer(bytes).model();
   } catch (const OnnxRefused& refused) {
-    message = refused.message;
-  } catch (const protozero::end_of_buffer_exception&) {
-    message = damage(indexer.walk(), bytes, "ends early");
-  } catch (const protozero::exception&) {
-    message = damage(indexer.walk(), bytes, "has bytes that are no protobuf");
+    return Diagnostics{{.file = source.path(), .message = refused.message}};
   }
-  return Diagnostics{{.file = source.path(), .message = std::move(message)}};
 }
 
 }  // namespace cleave

@@ -1,0 +1,109 @@
+#include "formats/onnx_fields.h"
+
+#include <cstring>
+#include <protozero/exception.hpp>
+#include <protozero/varint.hpp>
+
+namespace cleave {
+
+OnnxDeeper::OnnxDeeper(OnnxWalk& walk) : walk_(walk) {
+  if (walk_.depth == kMaxDepth) {
+    throw OnnxRefused{"nested deeper than " + std::to_string(kMaxDepth) +
+                      " messages, the most that protobuf reads"};
+  }
+  ++walk_.depth;
+}
+
+void OnnxFields::refuse_damage(const char* what_happened) const {
+  throw OnnxRefused{std::string("truncated or damaged: ") + what_ + " " + what_happened +
+                    " at byte " + std::to_string(walk_.at - walk_.begin)};
+}
+
+std::uint64_t OnnxFields::varint() {
+  try {
+    return protozero::decode_varint(&at_, end_);
+  } catch (const protozero::end_of_buffer_exception&) {
+    refuse_damage("ends early");
+  } catch (const protozero::exception&) {
+    refuse_damage("has bytes that are no protobuf");
+  }
+}
+
+std::string_view OnnxFields::take(std::size_t size) {
+  if (size > static_cast<std::size_t>(end_ - at_)) refuse_damage("ends early");
+  const std::string_view taken(at_, size);
+  at_ += size;
+  return taken;
+}
+
+bool OnnxFields::next() {
+  start_ = at_;
+  walk_.what = what_;
+  walk_.at = start_;
+  if (at_ == end_) return false;
+  const std::uint64_t key = varint();
+  const std::uint64_t wire_type = key & 7U;
+  const bool is_known = wire_type <= 2 || wire_type == 5;
+  if (!is_known || key > UINT32_MAX || key >> 3U == 0) {
+    refuse_damage("has bytes that are no protobuf");
+  }
+  key_ = static_cast<std::uint32_t>(key);
+  return true;
+}
+
+void OnnxFields::skip() {
+  switch (key_ & 7U) {
+    case 0:
+      varint();
+      break;
+    case 1:
+      take(8);
+      break;
+    case 2:
+      text();
+      break;
+    default:
+      take(4);
+      break;
+  }
+}
+
+std::int64_t OnnxFields::number() { return static_cast<std::int64_t>(varint()); }
+
+float OnnxFields::real() {
+  float out = 0;
+  std::memcpy(&out, take(sizeof out).data(), sizeof out);
+  return out;
+}
+
+double OnnxFields::double_real() {
+  double out = 0;
+  std::memcpy(&out, take(sizeof out).data(), sizeof out);
+  return out;
+}
+
+std::string_view OnnxFields::text() {
+  const std::uint64_t size = varint();
+  if (size > UINT32_MAX && size <= static_cast<std::uint64_t>(end_ - at_)) {
+    throw OnnxRefused{std::string(what_) + " has a field of " + std::to_string(size) +
+                      " bytes; above 4 GiB none is read: keep the weights of such a model as "
+                      "external data"};
+  }
+  return take(size);
+}
+
+OnnxRecord OnnxFields::record() {
+  const std::string_view payload = text();
+  return {payload, {start_, static_cast<std::size_t>(at_ - start_)}};
+}
+
+void OnnxFields::append_packed(std::vector<std::int64_t>& out) {
+  const char* end_of_message = end_;
+  const std::string_view packed = text();
+  at_ = packed.data();
+  end_ = at_ + packed.size();
+  while (at_ != end_) out.push_back(number());
+  end_ = end_of_message;
+}
+
+}  // namespace cleave
