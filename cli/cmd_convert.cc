@@ -1,1 +1,42 @@
-// cli/cmd_convert.cc
+// cleave convert: any readable model as native graph JSON.
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/split_run.h"
+#include "cli/terminal.h"
+#include "formats/graph_json.h"
+#include "formats/output_folder.h"
+
+namespace cleave {
+namespace {
+
+class ConvertCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    app.add_option("-o,--output", output_, "file to write; standard output when not given")
+        ->type_name("FILE");
+  }
+
+  ExitCode run() override {
+    const auto model = load_model(model_);
+    if (!model) return ExitCode::bad_input;
+    const std::string text = write_graph_json(*model);
+    if (output_.empty()) {
+      write_stdout(text);
+      return ExitCode::done;
+    }
+    const auto written = write_file(output_, text);
+    return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
+  }
+
+ private:
+  ModelArgs model_;
+  std::string output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_convert_command() { return std::make_unique<ConvertCommand>(); }
+
+}  // namespace cleave

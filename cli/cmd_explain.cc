@@ -1,1 +1,85 @@
-// cli/cmd_explain.cc
+// cleave explain: why nodes are where they are.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/command.h"
+#include "cli/split_run.h"
+#include "cli/terminal.h"
+#include "formats/explain_text.h"
+
+namespace cleave {
+namespace {
+
+class ExplainCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    app.add_option("NODE", patterns_,
+                   "names of nodes, or globs such as 'layer4.*'; without any: all CPU nodes");
+    support_.add_to(app, true);
+    split_.add_to(app);
+    app.add_flag("--json", json_, "print the reasons as JSON");
+  }
+
+  ExitCode run() override {
+    ExitCode code;
+    const auto run = SplitRun::make(model_, support_, split_, code);
+    if (!run) return code;
+    const Report report = run->report();
+    std::vector<NodeId> nodes = patterns_.empty() ? cpu_nodes(*run) : named_nodes(*run);
+    if (!unknown_.empty()) return no_such_nodes(run->graph());
+    write_stdout(json_ ? explain_json(report, nodes) : explain_text(report, nodes));
+    return ExitCode::done;
+  }
+
+ private:
+  static std::vector<NodeId> cpu_nodes(const SplitRun& run) {
+    std::vector<NodeId> nodes;
+    for (const NodeId node : run.graph().nodes()) {
+      if (!run.split().partition.is_acc(run.split().partition.part_of[node])) nodes.push_back(node);
+    }
+    return nodes;
+  }
+
+  // In the order of the patterns, each pattern's nodes in model order, constants after nodes.
+  std::vector<NodeId> named_nodes(const SplitRun& run) {
+    const Graph& graph = run.graph();
+    std::vector<NodeId> nodes;
+    for (const std::string& pattern : patterns_) {
+      const std::size_t before = nodes.size();
+      for (const auto& range : {graph.nodes(), graph.constants()}) {
+        for (const NodeId node : range) {
+          const std::string_view name = graph.node(node).name;
+          if (name == pattern || glob_match(pattern, name)) nodes.push_back(node);
+        }
+      }
+      if (nodes.size() == before) unknown_.push_back(pattern);
+    }
+    return nodes;
+  }
+
+  ExitCode no_such_nodes(const Graph& graph) const {
+    std::vector<std::string_view> names;
+    for (const NodeId node : graph.nodes()) names.push_back(graph.node(node).name);
+    for (const std::string& pattern : unknown_) {
+      const std::string near = nearest_name(pattern, names);
+      std::vector<std::string> notes;
+      if (!near.empty()) notes.push_back("did you mean " + cleave::quoted(near) + "?");
+      print_error("the model has no node " + cleave::quoted(pattern), notes);
+    }
+    return ExitCode::usage;
+  }
+
+  ModelArgs model_;
+  SupportArgs support_;
+  SplitArgs split_;
+  std::vector<std::string> patterns_;
+  std::vector<std::string> unknown_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_explain_command() { return std::make_unique<ExplainCommand>(); }
+
+}  // namespace cleave

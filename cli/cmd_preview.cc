@@ -1,1 +1,40 @@
-// cli/cmd_preview.cc
+// cleave preview: how the model would be split, and the QPS that the link allows.
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/split_run.h"
+#include "cli/terminal.h"
+
+namespace cleave {
+namespace {
+
+class PreviewCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    support_.add_to(app, true);
+    split_.add_to(app);
+    app.add_flag("--json", json_, "print the report as JSON");
+  }
+
+  ExitCode run() override {
+    ExitCode code;
+    const auto run = SplitRun::make(model_, support_, split_, code);
+    if (!run) return code;
+    const Report report = run->report();
+    write_stdout(json_ ? report_json(report) : report_text(report));
+    return ExitCode::done;
+  }
+
+ private:
+  ModelArgs model_;
+  SupportArgs support_;
+  SplitArgs split_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_preview_command() { return std::make_unique<PreviewCommand>(); }
+
+}  // namespace cleave

@@ -1,1 +1,44 @@
-// cli/cmd_print.cc
+// cleave print: the model, or its split under support lists, one line a node.
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/split_run.h"
+#include "cli/terminal.h"
+#include "formats/print_text.h"
+
+namespace cleave {
+namespace {
+
+class PrintCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    support_.add_to(app, false);
+    split_.add_to(app);
+  }
+
+  ExitCode run() override {
+    if (support_.paths.empty()) {
+      const auto model = load_model(model_);
+      if (!model) return ExitCode::bad_input;
+      write_stdout(print_model(model->graph));
+      return ExitCode::done;
+    }
+    ExitCode code;
+    const auto run = SplitRun::make(model_, support_, split_, code);
+    if (!run) return code;
+    write_stdout(print_split(run->graph(), run->split().partition, run->split().boundaries));
+    return ExitCode::done;
+  }
+
+ private:
+  ModelArgs model_;
+  SupportArgs support_;
+  SplitArgs split_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_print_command() { return std::make_unique<PrintCommand>(); }
+
+}  // namespace cleave

@@ -1,1 +1,38 @@
-// cli/cmd_support.cc
+// cleave support: op types that the lists support and do not, with the dtypes they were met with.
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/split_run.h"
+#include "cli/terminal.h"
+
+namespace cleave {
+namespace {
+
+class SupportCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    support_.add_to(app, true);
+    app.add_flag("--json", json_, "print the report as JSON");
+  }
+
+  ExitCode run() override {
+    ExitCode code;
+    const auto run = SplitRun::make(model_, support_, SplitArgs{}, code);
+    if (!run) return code;
+    const Report report = run->report();
+    write_stdout(json_ ? support_report_json(report) : support_report_text(report));
+    return ExitCode::done;
+  }
+
+ private:
+  ModelArgs model_;
+  SupportArgs support_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_support_command() { return std::make_unique<SupportCommand>(); }
+
+}  // namespace cleave

@@ -1,1 +1,146 @@
-// cli/model_args.cc
+#include "cli/model_args.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <map>
+
+namespace cleave {
+namespace {
+
+[[noreturn]] void refuse_option(const std::string& option, const std::string& why) {
+  throw CLI::ValidationError(option, why);
+}
+
+std::optional<std::int64_t> parse_size(std::string_view text) {
+  std::int64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error != std::errc() || end != text.data() + text.size() || size < 0) return std::nullopt;
+  return size;
+}
+
+// "name=rest", split at the last '=', since names of values may hold one.
+std::pair<std::string, std::string> parse_binding(const std::string& option,
+                                                  const std::string& text,
+                                                  const std::string& example) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    refuse_option(option, "\"" + text + "\" is not of the form " + example);
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+}  // namespace
+
+void ModelArgs::add_to(CLI::App& app) {
+  app.add_option("MODEL", path, "model file (native graph JSON or ONNX), or - for standard input")
+      ->required();
+  app.add_option_function<std::vector<std::string>>(
+         "--dim",
+         [this](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_dim(text);
+         },
+         "bind a symbolic dim, e.g. --dim N=8; repeatable")
+      ->type_name("NAME=SIZE")
+      ->allow_extra_args(false);
+  app.add_option_function<std::vector<std::string>>(
+         "--input-shape",
+         [this](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_input_shape(text);
+         },
+         "set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open")
+      ->type_name("NAME=DIMS")
+      ->allow_extra_args(false)
+      ->delimiter('\0');
+}
+
+void ModelArgs::add_dim(const std::string& text) {
+  const auto [name, size_text] = parse_binding("--dim", text, "N=8");
+  const auto size = parse_size(size_text);
+  if (!size) refuse_option("--dim", "\"" + size_text + "\" is not a size: give a whole number");
+  bindings.dims.emplace_back(name, *size);
+}
+
+void ModelArgs::add_input_shape(const std::string& text) {
+  const auto [name, dims_text] = parse_binding("--input-shape", text, "x=1,3,224,224");
+  std::vector<std::int64_t> dims;
+  std::string_view rest = dims_text;
+  while (!dims_text.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view dim = rest.substr(0, comma);
+    const auto size = dim == "?" ? std::optional<std::int64_t>(-1) : parse_size(dim);
+    if (!size) {
+      refuse_option("--input-shape", "\"" + std::string(dim) + "\" is not a size: give whole " +
+                                         "numbers between commas, or ? for an open dim");
+    }
+    dims.push_back(*size);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  bindings.inputs.emplace_back(name, std::move(dims));
+}
+
+void SupportArgs::add_to(CLI::App& app, bool required) {
+  auto* const option =
+      app.add_option("-s,--support", paths,
+                     "support list: JSON, plain text or ONNX Runtime config; repeatable, a node is "
+                     "supported when any list accepts it")
+          ->type_name("LIST")
+          ->allow_extra_args(false);
+  if (required) option->required();
+}
+
+void SplitArgs::add_to(CLI::App& app) {
+  app.add_option("--min-acc-module-size", options.subgraphs.min_acc_size,
+                 "smaller accelerator subgraphs go to the CPU")
+      ->capture_default_str()
+      ->type_name("NODES");
+  app.add_flag("--skip-fusion", options.fusion.skip, "form no fusion groups");
+  app.add_flag("--allow-non-tensor", options.acc_finder.allow_non_tensor,
+               "let non-tensor data cross between accelerator and CPU");
+  const std::map<std::string, StartSide> sides = {{"reference", StartSide::reference},
+                                                  {"cpu", StartSide::cpu},
+                                                  {"acc", StartSide::acc},
+                                                  {"fewest", StartSide::fewest}};
+  app.add_option("--start", options.subgraphs.start,
+                 "side to begin with: reference, cpu, acc, or fewest subgraphs")
+      ->transform(CLI::CheckedTransformer(sides, CLI::ignore_case)
+                      .description("{reference,cpu,acc,fewest}"))
+      ->default_str("reference")
+      ->type_name("");
+  app.add_option_function<std::string>(
+         "--extend", [this](const std::string& text) { set_extend(text); },
+         "extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only "
+         "where fewer bytes cross the link)")
+      ->type_name("WHICH");
+  app.add_option("--acc-prefix", options.partition.acc_prefix, "name prefix of accelerator parts")
+      ->capture_default_str();
+  app.add_option("--non-acc-prefix", options.partition.non_acc_prefix, "name prefix of CPU parts")
+      ->capture_default_str();
+  app.add_option_function<std::string>(
+         "--pcie-bw", [this](const std::string& text) { set_link(text); },
+         "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")
+      ->type_name("BANDWIDTH");
+}
+
+void SplitArgs::set_extend(const std::string& text) {
+  using Which = ExtendOptions::Which;
+  if (text == "all" || text == "auto") {
+    options.extend.which = text == "all" ? Which::all : Which::automatic;
+    return;
+  }
+  // A name such as _run_on_acc_3 stands for its number.
+  const std::size_t last = text.find_last_not_of("0123456789");
+  const std::string number = last == std::string::npos ? text : text.substr(last + 1);
+  const auto subgraph = parse_size(number);
+  if (!subgraph) refuse_option("--extend", "\"" + text + "\" is no subgraph's number, all or auto");
+  options.extend = {Which::one, static_cast<std::size_t>(*subgraph)};
+}
+
+void SplitArgs::set_link(const std::string& text) {
+  link = parse_link(text);
+  if (link) return;
+  refuse_option("--pcie-bw", "\"" + text + "\" is no bandwidth: give a number with a unit " +
+                                 "(100GiB/s) or a link's name (gen1x1 to gen6x16)");
+}
+
+}  // namespace cleave

@@ -1,1 +1,72 @@
-// cli/terminal.cc
+#include "cli/terminal.h"
+
+#include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace cleave {
+namespace {
+
+bool colour_wanted() {
+  const char* const no_color = std::getenv("NO_COLOR");
+  return (no_color == nullptr || *no_color == '\0') && ::isatty(STDERR_FILENO) == 1;
+}
+
+void log_lines(spdlog::level::level_enum level, std::string_view text) {
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  spdlog::log(level, "{}", text);
+}
+
+}  // namespace
+
+void write_stdout(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EPIPE) {
+      throw OutputClosed{};
+    } else if (errno != EINTR) {
+      throw OutputFailed{std::strerror(errno)};
+    }
+  }
+}
+
+void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics) {
+    const bool error = diagnostic.severity == Severity::error;
+    log_lines(error ? spdlog::level::err : spdlog::level::warn, format_diagnostic(diagnostic));
+  }
+}
+
+void print_error(std::string_view message, const std::vector<std::string>& notes) {
+  spdlog::error("cleave: error: {}", message);
+  for (const std::string& note : notes) spdlog::error("note: {}", note);
+}
+
+void print_warning(std::string_view message) { spdlog::warn("cleave: warning: {}", message); }
+
+void print_info(std::string_view message) { spdlog::info("{}", message); }
+
+void set_up_terminal(const TerminalOptions& options) {
+  const auto mode = colour_wanted() ? spdlog::color_mode::always : spdlog::color_mode::never;
+  auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(mode);
+  auto logger = std::make_shared<spdlog::logger>("cleave", sink);
+  logger->set_pattern("%^%v%$");
+  logger->set_level(options.quiet     ? spdlog::level::err
+                    : options.verbose ? spdlog::level::debug
+                                      : spdlog::level::info);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+ExitCode refuse(const std::vector<Diagnostic>& diagnostics, ExitCode code) {
+  print_diagnostics(diagnostics);
+  return code;
+}
+
+}  // namespace cleave

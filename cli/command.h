@@ -1,0 +1,41 @@
+// A command of the tool: one file each, cmd_<name>.cc; the table of them is in commands.cc.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "cli/exit_code.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  // Declares options and arguments, bound to members. Touches no file.
+  virtual void add_options(CLI::App& app) = 0;
+  // Does the work; has printed everything, errors too, when it returns.
+  virtual ExitCode run() = 0;
+};
+
+struct CommandEntry {
+  const char* name;
+  const char* help;  // one line
+  std::unique_ptr<Command> (*make)();
+};
+
+// All commands, in the order in which help lists them.
+std::span<const CommandEntry> commands();
+
+std::unique_ptr<Command> make_split_command();
+std::unique_ptr<Command> make_preview_command();
+std::unique_ptr<Command> make_support_command();
+std::unique_ptr<Command> make_draw_command();
+std::unique_ptr<Command> make_explain_command();
+std::unique_ptr<Command> make_print_command();
+std::unique_ptr<Command> make_convert_command();
+
+}  // namespace cleave

@@ -1,0 +1,46 @@
+// Option groups that commands share, bound straight to the options of core and formats.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/link.h"
+#include "core/options.h"
+#include "formats/model_file.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+// MODEL, --dim, --input-shape
+struct ModelArgs {
+  std::string path;
+  ShapeBindings bindings;
+  void add_to(CLI::App& app);
+
+ private:
+  void add_dim(const std::string& text);
+  void add_input_shape(const std::string& text);
+};
+
+// -s/--support, repeatable
+struct SupportArgs {
+  std::vector<std::string> paths;
+  void add_to(CLI::App& app, bool required);
+};
+
+// What decides the split and the link.
+struct SplitArgs {
+  SplitOptions options;
+  std::optional<Link> link;  // --pcie-bw
+  void add_to(CLI::App& app);
+
+ private:
+  void set_extend(const std::string& text);
+  void set_link(const std::string& text);
+};
+
+}  // namespace cleave

@@ -1,0 +1,41 @@
+// Where output goes: reports to standard output, everything else to standard error.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "formats/diagnostic.h"
+
+namespace cleave {
+
+// Thrown by write_stdout when nobody reads standard output any more; main ends quietly with 0.
+struct OutputClosed {};
+// Thrown by write_stdout when standard output cannot be written, with the system's words.
+struct OutputFailed {
+  std::string why;
+};
+
+// Writes the text to standard output, all of it.
+void write_stdout(std::string_view text);
+
+// Prints diagnostics to standard error, in colour when that is a terminal (and NO_COLOR is not
+// set).
+void print_diagnostics(const std::vector<Diagnostic>& diagnostics);
+// "cleave: error: <message>" and its notes on standard error.
+void print_error(std::string_view message, const std::vector<std::string>& notes = {});
+void print_warning(std::string_view message);
+// A line for a person on standard error; nothing with --quiet.
+void print_info(std::string_view message);
+
+struct TerminalOptions {
+  bool quiet = false;    // no warnings, no information; errors stay
+  bool verbose = false;  // steps with their times
+};
+void set_up_terminal(const TerminalOptions& options);
+
+// Prints the diagnostics and returns the exit code they stand for.
+ExitCode refuse(const std::vector<Diagnostic>& diagnostics, ExitCode code = ExitCode::bad_input);
+
+}  // namespace cleave

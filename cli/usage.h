@@ -1,0 +1,24 @@
+// The command line around CLI11: spellings it does not know, and its errors in our words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/exit_code.h"
+
+namespace CLI {
+class App;
+class ParseError;
+}  // namespace CLI
+
+namespace cleave {
+
+// The arguments as CLI11 wants them (last first), with underscores in option names made dashes:
+// --min_acc_module_size is what the reference system calls it.
+std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments);
+
+// Prints help or version when that was asked; else what is wrong, with the nearest option or
+// command, on standard error. Returns the exit code: 0 or 2.
+ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error);
+
+}  // namespace cleave

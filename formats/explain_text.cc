@@ -1,0 +1,122 @@
+#include "formats/explain_text.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/support.h"
+#include "formats/reason_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kLongestChain = 20;
+
+bool is_constant(const Graph& graph, NodeId node) { return graph.constants().contains(node); }
+
+bool on_acc(const Report& report, NodeId node) {
+  return report.split.partition.is_acc(report.split.partition.part_of[node]);
+}
+
+// "npu.json:12 (Conv)" for the first allow rule that holds of the node.
+std::string accepting_rule(const Report& report, NodeId node) {
+  const Graph& graph = report.model.graph;
+  for (const SupportList& list : report.lists) {
+    for (const Rule& rule : list.allow) {
+      if (plain_domain(rule.domain) != graph.domain(node)) continue;
+      if (!glob_match(rule.op, graph.op(node))) continue;
+      if (!failed_parts(graph, node, rule, report.facts).empty()) continue;
+      return list.path + (rule.line == 0 ? "" : ":" + std::to_string(rule.line)) + " (" + rule.op +
+             ")";
+    }
+  }
+  return "the support list";
+}
+
+std::string detail_of(const Report& report, NodeId node) {
+  const Graph& graph = report.model.graph;
+  if (is_constant(graph, node)) {
+    return "a constant: it depends on parameters alone, so it is copied into each part that reads "
+           "it";
+  }
+  if (on_acc(report, node)) return "allowed by " + accepting_rule(report, node);
+  const ReasonContext context{graph, report.lists, report.facts,
+                              report.options.subgraphs.min_acc_size};
+  return reason_text(context, node, report.split.reasons[node]);
+}
+
+// The nodes to blame, from the node's own culprit on, as far as each has a culprit itself.
+std::vector<NodeId> blame_chain(const Report& report, NodeId node) {
+  std::vector<NodeId> chain;
+  NodeId at = report.split.reasons[node].because;
+  while (report.model.graph.nodes().contains(at) && chain.size() < kLongestChain) {
+    chain.push_back(at);
+    at = report.split.reasons[at].because;
+  }
+  return chain;
+}
+
+std::string signature(const Graph& graph, NodeId node) {
+  std::string text = std::string(graph.op(node)) + '(';
+  bool first = true;
+  for (const Operand& operand : graph.operands(node)) {
+    const Value& value = graph.value(operand.value);
+    if (!first) text += ", ";
+    first = false;
+    text += value.is_tensor() ? dtype_name(value.dtype) : value_type_name(value.type);
+  }
+  return text + ')';
+}
+
+}  // namespace
+
+std::string explain_text(const Report& report, const std::vector<NodeId>& nodes) {
+  const Graph& graph = report.model.graph;
+  const ReasonContext context{graph, report.lists, report.facts,
+                              report.options.subgraphs.min_acc_size};
+  std::string text;
+  for (const NodeId node : nodes) {
+    text += quoted(graph.node(node).name) + "  " + signature(graph, node) + '\n';
+    if (is_constant(graph, node)) {
+      text += "  in:   every part that reads it\n";
+    } else {
+      const PartId part = report.split.partition.part_of[node];
+      text += "  in:   " + report.split.partition.name(part) +
+              (on_acc(report, node) ? " (accelerator)\n" : " (CPU)\n");
+    }
+    text += "  why:  " + detail_of(report, node) + '\n';
+    if (is_constant(graph, node) || on_acc(report, node)) continue;
+    for (const NodeId blamed : blame_chain(report, node)) {
+      const Reason& reason = report.split.reasons[blamed];
+      if (reason.code == ReasonCode::none) continue;
+      text += "        " + quoted(graph.node(blamed).name) + ": " +
+              reason_text(context, blamed, reason) + '\n';
+    }
+  }
+  return text;
+}
+
+std::string explain_json(const Report& report, const std::vector<NodeId>& nodes) {
+  using Json = nlohmann::ordered_json;
+  const Graph& graph = report.model.graph;
+  Json list = Json::array();
+  for (const NodeId node : nodes) {
+    Json entry;
+    entry["node"] = graph.node(node).name;
+    entry["op"] = graph.op(node);
+    entry["domain"] = graph.domain(node);
+    const bool constant = is_constant(graph, node);
+    const bool acc = !constant && on_acc(report, node);
+    entry["partition"] =
+        constant ? Json() : Json(report.split.partition.name(report.split.partition.part_of[node]));
+    entry["is_acc"] = constant ? Json() : Json(acc);
+    const Reason reason = constant ? Reason{} : report.split.reasons[node];
+    entry["code"] = reason.code == ReasonCode::none ? Json() : Json(reason_code_name(reason.code));
+    entry["detail"] = detail_of(report, node);
+    entry["because"] =
+        reason.because == kNone<NodeId> ? Json() : Json(graph.node(reason.because).name);
+    list.push_back(std::move(entry));
+  }
+  const Json document = {{"format", "cleave.explain"}, {"version", 1}, {"nodes", std::move(list)}};
+  return document.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace cleave

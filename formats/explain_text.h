@@ -1,0 +1,19 @@
+// `explain`: where each of some nodes is, and why, in words and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "formats/report.h"
+
+namespace cleave {
+
+// A block of lines a node: its op and signature, its part, the reason, and the chain of nodes to
+// blame. Nodes may be constants.
+std::string explain_text(const Report& report, const std::vector<NodeId>& nodes);
+
+// {"format": "cleave.explain", "version": 1, "nodes": [{"node", "op", "domain", "partition",
+// "is_acc", "code" (null on the accelerator), "detail", "because"}...]}
+std::string explain_json(const Report& report, const std::vector<NodeId>& nodes);
+
+}  // namespace cleave
