@@ -1,1 +1,0 @@
-#include "formats/dot.h"

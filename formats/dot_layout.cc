@@ -1,0 +1,68 @@
+// layout_svg: Graphviz's layout and rendering, where its library is there.
+#include "formats/dot.h"
+
+#ifdef CLEAVE_HAS_GVC
+
+#include <graphviz/gvc.h>
+
+#include <memory>
+
+namespace cleave {
+namespace {
+
+struct FreeContext {
+  void operator()(GVC_t* context) const { gvFreeContext(context); }
+};
+struct CloseGraph {
+  void operator()(Agraph_t* graph) const { agclose(graph); }
+};
+struct FreeRendered {
+  void operator()(char* bytes) const { gvFreeRenderData(bytes); }
+};
+
+// Graphviz's last message, as one line.
+Diagnostics fault(const std::string& what) {
+  const char* said = aglasterr();
+  std::string message = what;
+  if (said != nullptr) {
+    const std::string text = escaped(said);
+    message += ": " + text.substr(0, text.find("\\x0A"));
+  }
+  return {diagnostic_of("graphviz", message)};
+}
+
+}  // namespace
+
+Loaded<std::string> layout_svg(const std::string& dot) {
+  agseterr(AGMAX);  // messages are kept for aglasterr() instead of printed
+  const std::unique_ptr<GVC_t, FreeContext> context(gvContext());
+  if (context == nullptr) return fault("no layout context");
+  const std::unique_ptr<Agraph_t, CloseGraph> graph(agmemread(dot.c_str()));
+  if (graph == nullptr) return fault("the drawing is no graph");
+  if (gvLayout(context.get(), graph.get(), "dot") != 0) {
+    return fault("cannot lay the drawing out; is the package graphviz installed?");
+  }
+  char* bytes = nullptr;
+  unsigned int size = 0;
+  const int status = gvRenderData(context.get(), graph.get(), "svg", &bytes, &size);
+  const std::unique_ptr<char, FreeRendered> rendered(bytes);
+  gvFreeLayout(context.get(), graph.get());
+  if (status != 0 || bytes == nullptr) return fault("cannot render the drawing as SVG");
+  return std::string(bytes, size);
+}
+
+}  // namespace cleave
+
+#else
+
+namespace cleave {
+
+Loaded<std::string> layout_svg(const std::string&) {
+  return Diagnostics{diagnostic_of("graphviz",
+                                   "this cleave was built without the layout library: draw as "
+                                   ".dot, and lay out with `dot -Tsvg`")};
+}
+
+}  // namespace cleave
+
+#endif

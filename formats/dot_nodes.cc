@@ -1,0 +1,141 @@
+#include "formats/dot_nodes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/cost.h"
+#include "formats/number_text.h"
+#include "formats/reason_text.h"
+#include "formats/value_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kLongestName = 40;  // in a label; tooltips hold more
+constexpr std::size_t kMostOutputs = 8;   // in a tooltip
+
+std::string bytes_label(const Graph& graph, ValueId value) {
+  if (!graph.value(value).is_tensor()) return dot_text(type_text(graph, value), kLongestName);
+  const auto bytes = value_bytes(graph, value);
+  return bytes ? bytes_text(*bytes) : "size unknown";
+}
+
+std::string terminal_label(const Graph& graph, ValueId value) {
+  return dot_text(graph.value(value).name, kLongestName) + "\\n" +
+         dot_text(type_text(graph, value), kLongestName);
+}
+
+std::string node_label(const Graph& graph, NodeId node) {
+  std::string label =
+      op_label(graph.op(node)) + "\\n" + dot_text(graph.node(node).name, kLongestName);
+  const IdRange<ValueId> outputs = graph.outputs(node);
+  if (outputs.empty()) return label;
+  label += "\\n" + dot_text(type_text(graph, outputs[0]), kLongestName);
+  if (outputs.size() > 1) label += " and " + count_text(outputs.size() - 1) + " more";
+  return label;
+}
+
+// Edges that enter a part are what the link carries: they stand out.
+DotAttributes crossing_attributes() { return {{"color", "#333333"}, {"penwidth", "1.6"}}; }
+
+}  // namespace
+
+DotRole node_role(const Report& report, NodeId node) {
+  if (!report.split.support.supported.contains(node)) return DotRole::unsupported;
+  const Partition& partition = report.split.partition;
+  return partition.is_acc(partition.part_of[node]) ? DotRole::acc : DotRole::kept_on_cpu;
+}
+
+std::string node_id(const Graph& graph, NodeId node) {
+  return dot_id(graph.node(node).name, "node", index(node));
+}
+
+void add_node_legend(DotGraph& drawing) {
+  add_legend(drawing, {{DotRole::acc, "supported, on the accelerator"},
+                       {DotRole::kept_on_cpu, "supported, kept on the CPU"},
+                       {DotRole::unsupported, "unsupported"},
+                       {DotRole::terminal, "input or output"}});
+}
+
+NodeDrawing::NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only)
+    : drawing_(drawing),
+      report_(report),
+      graph_(report.model.graph),
+      only_(only),
+      labelled_(report.split.partition.count(), kNone<ValueId>) {}
+
+void NodeDrawing::add_node(NodeId node) {
+  drawing_.add_node(node_id(graph_, node),
+                    with_role(node_role(report_, node), {{"label", node_label(graph_, node)},
+                                                         {"tooltip", node_tooltip(node)}}));
+}
+
+void NodeDrawing::add_source(ValueId value) {
+  const DotRole role = graph_.is_parameter(value) ? DotRole::parameter : DotRole::terminal;
+  drawing_.add_node(source_id(value), with_role(role, {{"label", terminal_label(graph_, value)},
+                                                       {"tooltip", value_line(graph_, value)}}));
+}
+
+void NodeDrawing::add_edges(ValueId value) {
+  for (const NodeId user : graph_.users(value)) {
+    if (is_drawn(user)) add_edge(value, user);
+  }
+}
+
+void NodeDrawing::add_output(ValueId value, std::size_t number) {
+  const std::string id = "output:" + std::to_string(number);
+  drawing_.add_node(id, with_role(DotRole::terminal, {{"label", terminal_label(graph_, value)},
+                                                      {"tooltip", value_line(graph_, value)}}));
+  DotAttributes attributes = crossing_attributes();
+  attributes.push_back({"label", " " + bytes_label(graph_, value)});
+  attributes.push_back({"tooltip", value_line(graph_, value)});
+  drawing_.add_edge(source_id(value), id, attributes);
+}
+
+bool NodeDrawing::is_drawn(NodeId node) const {
+  return !only_ || report_.split.partition.part_of[node] == *only_;
+}
+
+std::string NodeDrawing::source_id(ValueId value) const {
+  const std::string number = std::to_string(index(value));
+  if (graph_.is_parameter(value)) return "parameter:" + number;
+  const NodeId producer = graph_.value(value).producer;
+  if (producer == kNone<NodeId> || !is_drawn(producer)) return "input:" + number;
+  return node_id(graph_, producer);
+}
+
+void NodeDrawing::add_edge(ValueId value, NodeId user) {
+  const PerNode<PartId>& part_of = report_.split.partition.part_of;
+  const PartId part = part_of[user];
+  const NodeId producer = graph_.value(value).producer;
+  const bool crosses =
+      !graph_.is_parameter(value) && (producer == kNone<NodeId> || part_of[producer] != part);
+  DotAttributes attributes;
+  if (crosses) attributes = crossing_attributes();
+  if (crosses && labelled_[part] != value) {
+    attributes.push_back({"label", " " + bytes_label(graph_, value)});
+    labelled_[part] = value;
+  }
+  attributes.push_back({"tooltip", value_line(graph_, value)});
+  drawing_.add_edge(source_id(value), node_id(graph_, user), attributes);
+}
+
+std::string NodeDrawing::node_tooltip(NodeId node) const {
+  std::string text = dot_text(graph_.op(node), 120) + "\\n" + dot_text(graph_.node(node).name);
+  const IdRange<ValueId> outputs = graph_.outputs(node);
+  for (std::size_t i = 0; i < std::min(outputs.size(), kMostOutputs); ++i) {
+    text += "\\ngives " + value_line(graph_, outputs[i]);
+  }
+  const Partition& partition = report_.split.partition;
+  const PartId part = partition.part_of[node];
+  text += "\\non the " +
+          std::string(device_text(partition.is_acc(part) ? Device::acc : Device::cpu)) + ", in " +
+          dot_text(partition.name(part));
+  const Reason& reason = report_.split.reasons[node];
+  if (reason.code == ReasonCode::none) return text;
+  const ReasonContext context{graph_, report_.lists, report_.facts,
+                              report_.options.subgraphs.min_acc_size};
+  return text + ":\\n" + dot_text(reason_text(context, node, reason), 1000);
+}
+
+}  // namespace cleave

@@ -1,0 +1,80 @@
+// draw_part: the drawing of one partition.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "formats/dot.h"
+#include "formats/dot_nodes.h"
+#include "formats/dot_ops.h"
+#include "formats/dot_part_box.h"
+#include "formats/dot_style.h"
+#include "formats/number_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kOpColumns = 4;
+
+std::string title_of(const Report& report, PartId part) {
+  const PartNumbers& numbers = report.preview.parts[part];
+  return part_line(report.split.partition, part) + "\\ltakes in " +
+         bytes_text(numbers.input_bytes) + ", gives out " + bytes_text(numbers.output_bytes);
+}
+
+std::string draw_part_nodes(const Report& report, PartId part) {
+  const Graph& graph = report.model.graph;
+  const Boundaries& boundaries = report.split.boundaries;
+  const Partition& partition = report.split.partition;
+  DotGraph drawing = start_drawing(partition.name(part), title_of(report, part));
+  if (!partition.is_acc(part)) add_node_legend(drawing);
+  NodeDrawing nodes(drawing, report, part);
+  for (const ValueId input : boundaries.inputs[part]) nodes.add_source(input);
+  for (const NodeId node : partition.nodes(part)) nodes.add_node(node);
+  for (const ValueId input : boundaries.inputs[part]) nodes.add_edges(input);
+  for (const NodeId node : partition.nodes(part)) {
+    for (const ValueId value : graph.outputs(node)) nodes.add_edges(value);
+  }
+  std::size_t number = 0;
+  for (const ValueId output : boundaries.outputs[part]) nodes.add_output(output, number++);
+  return drawing.text();
+}
+
+std::string draw_part_ops(const Report& report, PartId part, std::size_t most_boxes) {
+  const Graph& graph = report.model.graph;
+  const Partition& partition = report.split.partition;
+  const std::vector<OpCount> ops = count_ops(graph, partition.nodes(part));
+  DotGraph drawing = start_drawing(partition.name(part),
+                                   title_of(report, part) +
+                                       "\\ltoo many nodes to draw singly; op types are drawn "
+                                       "instead: raise --collapse-above");
+  const DotRole role = partition.is_acc(part) ? DotRole::acc : DotRole::cpu;
+  std::vector<std::string> ids;
+  for (const OpCount& op : ops) {
+    if (ids.size() >= std::max<std::size_t>(most_boxes, 1)) break;
+    ids.push_back("node:" + std::to_string(ids.size()));
+    drawing.add_node(
+        ids.back(),
+        with_role(role, {{"label", count_text(op.count) + " " + op_label(graph.text(op.op))},
+                         {"tooltip", dot_text(graph.text(op.op))}}));
+  }
+  if (ids.size() < ops.size()) {
+    ids.push_back("node:rest");
+    drawing.add_node(
+        ids.back(),
+        with_role(role, {{"label", counted(ops.size() - ids.size() + 1, "other op type")}}));
+  }
+  arrange_in_columns(drawing, ids, kOpColumns);
+  return drawing.text();
+}
+
+}  // namespace
+
+std::string draw_part(const Report& report, PartId part, std::size_t collapse_above) {
+  const Boundaries& boundaries = report.split.boundaries;
+  const std::size_t boxes = report.split.partition.nodes(part).size() +
+                            boundaries.inputs[part].size() + boundaries.outputs[part].size();
+  if (boxes > collapse_above) return draw_part_ops(report, part, collapse_above);
+  return draw_part_nodes(report, part);
+}
+
+}  // namespace cleave

@@ -1,0 +1,29 @@
+// What is said in the box of a partition, or of several that share one.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "formats/dot_style.h"
+#include "formats/report.h"
+
+namespace cleave {
+
+// Parts that follow each other: [first, last), at least one.
+struct PartRange {
+  std::size_t first, last;
+  std::size_t count() const { return last - first; }
+};
+
+enum class PartColours {
+  by_device,
+  by_support,  // of the nodes inside
+};
+
+// "_run_on_acc_1: accelerator, 12 nodes"
+std::string part_line(const Partition& partition, PartId part);
+
+// Colour, label and tooltip: device, nodes, op types, FLOPs, parameters, what the link allows.
+DotAttributes part_box(const Report& report, PartRange range, PartColours colours);
+
+}  // namespace cleave

@@ -1,0 +1,20 @@
+// Drawing partitions: a box each, and what flows between them.
+#pragma once
+
+#include "formats/dot_graph.h"
+#include "formats/dot_part_box.h"
+#include "formats/report.h"
+
+namespace cleave {
+
+struct PartDrawingOptions {
+  // With more parts than this, parts that follow each other share a box. At least 1.
+  std::size_t most_boxes = 500;
+  PartColours colours = PartColours::by_device;
+};
+
+// Boxes, see part_box(); the graph's inputs and outputs as ellipses, one for all where they are
+// many; edges with the bytes of what flows. O(n log n) in nodes + boundaries.
+void draw_parts(DotGraph& drawing, const Report& report, const PartDrawingOptions& options);
+
+}  // namespace cleave

@@ -1,0 +1,160 @@
+#include "formats/dot_style.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/cost.h"
+#include "formats/diagnostic.h"
+#include "formats/number_text.h"
+#include "formats/value_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr const char* kFont = "Helvetica,Arial,sans-serif";
+constexpr std::size_t kLongestId = 200;
+
+// What dot_id() makes itself: no name may begin so.
+constexpr std::array<std::string_view, 6> kOwnIds = {
+    "node:", "part:", "input:", "output:", "legend:", "parameter:"};
+
+bool is_fit_for_id(std::string_view name) {
+  // cgraph takes a name that begins with '%' for one that it made up itself.
+  if (name.empty() || name.size() > kLongestId || name.starts_with('%')) return false;
+  if (name.find_first_of("\"\\") != name.npos || escaped(name) != name) return false;
+  return std::none_of(kOwnIds.begin(), kOwnIds.end(),
+                      [&](std::string_view own) { return name.starts_with(own); });
+}
+
+}  // namespace
+
+DotAttributes role_attributes(DotRole role) {
+  switch (role) {
+    case DotRole::acc:
+      return {{"fillcolor", "#d5efe3"}, {"color", "#0b7a5c"}};
+    case DotRole::kept_on_cpu:
+      return {{"fillcolor", "#ffedb8"}, {"color", "#8a6000"}, {"style", "rounded,filled,dashed"}};
+    case DotRole::unsupported:
+      return {{"fillcolor", "#f3b8a6"}, {"color", "#9c2f12"}, {"penwidth", "2"}};
+    case DotRole::cpu:
+      return {{"fillcolor", "#ececec"}, {"color", "#666666"}};
+    case DotRole::terminal:
+      return {{"fillcolor", "#f2f2f2"},
+              {"color", "#777777"},
+              {"shape", "ellipse"},
+              {"style", "filled"}};
+    case DotRole::parameter:
+      return {{"fillcolor", "#fafafa"},
+              {"color", "#b0b0b0"},
+              {"style", "filled"},
+              {"fontsize", "8"},
+              {"fontcolor", "#444444"}};
+  }
+  return {};
+}
+
+DotAttributes with_role(DotRole role, DotAttributes more) {
+  DotAttributes all = role_attributes(role);
+  for (DotAttribute& attribute : more) all.push_back(std::move(attribute));
+  return all;
+}
+
+DotAttributes cluster_attributes(Device device, const std::string& label) {
+  const bool is_acc = device == Device::acc;
+  return {{"label", label},
+          {"tooltip", label},
+          {"style", "rounded,filled"},
+          {"fillcolor", is_acc ? "#eef5fb" : "#f8f8f8"},
+          {"color", is_acc ? "#5b8db8" : "#a0a0a0"},
+          {"fontsize", "11"}};
+}
+
+DotGraph start_drawing(std::string_view name, const std::string& title) {
+  DotGraph drawing(is_fit_for_id(name) ? name : "model");
+  drawing.set_graph({{"label", title + "\\l "},
+                     {"labelloc", "t"},
+                     {"labeljust", "l"},
+                     {"fontname", kFont},
+                     {"fontsize", "14"},
+                     {"rankdir", "TB"},
+                     {"nodesep", "0.25"},
+                     {"ranksep", "0.35"},
+                     {"bgcolor", "white"},
+                     {"tooltip", title}});
+  drawing.set_node_defaults({{"label", "\\N"},
+                             {"shape", "box"},
+                             {"style", "rounded,filled"},
+                             {"fillcolor", "white"},
+                             {"color", "#777777"},
+                             {"penwidth", "1.2"},
+                             {"fontname", kFont},
+                             {"fontsize", "10"},
+                             {"fontcolor", "#111111"},
+                             {"margin", "0.12,0.06"},
+                             {"height", "0.3"},
+                             {"tooltip", ""}});
+  drawing.set_edge_defaults({{"color", "#8a8a8a"},
+                             {"penwidth", "0.8"},
+                             {"arrowsize", "0.6"},
+                             {"fontname", kFont},
+                             {"fontsize", "9"},
+                             {"fontcolor", "#333333"},
+                             {"label", ""},
+                             {"style", "solid"},
+                             {"tooltip", ""}});
+  return drawing;
+}
+
+void add_legend(DotGraph& drawing, const std::vector<std::pair<DotRole, const char*>>& entries) {
+  std::vector<std::string> members;
+  for (const auto& [role, meaning] : entries) {
+    members.push_back("legend:" + std::to_string(members.size()));
+    drawing.add_node(members.back(), with_role(role, {{"label", meaning}, {"tooltip", meaning}}));
+  }
+  arrange_in_columns(drawing, members, 2);
+  drawing.add_cluster({{"label", "legend"},
+                       {"tooltip", "legend"},
+                       {"style", "rounded"},
+                       {"color", "#a0a0a0"},
+                       {"fontsize", "11"}},
+                      members);
+}
+
+void arrange_in_columns(DotGraph& drawing, const std::vector<std::string>& ids,
+                        std::size_t columns) {
+  for (std::size_t i = columns; i < ids.size(); ++i) {
+    drawing.add_edge(ids[i - columns], ids[i], {{"style", "invis"}});
+  }
+}
+
+std::string dot_id(std::string_view name, std::string_view kind, std::uint32_t number) {
+  if (is_fit_for_id(name)) return std::string(name);
+  return std::string(kind) + ":" + std::to_string(number);
+}
+
+std::string op_label(std::string_view op) {
+  if (op.starts_with("torch.ops.")) {
+    op.remove_prefix(std::string_view("torch.ops.").size());
+  } else if (op.starts_with("torch.") || op.starts_with("_operator.")) {
+    const std::string_view last = op.substr(op.rfind('.') + 1);
+    if (!last.empty()) op = last;
+  }
+  return dot_text(op, 40);
+}
+
+std::string value_line(const Graph& graph, ValueId value) {
+  std::string line =
+      dot_text(graph.value(value).name, 80) + ": " + dot_text(type_text(graph, value), 80);
+  if (const auto bytes = value_bytes(graph, value)) line += ", " + bytes_text(*bytes);
+  return line;
+}
+
+std::string_view device_text(Device device) {
+  return device == Device::acc ? "accelerator" : "CPU";
+}
+
+std::string counted(std::size_t count, std::string_view thing) {
+  return count_text(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
+}
+
+}  // namespace cleave

@@ -1,0 +1,61 @@
+// The look of drawings: what each thing is coloured and shaped like, ids, titles and the legend.
+//
+// Colours are light fills with dark borders that differ in lightness and line style too, so that
+// they are told apart by readers who do not see red and green, and on paper.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/graph.h"
+#include "formats/dot_graph.h"
+#include "formats/report.h"
+
+namespace cleave {
+
+// What a node of a drawing stands for.
+enum class DotRole {
+  acc,          // supported, and on the accelerator: green
+  kept_on_cpu,  // supported, but on the CPU: amber, dashed
+  unsupported,  // red, thick
+  cpu,          // a partition on the CPU: grey
+  terminal,     // an input or output: a neutral ellipse
+  parameter,    // neutral, small
+};
+
+DotAttributes role_attributes(DotRole role);
+// The same with `more` at the end.
+DotAttributes with_role(DotRole role, DotAttributes more);
+
+// Of a box around the nodes of a partition on that device.
+DotAttributes cluster_attributes(Device device, const std::string& label);
+
+// An empty drawing, top to bottom, with a title above.
+DotGraph start_drawing(std::string_view name, const std::string& title);
+
+// A box at the corner with an entry for each role.
+void add_legend(DotGraph& drawing, const std::vector<std::pair<DotRole, const char*>>& entries);
+
+// Puts nodes that no edge orders into rows of `columns`: they would all stand in one row.
+void arrange_in_columns(DotGraph& drawing, const std::vector<std::string>& ids,
+                        std::size_t columns);
+
+// The name, where it is fit to be an id as it stands and none of ours; else `<kind>:<number>`,
+// which no name gives.
+std::string dot_id(std::string_view name, std::string_view kind, std::uint32_t number);
+
+// An op type without the modules of its host language: `Conv2d` of `torch.nn.modules.conv.Conv2d`.
+std::string op_label(std::string_view op);
+
+// Name, type and bytes of a value, on one line.
+std::string value_line(const Graph& graph, ValueId value);
+
+// "CPU" or "accelerator".
+std::string_view device_text(Device device);
+
+// "1 node", "2,431 nodes"; `thing` in the singular.
+std::string counted(std::size_t count, std::string_view thing);
+
+}  // namespace cleave

@@ -1,0 +1,111 @@
+// draw_support and draw_preview: drawings of the whole model.
+#include <utility>
+#include <vector>
+
+#include "formats/dot.h"
+#include "formats/dot_nodes.h"
+#include "formats/dot_parts.h"
+#include "formats/dot_style.h"
+#include "formats/number_text.h"
+
+namespace cleave {
+namespace {
+
+// "resnet18: 66 of 69 nodes on the accelerator, 5 partitions"
+std::string model_line(const Report& report) {
+  const Graph& graph = report.model.graph;
+  const Coverage& nodes = report.preview.nodes;
+  return dot_text(graph.name().empty() ? "model" : graph.name(), 60) + ": " +
+         count_text(static_cast<std::uint64_t>(nodes.acc)) + " of " +
+         counted(static_cast<std::size_t>(nodes.total), "node") + " on the accelerator, " +
+         counted(report.split.partition.count(), "partition");
+}
+
+// What must be drawn where nodes are drawn singly.
+std::size_t box_count(const Graph& graph) {
+  return graph.node_count() + graph.inputs().size() + graph.outputs().size();
+}
+
+// Inputs, and parameters: all that are read where there is room for them, else only those that are
+// outputs of the graph.
+std::vector<ValueId> sources(const Graph& graph, std::size_t most) {
+  std::vector<ValueId> read, given;
+  for (const ValueId parameter : graph.parameters()) {
+    if (graph.is_graph_output(parameter)) given.push_back(parameter);
+    if (graph.is_graph_output(parameter) || !graph.users(parameter).empty()) {
+      read.push_back(parameter);
+    }
+  }
+  std::vector<ValueId> all(graph.inputs().begin(), graph.inputs().end());
+  const std::vector<ValueId>& shown = box_count(graph) + read.size() <= most ? read : given;
+  all.insert(all.end(), shown.begin(), shown.end());
+  return all;
+}
+
+void add_clusters(DotGraph& drawing, const Report& report) {
+  const Partition& partition = report.split.partition;
+  for (const PartId part : partition.parts()) {
+    std::vector<std::string> members;
+    for (const NodeId node : partition.nodes(part)) {
+      members.push_back(node_id(report.model.graph, node));
+    }
+    if (members.empty()) continue;
+    drawing.add_cluster(
+        cluster_attributes(partition.devices[index(part)], part_line(partition, part)),
+        std::move(members));
+  }
+}
+
+std::string draw_all_nodes(const Report& report, const std::vector<ValueId>& sources) {
+  const Graph& graph = report.model.graph;
+  DotGraph drawing = start_drawing(graph.name(), model_line(report));
+  add_node_legend(drawing);
+  NodeDrawing nodes(drawing, report);
+  for (const ValueId source : sources) nodes.add_source(source);
+  for (const NodeId node : graph.nodes()) nodes.add_node(node);
+  for (const ValueId source : sources) nodes.add_edges(source);
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId value : graph.outputs(node)) nodes.add_edges(value);
+  }
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    nodes.add_output(graph.outputs()[i], i);
+  }
+  add_clusters(drawing, report);
+  return drawing.text();
+}
+
+std::string draw_collapsed(const Report& report, std::size_t most_boxes) {
+  const Graph& graph = report.model.graph;
+  DotGraph drawing = start_drawing(
+      graph.name(), model_line(report) + "\\l" + counted(graph.node_count(), "node") +
+                        (graph.node_count() == 1 ? " is" : " are") +
+                        " too many to draw singly; partitions are drawn instead: raise "
+                        "--collapse-above");
+  add_legend(drawing, {{DotRole::acc, "on the accelerator"},
+                       {DotRole::kept_on_cpu, "all supported, kept on the CPU"},
+                       {DotRole::unsupported, "holds unsupported nodes"},
+                       {DotRole::terminal, "input or output"}});
+  draw_parts(drawing, report, {.most_boxes = most_boxes, .colours = PartColours::by_support});
+  return drawing.text();
+}
+
+}  // namespace
+
+std::string draw_support(const Report& report, std::size_t collapse_above) {
+  const Graph& graph = report.model.graph;
+  if (box_count(graph) > collapse_above) return draw_collapsed(report, collapse_above);
+  return draw_all_nodes(report, sources(graph, collapse_above));
+}
+
+std::string draw_preview(const Report& report) {
+  std::string title = model_line(report);
+  const auto& bound = report.preview.bound;
+  if (bound)
+    title += "\\lthe link (" + dot_text(report.preview.link.name, 40) + ") allows " +
+             count_text(static_cast<std::uint64_t>(bound->max_qps)) + " QPS";
+  DotGraph drawing = start_drawing(report.model.graph.name(), title);
+  draw_parts(drawing, report, {});
+  return drawing.text();
+}
+
+}  // namespace cleave
