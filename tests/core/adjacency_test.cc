@@ -1,0 +1,1 @@
+// core/adjacency_test.cc
