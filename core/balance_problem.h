@@ -1,0 +1,95 @@
+// What balanced stages are made of: items, the order they must keep, nets, devices.
+//
+// The problem knows no graph. An item is a node or what stands for one. A net is a value: who makes
+// it, who reads it, what moving it across a device's border costs. A device pays once for each net
+// that crosses its border, however many of its items read it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/adjacency.h"
+
+namespace cleave {
+
+inline constexpr std::uint32_t kNoItem = std::numeric_limits<std::uint32_t>::max();
+inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+// Times are in any one unit, the caller's.
+struct BalanceItem {
+  double time = 0;       // on an accelerator of speed 1
+  double host_time = 0;  // on a host device; not read where there is none
+  double bytes = 0;      // held all the time: its own parameters (times the optimizer factor)
+  std::uint32_t colour = kNoItem;  // items of one colour stay together
+  bool runs_on_accelerator = true;
+};
+
+struct BalanceNet {
+  std::uint32_t producer = kNoItem;  // kNoItem: given from outside, which costs memory only
+  double cost = 0;                   // time to move it across a border, once
+  double bytes = 0;                  // counted among live activations
+  bool is_output = false;            // of the whole model: lives to the end of its stage
+};
+
+struct BalanceDevice {
+  std::string name;
+  double speed = 1;           // an item takes time / speed
+  double transfer_scale = 1;  // a net takes cost * transfer_scale
+  double memory = kUnlimited;
+  bool is_host = false;  // items take host_time, transfers are free, memory is not limited
+  std::uint32_t count = 1;
+};
+
+// Items stand in a topological order of the nets (the order in which a stage runs them), which
+// matters for live activations only. Colours that tie items both ways round another item take that
+// item in.
+struct BalanceProblem {
+  std::vector<BalanceItem> items;
+  Adjacency successors;  // by item; see successors_of_nets
+  std::vector<BalanceNet> nets;
+  Adjacency consumers;               // by net; an item may stand in it twice
+  std::vector<double> shared_bytes;  // parameters that several items use, once a stage that does
+  Adjacency shared_users;            // by shared parameter
+  std::vector<BalanceDevice> devices;
+  // Stages go to devices as listed; else to any, which matters where they differ.
+  bool devices_in_order = false;
+  std::function<std::string(std::uint32_t)> item_name;  // for messages; "item 7" without
+};
+
+enum class CommModel : std::uint8_t {
+  serial,   // compute + in + out
+  overlap,  // max(compute, in + out)
+  duplex,   // max(compute, in, out)
+  none,     // compute
+};
+
+struct BalanceStage {
+  std::vector<std::uint32_t> items;  // ascending
+  std::uint32_t device = 0;          // index into BalanceProblem::devices
+  double compute = 0;                // times, as the device takes them
+  double in = 0;
+  double out = 0;
+  double load = 0;
+  double parameter_bytes = 0;   // own and shared
+  double activation_bytes = 0;  // the peak, when the items run in ascending order: values from
+                                // outside are held throughout, values for outside to the end
+};
+
+// The nets' own order: the consumers of each net follow its producer. For problems whose order is
+// nothing else.
+Adjacency successors_of_nets(const BalanceProblem& problem);
+
+// What a stage's device takes for one round.
+double stage_load(CommModel comm, double compute, double in, double out);
+
+// Loads and memory of any assignment, recomputed from the problem alone: `stage_of` by item,
+// `device_of` by stage. Linear.
+std::vector<BalanceStage> evaluate_stages(const BalanceProblem& problem, CommModel comm,
+                                          std::span<const std::uint32_t> stage_of,
+                                          std::span<const std::uint32_t> device_of);
+
+}  // namespace cleave
