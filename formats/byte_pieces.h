@@ -1,0 +1,63 @@
+// BytePieces: what a file is going to hold, laid out before a byte of it is written. A piece is
+// bytes made here, or a range of a source file; so weights go from file to file without passing
+// through memory, and sizes are known before the lengths that stand in front of them are written.
+//
+//   made "\x3a\x95\x10" | model.onnx [77, 52011) | made "..." | weights.bin [4096, 1052672)
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/diagnostic.h"
+
+namespace cleave {
+
+// A file that ranges are copied from. The descriptor must allow pread; its position is not used.
+struct ByteSource {
+  int fd = -1;
+  std::string path;  // for messages
+};
+
+class BytePieces {
+ public:
+  static constexpr std::uint32_t kMade = 0xffffffff;
+  // Bytes [offset, offset + length) of `source`, an index into the list of sources, or of made().
+  struct Piece {
+    std::uint32_t source;
+    std::uint64_t offset;
+    std::uint64_t length;
+  };
+
+  void add(std::string_view bytes);  // copied
+  void add_range(std::uint32_t source, std::uint64_t offset, std::uint64_t length);
+  void append(const BytePieces& tail);
+
+  // Adjacent ranges are one piece; none is empty.
+  std::span<const Piece> pieces() const { return pieces_; }
+  std::string_view made() const { return made_; }
+  // Bytes of all pieces; sticks at the largest number instead of overflowing.
+  std::uint64_t size() const { return size_; }
+
+ private:
+  void add_piece(const Piece& piece);
+  std::vector<Piece> pieces_;
+  std::string made_;
+  std::uint64_t size_ = 0;
+};
+
+// Where a file is written, and what it is called in messages.
+struct OutputPath {
+  std::string path;
+  std::string shown;
+};
+
+// Creates or truncates the file and writes the pieces in order. Ranges of 64 KiB and more are
+// copied inside the kernel where it can, else through a buffer of 1 MiB. Errors: the output cannot
+// be written, a source cannot be read or has shrunk; with the system's words.
+Status<Diagnostics> write_pieces(const BytePieces& pieces, std::span<const ByteSource> sources,
+                                 const OutputPath& output);
+
+}  // namespace cleave
