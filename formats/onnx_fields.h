@@ -65,6 +65,8 @@ class OnnxFields {
   double double_real();  // of a double_field
   std::string_view text();
   OnnxRecord record();
+  // The whole field, key and length too. Only after its value was taken or skipped.
+  std::string_view whole() const { return {start_, static_cast<std::size_t>(at_ - start_)}; }
   // Varints that stand packed in one bytes field.
   void append_packed(std::vector<std::int64_t>& out);
 

@@ -191,6 +191,9 @@ OnnxGraph Indexer::graph(OnnxRecord record) {
       case bytes_field(5):
         out.initializers.push_back(index_onnx_tensor(field.record(), walk_));
         break;
+      case bytes_field(10):
+        out.doc_string = field.text();
+        break;
       case bytes_field(11):
         out.inputs.push_back(value_info(field.record()));
         break;

@@ -76,7 +76,7 @@ struct OnnxValueInfo {
 
 struct OnnxGraph {
   OnnxRecord record;
-  std::string_view name;
+  std::string_view name, doc_string;
   std::vector<OnnxNode> nodes;
   std::vector<OnnxTensor> initializers;  // dense and sparse, in file order
   std::vector<OnnxValueInfo> inputs, outputs, value_infos;

@@ -1,1 +1,141 @@
+// The parts first, then the root, whose weights point into the files of the parts.
 #include "formats/onnx_writer.h"
+
+#include <unordered_set>
+#include <utility>
+
+#include "formats/onnx_part.h"
+#include "formats/onnx_root.h"
+#include "formats/onnx_split_job.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::string_view kRootFile = "root.onnx";
+
+// `<part>.onnx` for each part, no name twice.
+std::vector<std::string> files_of_parts(const Partition& partition) {
+  std::vector<std::string> files;
+  std::unordered_set<std::string> taken{std::string(kRootFile)};
+  for (const PartId part : partition.parts()) {
+    const std::string stem = file_name_of(partition.name(part));
+    std::string file = stem + ".onnx";
+    for (int i = 2; !taken.insert(file).second; ++i)
+      file = stem + "_" + std::to_string(i) + ".onnx";
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+class SplitWriter {
+ public:
+  SplitWriter(const OnnxSplitJob& job, const OutputFolder& folder) : job_(job), folder_(folder) {
+    places_.by_initializer.resize(job.onnx().graph.initializers.size());
+  }
+
+  Loaded<OnnxWritten> write() {
+    for (const PartId part : job_.partition.parts()) {
+      if (auto written = write_part(part); !written) return std::move(written).error();
+    }
+    const auto root = build_onnx_root(job_, places_);
+    if (!root) return fault(kRootFile, root.error());
+    if (auto done = write_file(*root, std::string(kRootFile)); !done) {
+      return std::move(done).error();
+    }
+    return std::move(written_);
+  }
+
+ private:
+  Diagnostics fault(std::string_view file, std::string message) const {
+    return {diagnostic_of(shown(file), std::move(message))};
+  }
+
+  std::string shown(std::string_view file) const {
+    return folder_.final_path() + "/" + std::string(file);
+  }
+
+  Status<Diagnostics> write_part(PartId part) {
+    const std::string& file = job_.files[index(part)];
+    note_part(part);
+    if (part_outputs(job_, part).empty()) return Done{};
+    auto built = build_onnx_part(job_, part);
+    if (!built) return fault(file, built.error());
+    if (auto done = write_file(built->model, file); !done) return done;
+    const std::string data = file + ".data";
+    if (built->data.size() > 0) {
+      if (auto done = write_file(built->data, data); !done) return done;
+    }
+    for (const OnnxPlacedWeight& weight : built->weights) {
+      place(weight, weight.in_data ? data : file);
+    }
+    return Done{};
+  }
+
+  // The first part that holds a weight is the one that the root refers to.
+  void place(const OnnxPlacedWeight& weight, const std::string& file) {
+    OnnxWeightPlaces::Place& place = places_.by_initializer[weight.initializer];
+    if (place.file != OnnxWeightPlaces::kNowhere) return;
+    if (places_.files.empty() || places_.files.back() != file) places_.files.push_back(file);
+    place = {.file = static_cast<std::uint32_t>(places_.files.size() - 1), .offset = weight.offset};
+  }
+
+  Status<Diagnostics> write_file(const BytePieces& pieces, std::string file) {
+    auto done = write_pieces(pieces, job_.source.files(), {folder_.path_of(file), shown(file)});
+    if (done) written_.files.push_back(std::move(file));
+    return done;
+  }
+
+  void note(PartId part, const std::string& message) {
+    written_.notes.push_back("part " + quoted(job_.partition.name(part)) + " " + message);
+  }
+
+  void note_part(PartId part) {
+    const std::string& file = job_.files[index(part)];
+    if (file != job_.partition.name(part) + ".onnx") note(part, "is written to " + quoted(file));
+    const std::vector<ValueId> outputs = part_outputs(job_, part);
+    if (job_.boundaries.outputs[part].empty()) {
+      note(part, outputs.empty()
+                     ? "makes no value: it is neither written nor in root.onnx"
+                     : "has no outputs: it is not in root.onnx, and its own file gives " +
+                           quoted(job_.graph().value(outputs[0]).name));
+    }
+    for (const ValueId value : job_.boundaries.inputs[part]) note_type(part, value, "reads");
+    for (const ValueId value : outputs) note_type(part, value, "gives");
+  }
+
+  void note_type(PartId part, ValueId value, std::string_view verb) {
+    const std::string what = std::string(verb) + " " + quoted(job_.graph().value(value).name);
+    if (!job_.value_infos.has_type(value)) {
+      note(part, what + ", whose type is not known" +
+                     (verb == "reads" ? ": its file cannot be loaded by ONNX Runtime" : ""));
+    } else if (!job_.value_infos.has_rank(value)) {
+      note(part, what + ", whose rank is not known: its file is none to the ONNX checker");
+    }
+  }
+
+  const OnnxSplitJob& job_;
+  const OutputFolder& folder_;
+  OnnxWeightPlaces places_;
+  OnnxWritten written_;
+};
+
+}  // namespace
+
+Loaded<OnnxWritten> write_onnx_split(const LoadedModel& model, const Partition& partition,
+                                     const Boundaries& boundaries, const OnnxWriteOptions& options,
+                                     const OutputFolder& folder) {
+  Loaded<OnnxSource> source = OnnxSource::open(model);
+  if (!source) return std::move(source).error();
+  const OnnxSplitJob job{.model = model,
+                         .partition = partition,
+                         .boundaries = boundaries,
+                         .options = options,
+                         .source = std::move(*source),
+                         .value_infos = OnnxValueInfos(model),
+                         .function_calls = OnnxFunctionCalls(*model.onnx),
+                         .annotations = OnnxAnnotations(model),
+                         .files = files_of_parts(partition)};
+  return SplitWriter(job, folder).write();
+}
+
+}  // namespace cleave

@@ -3,6 +3,7 @@
 // byte; weights go from file to file without passing through memory.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,14 @@ struct OnnxWritten {
 
 struct OnnxWriteOptions {
   RootWeights root_weights = RootWeights::external;
+  // A model of more bytes is not written, since no protobuf library reads it: a part's weights go
+  // to `<part>.onnx.data` then.
+  std::uint64_t largest_model = (std::uint64_t{1} << 31U) - 2;
 };
 
-// Writes `<part>.onnx` for each part and `root.onnx`. Time: that of copying the bytes written;
-// memory: a few MB whatever the weights.
+// Writes `<part>.onnx` for each part and `root.onnx`. Errors: external data that is not there, not
+// as long as it should be, or outside the model's folder; a model that would be too large; what the
+// system says. Time: that of copying the bytes written; memory: a few MB whatever the weights.
 Loaded<OnnxWritten> write_onnx_split(const LoadedModel& model, const Partition& partition,
                                      const Boundaries& boundaries, const OnnxWriteOptions& options,
                                      const OutputFolder& folder);

@@ -1,0 +1,52 @@
+#include "formats/onnx_function_calls.h"
+
+#include <algorithm>
+
+namespace cleave {
+namespace {
+
+std::string key_of(std::string_view domain, std::string_view name) {
+  std::string key(domain == "ai.onnx" ? std::string_view() : domain);
+  key.push_back('\0');
+  return key.append(name);
+}
+
+}  // namespace
+
+OnnxFunctionCalls::OnnxFunctionCalls(const OnnxModel& model) : model_(model) {
+  for (std::uint32_t i = 0; i < model.functions.size(); ++i) {
+    functions_[key_of(model.functions[i].domain, model.functions[i].name)].push_back(i);
+  }
+}
+
+// Also the calls in the node's bodies: as deep as the file nests, which its reader limits.
+void OnnxFunctionCalls::add_calls(const OnnxNode& node, std::vector<std::uint32_t>& found) const {
+  const auto at = functions_.find(key_of(node.domain, node.op_type));
+  if (at != functions_.end()) found.insert(found.end(), at->second.begin(), at->second.end());
+  for (const OnnxAttribute& attribute : node.attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      for (const OnnxNode& inner : body.nodes) add_calls(inner, found);
+    }
+  }
+}
+
+std::vector<std::uint32_t> OnnxFunctionCalls::needed_by(
+    const std::vector<std::uint32_t>& nodes) const {
+  std::vector<std::uint32_t> needed;
+  if (functions_.empty()) return needed;
+  std::vector<std::uint32_t> open;
+  for (const std::uint32_t node : nodes) add_calls(model_.graph.nodes[node], open);
+  std::vector<bool> seen(model_.functions.size(), false);
+  while (!open.empty()) {
+    const std::uint32_t function = open.back();
+    open.pop_back();
+    if (seen[function]) continue;
+    seen[function] = true;
+    needed.push_back(function);
+    for (const OnnxNode& node : model_.functions[function].nodes) add_calls(node, open);
+  }
+  std::sort(needed.begin(), needed.end());
+  return needed;
+}
+
+}  // namespace cleave

@@ -1,0 +1,105 @@
+// What a function must be so that ONNX Runtime and the ONNX checker take it: no output that is an
+// input; no node name twice; everything that a body of its nodes captures is an input or made
+// inside; the model's own opset imports.
+#include "formats/onnx_part_function.h"
+
+#include <algorithm>
+
+#include "formats/onnx_encoding.h"
+
+namespace cleave {
+namespace {
+
+// Larger weights are inputs of the function.
+constexpr std::uint64_t kSmallWeight = 1024;
+
+constexpr std::int64_t kFreeInitializersIrVersion = 4;
+
+// The first opset whose Constant has sparse_value, and those that let it have more element types.
+constexpr std::int64_t kSparseConstantOpset = 11;
+struct ConstantTypes {
+  std::int64_t since_opset;
+  std::int32_t last_dtype;  // the highest number in TensorProto.DataType
+};
+constexpr ConstantTypes kConstantTypes[] = {{1, 15},  {13, 16}, {19, 20}, {21, 22},
+                                            {23, 23}, {24, 24}, {25, 26}};
+
+bool constant_takes(const OnnxTensor& tensor, std::int64_t opset) {
+  if (tensor.is_sparse && opset < kSparseConstantOpset) return false;
+  std::int32_t last = 0;
+  for (const ConstantTypes& types : kConstantTypes) {
+    if (opset >= types.since_opset) last = types.last_dtype;
+  }
+  return tensor.dtype_number >= 1 && tensor.dtype_number <= last;
+}
+
+bool is_domain_taken(const OnnxModel& onnx, std::string_view domain) {
+  const auto imports = [&](const auto& opset) { return opset.first == domain; };
+  const auto is_in = [&](const OnnxFunction& function) { return function.domain == domain; };
+  return std::any_of(onnx.opsets.begin(), onnx.opsets.end(), imports) ||
+         std::any_of(onnx.functions.begin(), onnx.functions.end(), is_in);
+}
+
+std::string free_domain(const OnnxModel& onnx) {
+  std::string domain = "cleave";
+  for (int i = 2; is_domain_taken(onnx, domain); ++i) domain = "cleave" + std::to_string(i);
+  return domain;
+}
+
+}  // namespace
+
+OnnxPartFunctions::OnnxPartFunctions(const OnnxSplitJob& job)
+    : job_(job), domain_(free_domain(job.onnx())) {
+  const OnnxModel& onnx = job.onnx();
+  for (const auto& [domain, version] : onnx.opsets) {
+    if (domain.empty() || domain == "ai.onnx") default_opset_ = version;
+  }
+  if (onnx.ir_version < kFreeInitializersIrVersion) return;
+  std::unordered_set<std::string_view> inputs;
+  for (const OnnxValueInfo& input : onnx.graph.inputs) inputs.insert(input.name);
+  for (std::uint32_t i = 0; i < onnx.graph.initializers.size(); ++i) {
+    if (inputs.contains(onnx.graph.initializers[i].name)) overridable_.insert(i);
+  }
+}
+
+bool OnnxPartFunctions::is_made_inside(std::uint32_t initializer) const {
+  return job_.source.size(initializer) <= kSmallWeight && !is_overridable(initializer) &&
+         constant_takes(job_.onnx().graph.initializers[initializer], default_opset_);
+}
+
+OnnxFunctionBody OnnxPartFunctions::build(PartId part) const {
+  const Graph& graph = job_.graph();
+  OnnxFunctionBody body;
+  for (const ValueId value : job_.boundaries.inputs[part]) {
+    body.inputs.push_back(graph.value(value).name);
+  }
+  for (const ValueId value : job_.boundaries.parameters[part]) {
+    const std::uint32_t initializer = job_.initializer(value);
+    if (is_made_inside(initializer)) {
+      job_.source.add_constant_node(body.pieces, function_field::kNode, initializer);
+    } else {
+      body.inputs.push_back(graph.value(value).name);
+      body.weights.push_back(initializer);
+    }
+  }
+  for (const NodeId node : job_.boundaries.constants[part]) {
+    add_node(job_, body.pieces, function_field::kNode, node);
+  }
+  for (const NodeId node : job_.partition.nodes(part)) {
+    add_node(job_, body.pieces, function_field::kNode, node);
+  }
+  std::string made;
+  put_bytes(made, function_field::kName, job_.partition.name(part));
+  for (const std::string_view input : body.inputs) put_bytes(made, function_field::kInput, input);
+  for (const ValueId value : job_.boundaries.outputs[part]) {
+    put_bytes(made, function_field::kOutput, graph.value(value).name);
+  }
+  for (const OnnxRecord& record : job_.onnx().opset_records) {
+    put_bytes(made, function_field::kOpsetImport, record.payload);
+  }
+  put_bytes(made, function_field::kDomain, domain_);
+  body.pieces.add(made);
+  return body;
+}
+
+}  // namespace cleave

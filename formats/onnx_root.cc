@@ -1,0 +1,206 @@
+#include "formats/onnx_root.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "formats/onnx_encoding.h"
+#include "formats/onnx_part_function.h"
+
+namespace cleave {
+namespace {
+
+// Functions came with this version of the format.
+constexpr std::int64_t kFunctionsIrVersion = 8;
+// Before this one, every initializer was listed among the inputs, too.
+constexpr std::int64_t kFreeInitializersIrVersion = 4;
+// Weights up to this many bytes stand in root.onnx itself.
+constexpr std::uint64_t kInlineWeight = 1024;
+
+class RootBuilder {
+ public:
+  RootBuilder(const OnnxSplitJob& job, const OnnxWeightPlaces& places)
+      : job_(job),
+        file_(job.onnx().graph),
+        places_(places),
+        functions_(job),
+        needed_(file_.initializers.size(), false) {}
+
+  BytePieces build() {
+    find_constants();
+    need_weights_of_outputs();
+    BytePieces bodies;
+    for (const PartId part : job_.partition.parts()) {
+      if (job_.boundaries.outputs[part].empty()) continue;
+      OnnxFunctionBody body = functions_.build(part);
+      for (const std::uint32_t weight : body.weights) needed_[weight] = true;
+      add_field(bodies, model_field::kFunctions, body.pieces);
+      calls_.push_back({.part = part, .inputs = std::move(body.inputs)});
+    }
+    BytePieces out;
+    out.add(model_head(job_, kFunctionsIrVersion));
+    add_field(out, model_field::kGraph, build_graph());
+    out.append(bodies);
+    add_tail(out);
+    return out;
+  }
+
+ private:
+  struct Call {
+    PartId part;
+    std::vector<std::string_view> inputs;
+  };
+
+  // The constants that graph outputs are, and their makers. They are numbered makers first.
+  void find_constants() {
+    const Graph& graph = job_.graph();
+    const IdRange<NodeId> all = graph.constants();
+    std::vector<bool> wanted(all.size(), false);
+    const auto want = [&](ValueId value) {
+      const NodeId maker = graph.value(value).producer;
+      if (graph.is_parameter(value) && maker != kNone<NodeId>) {
+        wanted[index(maker) - graph.node_count()] = true;
+      }
+    };
+    for (const ValueId value : graph.outputs()) want(value);
+    for (std::size_t i = all.size(); i-- > 0;) {
+      if (!wanted[i]) continue;
+      for (const Operand& operand : graph.operands(all[i])) want(operand.value);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (wanted[i]) constants_.push_back(all[i]);
+    }
+  }
+
+  void need(ValueId value) {
+    const Value& record = job_.graph().value(value);
+    if (record.kind != ValueKind::parameter || record.producer != kNone<NodeId>) return;
+    needed_[job_.initializer(value)] = true;
+  }
+
+  void need_weights_of_outputs() {
+    for (const ValueId value : job_.graph().outputs()) need(value);
+    for (const NodeId constant : constants_) {
+      for (const Operand& operand : job_.graph().operands(constant)) need(operand.value);
+    }
+    for (std::uint32_t i = 0; i < file_.initializers.size(); ++i) {
+      if (functions_.is_overridable(i)) needed_[i] = true;
+    }
+  }
+
+  BytePieces build_graph() {
+    BytePieces graph;
+    for (const NodeId constant : constants_) add_node(job_, graph, graph_field::kNode, constant);
+    add_calls(graph);
+    std::string made;
+    put_bytes(made, graph_field::kName, file_.name.empty() ? "root" : file_.name);
+    if (!file_.doc_string.empty()) put_bytes(made, graph_field::kDocString, file_.doc_string);
+    graph.add(made);
+    add_interface(graph);
+    for (std::uint32_t i = 0; i < file_.initializers.size(); ++i) {
+      if (needed_[i]) add_weight(graph, i);
+    }
+    for (const OnnxRecord& record : file_.metadata_props) {
+      job_.source.add_bytes(graph, record.field);
+    }
+    return graph;
+  }
+
+  void add_calls(BytePieces& graph) const {
+    std::unordered_set<std::string_view> taken;
+    for (const NodeId constant : constants_) taken.insert(job_.graph().node(constant).name);
+    for (const Call& call : calls_) {
+      const std::string& function = job_.partition.name(call.part);
+      std::string name = function;
+      while (taken.contains(name)) name += "_call";
+      OnnxCall node{.name = name,
+                    .op = function,
+                    .domain = functions_.domain(),
+                    .inputs = call.inputs,
+                    .outputs = {}};
+      for (const ValueId value : job_.boundaries.outputs[call.part]) {
+        node.outputs.push_back(job_.graph().value(value).name);
+      }
+      std::string made;
+      put_bytes(made, graph_field::kNode, encode_node(node));
+      graph.add(made);
+    }
+  }
+
+  // Inputs and outputs as the file has them, and what it says of the values between calls.
+  void add_interface(BytePieces& graph) {
+    std::vector<ValueId> values;
+    const bool drops_weights = job_.onnx().ir_version < kFreeInitializersIrVersion;
+    std::unordered_set<std::string_view> weights;
+    if (drops_weights) {
+      for (const OnnxTensor& tensor : file_.initializers) weights.insert(tensor.name);
+    }
+    for (const OnnxValueInfo& input : file_.inputs) {
+      if (!weights.contains(input.name)) job_.source.add_bytes(graph, input.record.field);
+    }
+    for (const OnnxValueInfo& output : file_.outputs) {
+      job_.source.add_bytes(graph, output.record.field);
+    }
+    for (const ValueId value : job_.graph().inputs()) values.push_back(value);
+    for (const Call& call : calls_) {
+      for (const ValueId value : job_.boundaries.outputs[call.part]) {
+        values.push_back(value);
+        const OnnxValueInfo* info = job_.value_infos.declared(value);
+        if (info == nullptr || job_.graph().is_graph_output(value)) continue;
+        job_.source.add_bytes(graph, info->record.field);
+      }
+    }
+    for (const OnnxAnnotation* annotation : job_.annotations.about(values)) {
+      job_.source.add_bytes(graph, annotation->field);
+      for (const std::uint32_t weight : annotation->parameters) needed_[weight] = true;
+    }
+  }
+
+  void add_weight(BytePieces& graph, std::uint32_t weight) const {
+    const OnnxWeightPlaces::Place& place = places_.by_initializer[weight];
+    if (job_.options.root_weights == RootWeights::external &&
+        place.file != OnnxWeightPlaces::kNowhere &&
+        job_.source.elements(weight)->length > kInlineWeight) {
+      job_.source.add_initializer_at(graph, weight,
+                                     {.file = places_.files[place.file], .offset = place.offset});
+    } else {
+      job_.source.add_initializer(graph, weight);
+    }
+  }
+
+  void add_tail(BytePieces& out) const {
+    OnnxModelTail tail;
+    put_bytes(tail.made, model_field::kOpsetImport, encode_opset(functions_.domain(), 1));
+    for (std::uint32_t i = 0; i < job_.onnx().functions.size(); ++i) tail.functions.push_back(i);
+    add_model_tail(job_, out, tail);
+    for (const OnnxRecord& record : job_.onnx().training_infos) {
+      job_.source.add_bytes(out, record.field);
+    }
+  }
+
+  const OnnxSplitJob& job_;
+  const OnnxGraph& file_;
+  const OnnxWeightPlaces& places_;
+  OnnxPartFunctions functions_;
+  std::vector<bool> needed_;  // by initializer
+  std::vector<NodeId> constants_;
+  std::vector<Call> calls_;
+};
+
+}  // namespace
+
+Result<BytePieces, std::string> build_onnx_root(const OnnxSplitJob& job,
+                                                const OnnxWeightPlaces& places) {
+  BytePieces root = RootBuilder(job, places).build();
+  const std::uint64_t most = job.options.largest_model;
+  if (root.size() <= most) return root;
+  std::string message = "would be a model of " + std::to_string(root.size()) + " bytes, of which " +
+                        std::to_string(most) + " can be read";
+  if (job.options.root_weights == RootWeights::inlined) {
+    message += ": leave its weights in the files of the parts (--weights external)";
+  }
+  return message;
+}
+
+}  // namespace cleave

@@ -1,0 +1,80 @@
+// OnnxSource: the model as writers see it, something to copy from. Records are copied as they
+// stand; tensors whose elements lie in other files (external data) come out with their elements
+// inside, since the written files stand elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/byte_pieces.h"
+#include "formats/model_file.h"
+#include "formats/onnx_external.h"
+#include "formats/onnx_model.h"
+
+namespace cleave {
+
+// Where a tensor's elements lie, as another file refers to them.
+struct OnnxLocation {
+  std::string_view file;  // beside the file that refers to it
+  std::uint64_t offset = 0;
+};
+
+class OnnxSource {
+ public:
+  // Looks up the external data of all tensors, also those inside nodes. `model` must outlive this.
+  static Loaded<OnnxSource> open(const LoadedModel& model);
+
+  std::span<const ByteSource> files() const { return files_; }
+
+  // Bytes of the model's file, as they stand.
+  void add_bytes(BytePieces& out, std::string_view bytes) const;
+  // A record of the model's file, which is the field of that number.
+  void add_record(BytePieces& out, std::uint32_t field, const OnnxRecord& record) const;
+  // The message of a record as the given field, with `appended` behind its own fields: what
+  // stands last in a protobuf message wins.
+  void add_message(BytePieces& out, std::uint32_t field, std::string_view payload,
+                   std::string_view appended = {}) const;
+
+  // The elements of an initializer (index into the graph's) as raw bytes; nothing where they are
+  // not to be had as such: strings, numbers in varints, sparse tensors.
+  const std::optional<ByteRange>& elements(std::uint32_t initializer) const {
+    return elements_[initializer];
+  }
+  // Bytes that an initializer takes when it is written with its elements inside.
+  std::uint64_t size(std::uint32_t initializer) const;
+
+  // Adds an initializer to a GraphProto. Yields where in `out` its elements() stand.
+  std::optional<std::uint64_t> add_initializer(BytePieces& out, std::uint32_t initializer) const;
+  // The same without its elements(), which lie in another file.
+  void add_initializer_at(BytePieces& out, std::uint32_t initializer,
+                          const OnnxLocation& location) const;
+  // Adds a Constant node that makes the initializer, as field `field` of a graph or function.
+  void add_constant_node(BytePieces& out, std::uint32_t field, std::uint32_t initializer) const;
+
+ private:
+  // A tensor inside a node or function whose elements lie in another file.
+  struct Inner {
+    std::string_view payload;
+    ByteRange elements;
+  };
+
+  explicit OnnxSource(const LoadedModel& model);
+  Diagnostics find_external_data(const LoadedModel& model);
+  const OnnxTensor& tensor(std::uint32_t initializer) const;
+  const Inner* inner_within(std::string_view bytes) const;
+  void add_fields(BytePieces& out, std::string_view payload) const;
+  std::uint64_t add_tensor_fields(BytePieces& out, std::string_view payload,
+                                  const ByteRange& elements) const;
+
+  std::string_view bytes_;  // of the model's file
+  const OnnxModel* model_;
+  std::vector<ByteSource> files_;  // the model's, then those of external data
+  std::vector<std::optional<ByteRange>> elements_;
+  std::vector<Inner> inner_;  // by address
+};
+
+}  // namespace cleave

@@ -1,0 +1,75 @@
+#include "formats/onnx_split_job.h"
+
+#include <algorithm>
+
+#include "formats/onnx_encoding.h"
+#include "formats/onnx_fields.h"
+
+namespace cleave {
+namespace {
+
+std::string_view key_of_metadata(const OnnxRecord& record) {
+  OnnxWalk walk;
+  try {
+    return index_onnx_key_value(record.payload, walk).key;
+  } catch (const OnnxRefused&) {
+    return {};
+  }
+}
+
+void put_text(std::string& out, std::uint32_t field, std::string_view text) {
+  if (!text.empty()) put_bytes(out, field, text);
+}
+
+}  // namespace
+
+void add_node(const OnnxSplitJob& job, BytePieces& out, std::uint32_t field, NodeId node) {
+  const OnnxNode& record = job.record(node);
+  const std::string_view name = job.graph().node(node).name;
+  std::string renamed;
+  if (!record.name.empty() && record.name != name) put_bytes(renamed, node_field::kName, name);
+  if (field == graph_field::kNode && renamed.empty()) {
+    job.source.add_record(out, field, record.record);
+  } else {
+    job.source.add_message(out, field, record.record.payload, renamed);
+  }
+}
+
+std::string model_head(const OnnxSplitJob& job, std::int64_t least_ir_version) {
+  const OnnxModel& onnx = job.onnx();
+  std::string out;
+  put_number(out, model_field::kIrVersion, std::max(onnx.ir_version, least_ir_version));
+  put_text(out, model_field::kProducerName,
+           onnx.producer_name.empty() ? "cleave" : onnx.producer_name);
+  put_text(out, model_field::kProducerVersion, onnx.producer_version);
+  put_text(out, model_field::kDomain, onnx.domain);
+  if (onnx.model_version != 0) put_number(out, model_field::kModelVersion, onnx.model_version);
+  put_text(out, model_field::kDocString, onnx.doc_string);
+  return out;
+}
+
+void add_model_tail(const OnnxSplitJob& job, BytePieces& out, const OnnxModelTail& tail) {
+  const OnnxModel& onnx = job.onnx();
+  for (const OnnxRecord& record : onnx.opset_records) job.source.add_bytes(out, record.field);
+  out.add(tail.made);
+  const auto& left_out = tail.metadata_left_out;
+  for (const OnnxRecord& record : onnx.metadata_props) {
+    const std::string_view key = key_of_metadata(record);
+    if (std::find(left_out.begin(), left_out.end(), key) != left_out.end()) continue;
+    job.source.add_bytes(out, record.field);
+  }
+  for (const std::uint32_t function : tail.functions) {
+    job.source.add_record(out, model_field::kFunctions, onnx.functions[function].record);
+  }
+  for (const OnnxRecord& record : onnx.configurations) job.source.add_bytes(out, record.field);
+  for (const OnnxRecord& record : onnx.other_fields) job.source.add_bytes(out, record.field);
+}
+
+void add_field(BytePieces& out, std::uint32_t field, const BytePieces& payload) {
+  std::string header;
+  put_header(header, field, payload.size());
+  out.add(header);
+  out.append(payload);
+}
+
+}  // namespace cleave

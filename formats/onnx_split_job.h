@@ -1,0 +1,63 @@
+// What all files of one split are made from, found once for all of them; and the pieces that parts
+// and root have in common.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/boundary.h"
+#include "core/partition.h"
+#include "formats/byte_pieces.h"
+#include "formats/model_file.h"
+#include "formats/onnx_annotations.h"
+#include "formats/onnx_function_calls.h"
+#include "formats/onnx_source.h"
+#include "formats/onnx_value_infos.h"
+#include "formats/onnx_writer.h"
+
+namespace cleave {
+
+struct OnnxSplitJob {
+  const LoadedModel& model;
+  const Partition& partition;
+  const Boundaries& boundaries;
+  const OnnxWriteOptions& options;
+  OnnxSource source;
+  OnnxValueInfos value_infos;
+  OnnxFunctionCalls function_calls;
+  OnnxAnnotations annotations;
+  std::vector<std::string> files;  // by part: `<part>.onnx`
+
+  const Graph& graph() const { return model.graph; }
+  const OnnxModel& onnx() const { return *model.onnx; }
+  const OnnxNode& record(NodeId node) const {
+    return onnx().graph.nodes[onnx().node_index[index(node)]];
+  }
+  // The index of the initializer that a parameter of the file is.
+  std::uint32_t initializer(ValueId parameter) const {
+    return onnx().tensor_index[index(parameter)];
+  }
+};
+
+// A node or constant as the given field of a graph or function; under the name that the graph gives
+// it where the file gives one name to several, which no runtime accepts. A node without a name
+// stays so.
+void add_node(const OnnxSplitJob& job, BytePieces& out, std::uint32_t field, NodeId node);
+
+// The fields of a ModelProto before its graph; at least `least_ir_version`.
+std::string model_head(const OnnxSplitJob& job, std::int64_t least_ir_version);
+
+struct OnnxModelTail {
+  std::string made;                                 // fields of this file alone
+  std::vector<std::uint32_t> functions;             // the model's own that this file needs
+  std::vector<std::string_view> metadata_left_out;  // keys that `made` sets anew
+};
+// The fields after the graph: opset imports, metadata, functions, and what cleave does not know.
+void add_model_tail(const OnnxSplitJob& job, BytePieces& out, const OnnxModelTail& tail);
+
+// Header and pieces of a message that is one field of another.
+void add_field(BytePieces& out, std::uint32_t field, const BytePieces& payload);
+
+}  // namespace cleave
