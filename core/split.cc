@@ -4,12 +4,12 @@
 //   what the list accepts > what may go there > what must stay together > runs > parts > boundaries
 #include "core/split.h"
 
-#include "core/cost.h"
-
 #include <algorithm>
 #include <cassert>
 #include <string>
 #include <utility>
+
+#include "core/cost.h"
 
 namespace cleave {
 namespace {
@@ -27,6 +27,20 @@ std::uint64_t link_bytes(const Graph& graph, const Subgraphs& subgraphs,
     }
   }
   return total;
+}
+
+// Extends the subgraph when fewer bytes cross the link for it; returns the nodes that moved.
+std::vector<NodeId> extend_if_fewer_bytes(const Graph& graph, const Fusions& fusions,
+                                          Subgraphs& subgraphs, PartId target,
+                                          const SplitOptions& options) {
+  Subgraphs extended = subgraphs;
+  std::vector<NodeId> gained = extend_subgraph(graph, fusions, extended, target);
+  if (gained.empty() || link_bytes(graph, extended, options.partition) >=
+                            link_bytes(graph, subgraphs, options.partition)) {
+    return {};
+  }
+  subgraphs = std::move(extended);
+  return gained;
 }
 
 Error no_such_subgraph(std::size_t number, const Subgraphs& subgraphs) {
@@ -54,14 +68,10 @@ Result<std::vector<NodeId>> extend(const Graph& graph, const Fusions& fusions, S
   }
   for (std::size_t i = subgraphs.count(); i-- > 0;) {
     if (subgraphs.devices[i] != Device::acc || subgraphs.sizes[i] == 0) continue;
-    Subgraphs extended = subgraphs;
-    const auto gained = extend_subgraph(graph, fusions, extended, id_at<PartId>(i));
-    if (gained.empty()) continue;
-    const bool worth_it =
-        which == ExtendOptions::Which::all || link_bytes(graph, extended, options.partition) <
-                                                  link_bytes(graph, subgraphs, options.partition);
-    if (!worth_it) continue;
-    subgraphs = std::move(extended);
+    const auto target = id_at<PartId>(i);
+    const auto gained = which == ExtendOptions::Which::all
+                            ? extend_subgraph(graph, fusions, subgraphs, target)
+                            : extend_if_fewer_bytes(graph, fusions, subgraphs, target, options);
     moved.insert(moved.end(), gained.begin(), gained.end());
   }
   std::sort(moved.begin(), moved.end());

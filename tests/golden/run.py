@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Golden tests: commands, and what they must print.
+
+usage: run.py CLEAVE [FILES...] [--update]
+
+A golden file holds blocks. A block is a line `$ command`, then what it prints: lines of standard
+output as they are, lines of standard error behind `! `, and last `[exit N]` when N is not 0. Commands
+run in bash from the project's folder, `cleave` being the binary under test and $TMP a fresh folder, one
+for each file. Lines before the first block are a comment. --update writes what was printed.
+
+Prints a line for each block that differs, then 'N passed, M failed'. Exit status 1 when one differs.
+"""
+import argparse
+import difflib
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+PROJECT = HERE.parent.parent
+
+
+def blocks(text):
+    """(comment, [(command, expected output)...]) of a golden file's text."""
+    comment, found = [], []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            found.append([line[2:], []])
+        elif found:
+            found[-1][1].append(line)
+        else:
+            comment.append(line)
+    return comment, [(command, lines) for command, lines in found]
+
+
+def run(command, cleave, tmp):
+    """What the command prints, as the lines of a golden file."""
+    env = dict(os.environ, TMP=tmp, NO_COLOR="1", LC_ALL="C.UTF-8")
+    env["PATH"] = os.path.dirname(cleave) + os.pathsep + env["PATH"]
+    done = subprocess.run(["bash", "-c", command], cwd=PROJECT, env=env, capture_output=True,
+                          timeout=300, check=False)
+    lines = done.stdout.decode("utf-8", "backslashreplace").splitlines()
+    lines += ["! " + line for line in done.stderr.decode("utf-8", "backslashreplace").splitlines()]
+    if done.returncode:
+        lines.append(f"[exit {done.returncode}]")
+    return [line.replace(tmp, "$TMP") for line in lines]
+
+
+def check(path, cleave, update):
+    """(blocks that agree, blocks that do not) of one golden file."""
+    comment, expected = blocks(path.read_text(encoding="utf-8"))
+    passed, printed = 0, []
+    with tempfile.TemporaryDirectory(prefix="golden") as tmp:
+        for command, lines in expected:
+            have = run(command, cleave, tmp)
+            printed.append((command, have))
+            want = lines[:-1] if lines and lines[-1] == "" else lines
+            if have == want:
+                passed += 1
+                continue
+            print(f"{path.relative_to(PROJECT)}: $ {command}")
+            for line in difflib.unified_diff(want, have, "expected", "printed", lineterm=""):
+                print("   " + line)
+    if update:
+        text = comment[:]
+        for command, have in printed:
+            text += ["$ " + command, *have, ""]
+        path.write_text("\n".join(text).rstrip("\n") + "\n", encoding="utf-8")
+    return passed, len(expected) - passed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cleave")
+    parser.add_argument("files", nargs="*", type=pathlib.Path)
+    parser.add_argument("--update", action="store_true", help="write what was printed")
+    options = parser.parse_args()
+    cleave = os.path.abspath(options.cleave)
+    files = options.files or sorted(HERE.glob("*/*.golden"))
+    passed = failed = 0
+    for path in files:
+        good, bad = check(path.resolve(), cleave, options.update)
+        passed += good
+        failed += bad
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+if __name__ == "__main__":
+    main()
