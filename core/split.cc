@@ -4,12 +4,12 @@
 //   what the list accepts > what may go there > what must stay together > runs > parts > boundaries
 #include "core/split.h"
 
+#include "core/cost.h"
+
 #include <algorithm>
 #include <cassert>
 #include <string>
 #include <utility>
-
-#include "core/cost.h"
 
 namespace cleave {
 namespace {
