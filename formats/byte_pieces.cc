@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "formats/descriptor.h"
@@ -88,9 +89,25 @@ class PieceWriter {
 
  private:
   Outcome copy(const BytePieces::Piece& piece) {
+    if (Outcome done = select(piece.source); !done) return done;
     if (piece.length < kLongRange) return copy_short(piece);
     if (Outcome done = flush(); !done) return done;
     return copy_long(piece);
+  }
+
+  // Makes from_ the source's descriptor.
+  Outcome select(std::uint32_t source) {
+    if (source == selected_) return Done{};
+    const ByteSource& file = sources_[source];
+    from_ = file.fd;
+    if (from_ < 0) {
+      opened_.emplace(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+      if (!opened_->is_open()) return system_fault(file.path, "cannot be opened");
+      from_ = opened_->get();
+    }
+    selected_ = source;
+    kernel_cannot_ = false;
+    return Done{};
   }
 
   // Reads ahead only where the ranges go on nearby, so that scattered ones cost no more than they
@@ -115,9 +132,8 @@ class PieceWriter {
     window_.resize(wanted);
     std::uint64_t have = 0;
     while (have < piece.length) {
-      const ssize_t n =
-          read_at(piece.source, window_.data() + have, wanted - have, piece.offset + have);
-      if (n <= 0) return read_fault(piece.source, n);
+      const ssize_t n = read_at(window_.data() + have, wanted - have, piece.offset + have);
+      if (n <= 0) return read_fault(n);
       have += static_cast<std::uint64_t>(n);
     }
     window_.resize(have);
@@ -129,8 +145,8 @@ class PieceWriter {
   Outcome copy_long(BytePieces::Piece piece) {
     while (piece.length > 0 && !kernel_cannot_) {
       off_t from = static_cast<off_t>(piece.offset);
-      const ssize_t n = ::copy_file_range(sources_[piece.source].fd, &from, fd_, nullptr,
-                                          std::min(piece.length, kCopyStep), 0);
+      const ssize_t n =
+          ::copy_file_range(from_, &from, fd_, nullptr, std::min(piece.length, kCopyStep), 0);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && !refuses_to_copy(errno)) return system_fault(shown_, "cannot be written");
       // 0 is the end of the source, but also what some file systems answer for any range: reading
@@ -149,8 +165,8 @@ class PieceWriter {
   Outcome copy_through_buffer(BytePieces::Piece piece) {
     while (piece.length > 0) {
       buffer_.resize(std::min<std::uint64_t>(piece.length, kBufferBytes));
-      const ssize_t n = read_at(piece.source, buffer_.data(), buffer_.size(), piece.offset);
-      if (n <= 0) return read_fault(piece.source, n);
+      const ssize_t n = read_at(buffer_.data(), buffer_.size(), piece.offset);
+      if (n <= 0) return read_fault(n);
       buffer_.resize(static_cast<std::size_t>(n));
       if (Outcome done = flush(); !done) return done;
       advance(piece, n);
@@ -163,17 +179,16 @@ class PieceWriter {
     piece.length -= static_cast<std::uint64_t>(n);
   }
 
-  ssize_t read_at(std::uint32_t source, char* to, std::uint64_t length,
-                  std::uint64_t offset) const {
+  ssize_t read_at(char* to, std::uint64_t length, std::uint64_t offset) const {
     ssize_t n = 0;
     do {
-      n = ::pread(sources_[source].fd, to, length, static_cast<off_t>(offset));
+      n = ::pread(from_, to, length, static_cast<off_t>(offset));
     } while (n < 0 && errno == EINTR);
     return n;
   }
 
-  Outcome read_fault(std::uint32_t source, ssize_t n) const {
-    const std::string& path = sources_[source].path;
+  Outcome read_fault(ssize_t n) const {
+    const std::string& path = sources_[selected_].path;
     if (n < 0) return system_fault(path, "cannot be read");
     return fault(path, "has become shorter while it was read");
   }
@@ -198,7 +213,10 @@ class PieceWriter {
   std::span<const ByteSource> sources_;
   int fd_;
   const std::string& shown_;
-  bool kernel_cannot_ = false;
+  std::uint32_t selected_ = BytePieces::kMade;  // the source that is copied from
+  int from_ = -1;
+  std::optional<Descriptor> opened_;
+  bool kernel_cannot_ = false;  // hand out ranges of this source
   std::string buffer_;
   std::string window_;
   std::uint32_t window_source_ = BytePieces::kMade;

@@ -16,9 +16,11 @@
 namespace cleave {
 
 // A file that ranges are copied from. The descriptor must allow pread; its position is not used.
+// Without one the file is opened by its path while it is copied from: there may be more of them
+// than a process may have open.
 struct ByteSource {
   int fd = -1;
-  std::string path;  // for messages
+  std::string path;
 };
 
 class BytePieces {

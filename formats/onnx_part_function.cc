@@ -33,26 +33,26 @@ bool constant_takes(const OnnxTensor& tensor, std::int64_t opset) {
   return tensor.dtype_number >= 1 && tensor.dtype_number <= last;
 }
 
-bool is_domain_taken(const OnnxModel& onnx, std::string_view domain) {
+bool is_domain_taken(const OnnxSplitJob& job, std::string_view domain) {
   const auto imports = [&](const auto& opset) { return opset.first == domain; };
   const auto is_in = [&](const OnnxFunction& function) { return function.domain == domain; };
-  return std::any_of(onnx.opsets.begin(), onnx.opsets.end(), imports) ||
-         std::any_of(onnx.functions.begin(), onnx.functions.end(), is_in);
+  return std::any_of(job.opsets.begin(), job.opsets.end(), imports) ||
+         std::any_of(job.onnx().functions.begin(), job.onnx().functions.end(), is_in);
 }
 
-std::string free_domain(const OnnxModel& onnx) {
+std::string free_domain(const OnnxSplitJob& job) {
   std::string domain = "cleave";
-  for (int i = 2; is_domain_taken(onnx, domain); ++i) domain = "cleave" + std::to_string(i);
+  for (int i = 2; is_domain_taken(job, domain); ++i) domain = "cleave" + std::to_string(i);
   return domain;
 }
 
 }  // namespace
 
 OnnxPartFunctions::OnnxPartFunctions(const OnnxSplitJob& job)
-    : job_(job), domain_(free_domain(job.onnx())) {
+    : job_(job), domain_(free_domain(job)) {
   const OnnxModel& onnx = job.onnx();
-  for (const auto& [domain, version] : onnx.opsets) {
-    if (domain.empty() || domain == "ai.onnx") default_opset_ = version;
+  for (const auto& [domain, version] : job.opsets) {
+    if (domain.empty()) default_opset_ = version;
   }
   if (onnx.ir_version < kFreeInitializersIrVersion) return;
   std::unordered_set<std::string_view> inputs;
@@ -94,8 +94,8 @@ OnnxFunctionBody OnnxPartFunctions::build(PartId part) const {
   for (const ValueId value : job_.boundaries.outputs[part]) {
     put_bytes(made, function_field::kOutput, graph.value(value).name);
   }
-  for (const OnnxRecord& record : job_.onnx().opset_records) {
-    put_bytes(made, function_field::kOpsetImport, record.payload);
+  for (const auto& [domain, version] : job_.opsets) {
+    put_bytes(made, function_field::kOpsetImport, encode_opset(domain, version));
   }
   put_bytes(made, function_field::kDomain, domain_);
   body.pieces.add(made);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <functional>
 #include <utility>
 
 #include "formats/onnx_encoding.h"
@@ -31,33 +30,6 @@ std::string fields_without_elements(std::string_view tensor) {
     if (!holds_elements(field.field_number())) out.append(field.whole());
   }
   return out;
-}
-
-using TensorVisitor = std::function<void(const OnnxTensor&)>;
-
-void visit_tensors(const OnnxNode& node, const TensorVisitor& visit);
-
-void visit_tensors(const OnnxAttribute& attribute, const TensorVisitor& visit) {
-  for (const OnnxTensor& tensor : attribute.tensors) visit(tensor);
-  for (const OnnxGraph& body : attribute.graphs) {
-    for (const OnnxTensor& tensor : body.initializers) visit(tensor);
-    for (const OnnxNode& node : body.nodes) visit_tensors(node, visit);
-  }
-}
-
-// Those inside the node, also in its bodies. As deep as the file nests, which its reader limits.
-void visit_tensors(const OnnxNode& node, const TensorVisitor& visit) {
-  for (const OnnxAttribute& attribute : node.attributes) visit_tensors(attribute, visit);
-}
-
-void visit_inner_tensors(const OnnxModel& model, const TensorVisitor& visit) {
-  for (const OnnxNode& node : model.graph.nodes) visit_tensors(node, visit);
-  for (const OnnxFunction& function : model.functions) {
-    for (const OnnxNode& node : function.nodes) visit_tensors(node, visit);
-    for (const OnnxAttribute& attribute : function.default_attributes) {
-      visit_tensors(attribute, visit);
-    }
-  }
 }
 
 }  // namespace
@@ -99,13 +71,7 @@ Diagnostics OnnxSource::find_external_data(const LoadedModel& model) {
     }
     elements_.push_back(range);
   }
-  visit_inner_tensors(*model_, [&](const OnnxTensor& tensor) {
-    if (!tensor.is_external) return;
-    if (const auto range = find(tensor)) inner_.push_back({tensor.record.payload, *range});
-  });
-  std::sort(inner_.begin(), inner_.end(), [](const Inner& one, const Inner& other) {
-    return std::less<>()(one.payload.data(), other.payload.data());
-  });
+  edits_ = OnnxEdits(*model_, find);
   return faults;
 }
 
@@ -120,22 +86,12 @@ void OnnxSource::add_bytes(BytePieces& out, std::string_view bytes) const {
   out.add_range(0, static_cast<std::uint64_t>(bytes.data() - bytes_.data()), bytes.size());
 }
 
-// The first one that lies within the bytes.
-const OnnxSource::Inner* OnnxSource::inner_within(std::string_view bytes) const {
-  const auto at = std::lower_bound(inner_.begin(), inner_.end(), bytes.data(),
-                                   [](const Inner& inner, const char* begin) {
-                                     return std::less<>()(inner.payload.data(), begin);
-                                   });
-  if (at == inner_.end() || at->payload.data() >= bytes.data() + bytes.size()) return nullptr;
-  return &*at;
-}
-
-// The fields of a message, with the elements of inner tensors put inside.
+// The fields of a message, edited.
 void OnnxSource::add_fields(BytePieces& out, std::string_view payload) const {
-  const Inner* inner = inner_within(payload);
-  if (inner == nullptr) return add_bytes(out, payload);
-  if (inner->payload.data() == payload.data()) {
-    add_tensor_fields(out, payload, inner->elements);
+  if (!edits_.are_within(payload)) return add_bytes(out, payload);
+  const OnnxEdit* edit = edits_.of(payload);
+  if (edit != nullptr && edit->elements) {
+    add_tensor_fields(out, payload, *edit->elements);
     return;
   }
   OnnxWalk walk;
@@ -146,16 +102,20 @@ void OnnxSource::add_fields(BytePieces& out, std::string_view payload) const {
       continue;
     }
     const std::string_view inside = field.text();
-    if (inner_within(inside) == nullptr) {
+    if (!edits_.are_within(inside)) {
       add_bytes(out, field.whole());
     } else {
       add_message(out, field.field_number(), inside);
     }
   }
+  if (edit == nullptr) return;
+  std::string domain;
+  put_bytes(domain, node_field::kDomain, "");
+  out.add(domain);
 }
 
 void OnnxSource::add_record(BytePieces& out, std::uint32_t field, const OnnxRecord& record) const {
-  if (inner_within(record.payload) == nullptr) {
+  if (!edits_.are_within(record.payload)) {
     add_bytes(out, record.field);
   } else {
     add_message(out, field, record.payload);

@@ -1,6 +1,5 @@
 // OnnxSource: the model as writers see it, something to copy from. Records are copied as they
-// stand; tensors whose elements lie in other files (external data) come out with their elements
-// inside, since the written files stand elsewhere.
+// stand, but for the edits of onnx_edits.h.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +11,7 @@
 
 #include "formats/byte_pieces.h"
 #include "formats/model_file.h"
+#include "formats/onnx_edits.h"
 #include "formats/onnx_external.h"
 #include "formats/onnx_model.h"
 
@@ -56,16 +56,9 @@ class OnnxSource {
   void add_constant_node(BytePieces& out, std::uint32_t field, std::uint32_t initializer) const;
 
  private:
-  // A tensor inside a node or function whose elements lie in another file.
-  struct Inner {
-    std::string_view payload;
-    ByteRange elements;
-  };
-
   explicit OnnxSource(const LoadedModel& model);
   Diagnostics find_external_data(const LoadedModel& model);
   const OnnxTensor& tensor(std::uint32_t initializer) const;
-  const Inner* inner_within(std::string_view bytes) const;
   void add_fields(BytePieces& out, std::string_view payload) const;
   std::uint64_t add_tensor_fields(BytePieces& out, std::string_view payload,
                                   const ByteRange& elements) const;
@@ -74,7 +67,7 @@ class OnnxSource {
   const OnnxModel* model_;
   std::vector<ByteSource> files_;  // the model's, then those of external data
   std::vector<std::optional<ByteRange>> elements_;
-  std::vector<Inner> inner_;  // by address
+  OnnxEdits edits_;
 };
 
 }  // namespace cleave

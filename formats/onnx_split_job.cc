@@ -1,6 +1,7 @@
 #include "formats/onnx_split_job.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "formats/onnx_encoding.h"
 #include "formats/onnx_fields.h"
@@ -21,7 +22,40 @@ void put_text(std::string& out, std::uint32_t field, std::string_view text) {
   if (!text.empty()) put_bytes(out, field, text);
 }
 
+std::string_view plain_domain(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
+class ImportList {
+ public:
+  void add(std::string_view domain, std::int64_t version) {
+    if (known_.insert(plain_domain(domain)).second) {
+      list.emplace_back(plain_domain(domain), version);
+    }
+  }
+  // Also those of the node's bodies: as deep as the file nests, which its reader limits.
+  void add_domains(const OnnxNode& node) {
+    add(node.domain, 1);
+    for (const OnnxAttribute& attribute : node.attributes) {
+      for (const OnnxGraph& body : attribute.graphs) {
+        for (const OnnxNode& inner : body.nodes) add_domains(inner);
+      }
+    }
+  }
+  std::vector<std::pair<std::string_view, std::int64_t>> list;
+
+ private:
+  std::unordered_set<std::string_view> known_;
+};
+
 }  // namespace
+
+std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxModel& onnx) {
+  ImportList imports;
+  for (const auto& [domain, version] : onnx.opsets) imports.add(domain, version);
+  for (const OnnxNode& node : onnx.graph.nodes) imports.add_domains(node);
+  return std::move(imports.list);
+}
 
 void add_node(const OnnxSplitJob& job, BytePieces& out, std::uint32_t field, NodeId node) {
   const OnnxNode& record = job.record(node);
@@ -50,7 +84,11 @@ std::string model_head(const OnnxSplitJob& job, std::int64_t least_ir_version) {
 
 void add_model_tail(const OnnxSplitJob& job, BytePieces& out, const OnnxModelTail& tail) {
   const OnnxModel& onnx = job.onnx();
-  for (const OnnxRecord& record : onnx.opset_records) job.source.add_bytes(out, record.field);
+  std::string imports;
+  for (const auto& [domain, version] : job.opsets) {
+    put_bytes(imports, model_field::kOpsetImport, encode_opset(domain, version));
+  }
+  out.add(imports);
   out.add(tail.made);
   const auto& left_out = tail.metadata_left_out;
   for (const OnnxRecord& record : onnx.metadata_props) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/boundary.h"
@@ -28,6 +29,8 @@ struct OnnxSplitJob {
   OnnxValueInfos value_infos;
   OnnxFunctionCalls function_calls;
   OnnxAnnotations annotations;
+  // Of every written model and function: the model's, the default domain as "".
+  std::vector<std::pair<std::string_view, std::int64_t>> opsets;
   std::vector<std::string> files;  // by part: `<part>.onnx`
 
   const Graph& graph() const { return model.graph; }
@@ -40,6 +43,10 @@ struct OnnxSplitJob {
     return onnx().tensor_index[index(parameter)];
   }
 };
+
+// The model's opset imports, each domain once. Domains that nodes use but the model does not import
+// are added with version 1, which is how ONNX Runtime takes them.
+std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxModel& onnx);
 
 // A node or constant as the given field of a graph or function; under the name that the graph gives
 // it where the file gives one name to several, which no runtime accepts. A node without a name

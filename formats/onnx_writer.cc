@@ -1,6 +1,7 @@
 // The parts first, then the root, whose weights point into the files of the parts.
 #include "formats/onnx_writer.h"
 
+#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
@@ -34,6 +35,7 @@ class SplitWriter {
   }
 
   Loaded<OnnxWritten> write() {
+    note_imports();
     for (const PartId part : job_.partition.parts()) {
       if (auto written = write_part(part); !written) return std::move(written).error();
     }
@@ -85,6 +87,19 @@ class SplitWriter {
     return done;
   }
 
+  void note_imports() {
+    for (const auto& [domain, version] : job_.opsets) {
+      const auto is_this = [name = domain](const auto& opset) {
+        return opset.first == name || (name.empty() && opset.first == "ai.onnx");
+      };
+      const auto& stated = job_.onnx().opsets;
+      if (std::any_of(stated.begin(), stated.end(), is_this)) continue;
+      written_.notes.push_back("domain " + quoted(domain) +
+                               " is used but not imported by the model: imported as version " +
+                               std::to_string(version));
+    }
+  }
+
   void note(PartId part, const std::string& message) {
     written_.notes.push_back("part " + quoted(job_.partition.name(part)) + " " + message);
   }
@@ -134,6 +149,7 @@ Loaded<OnnxWritten> write_onnx_split(const LoadedModel& model, const Partition& 
                          .value_infos = OnnxValueInfos(model),
                          .function_calls = OnnxFunctionCalls(*model.onnx),
                          .annotations = OnnxAnnotations(model),
+                         .opsets = opset_imports(*model.onnx),
                          .files = files_of_parts(partition)};
   return SplitWriter(job, folder).write();
 }
