@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "formats/onnx_fields.h"
 #include "formats/onnx_model.h"
@@ -37,6 +38,7 @@ class Indexer {
 
   std::string_view bytes_;
   OnnxWalk walk_;
+  std::vector<std::int64_t> scratch_;
 };
 
 OnnxValueInfo Indexer::value_info(OnnxRecord record) {
@@ -130,6 +132,10 @@ OnnxAttribute Indexer::attribute(OnnxRecord record) {
         break;
       case varint_field(20):
         out.type = field.number32();
+        break;
+      case bytes_field(8):  // checked here, so that who decodes it later meets no damage
+        scratch_.clear();
+        field.append_packed(scratch_);
         break;
       default:
         field.skip();

@@ -8,29 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/dtype.h"
-#include "core/graph.h"
 #include "core/support.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_model.h"
+#include "formats/onnx_type.h"
 
 namespace cleave {
-
-// One dimension as ONNX has it: a size, else a name, else (both empty) unknown.
-struct OnnxDim {
-  std::int64_t size = -1;
-  std::string name;
-};
-
-struct OnnxType {
-  ValueType type =
-      ValueType::unknown;        // tensor, sequence, map, optional; unknown: nothing is known
-  DType dtype = DType::unknown;  // tensors
-  bool has_shape = false;
-  std::vector<OnnxDim> dims;
-  std::string full;  // serialized TypeProto, for what is no tensor
-};
 
 // Types of the values of one graph, and of the graphs inside it. Names are scoped: a body's own
 // values stand in its own table.
@@ -47,7 +31,8 @@ struct OnnxTypes {
 };
 
 // Nodes must be given in topological order (indices into model.graph.nodes). Errors: a binding that
-// names no input or no symbol of the model, or contradicts the file.
+// names no input or no symbol of the model, or contradicts the file. Linear but for calls of the
+// model's own functions, which are inferred call by call up to a limit.
 Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
                                    const std::vector<std::uint32_t>& order,
                                    const ShapeBindings& bindings);

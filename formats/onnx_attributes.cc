@@ -1,0 +1,86 @@
+#include "formats/onnx_attributes.h"
+
+#include <cstring>
+
+#include "formats/onnx_fields.h"
+
+namespace cleave {
+namespace {
+
+// By AttributeProto.AttributeType.
+AttributeType type_of(std::int32_t number) {
+  switch (number) {
+    case 1:
+      return AttributeType::real;
+    case 2:
+      return AttributeType::integer;
+    case 3:
+      return AttributeType::string;
+    case 6:
+      return AttributeType::reals;
+    case 7:
+      return AttributeType::integers;
+    case 8:
+      return AttributeType::strings;
+    default:
+      return AttributeType::opaque;
+  }
+}
+
+void append_packed_reals(std::string_view packed, std::vector<double>& out) {
+  for (; packed.size() >= sizeof(float); packed.remove_prefix(sizeof(float))) {
+    float real = 0;
+    std::memcpy(&real, packed.data(), sizeof real);
+    out.push_back(static_cast<double>(real));
+  }
+}
+
+void decode_field(OnnxFields& field, OnnxAttributeValue& out) {
+  switch (field.key()) {
+    case varint_field(3):
+    case varint_field(8):
+      out.integers.push_back(field.number());
+      break;
+    case bytes_field(8):
+      field.append_packed(out.integers);
+      break;
+    case float_field(2):
+    case float_field(7):
+      out.reals.push_back(static_cast<double>(field.real()));
+      break;
+    case bytes_field(7):
+      append_packed_reals(field.text(), out.reals);
+      break;
+    case bytes_field(4):
+    case bytes_field(9):
+      out.strings.push_back(field.text());
+      break;
+    default:
+      field.skip();
+  }
+}
+
+// A scalar has one element, the last that the file gives; 0 or "" where it gives none.
+template <class T>
+void keep_last(std::vector<T>& elements) {
+  if (elements.empty()) elements.emplace_back();
+  elements.erase(elements.begin(), elements.end() - 1);
+}
+
+}  // namespace
+
+OnnxAttributeValue decode_onnx_attribute(const OnnxAttribute& attribute) {
+  OnnxAttributeValue out;
+  if (!attribute.reference.empty()) return out;
+  out.type = type_of(attribute.type);
+  OnnxWalk walk{.begin = attribute.record.payload.data()};
+  for (OnnxFields field(attribute.record.payload, "an attribute", walk); field.next();) {
+    decode_field(field, out);
+  }
+  if (out.type == AttributeType::integer) keep_last(out.integers);
+  if (out.type == AttributeType::real) keep_last(out.reals);
+  if (out.type == AttributeType::string) keep_last(out.strings);
+  return out;
+}
+
+}  // namespace cleave

@@ -1,0 +1,24 @@
+// Values of attributes, decoded from their records on demand.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/attribute.h"
+#include "formats/onnx_model.h"
+
+namespace cleave {
+
+struct OnnxAttributeValue {
+  // integer, real, string, or a list of them; opaque: a tensor, a graph, a type, a reference.
+  AttributeType type = AttributeType::opaque;
+  std::vector<std::int64_t> integers;
+  std::vector<double> reals;
+  std::vector<std::string_view> strings;
+};
+
+// The attribute's record was walked before, when the file was indexed: nothing in it is refused.
+OnnxAttributeValue decode_onnx_attribute(const OnnxAttribute& attribute);
+
+}  // namespace cleave

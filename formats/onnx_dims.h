@@ -1,0 +1,30 @@
+// Arithmetic on dims: what does not follow for sure is unknown.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "formats/onnx_type.h"
+
+namespace cleave {
+
+OnnxDim fixed_dim(std::int64_t size);  // below 0: unknown
+
+OnnxDim dim_plus(const OnnxDim& dim, std::int64_t more);
+OnnxDim dim_times(const OnnxDim& dim, std::int64_t factor);
+OnnxDim product_of(const OnnxDim& a, const OnnxDim& b);
+OnnxDim sum_of(const OnnxDim& a, const OnnxDim& b);
+// Only where `divisor` divides a fixed dim.
+OnnxDim dim_over(const OnnxDim& dim, std::int64_t divisor);
+
+// The dim that two broadcast to: of a fixed one above 1 and any other, the fixed one. Where two
+// fixed ones contradict each other: unknown.
+OnnxDim broadcast_dim(const OnnxDim& a, const OnnxDim& b);
+std::vector<OnnxDim> broadcast_shape(const std::vector<OnnxDim>& a, const std::vector<OnnxDim>& b);
+
+// An axis that may count from the end; nothing when there is no such axis.
+std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
+
+}  // namespace cleave

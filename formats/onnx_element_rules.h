@@ -1,0 +1,51 @@
+// What is known of the elements of an operator's output, given those of its inputs: the arithmetic
+// on shapes that exporters leave in models.
+//
+//   Shape(x: [N,3,8]) -> Slice [1:] -> Concat with [-1]     =>  {3, 8, -1}
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "formats/onnx_op_call.h"
+
+namespace cleave {
+
+using OnnxElementRule = std::optional<OnnxElements> (*)(const OnnxOpCall& call);
+
+struct OnnxElementRuleEntry {
+  std::string_view op;  // of the default domain
+  OnnxElementRule rule;
+};
+
+// Operators that pick, move and repeat elements; and those that compute with them.
+std::span<const OnnxElementRuleEntry> onnx_picking_rules();
+std::span<const OnnxElementRuleEntry> onnx_arithmetic_rules();
+
+// What is known of the elements of output 0, whose type is inferred already. At most
+// OnnxElements::kMax elements are ever followed, so that the cost of a node is bounded.
+std::optional<OnnxElements> infer_elements(const OnnxOpCall& call);
+
+// The elements of one axis that Slice takes: `count` of them from `start`, `step` apart.
+struct OnnxSliceRange {
+  std::int64_t start = 0;
+  std::int64_t count = 0;
+  std::int64_t step = 1;
+};
+// Nothing when the step is none.
+std::optional<OnnxSliceRange> slice_range(std::int64_t size, std::int64_t start, std::int64_t end,
+                                          std::int64_t step);
+
+// The dims that two shapes broadcast to; nothing when they do not.
+std::optional<std::vector<std::int64_t>> broadcast_dims(const std::vector<std::int64_t>& a,
+                                                        const std::vector<std::int64_t>& b);
+
+// For each element of a tensor of dims `to`, in row-major order: the element of a tensor of dims
+// `from`, which broadcasts to them, that stands there.
+std::vector<std::size_t> broadcast_picks(const std::vector<std::int64_t>& from,
+                                         const std::vector<std::int64_t>& to);
+
+}  // namespace cleave

@@ -1,0 +1,7 @@
+#include "formats/onnx_shape_rules.h"
+
+namespace cleave {
+
+std::span<const OnnxShapeRuleEntry> onnx_microsoft_rules() { return {}; }
+
+}  // namespace cleave
