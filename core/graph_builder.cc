@@ -44,14 +44,24 @@ void GraphBuilder::State::describe(std::uint32_t handle, const ValueDecl& decl, 
   defined[handle] = 1;
 }
 
+SourceSpan GraphBuilder::State::where_declared(std::uint32_t value) const {
+  if (producer(value) != kNothing) return graph.nodes_[producer(value)].source;
+  for (const auto* declared : {&inputs, &parameters}) {
+    for (const auto& [handle, where] : *declared) {
+      if (handle == value) return where;
+    }
+  }
+  return {};
+}
+
 ValueHandle GraphBuilder::State::define(const ValueDecl& decl, ValueKind kind, SourceSpan where) {
   std::uint32_t handle = find_value(decl.name);
   if (decl.name.empty()) {
     fault(GraphFault::Kind::empty_name, "a value has an empty name", where, {});
   } else if (defined[handle] != 0) {
-    fault(GraphFault::Kind::duplicate_value,
-          "value " + in_quotes(decl.name) + " is made twice: names of values must be unique", where,
-          decl.name);
+    duplicate(GraphFault::Kind::duplicate_value,
+              "value " + in_quotes(decl.name) + " is made twice: names of values must be unique",
+              where, decl.name, where_declared(handle));
     handle = new_value(decl.name);  // keeps what follows in order; the graph is refused anyway
   }
   describe(handle, decl, kind);
@@ -75,10 +85,11 @@ NodeHandle GraphBuilder::State::start_node(const NodeDecl& decl, NodeClass cls) 
     return NodeHandle{handle};
   }
   const auto name_of = [this](std::uint32_t at) { return node_name(at); };
-  if (node_table.find_or_insert(decl.name, handle, name_of) != kNothing) {
-    fault(GraphFault::Kind::duplicate_node,
-          "two nodes are called " + in_quotes(decl.name) + ": names of nodes must be unique",
-          decl.source, decl.name);
+  const std::uint32_t first = node_table.find_or_insert(decl.name, handle, name_of);
+  if (first != kNothing) {
+    duplicate(GraphFault::Kind::duplicate_node,
+              "two nodes are called " + in_quotes(decl.name) + ": names of nodes must be unique",
+              decl.source, decl.name, graph.nodes_[first].source);
   }
   return NodeHandle{handle};
 }

@@ -28,6 +28,7 @@ struct GraphFault {
   std::vector<std::string> notes;  // `did you mean "x6"?`; the path of a cycle, one edge a line
   SourceSpan where;                // of the node or declaration at fault; length 0 when not known
   std::string name;                // the name to point at inside `where`; may be empty
+  SourceSpan first = {};           // duplicates: the one that bore the name before
 };
 
 struct ValueDecl {

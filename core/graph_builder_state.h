@@ -44,9 +44,17 @@ struct GraphBuilder::State {
 
   void fault(GraphFault::Kind kind, std::string message, SourceSpan where, std::string_view name) {
     if (faults.size() < kMostFaults) {
-      faults.push_back({kind, std::move(message), {}, where, std::string(name)});
+      faults.push_back({kind, std::move(message), {}, where, std::string(name), {}});
     }
   }
+  // The same of a name that was `first` borne there.
+  void duplicate(GraphFault::Kind kind, std::string message, SourceSpan where,
+                 std::string_view name, SourceSpan first) {
+    const std::size_t count = faults.size();
+    fault(kind, std::move(message), where, name);
+    if (faults.size() > count) faults.back().first = first;
+  }
+  SourceSpan where_declared(std::uint32_t value) const;
   // `text` must live as long as the graph.
   NameId intern(std::string_view text);
   std::uint32_t new_value(std::string_view name);

@@ -1,17 +1,17 @@
 #include "formats/diagnostic.h"
 
+#include "core/spelling.h"
+#include "formats/utf8.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
-
-#include "formats/utf8.h"
 
 namespace cleave {
 namespace {
 
 constexpr std::size_t kLineColumns = 100;
 constexpr std::size_t kQuotedCharacters = 200;
-constexpr std::size_t kLongestCompared = 200;
 
 // Characters that change what a terminal shows around them. Given as UTF-8 of a valid character.
 bool is_unsafe(std::string_view character) {
@@ -132,40 +132,6 @@ std::string_view severity_name(Severity severity) {
   return "error";
 }
 
-bool equal_but_for_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
-}
-
-// Edit distance with swaps of neighbours (optimal string alignment), by rows of the usual table.
-class EditDistance {
- public:
-  std::size_t operator()(std::string_view a, std::string_view b) {
-    if (equal_but_for_case(a, b)) return a == b ? 0 : 1;
-    for (auto& row : rows_) row.resize(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j) rows_[0][j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) fill_row(a, b, i);
-    return rows_[a.size() % 3][b.size()];
-  }
-
- private:
-  void fill_row(std::string_view a, std::string_view b, std::size_t i) {
-    const auto& two_up = rows_[(i + 1) % 3];
-    const auto& up = rows_[(i + 2) % 3];
-    auto& row = rows_[i % 3];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = up[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      row[j] = std::min({up[j] + 1, row[j - 1] + 1, replaced});
-      const bool is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (is_swap) row[j] = std::min(row[j], two_up[j - 2] + 1);
-    }
-  }
-
-  std::array<std::vector<std::size_t>, 3> rows_;  // row i in rows_[i % 3]
-};
-
 }  // namespace
 
 std::string escaped(std::string_view text) {
@@ -231,21 +197,9 @@ Diagnostic diagnostic_at(std::string_view file, std::string_view text, std::uint
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string_view>& candidates) {
-  if (name.size() > kLongestCompared) return {};
-  const std::size_t limit = (name.size() + 2) / 3;
-  EditDistance distance_of;
-  std::size_t least = limit + 1;
-  std::string_view nearest;
-  for (const std::string_view candidate : candidates) {
-    const std::size_t longer = std::max(candidate.size(), name.size());
-    if (longer - std::min(candidate.size(), name.size()) >= least) continue;
-    const std::size_t distance = distance_of(name, candidate);
-    // A name of which nothing stays is no slip: "x" is not "y".
-    if (distance >= least || distance >= longer) continue;
-    least = distance;
-    nearest = candidate;
-  }
-  return std::string(nearest);
+  NearestName nearest(name);
+  for (const std::string_view candidate : candidates) nearest.offer(candidate);
+  return std::string(nearest.best());
 }
 
 }  // namespace cleave

@@ -51,10 +51,8 @@ std::string escaped(std::string_view text);
 // The text in double quotes, escaped; at most 200 characters of it, then "...".
 std::string quoted(std::string_view text);
 
-// The candidate nearest to `name` by edit distance, when near enough to be a slip of spelling (at
-// most a third of its length, rounded up; letters swapped count once, and so does another case of
-// all letters); the first of equally near ones; empty when there is none. O(|candidates| x
-// |name|^2); names of more than 200 bytes have no near ones.
+// The candidate nearest to `name` when near enough to be a slip of spelling, else empty: see
+// core/spelling.h.
 std::string nearest_name(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace cleave

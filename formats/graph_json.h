@@ -20,6 +20,7 @@ struct GraphJson {
   Graph graph;
   std::vector<Diagnostic> warnings;
   std::vector<std::string> notes;
+  SourceSpan output_tree;  // where the file has one
 };
 
 // Linear; the graph's names are views into `source`. Beside the graph, needs about 4 bytes for each

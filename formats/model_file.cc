@@ -1,1 +1,136 @@
 #include "formats/model_file.h"
+
+#include "formats/graph_json.h"
+#include "formats/onnx_reader.h"
+#include "formats/onnx_shapes.h"
+#include "formats/utf8.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cleave {
+namespace {
+
+Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings& bindings) {
+  Loaded<GraphJson> json = read_graph_json(source, bindings);
+  if (!json) return std::move(json).error();
+  return LoadedModel{.source = std::move(source),
+                     .format = ModelFormat::graph_json,
+                     .graph = std::move(json->graph),
+                     .onnx = nullptr,
+                     .warnings = std::move(json->warnings),
+                     .notes = std::move(json->notes),
+                     .output_tree = json->output_tree};
+}
+
+Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings) {
+  Loaded<OnnxLoaded> onnx = read_onnx(source, bindings);
+  if (!onnx) return std::move(onnx).error();
+  return LoadedModel{.source = std::move(source),
+                     .format = ModelFormat::onnx,
+                     .graph = std::move(onnx->graph),
+                     .onnx = std::move(onnx->model),
+                     .warnings = std::move(onnx->warnings),
+                     .notes = std::move(onnx->notes)};
+}
+
+// The formats of models. The first whose probe holds reads the file.
+struct FormatRow {
+  ModelFormat format;
+  std::string_view name;
+  bool (*probe)(std::string_view bytes);
+  Loaded<LoadedModel> (*read)(SourceFile source, const ShapeBindings& bindings);
+};
+constexpr std::array<FormatRow, 2> kFormats = {{
+    {ModelFormat::graph_json, "json", looks_like_json, read_graph_json_model},
+    {ModelFormat::onnx, "onnx", looks_like_onnx, read_onnx_model},
+}};
+
+// Files that are handed to cleave by mistake, by the bytes that they have at `offset`.
+struct Stranger {
+  std::size_t offset;
+  std::string_view bytes;
+  std::string_view what;
+};
+using namespace std::string_view_literals;
+constexpr std::array<Stranger, 9> kStrangers = {{
+    {0, "PK\x03\x04"sv,
+     "it is a zip archive, as PyTorch's .pt and .pt2 files are; export the model with "
+     "scripts/export_fx.py or torch.onnx.export"sv},
+    {0, "\x80\x02"sv,
+     "it is a pickle, as old PyTorch files are; export the model with scripts/export_fx.py or "
+     "torch.onnx.export"sv},
+    {4, "TFL3"sv, "it is a TensorFlow Lite model; convert it to ONNX first"sv},
+    {0, "\x89HDF"sv, "it is an HDF5 file, as Keras writes; convert the model to ONNX first"sv},
+    {8, "{\""sv,
+     "it is a safetensors file, which holds weights but no graph; export the model to ONNX"sv},
+    {0, "\x1F\x8B"sv, "it is compressed with gzip; unpack it first"sv},
+    {0, "\x28\xB5\x2F\xFD"sv, "it is compressed with zstd; unpack it first"sv},
+    {0, "\xFD\x37zXZ"sv, "it is compressed with xz; unpack it first"sv},
+    {0, "version https://git-lfs"sv,
+     "it is a Git LFS pointer, not the file itself; run git lfs pull"sv},
+}};
+
+const Stranger* find_stranger(std::string_view bytes) {
+  const auto found = std::find_if(kStrangers.begin(), kStrangers.end(), [&](const Stranger& s) {
+    return bytes.size() >= s.offset && bytes.substr(s.offset).starts_with(s.bytes);
+  });
+  return found == kStrangers.end() ? nullptr : &*found;
+}
+
+bool is_text(std::string_view bytes) {
+  const auto is_control = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  };
+  return std::none_of(bytes.begin(), bytes.end(), is_control) &&
+         first_invalid_utf8(bytes) == bytes.npos;
+}
+
+std::string hex_of(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    if (!text.empty()) text += ' ';
+    text += kDigits[static_cast<unsigned char>(c) >> 4U];
+    text += kDigits[static_cast<unsigned char>(c) & 15U];
+  }
+  return text;
+}
+
+// What the bytes of no model seem to be.
+std::string description_of(std::string_view bytes) {
+  constexpr std::size_t kShown = 16;
+  if (const Stranger* const stranger = find_stranger(bytes)) return std::string(stranger->what);
+  const std::string_view start = bytes.substr(0, kShown);
+  if (is_text(start)) return "it begins with " + quoted(start.substr(0, start.find('\n')));
+  return "its first bytes are " + hex_of(start);
+}
+
+}  // namespace
+
+Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings) {
+  Loaded<SourceFile> source = SourceFile::open(path);
+  if (!source) return std::move(source).error();
+  const std::string_view bytes = source->bytes();
+  if (bytes.empty()) return Diagnostics{diagnostic_of(source->path(), "is empty, not a model")};
+  if (find_stranger(bytes) == nullptr) {
+    for (const FormatRow& row : kFormats) {
+      if (row.probe(bytes)) return row.read(std::move(*source), bindings);
+    }
+  }
+  return Diagnostics{diagnostic_of(
+      source->path(),
+      "not a model cleave can read (native graph JSON, ONNX); " + description_of(bytes))};
+}
+
+std::string_view model_format_name(ModelFormat format) {
+  const auto row = std::find_if(kFormats.begin(), kFormats.end(),
+                                [&](const FormatRow& known) { return known.format == format; });
+  return row->name;
+}
+
+OpFacts op_facts(const LoadedModel& model) {
+  return model.format == ModelFormat::onnx ? onnx_op_facts() : OpFacts{};
+}
+
+}  // namespace cleave

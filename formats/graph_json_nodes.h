@@ -1,0 +1,64 @@
+// Nodes of native graph JSON. The fields of a node may come in any order, so each node is gathered
+// whole before the builder hears of it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/graph_builder.h"
+#include "formats/graph_json_attributes.h"
+#include "formats/graph_json_values.h"
+#include "formats/json_cursor.h"
+#include "formats/json_fields.h"
+
+namespace cleave {
+
+class GraphJsonNodes {
+ public:
+  GraphJsonNodes(JsonCursor& cursor, JsonFaults& faults, GraphBuilder& builder,
+                 GraphJsonValues& values);
+
+  // Reads the node at the cursor, number `position` of the file, into the builder. One without a
+  // name is left out; that is a fault.
+  void read(std::size_t position);
+
+ private:
+  struct Reference {
+    std::string_view value;
+    OperandSlot slot;
+  };
+
+  void clear();
+  void read_field(std::size_t field, JsonFields& fields);
+  std::string_view read_text(JsonFields& fields);
+  std::string_view read_required_text(JsonFields& fields);
+  void read_kind(JsonFields& fields);
+  void read_inputs(JsonFields& fields);
+  void read_kwargs(JsonFields& fields);
+  void read_reference(JsonFields& fields, std::vector<Reference>& to, OperandSlot slot);
+  void read_list_reference(JsonFields& fields, std::vector<Reference>& to, OperandSlot slot);
+  void read_module_parameters(JsonFields& fields);
+  void read_outputs(JsonFields& fields);
+  void read_cost(JsonFields& fields);
+  void hand_over();
+
+  JsonCursor& cursor_;
+  JsonFaults& faults_;
+  GraphBuilder& builder_;
+  GraphJsonValues& values_;
+
+  // The node that is being read.
+  NodeDecl decl_;
+  JsonSubject subject_;
+  std::size_t list_depth_ = 0;
+  std::vector<Reference> inputs_, kwargs_;
+  std::vector<std::string_view> module_parameters_;
+  std::vector<std::pair<ValueDecl, std::uint32_t>> outputs_;  // and their positions
+  GraphJsonAttributes attributes_;
+  JsonKeys keys_;  // of the kwargs
+  MeasuredCost cost_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,75 @@
+#include "formats/graph_json_places.h"
+
+#include "formats/json_cursor.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cleave {
+namespace {
+
+// The place of the string in the value at the cursor, at any depth; the value is passed.
+std::optional<std::uint64_t> find_string(JsonCursor& cursor, std::string_view wanted) {
+  std::optional<std::uint64_t> place;
+  std::vector<JsonType> open;
+  do {
+    const JsonType type = cursor.type();
+    if (type == JsonType::object || type == JsonType::list) {
+      open.push_back(type);
+      cursor.enter();
+    } else if (type == JsonType::string) {
+      const JsonString string = cursor.take_string();
+      if (!place && unescaped(string) == wanted) place = string.offset;
+    } else {
+      cursor.skip();
+    }
+    while (!open.empty()) {
+      const bool is_object = open.back() == JsonType::object;
+      if (is_object ? cursor.next_key().has_value() : cursor.next_item()) break;
+      open.pop_back();
+    }
+  } while (!open.empty());
+  return place;
+}
+
+// The place of the string in the fields of that name, the first of them that has it.
+std::optional<std::uint64_t> find_in_fields(std::string_view object,
+                                            std::span<const std::string_view> fields,
+                                            std::string_view wanted) {
+  JsonCursor cursor(object);
+  if (cursor.type() == JsonType::string) return find_string(cursor, wanted);
+  if (cursor.type() != JsonType::object) return std::nullopt;
+  std::optional<std::uint64_t> place;
+  cursor.enter();
+  while (const auto key = cursor.next_key()) {
+    const bool is_asked = std::find(fields.begin(), fields.end(), key->text) != fields.end();
+    if (is_asked && !place) {
+      place = find_string(cursor, wanted);
+    } else {
+      cursor.skip();
+    }
+  }
+  return place;
+}
+
+}  // namespace
+
+std::uint64_t place_of_fault(std::string_view text, const GraphFault& fault, SourceSpan where) {
+  constexpr std::string_view kName[] = {"name"};
+  constexpr std::string_view kOutputs[] = {"outputs"};
+  constexpr std::string_view kReaders[] = {"inputs", "kwargs", "module_parameters", "alias_of"};
+  const std::string_view object = text.substr(where.offset, where.length);
+  const auto in = [&](std::span<const std::string_view> fields) {
+    return find_in_fields(object, fields, fault.name);
+  };
+  std::optional<std::uint64_t> place;
+  if (fault.kind == GraphFault::Kind::unknown_value) place = in(kReaders);
+  if (fault.kind == GraphFault::Kind::duplicate_value) place = in(kOutputs);
+  if (!place) place = in(kName);
+  return where.offset + place.value_or(0);
+}
+
+}  // namespace cleave

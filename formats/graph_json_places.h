@@ -1,0 +1,16 @@
+// Where in the text of a native graph the fault of a graph stands.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/graph_builder.h"
+
+namespace cleave {
+
+// The offset of the name at fault inside the node or declaration `where`; its begin when the name
+// is not found there. For `where`, give fault.where, or fault.first to see where the name was
+// first. `text` is the whole source.
+std::uint64_t place_of_fault(std::string_view text, const GraphFault& fault, SourceSpan where);
+
+}  // namespace cleave

@@ -1,0 +1,62 @@
+// Declarations of values in native graph JSON: graph inputs, parameters, outputs of nodes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/graph_builder.h"
+#include "formats/json_cursor.h"
+#include "formats/json_fields.h"
+#include "formats/shape_binder.h"
+
+namespace cleave {
+
+enum class ValueRole { input, parameter, output, element };
+
+struct DeclaredValue {
+  ValueDecl decl;  // an empty name: the fault was told
+  SourceSpan where;
+  std::uint64_t name_offset = 0;
+  bool is_attribute_read = false;  // "get_attr": true
+  std::string_view target = {};
+  std::string_view alias_of = {};
+  std::uint64_t alias_offset = 0;
+};
+
+class GraphJsonValues {
+ public:
+  GraphJsonValues(JsonCursor& cursor, JsonFaults& faults, GraphBuilder& builder,
+                  const ShapeBindings& bindings);
+
+  // The declaration at the cursor, which may be any value. The subject gets its name when the name
+  // is read. Names without escapes are views into the source.
+  DeclaredValue read(JsonSubject& subject, ValueRole role);
+  // The characters of a string for as long as the graph lives.
+  std::string_view kept(JsonString string);
+  // To be called when all is read: bindings that name no input or no symbolic dim are faults.
+  void check_bindings() { binder_.report_faults(faults_); }
+
+ private:
+  struct Fields;
+  DeclaredValue read_fields(JsonSubject& subject, ValueRole role, std::size_t depth);
+  void read_field(std::size_t field, Fields& read);
+  std::string_view read_name(JsonFields& fields);
+  void read_type(Fields& read);
+  void read_dtype(Fields& read);
+  bool read_shape(JsonFields& fields);
+  void read_dim(JsonFields& fields);
+  Dim symbol(std::string_view name);
+  bool read_elements(Fields& read);
+  void check_count(JsonFields& fields);
+  void bind_input_shape(DeclaredValue& value);
+
+  JsonCursor& cursor_;
+  JsonFaults& faults_;
+  GraphBuilder& builder_;
+  ShapeBinder binder_;
+  std::vector<Dim> dims_;        // of the shape read last
+  std::vector<Dim> value_dims_;  // of the value being read, apart from its elements
+};
+
+}  // namespace cleave
