@@ -57,6 +57,12 @@ std::optional<std::uint64_t> find_in_fields(std::string_view object,
 
 }  // namespace
 
+std::uint64_t place_in_field(std::string_view text, SourceSpan where, std::string_view field,
+                             std::string_view wanted) {
+  const std::string_view object = text.substr(where.offset, where.length);
+  return where.offset + find_in_fields(object, std::span(&field, 1), wanted).value_or(0);
+}
+
 std::uint64_t place_of_fault(std::string_view text, const GraphFault& fault, SourceSpan where) {
   constexpr std::string_view kName[] = {"name"};
   constexpr std::string_view kOutputs[] = {"outputs"};

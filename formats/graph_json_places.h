@@ -13,4 +13,9 @@ namespace cleave {
 // first. `text` is the whole source.
 std::uint64_t place_of_fault(std::string_view text, const GraphFault& fault, SourceSpan where);
 
+// The offset of the string `wanted` in the field of the object `where`; its begin when it is not
+// found there.
+std::uint64_t place_in_field(std::string_view text, SourceSpan where, std::string_view field,
+                             std::string_view wanted);
+
 }  // namespace cleave

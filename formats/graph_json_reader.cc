@@ -292,12 +292,14 @@ void GraphJsonReader::report(const GraphFault& fault) {
 }
 
 void GraphJsonReader::check_module_parameters(const Graph& graph) {
-  for (const NodeId node : graph.nodes()) {
-    for (const ValueId value : graph.module_parameters(node)) {
+  for (const NodeId id : graph.nodes()) {
+    for (const ValueId value : graph.module_parameters(id)) {
       if (graph.is_parameter(value) || faults_.is_full()) continue;
-      faults_.add(graph.node(node).source.offset,
-                  "\"module_parameters\" of node " + quoted(graph.node(node).name) + " names " +
-                      quoted(graph.value(value).name) + ", which is no parameter");
+      const Node& node = graph.node(id);
+      const std::string_view name = graph.value(value).name;
+      faults_.add(place_in_field(source_.bytes(), node.source, "module_parameters", name),
+                  "\"module_parameters\" of node " + quoted(node.name) + " names " + quoted(name) +
+                      ", which is no parameter");
     }
   }
 }

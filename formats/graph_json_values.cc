@@ -293,7 +293,7 @@ bool GraphJsonValues::read_elements(Fields& read) {
     if (cursor_.type() == JsonType::object) {
       holds_tensor |= read_fields(element, ValueRole::element, read.depth + 1).decl.holds_tensor;
     } else {
-      read.fields.refuse("a list of objects");
+      read.fields.refuse_item("an object");
     }
   }
   return holds_tensor;

@@ -1,0 +1,200 @@
+#include "formats/json_cursor.h"
+
+#include "formats/json_fault.h"
+#include "formats/source_file.h"
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+// What the cursor finds in a text, in the order in which it finds it.
+class Walk {
+ public:
+  explicit Walk(std::string_view text)
+      : source_(SourceFile::from_text("t", text)), cursor_(source_.bytes()) {}
+
+  std::string run() {
+    value();
+    cursor_.expect_end();
+    if (!cursor_.fault()) return seen_;
+    return std::to_string(cursor_.fault()->offset) + ": " + cursor_.fault()->message;
+  }
+
+ private:
+  void value() {
+    switch (cursor_.type()) {
+      case JsonType::object:
+        seen_ += '{';
+        cursor_.enter();
+        while (const auto key = cursor_.next_key()) {
+          seen_ += unescaped(*key) + ':';
+          value();
+        }
+        seen_ += '}';
+        return;
+      case JsonType::list:
+        seen_ += '[';
+        cursor_.enter();
+        while (cursor_.next_item()) value();
+        seen_ += ']';
+        return;
+      case JsonType::string:
+        seen_ += '\'' + unescaped(cursor_.take_string()) + "' ";
+        return;
+      case JsonType::number:
+        seen_ += std::string(cursor_.take_number().text) + ' ';
+        return;
+      case JsonType::boolean:
+        seen_ += cursor_.take_boolean() ? "true " : "false ";
+        return;
+      case JsonType::null:
+        cursor_.take_null();
+        seen_ += "null ";
+        return;
+      case JsonType::none:
+        return;
+    }
+  }
+
+  SourceFile source_;
+  JsonCursor cursor_;
+  std::string seen_;
+};
+
+std::string walk(std::string_view text) { return Walk(text).run(); }
+
+std::string skip(std::string_view text) {
+  const SourceFile source = SourceFile::from_text("t", text);
+  JsonCursor cursor(source.bytes());
+  cursor.skip();
+  cursor.expect_end();
+  return cursor.fault() ? std::to_string(cursor.fault()->offset) + ": " + cursor.fault()->message
+                        : "fine";
+}
+
+TEST_CASE("the cursor meets every token in order") {
+  CHECK(walk(R"( {"a" : [1, -2.5e+3,{}], "b":"x" ,"c":[] , "d": [true,false,null]} )") ==
+        "{a:[1 -2.5e+3 {}]b:'x' c:[]d:[true false null ]}");
+  CHECK(walk("17") == "17 ");
+  CHECK(walk("\"s\"") == "'s' ");
+  CHECK(walk("\xEF\xBB\xBF{}") == "{}");
+}
+
+TEST_CASE("escapes become the characters that they mean") {
+  CHECK(walk(R"("\"\\\/\b\f\n\r\t")") == "'\"\\/\b\f\n\r\t' ");
+  CHECK(walk(R"("\u0041\u00e9\u20AC\uD83D\uDE00")") == "'A\u00e9\u20AC\U0001F600' ");
+  CHECK(walk(R"({"na\u006de":1})") == "{name:1 }");
+  CHECK(walk(R"("a\u0000b")") == std::string("'a\0b' ", 6));
+}
+
+TEST_CASE("escapes that mean nothing are refused where they stand") {
+  CHECK(walk(R"("ab\qc")") == "3: \"\\q\" is no escape of a character");
+  CHECK(walk(R"("\u12G4")") == "1: \"\\u12G4\" is no escape of a character");
+  CHECK(walk(R"("\u12")") == "1: \"\\u12\" is no escape of a character");
+  CHECK(walk(R"("\uD800")") == "1: \"\\uD800\" is no escape of a character");
+  CHECK(walk(R"("\uD800\u0041")") == "1: \"\\uD800\" is no escape of a character");
+  CHECK(walk(R"("\uDC00")") == "1: \"\\uDC00\" is no escape of a character");
+  CHECK(walk(R"({"\q":1})") == "2: \"\\q\" is no escape of a character");
+}
+
+TEST_CASE("what is not JSON is refused where it stands, also when it is skipped") {
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"{\"a\" 1}", "5: expected ':', found \"1\""},
+      {"{\"a\":1 \"b\":2}", "7: expected ',' or '}', found \"\"b\"\""},
+      {"{\"a\":1,}", "7: expected a key in quotes, found \"}\""},
+      {"{,}", "1: expected a key in quotes, found \",\""},
+      {"{a:1}", "1: expected a key in quotes, found \"a\""},
+      {"[1 2]", "3: expected ',' or ']', found \"2\""},
+      {"[1,]", "3: expected a value, found \"]\""},
+      {"[1}", "2: expected ',' or ']', found \"}\""},
+      {"{\"a\":1]", "6: expected ',' or '}', found \"]\""},
+      {"[tru]", "1: expected true or false, found \"tru\""},
+      {"[truex]", "1: expected true or false, found \"truex\""},
+      {"[nul]", "1: expected null, found \"nul\""},
+      {"[01]", "1: \"01\" is not a number as JSON writes it"},
+      {"[1.]", "1: \"1.\" is not a number as JSON writes it"},
+      {"[.5]", "1: expected a value, found \".5\""},
+      {"[1e]", "1: \"1e\" is not a number as JSON writes it"},
+      {"[-]", "1: \"-\" is not a number as JSON writes it"},
+      {"[+1]", "1: expected a value, found \"+1\""},
+      {"[1\"a\"]", "1: \"1\"a\"\" is not a number as JSON writes it"},
+      {"[\"a\"b]", "4: expected ',' or ']', found \"b\""},
+      {"[NaN]",
+       "1: expected a value, found \"NaN\"; JSON has no such number: write null or a string"},
+      {"[-Infinity]",
+       "1: \"-Infinity\" is not a number as JSON writes it; JSON has no such number: write null or "
+       "a string"},
+      {"['a']", "1: expected a value, found \"'a'\""},
+      {"{} {}", "3: expected the end of the file, found \"{\""},
+      {"{}]", "2: expected the end of the file, found \"]\""},
+      {"{}x", "2: expected the end of the file, found \"x\""},
+      {"[1, /* c */ 2]", "4: expected a value, found \"/*\""},
+      {"]", "0: expected a value, found \"]\""},
+      {" \n ", "0: holds nothing but white space"},
+      {"", "0: holds nothing but white space"}};
+  for (const auto& [text, message] : refused) {
+    CAPTURE(text);
+    CHECK(walk(text) == message);
+    CHECK(skip(text) == message);
+  }
+}
+
+TEST_CASE("a text cut off anywhere is refused") {
+  const std::string text = R"({"a": [1, {"b": "c"}, true], "d": null})";
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    CAPTURE(length);
+    CHECK(skip(text.substr(0, length)) != "fine");
+  }
+  CHECK(skip(text) == "fine");
+  CHECK(skip(text.substr(0, 20)) == "20: the text ends too early: expected ',' or ']'");
+  CHECK(skip(text.substr(0, 18)) == "16: this quote is never closed; is the file whole?");
+  const SourceFile source = SourceFile::from_text("t", text.substr(0, 20));
+  JsonCursor cursor(source.bytes());
+  cursor.skip();
+  CHECK(cursor.fault()->opened_at == 6);
+}
+
+TEST_CASE("control characters and missing quotes are found where they stand") {
+  CHECK(walk("[\"a\tb\"]") == "3: a control character inside quotes; write it as \\u00XX");
+  CHECK(walk("{\"a: 1,\n\"b\": 2}") ==
+        "7: the line ends inside quotes; a closing quote is missing");
+}
+
+TEST_CASE("bytes that are not UTF-8 are refused and their holder is named") {
+  CHECK(walk("{\"nodes\": [{}, {\"name\": \"a\xFF z\"}]}") ==
+        "26: nodes[1] holds text that is not UTF-8: \"a\\xFF z\"");
+  CHECK(walk("{\"name\": \"\xC3\x28\"}") ==
+        "10: the graph holds text that is not UTF-8: \"\\xC3(\"");
+}
+
+TEST_CASE("the holder of a byte is the item of a list of the outermost object") {
+  const std::string text = R"({"a": "x", "n": [[1, 2], {"k": [3, 4]}, "]"], "z": 5})";
+  CHECK(json_holder_of(text, text.find('1')) == "n[0]");
+  CHECK(json_holder_of(text, text.find('4')) == "n[1]");
+  CHECK(json_holder_of(text, text.find("\"]\"")) == "n[2]");
+  CHECK(json_holder_of(text, text.find('5')) == "the graph");
+}
+
+TEST_CASE("nesting is limited") {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  CHECK(skip(nested(1000)) == "fine");
+  CHECK(skip(nested(1001)) == "1000: nested more than 1000 deep");
+  CHECK(skip(nested(1000000)) == "1000: nested more than 1000 deep");
+}
+
+TEST_CASE("numbers are read as written") {
+  CHECK(JsonNumber{"-9223372036854775808"}.integer() == INT64_MIN);
+  CHECK(!JsonNumber{"9223372036854775808"}.integer());
+  CHECK(JsonNumber{"9223372036854775808"}.is_whole());
+  CHECK(JsonNumber{"9223372036854775808"}.real() == 9223372036854775808.0);
+  CHECK(!JsonNumber{"1.0"}.integer());
+  CHECK(!JsonNumber{"1e3"}.integer());
+  CHECK(JsonNumber{"1e3"}.real() == 1000.0);
+  CHECK(JsonNumber{"-1e999"}.real() == -HUGE_VAL);
+  CHECK(JsonNumber{"1e-999"}.real() == 0.0);
+}
+
+}  // namespace
+}  // namespace cleave
