@@ -62,7 +62,7 @@ NodeDrawing::NodeDrawing(DotGraph& drawing, const Report& report, std::optional<
       report_(report),
       graph_(report.model.graph),
       only_(only),
-      labelled_(report.split.partition.count(), kNone<ValueId>) {}
+      labelled_(only ? 1 : report.split.partition.count(), kNone<ValueId>) {}
 
 void NodeDrawing::add_node(NodeId node) {
   drawing_.add_node(node_id(graph_, node),
@@ -112,9 +112,10 @@ void NodeDrawing::add_edge(ValueId value, NodeId user) {
       !graph_.is_parameter(value) && (producer == kNone<NodeId> || part_of[producer] != part);
   DotAttributes attributes;
   if (crosses) attributes = crossing_attributes();
-  if (crosses && labelled_[part] != value) {
+  ValueId& labelled = labelled_[only_ ? 0 : index(part)];
+  if (crosses && labelled != value) {
     attributes.push_back({"label", " " + bytes_label(graph_, value)});
-    labelled_[part] = value;
+    labelled = value;
   }
   attributes.push_back({"tooltip", value_line(graph_, value)});
   drawing_.add_edge(source_id(value), node_id(graph_, user), attributes);

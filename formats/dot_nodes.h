@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "formats/dot_graph.h"
 #include "formats/dot_style.h"
@@ -45,7 +46,9 @@ class NodeDrawing {
   const Report& report_;
   const Graph& graph_;
   std::optional<PartId> only_;
-  PerPart<ValueId> labelled_;  // the value whose edge into the part was the last to get a label
+  // The value whose edge into the part was the last to get a label; one entry when drawing one
+  // part.
+  std::vector<ValueId> labelled_;
 };
 
 }  // namespace cleave

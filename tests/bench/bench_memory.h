@@ -1,0 +1,18 @@
+// What this process holds in memory, by /proc.
+#pragma once
+
+#include <cstdint>
+
+namespace cleave::bench {
+
+std::uint64_t resident_bytes();
+
+// The most that was resident since restart_peak(), or since the process began where the system does
+// not allow to restart it.
+std::uint64_t peak_resident_bytes();
+void restart_peak();
+
+// Gives back to the system what was freed, so that the next measurement starts low.
+void release_freed_memory();
+
+}  // namespace cleave::bench

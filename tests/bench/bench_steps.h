@@ -1,0 +1,41 @@
+// The steps of a split, each timed on one graph.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cleave::bench {
+
+enum class StepKind {
+  input,   // reading bytes, parsing
+  pass,    // of core: the targets are theirs
+  output,  // making files
+};
+
+struct Step {
+  std::string name;
+  StepKind kind;
+  double seconds;  // the median
+};
+
+struct Measured {
+  std::size_t nodes = 0, parts = 0;
+  std::size_t file_bytes = 0;
+  std::vector<Step> steps;
+  // While and after the model is read, beyond what was there before; the file is mapped, so its
+  // pages count too.
+  double peak_bytes_a_node = 0, graph_bytes_a_node = 0;
+  // The most over reading and all passes.
+  double peak_split_bytes_a_node = 0;
+
+  double seconds(std::string_view step) const;
+  double seconds_of_passes() const;
+};
+
+// Reads the graph at `path` and splits it by the support list `list_text`, each step `repeats`
+// times. Throws std::runtime_error when a step refuses.
+Measured measure_steps(const std::string& path, std::string_view list_text, int repeats);
+
+}  // namespace cleave::bench
