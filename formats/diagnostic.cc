@@ -20,9 +20,11 @@ bool is_unsafe(std::string_view character) {
   if (character.size() == 2) {
     return (byte(0) == 0xC2 && byte(1) < 0xA0) || character == "\u061C";  // C1 controls; ALM
   }
-  static constexpr std::array<std::string_view, 14> kMarks = {
-      "\u200B", "\u200E", "\u200F", "\u2028", "\u2029", "\u202A", "\u202B",
-      "\u202C", "\u202D", "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"};
+  static constexpr std::array<std::string_view, 16>
+      kMarks = {"\u200B", "\u200E", "\u200F", "\u2028", "\u2029", "\u202A",
+                "\u202B", "\u202C", "\u202D", "\u202E", "\u2066", "\u2067",
+                "\u2068", "\u2069", "\uFFFE", "\uFFFF"};  // these two are no characters: XML
+                                                          // refuses them
   return std::find(kMarks.begin(), kMarks.end(), character) != kMarks.end();
 }
 

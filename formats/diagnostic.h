@@ -45,7 +45,7 @@ Diagnostic diagnostic_at(std::string_view file, std::string_view text, std::uint
 Diagnostic diagnostic_of(std::string_view file, std::string message);
 
 // The text with what a terminal should not see escaped as \xNN, byte by byte: control characters,
-// invalid UTF-8, direction marks, line separators.
+// invalid UTF-8, direction marks, line separators, U+FFFE and U+FFFF.
 std::string escaped(std::string_view text);
 
 // The text in double quotes, escaped; at most 200 characters of it, then "...".

@@ -54,7 +54,7 @@ void add_node_legend(DotGraph& drawing) {
   add_legend(drawing, {{DotRole::acc, "supported, on the accelerator"},
                        {DotRole::kept_on_cpu, "supported, kept on the CPU"},
                        {DotRole::unsupported, "unsupported"},
-                       {DotRole::terminal, "input or output"}});
+                       {DotRole::terminal, "input, output or parameter"}});
 }
 
 NodeDrawing::NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only)

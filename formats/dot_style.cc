@@ -4,7 +4,6 @@
 #include <array>
 
 #include "core/cost.h"
-#include "formats/diagnostic.h"
 #include "formats/number_text.h"
 #include "formats/value_text.h"
 
@@ -21,7 +20,7 @@ constexpr std::array<std::string_view, 6> kOwnIds = {
 bool is_fit_for_id(std::string_view name) {
   // cgraph takes a name that begins with '%' for one that it made up itself.
   if (name.empty() || name.size() > kLongestId || name.starts_with('%')) return false;
-  if (name.find_first_of("\"\\") != name.npos || escaped(name) != name) return false;
+  if (name.find('"') != name.npos || dot_text(name, kLongestId) != name) return false;
   return std::none_of(kOwnIds.begin(), kOwnIds.end(),
                       [&](std::string_view own) { return name.starts_with(own); });
 }
@@ -31,11 +30,11 @@ bool is_fit_for_id(std::string_view name) {
 DotAttributes role_attributes(DotRole role) {
   switch (role) {
     case DotRole::acc:
-      return {{"fillcolor", "#d5efe3"}, {"color", "#0b7a5c"}};
+      return {{"fillcolor", "#c4ecd9"}, {"color", "#0b7a5c"}};
     case DotRole::kept_on_cpu:
-      return {{"fillcolor", "#ffedb8"}, {"color", "#8a6000"}, {"style", "rounded,filled,dashed"}};
+      return {{"fillcolor", "#ffe8a0"}, {"color", "#8a6000"}, {"style", "rounded,filled,dashed"}};
     case DotRole::unsupported:
-      return {{"fillcolor", "#f3b8a6"}, {"color", "#9c2f12"}, {"penwidth", "2"}};
+      return {{"fillcolor", "#ef9d86"}, {"color", "#9c2f12"}, {"penwidth", "2"}};
     case DotRole::cpu:
       return {{"fillcolor", "#ececec"}, {"color", "#666666"}};
     case DotRole::terminal:
@@ -111,7 +110,7 @@ void add_legend(DotGraph& drawing, const std::vector<std::pair<DotRole, const ch
     members.push_back("legend:" + std::to_string(members.size()));
     drawing.add_node(members.back(), with_role(role, {{"label", meaning}, {"tooltip", meaning}}));
   }
-  arrange_in_columns(drawing, members, 2);
+  arrange_in_columns(drawing, members, 1);
   drawing.add_cluster({{"label", "legend"},
                        {"tooltip", "legend"},
                        {"style", "rounded"},
