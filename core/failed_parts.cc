@@ -85,12 +85,14 @@ std::string dim_text(const Graph& graph, Dim dim) {
   return dim.is_symbol() ? '"' + std::string(graph.text(dim.name())) + '"' : "unknown";
 }
 
-// "dim 1 is 7", of the first dim for which `is_bad` holds.
+std::string in_dim(std::int64_t axis) { return " in dim " + std::to_string(axis); }
+
+// "7 in dim 1", of the first dim for which `is_bad` holds.
 template <class Predicate>
 std::string first_bad_dim(const Graph& graph, Shape shape, Predicate is_bad) {
   const auto bad = std::find_if(shape.begin(), shape.end(), is_bad);
   if (bad == shape.end()) return "";
-  return "dim " + std::to_string(bad - shape.begin()) + " is " + dim_text(graph, *bad);
+  return dim_text(graph, *bad) + in_dim(bad - shape.begin());
 }
 
 FailedPart describe_shape(const Graph& graph, ValueId value, const ShapeRule& rule,
@@ -102,17 +104,18 @@ FailedPart describe_shape(const Graph& graph, ValueId value, const ShapeRule& ru
     part.expected = "rank " + std::to_string(*rule.rank);
     part.actual = "rank " + std::to_string(shape.size());
   } else if (clause == FailedCondition::kStatic) {
-    part.expected = "known in every dim";
+    part.expected = "a known size in every dim";
     part.actual = first_bad_dim(graph, shape, [](Dim dim) { return !dim.is_fixed(); });
   } else if (clause == FailedCondition::kMaxDim) {
-    part.expected = "dims up to " + std::to_string(*rule.max_dim);
+    part.expected = "at most " + std::to_string(*rule.max_dim) + " in every dim";
     part.actual = first_bad_dim(
         graph, shape, [&](Dim dim) { return !dim.is_fixed() || dim.size() > *rule.max_dim; });
   } else {
     const auto [axis, factor] = rule.multiple_of[clause - FailedCondition::kFirstMultiple];
-    part.expected = "dim " + std::to_string(axis) + " a multiple of " + std::to_string(factor);
+    part.expected = "a multiple of " + std::to_string(factor) + in_dim(axis);
     const auto at = axis_of(axis, shape.size());
-    part.actual = at ? dim_text(graph, shape[*at]) : "rank " + std::to_string(shape.size());
+    part.actual =
+        at ? dim_text(graph, shape[*at]) + in_dim(axis) : "rank " + std::to_string(shape.size());
   }
   if (!graph.value(value).is_tensor()) part.actual = type_text(graph.value(value));
   if (graph.value(value).is_tensor() && !ranked) part.actual = "of unknown rank";

@@ -46,15 +46,26 @@ struct LinkBound {
   double shared_qps_half_duplex = 0;
 };
 
+// How much of the model some nodes are.
+struct Coverages {
+  Coverage nodes;
+  Coverage flops;            // of the nodes whose FLOPs are known
+  Coverage parameter_bytes;  // acc: what the nodes read, themselves or through constants; total:
+                             // all parameters of the file. Names of one parameter count once.
+  std::uint64_t model_parameter_bytes = 0;
+  std::size_t unknown_flops = 0;          // nodes without known FLOPs
+  std::vector<NodeId> unknown_flops_ops;  // the first node of each op type among them
+};
+
 struct Preview {
   Link link;
   PerPart<PartNumbers> parts;
   std::optional<LinkBound> bound;  // nothing when no accelerator part is bound by the link
-  Coverage nodes, flops, parameter_bytes;
-  std::size_t unknown_flops = 0;      // nodes without known FLOPs
-  std::size_t unknown_flops_ops = 0;  // distinct op types among them
-  std::uint64_t model_parameter_bytes = 0;
+  Coverages coverage;              // of the nodes in accelerator parts
 };
+
+// Linear. What both sides read counts as the accelerator's.
+Coverages cover(const Graph& graph, const NodeSet& acc);
 
 // Linear. Method: FX splitter, split_preview; the shared-link and half-duplex bounds are ours.
 Preview preview_split(const Graph& graph, const Partition& partition, const Boundaries& boundaries,

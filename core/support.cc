@@ -104,13 +104,13 @@ class Matcher {
     return {};
   }
 
- private:
   struct Verdict {
     Reason reason;           // code none: accepted by the rule below
     std::uint16_t list = 0;  // accepted only
     std::uint32_t rule = 0;
   };
 
+  // Bodies are not looked at.
   Verdict judge_alone(NodeId node) {
     const std::vector<OpRules>& rules = rules_of(node);
     Reason refusal{.code = ReasonCode::no_rule};
@@ -122,6 +122,7 @@ class Matcher {
     return {.reason = refusal};
   }
 
+ private:
   static int rank(ReasonCode code) {
     if (code == ReasonCode::denied) return 2;
     return code == ReasonCode::rule_failed ? 1 : 0;
@@ -213,6 +214,11 @@ class Matcher {
 };
 
 }  // namespace
+
+Reason match_node(const Graph& graph, NodeId node, const std::vector<SupportList>& lists,
+                  const OpFacts& facts) {
+  return Matcher(graph, lists, facts).judge_alone(node).reason;
+}
 
 Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
                       const OpFacts& facts) {

@@ -99,6 +99,11 @@ struct Support {
 Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
                       const OpFacts& facts);
 
+// The verdict on one node alone, whatever bodies it has; code none when it is accepted. Also for
+// body nodes. Linear in the rules: for explanations, not for loops.
+Reason match_node(const Graph& graph, NodeId node, const std::vector<SupportList>& lists,
+                  const OpFacts& facts);
+
 // One part of a rule that does not hold of a node.
 struct FailedPart {
   enum class What : std::uint8_t { input, output, kwarg, attribute, shape, opset };

@@ -14,7 +14,7 @@ namespace {
 // "resnet18: 66 of 69 nodes on the accelerator, 5 partitions"
 std::string model_line(const Report& report) {
   const Graph& graph = report.model.graph;
-  const Coverage& nodes = report.preview.nodes;
+  const Coverage& nodes = report.preview.coverage.nodes;
   return dot_text(graph.name().empty() ? "model" : graph.name(), 60) + ": " +
          count_text(static_cast<std::uint64_t>(nodes.acc)) + " of " +
          counted(static_cast<std::size_t>(nodes.total), "node") + " on the accelerator, " +

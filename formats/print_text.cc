@@ -1,1 +1,281 @@
-// formats/print_text.cc
+#include "formats/print_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "core/cost.h"
+#include "core/support.h"
+#include "formats/diagnostic.h"
+#include "formats/number_text.h"
+#include "formats/report_words.h"
+#include "formats/text_layout.h"
+#include "formats/value_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kWidestLeft = 48;  // columns before the = sign that nodes are aligned to
+constexpr std::size_t kMostItems = 8;    // of an attribute's list
+constexpr std::size_t kLongestString = 60;
+
+// `%conv1`, `%"a name with spaces"`
+std::string reference(std::string_view name) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:/-$@";
+  const bool is_plain = !name.empty() && name.find_first_not_of(kPlain) == name.npos;
+  return "%" + (is_plain ? std::string(name) : quoted(name));
+}
+
+// ---- attributes ----
+
+std::string item_text(std::int64_t item) { return std::to_string(item); }
+
+std::string item_text(double item) {
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), item).ptr;
+  return {buffer.data(), end};
+}
+
+std::string item_text(std::string_view item) {
+  return '"' + fitted(escaped(item.substr(0, 4 * kLongestString)), kLongestString) + '"';
+}
+
+template <class Item>
+std::string list_text(std::span<const Item> items) {
+  std::string text = "[";
+  for (const Item& item : items.first(std::min(items.size(), kMostItems))) {
+    if (text.size() > 1) text += ", ";
+    text += item_text(item);
+  }
+  if (items.size() > kMostItems) text += ", ... " + count_text(items.size()) + " items";
+  return text + "]";
+}
+
+std::string value_text(const AttributePools& pools, const Attribute& attribute) {
+  switch (attribute.type) {
+    case AttributeType::integer:
+      return item_text(pools.integers_of(attribute).front());
+    case AttributeType::boolean:
+      return pools.integers_of(attribute).front() != 0 ? "true" : "false";
+    case AttributeType::real:
+      return item_text(pools.reals_of(attribute).front());
+    case AttributeType::string:
+      return item_text(pools.strings_of(attribute).front());
+    case AttributeType::integers:
+      return list_text(pools.integers_of(attribute));
+    case AttributeType::reals:
+      return list_text(pools.reals_of(attribute));
+    case AttributeType::strings:
+      return list_text(pools.strings_of(attribute));
+    case AttributeType::opaque:
+      return "...";
+  }
+  return {};
+}
+
+// ---- nodes ----
+
+class Printer {
+ public:
+  explicit Printer(const Graph& graph) : graph_(graph) {}
+
+  std::string take() { return std::move(text_); }
+  void add(std::string_view text) { text_ += text; }
+
+  std::string typed(ValueId value) const {
+    return reference(graph_.value(value).name) + ": " + type_text(graph_, value);
+  }
+
+  template <class Values>
+  void add_values(std::string_view title, const Values& values) {
+    if (values.empty()) return;
+    text_ += std::string(title) + '\n';
+    for (const ValueId value : values) text_ += "  " + typed(value) + '\n';
+  }
+
+  // The nodes under each other, their = signs aligned as far as they are not too far right.
+  template <class Nodes>
+  void add_nodes(const Nodes& nodes) {
+    std::size_t width = 0;
+    for (const NodeId node : nodes) {
+      const std::size_t left = text_columns(outputs_text(node));
+      if (left <= kWidestLeft) width = std::max(width, left);
+    }
+    for (const NodeId node : nodes) {
+      add_node(node, "  ", width);
+      for (const NodeId inner : graph_.body_nodes(node)) add_node(inner, "  | ", 0);
+    }
+  }
+
+ private:
+  void add_node(NodeId node, std::string_view indent, std::size_t width) {
+    std::string left = outputs_text(node);
+    const std::size_t columns = text_columns(left);
+    if (columns < width) left.append(width - columns, ' ');
+    text_ += indent;
+    if (!left.empty()) text_ += left + " = ";
+    text_ += op_text(node) + '(' + operands_text(node) + ')';
+    if (const std::string attributes = attributes_text(node); !attributes.empty()) {
+      text_ += " {" + attributes + '}';
+    }
+    if (!bears_name(node)) text_ += "  # " + escaped(graph_.node(node).name);
+    text_ += '\n';
+  }
+
+  std::string outputs_text(NodeId node) const {
+    std::string text;
+    for (const ValueId output : graph_.outputs(node)) {
+      text += (text.empty() ? "" : ", ") + typed(output);
+    }
+    return text;
+  }
+
+  std::string op_text(NodeId node) const {
+    const std::string domain(plain_domain(graph_.domain(node)));
+    return escaped((domain.empty() ? "" : domain + "::") + std::string(graph_.op(node)));
+  }
+
+  // Positional inputs with _ where there is none, keywords, captures, own parameters.
+  std::string operands_text(NodeId node) const {
+    std::string text;
+    std::uint32_t position = 0;
+    bool in_list = false;
+    OperandSlot list = OperandSlot::capture();
+    const auto begin_item = [&] { text += text.empty() ? "" : ", "; };
+    for (const Operand& operand : graph_.operands(node)) {
+      const OperandSlot slot = operand.slot;
+      const std::string name = reference(graph_.value(operand.value).name);
+      if (in_list && slot == list) {
+        text += ", " + name;
+        continue;
+      }
+      if (in_list) text += ']';
+      in_list = slot.is_inside_list();
+      list = slot;
+      if (slot.is_positional()) {
+        add_gap(text, position, slot.position());
+        position = slot.position() + 1;
+      }
+      begin_item();
+      if (slot.is_keyword()) text += escaped(graph_.text(slot.name())) + '=';
+      if (slot.is_capture()) text += "captured ";
+      text += (in_list ? "[" : "") + name;
+    }
+    if (in_list) text += ']';
+    std::string_view separator = "; ";
+    for (const ValueId parameter : graph_.module_parameters(node)) {
+      text += std::string(separator) + reference(graph_.value(parameter).name);
+      separator = ", ";
+    }
+    return text;
+  }
+
+  static void add_gap(std::string& text, std::uint32_t from, std::uint32_t to) {
+    constexpr std::uint32_t kMostGaps = 16;
+    for (std::uint32_t i = from; i < to && i - from < kMostGaps; ++i) {
+      text += text.empty() ? "_" : ", _";
+    }
+    if (to > from && to - from > kMostGaps) text += ", ...";
+  }
+
+  std::string attributes_text(NodeId node) const {
+    std::string text;
+    for (const Attribute& attribute : graph_.attributes(node)) {
+      if (!text.empty()) text += ", ";
+      text += escaped(graph_.text(attribute.name)) + '=' +
+              value_text(graph_.attribute_pools(), attribute);
+    }
+    return text;
+  }
+
+  // True when an output has the node's own name.
+  bool bears_name(NodeId node) const {
+    const auto outputs = graph_.outputs(node);
+    return std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+      return graph_.value(output).name == graph_.node(node).name;
+    });
+  }
+
+  const Graph& graph_;
+  std::string text_;
+};
+
+std::vector<ValueId> file_parameters(const Graph& graph) {
+  std::vector<ValueId> parameters;
+  for (const ValueId parameter : graph.parameters()) {
+    if (graph.value(parameter).producer == kNone<NodeId>) parameters.push_back(parameter);
+  }
+  return parameters;
+}
+
+std::string references(const Graph& graph, std::span<const ValueId> values) {
+  std::string text;
+  for (const ValueId value : values) {
+    text += (text.empty() ? "" : ", ") + reference(graph.value(value).name);
+  }
+  return text;
+}
+
+std::string title(const Graph& graph) {
+  const std::string name = graph.name().empty() ? "model" : escaped(graph.name());
+  return name + ": " + counted(graph.node_count(), "node", "nodes");
+}
+
+void add_part(Printer& printer, const Partition& partition, const Boundaries& boundaries,
+              PartId part) {
+  const auto nodes = partition.nodes(part);
+  printer.add('\n' + escaped(partition.name(part)) + ": " +
+              (partition.is_acc(part) ? "accelerator, " : "CPU, ") +
+              counted(nodes.size(), "node", "nodes") + '\n');
+  const auto add_list = [&](std::string_view label, std::span<const ValueId> values) {
+    for (const ValueId value : values) {
+      printer.add("  " + std::string(label) + printer.typed(value) + '\n');
+    }
+  };
+  add_list("in   ", boundaries.inputs[part]);
+  add_list("out  ", boundaries.outputs[part]);
+  add_list("read ", boundaries.parameters[part]);
+  printer.add_nodes(boundaries.constants[part]);
+  printer.add_nodes(nodes);
+}
+
+}  // namespace
+
+std::string print_model(const Graph& graph) {
+  Printer printer(graph);
+  printer.add(title(graph) + '\n');
+  printer.add_values("\ninputs", graph.inputs());
+  printer.add_values("\nparameters", file_parameters(graph));
+  if (!graph.constants().empty()) {
+    printer.add("\nconstants\n");
+    printer.add_nodes(graph.constants());
+  }
+  if (graph.node_count() > 0) {
+    printer.add("\nnodes\n");
+    printer.add_nodes(graph.nodes());
+  }
+  printer.add_values("\noutputs", graph.outputs());
+  return printer.take();
+}
+
+std::string print_split(const Graph& graph, const Partition& partition,
+                        const Boundaries& boundaries) {
+  Printer printer(graph);
+  printer.add(title(graph) + " in " + counted(partition.count(), "part", "parts") + '\n');
+  printer.add_values("\ninputs", graph.inputs());
+  if (partition.count() > 0) printer.add("\ncalls\n");
+  for (const PartId part : partition.parts()) {
+    const std::string made = references(graph, boundaries.outputs[part]);
+    printer.add("  " + made + (made.empty() ? "" : " = ") + escaped(partition.name(part)) + '(' +
+                references(graph, boundaries.inputs[part]) + ")\n");
+  }
+  printer.add_values("\noutputs", graph.outputs());
+  for (const PartId part : partition.parts()) {
+    add_part(printer, partition, boundaries, part);
+  }
+  return printer.take();
+}
+
+}  // namespace cleave

@@ -1,1 +1,234 @@
 #include "formats/reason_text.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "formats/diagnostic.h"
+
+namespace cleave {
+namespace {
+
+// `"Conv"`, `"com.microsoft::FusedConv"`
+std::string op_text(const Graph& graph, NodeId node) {
+  const std::string_view domain = plain_domain(graph.domain(node));
+  if (domain.empty()) return quoted(graph.op(node));
+  return quoted(std::string(domain) + "::" + std::string(graph.op(node)));
+}
+
+// `npu.json:12`
+std::string place_of(const SupportList& list, const Rule& rule) {
+  const std::string file = escaped(list.path.empty() ? list.name : list.path);
+  return rule.line == 0 ? file : file + ":" + std::to_string(rule.line);
+}
+
+std::string why_text(const Rule& rule) {
+  return rule.why.empty() ? "" : " (" + escaped(rule.why) + ")";
+}
+
+std::string rule_text(const SupportList& list, const Rule& rule) {
+  return "rule " + quoted(rule.op) + " of " + place_of(list, rule) + " fails";
+}
+
+std::string parts_text(const std::vector<FailedPart>& parts) {
+  std::string text;
+  for (const FailedPart& part : parts) {
+    if (!text.empty()) text += "; ";
+    text +=
+        escaped(part.subject) + " is " + escaped(part.actual) + ", wants " + escaped(part.expected);
+  }
+  return text;
+}
+
+std::string body_text(const ReasonContext& context, NodeId inner) {
+  const Reason reason = match_node(context.graph, inner, context.lists, context.facts);
+  return "node " + quoted(context.graph.node(inner).name) +
+         " of its body is not supported: " + reason_text(context, inner, reason);
+}
+
+std::string rule_failed_text(const ReasonContext& context, NodeId node, const Reason& reason) {
+  if (reason.because != kNone<NodeId>) return body_text(context, reason.because);
+  const Rule& rule = context.lists[reason.list].allow[reason.rule];
+  const auto parts = failed_parts(context.graph, node, rule, context.facts);
+  return cause_text(context, node, reason) + ": " + parts_text(parts) + why_text(rule);
+}
+
+std::string types_text(const TypeSet& types) {
+  std::string text;
+  const auto add = [&](std::string_view name) {
+    text += (text.empty() ? "" : " or ") + std::string(name);
+  };
+  for (int i = 1; i < kDTypeCount; ++i) {
+    if ((types.dtypes >> static_cast<unsigned>(i) & 1U) != 0) {
+      add(dtype_name(static_cast<DType>(i)));
+    }
+  }
+  for (unsigned i = 0; i < static_cast<unsigned>(ValueType::unknown); ++i) {
+    if ((unsigned{types.value_types} >> i & 1U) != 0) {
+      add(value_type_name(static_cast<ValueType>(i)));
+    }
+  }
+  return text;
+}
+
+// What the deny rule is about: `op "Resize" with its conditions, named "layer4.*"`.
+std::string denied_text(const ReasonContext& context, const Reason& reason) {
+  const SupportList& list = context.lists[reason.list];
+  const Rule& rule = list.deny[reason.rule];
+  std::vector<std::string> what;
+  if (!rule.op.empty()) what.push_back("op " + quoted(rule.op));
+  if (!rule.node_name.empty()) what.push_back("name " + quoted(rule.node_name));
+  if (rule.input_dtype) what.push_back("an input of " + types_text(*rule.input_dtype));
+  if (!rule.attributes.empty()) what.emplace_back("its attributes");
+  if (!rule.shapes.empty()) what.emplace_back("its shapes");
+  if (!rule.inputs.empty() || !rule.kwargs.empty()) what.emplace_back("its input dtypes");
+  if (!rule.outputs.empty()) what.emplace_back("its output dtypes");
+  if (rule.opset) what.emplace_back("its opset");
+  std::string text = "denied by " + place_of(list, rule) + " for ";
+  for (std::size_t i = 0; i < what.size(); ++i) {
+    if (i > 0) text += i + 1 == what.size() ? " and " : ", ";
+    text += what[i];
+  }
+  return text + why_text(rule);
+}
+
+std::string non_tensor_text(const Graph& graph, ValueId value) {
+  return quoted(graph.value(value).name) + " (" +
+         std::string(value_type_name(graph.value(value).type)) + ")";
+}
+
+std::string non_tensor_input_text(const Graph& graph, NodeId node, NodeId because) {
+  const std::string maker = "made by CPU node " + quoted(graph.node(because).name);
+  for (const Operand& operand : graph.operands(node)) {
+    const Value& value = graph.value(operand.value);
+    if (value.producer == because && !value.is_tensor()) {
+      return "reads " + non_tensor_text(graph, operand.value) + ", " + maker;
+    }
+  }
+  return "reads what is no tensor, " + maker;
+}
+
+// The output to blame: no tensor, and read by `because`, or by the graph's outputs when that is
+// none.
+std::string non_tensor_output_text(const Graph& graph, NodeId node, NodeId because) {
+  const bool to_graph = because == kNone<NodeId>;
+  const std::string reader = to_graph
+                                 ? "which the model returns"
+                                 : "which CPU node " + quoted(graph.node(because).name) + " reads";
+  for (const ValueId output : graph.outputs(node)) {
+    if (graph.value(output).is_tensor()) continue;
+    const auto users = graph.users(output);
+    const bool is_read = to_graph ? graph.is_graph_output(output)
+                                  : std::find(users.begin(), users.end(), because) != users.end();
+    if (is_read) return "makes " + non_tensor_text(graph, output) + ", " + reader;
+  }
+  return "makes what is no tensor, " + reader;
+}
+
+std::string small_text(const ReasonContext& context, const Reason& reason) {
+  return "its accelerator subgraph has " + std::to_string(reason.size) +
+         (reason.size == 1 ? " node" : " nodes") + ", below the minimum of " +
+         std::to_string(context.min_acc_size);
+}
+
+// ` "conv1"`, or nothing for none.
+std::string blamed(const Graph& graph, NodeId because) {
+  return because == kNone<NodeId> ? std::string() : " " + quoted(graph.node(because).name);
+}
+
+// What reasons must have in common to be of one cause.
+using CauseKey = std::array<std::uint32_t, 4>;
+
+CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
+  const auto code = static_cast<std::uint32_t>(reason.code);
+  switch (reason.code) {
+    case ReasonCode::no_rule:
+      return {code, index(graph.node(node).domain), index(graph.node(node).op), 0};
+    case ReasonCode::rule_failed:
+      if (reason.because != kNone<NodeId>) return {code, 0, 0, 1};
+      return {code, reason.list, reason.rule, 0};
+    case ReasonCode::denied:
+      return {code, reason.list, reason.rule, 0};
+    default:
+      return {code, 0, 0, 0};
+  }
+}
+
+}  // namespace
+
+std::string cause_text(const ReasonContext& context, NodeId node, const Reason& reason) {
+  switch (reason.code) {
+    case ReasonCode::none:
+      return "runs on the accelerator";
+    case ReasonCode::no_rule:
+      if (context.lists.empty()) return "there is no support list";
+      return "no rule names op " + op_text(context.graph, node);
+    case ReasonCode::rule_failed: {
+      if (reason.because != kNone<NodeId>) return "a node of its body is not supported";
+      const SupportList& list = context.lists[reason.list];
+      return rule_text(list, list.allow[reason.rule]);
+    }
+    case ReasonCode::denied:
+      return denied_text(context, reason);
+    case ReasonCode::non_tensor_input:
+      return "reads what is no tensor from a CPU node";
+    case ReasonCode::non_tensor_output:
+      return "makes what is no tensor for a CPU node, or for the caller";
+    case ReasonCode::fusion_group:
+      return "tied to a CPU node by data that is no tensor";
+    case ReasonCode::small_subgraph:
+      return "in an accelerator subgraph below the minimum of " +
+             std::to_string(context.min_acc_size) + " nodes";
+    case ReasonCode::host_shape:
+      return "computes shapes, which stays on the host";
+    case ReasonCode::qdq_group:
+      return "its quantize/dequantize group holds a CPU node";
+    case ReasonCode::over_cap:
+      return "its accelerator subgraph is beyond the number to keep";
+  }
+  return {};
+}
+
+std::vector<Cause> group_by_cause(const ReasonContext& context, const PerNode<Reason>& reasons) {
+  std::vector<Cause> causes;
+  std::map<CauseKey, std::size_t> places;
+  for (const NodeId node : context.graph.nodes()) {
+    const Reason& reason = reasons[node];
+    if (reason.code == ReasonCode::none) continue;
+    const auto [place, is_new] =
+        places.try_emplace(key_of(context.graph, node, reason), causes.size());
+    if (is_new) causes.push_back({cause_text(context, node, reason), {}});
+    causes[place->second].nodes.push_back(node);
+  }
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const Cause& a, const Cause& b) { return a.nodes.size() > b.nodes.size(); });
+  return causes;
+}
+
+std::string reason_text(const ReasonContext& context, NodeId node, const Reason& reason) {
+  const Graph& graph = context.graph;
+  switch (reason.code) {
+    case ReasonCode::none:
+      return "runs on the accelerator";
+    case ReasonCode::rule_failed:
+      return rule_failed_text(context, node, reason);
+    case ReasonCode::no_rule:
+    case ReasonCode::denied:
+    case ReasonCode::host_shape:
+    case ReasonCode::over_cap:
+      return cause_text(context, node, reason);
+    case ReasonCode::non_tensor_input:
+      return non_tensor_input_text(graph, node, reason.because);
+    case ReasonCode::non_tensor_output:
+      return non_tensor_output_text(graph, node, reason.because);
+    case ReasonCode::fusion_group:
+      return "tied by data that is no tensor to CPU node" + blamed(graph, reason.because);
+    case ReasonCode::small_subgraph:
+      return small_text(context, reason);
+    case ReasonCode::qdq_group:
+      return "its quantize/dequantize group holds CPU node" + blamed(graph, reason.because);
+  }
+  return {};
+}
+
+}  // namespace cleave

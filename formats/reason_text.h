@@ -22,4 +22,18 @@ struct ReasonContext {
 // float32 or float16`; `reads "n" (tuple), made by CPU node "size"`.
 std::string reason_text(const ReasonContext& context, NodeId node, const Reason& reason);
 
+// What the nodes of one cause have in common: `no rule names op "Foo"`, `rule "Conv" of npu.json:12
+// fails`.
+std::string cause_text(const ReasonContext& context, NodeId node, const Reason& reason);
+
+// CPU nodes of one cause, in model order.
+struct Cause {
+  std::string text;
+  std::vector<NodeId> nodes;
+};
+
+// The causes of all nodes on the CPU: the most frequent first, then by their first nodes. Nodes
+// without a reason (code none) are left out. Linear but for sorting the causes.
+std::vector<Cause> group_by_cause(const ReasonContext& context, const PerNode<Reason>& reasons);
+
 }  // namespace cleave

@@ -1,1 +1,265 @@
-// formats/report_text.cc
+// The report for people: what came out, then the partitions, then why, then what to look at.
+#include <algorithm>
+#include <cstdint>
+
+#include "core/cost.h"
+#include "formats/diagnostic.h"
+#include "formats/number_text.h"
+#include "formats/reason_text.h"
+#include "formats/report.h"
+#include "formats/report_words.h"
+#include "formats/text_layout.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostPartitions = 20;
+constexpr std::size_t kMostCauses = 10;
+constexpr std::size_t kMostHazards = 10;
+constexpr std::size_t kNamed = 100;  // nodes whose names may be shown in one line
+
+class TextReport {
+ public:
+  explicit TextReport(const Report& report)
+      : report_(report),
+        graph_(report.model.graph),
+        split_(report.split),
+        partition_(report.split.partition),
+        preview_(report.preview),
+        reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {}
+
+  std::string write() {
+    write_headline();
+    write_bottleneck();
+    text_ += '\n';
+    write_facts();
+    write_partitions();
+    write_causes();
+    write_hazards();
+    write_unknown();
+    write_notes();
+    return std::move(text_);
+  }
+
+ private:
+  void add_line(std::string_view line) { text_ += wrapped(line, 0, 2); }
+
+  std::size_t acc_count() const {
+    const auto& devices = partition_.devices;
+    return static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
+  }
+
+  // ---- the conclusion ----
+
+  void write_headline() {
+    const std::string coverage = coverage_text(preview_.coverage, "on the accelerator");
+    std::string line = fitted(model_name(report_.model), 40) + ": " + coverage;
+    if (acc_count() > 0) {
+      line += ", in " + count_text(acc_count()) + " of " +
+              counted(partition_.count(), "partition", "partitions");
+    }
+    add_line(line);
+  }
+
+  void write_bottleneck() {
+    if (!preview_.bound) {
+      if (acc_count() > 0) add_line("no tensor of known size crosses the link: it bounds nothing");
+      return;
+    }
+    const LinkBound& bound = *preview_.bound;
+    std::string line = "bottleneck " + fitted(escaped(partition_.name(bound.bottleneck)), 40) +
+                       ": " + rate_text(bound.max_qps) + " QPS at " + link_text(preview_.link);
+    if (bound.shared_qps < bound.max_qps) {
+      line += "; " + rate_text(bound.shared_qps) + " QPS when all partitions share it";
+    }
+    add_line(line);
+  }
+
+  // ---- facts, one a line ----
+
+  void add_fact(std::string_view label, std::string_view fact) {
+    constexpr std::size_t kLabel = 16;
+    std::string line = wrapped(fact, kLabel, kLabel);
+    line.replace(0, label.size(), label);
+    text_ += line;
+  }
+
+  void write_facts() {
+    for (const SupportList& list : report_.lists) {
+      add_fact("support list", escaped(list.name) + " (" + escaped(list.path) + ")");
+    }
+    write_subgraphs();
+    if (split_.fusions.group_count() > 0) {
+      add_fact("fusion groups", count_text(split_.fusions.group_count()));
+    }
+    if (!split_.extended.empty()) {
+      add_fact("extension", counted(split_.extended.size(), "node", "nodes") + " moved");
+    }
+    const Coverage& parameters = preview_.coverage.parameter_bytes;
+    if (parameters.total > 0) {
+      add_fact("parameters", bytes_text(preview_.coverage.model_parameter_bytes) + ", " +
+                                 percent_text(parameters.ratio()) +
+                                 " of them read on the accelerator");
+    }
+    if (preview_.bound) {
+      add_fact("half-duplex link", rate_text(preview_.bound->max_qps_half_duplex) + " QPS, " +
+                                       rate_text(preview_.bound->shared_qps_half_duplex) +
+                                       " QPS when all partitions share it");
+    }
+  }
+
+  static std::string subgraphs_text(const std::vector<Device>& devices) {
+    const auto acc = std::count(devices.begin(), devices.end(), Device::acc);
+    const auto on_acc = static_cast<std::size_t>(acc);
+    return count_text(devices.size()) + " (" + count_text(on_acc) + " accelerator, " +
+           count_text(devices.size() - on_acc) + " CPU)";
+  }
+
+  void write_subgraphs() {
+    const auto& before = split_.found.subgraphs.devices;
+    std::string fact = subgraphs_text(before);
+    if (before.size() != partition_.count() ||
+        split_.found.subgraphs.devices != partition_.devices) {
+      const std::size_t least = report_.options.subgraphs.min_acc_size;
+      fact += "; " + subgraphs_text(partition_.devices);
+      fact += least > 1 ? " after merging those below " + counted(least, "node", "nodes")
+                        : " after the extension";
+    }
+    add_fact("subgraphs", fact);
+  }
+
+  // ---- partitions ----
+
+  std::string boundary_text(std::span<const ValueId> values, std::uint64_t bytes) const {
+    const bool some_unknown = std::any_of(values.begin(), values.end(), [&](ValueId value) {
+      return graph_.value(value).is_tensor() && !value_bytes(graph_, value);
+    });
+    if (some_unknown) return bytes == 0 ? "?" : bytes_text(bytes) + "+";
+    return bytes_text(bytes);
+  }
+
+  std::string work_text(const PartNumbers& numbers, std::size_t nodes) const {
+    if (numbers.unknown_flops == nodes && nodes > 0) return "?";
+    return flops_text(numbers.flops) + (numbers.unknown_flops > 0 ? "+" : "");
+  }
+
+  void write_partitions() {
+    if (partition_.count() == 0) return;
+    TextTable table({"partition", "on", "nodes", "in", "out", "parameters", "work", "QPS"},
+                    {Align::left, Align::left, Align::right, Align::right, Align::right,
+                     Align::right, Align::right, Align::right});
+    for (const PartId part : partition_.parts()) {
+      if (index(part) == kMostPartitions) break;
+      const PartNumbers& numbers = preview_.parts[part];
+      const std::size_t nodes = partition_.nodes(part).size();
+      table.add_row({fitted(escaped(partition_.name(part)), 24),
+                     partition_.is_acc(part) ? "acc" : "CPU", count_text(nodes),
+                     boundary_text(split_.boundaries.inputs[part], numbers.input_bytes),
+                     boundary_text(split_.boundaries.outputs[part], numbers.output_bytes),
+                     bytes_text(numbers.parameter_bytes), work_text(numbers, nodes),
+                     numbers.qps ? rate_text(*numbers.qps) : "-"});
+    }
+    text_ += '\n' + table.text();
+    if (partition_.count() > kMostPartitions) {
+      add_line("... and " + count_text(partition_.count() - kMostPartitions) +
+               " more (see --json)");
+    }
+  }
+
+  // ---- why nodes are on the CPU ----
+
+  std::string names_of(const std::vector<NodeId>& nodes, std::size_t columns) const {
+    std::vector<std::string> names;
+    for (const NodeId node : nodes) {
+      if (names.size() == kNamed) break;
+      names.push_back(fitted(escaped(graph_.node(node).name), 40));
+    }
+    return some_of(names, columns);
+  }
+
+  void write_cause(const Cause& cause, std::size_t width) {
+    const std::string count = count_text(cause.nodes.size());
+    const std::size_t indent = width + 4;
+    std::string line = wrapped(cause.text, indent, indent);
+    line.replace(2 + width - count.size(), count.size(), count);
+    text_ += line;
+    const NodeId first = cause.nodes.front();
+    std::string detail = reason_text(reasons_, first, split_.reasons[first]);
+    if (detail == cause.text) {
+      text_ += wrapped(names_of(cause.nodes, kTextColumns - indent), indent, indent);
+      return;
+    }
+    if (detail.starts_with(cause.text + ": ")) detail.erase(0, cause.text.size() + 2);
+    const std::string name = fitted(escaped(graph_.node(first).name), 40);
+    text_ += wrapped(name + ": " + fitted(detail, 300), indent, indent + 2);
+    if (cause.nodes.size() == 1) return;
+    const std::vector<NodeId> others(cause.nodes.begin() + 1, cause.nodes.end());
+    text_ += wrapped("also " + names_of(others, kTextColumns - indent - 5), indent, indent);
+  }
+
+  void write_causes() {
+    const std::vector<Cause> causes = group_by_cause(reasons_, split_.reasons);
+    if (causes.empty()) return;
+    std::size_t total = 0;
+    for (const Cause& cause : causes) total += cause.nodes.size();
+    text_ += "\nwhy " + counted(total, "node is", "nodes are") + " on the CPU\n";
+    const std::size_t width = count_text(causes.front().nodes.size()).size();
+    for (std::size_t i = 0; i < std::min(causes.size(), kMostCauses); ++i) {
+      write_cause(causes[i], width);
+    }
+    if (causes.size() > kMostCauses) {
+      add_line("  ... and " + count_text(causes.size() - kMostCauses) +
+               " more causes (see --json, or cleave explain)");
+    }
+  }
+
+  // ---- what to look at ----
+
+  void write_hazards() {
+    std::size_t count = 0;
+    for (const PartId part : partition_.parts()) {
+      for (const Hazard& hazard : preview_.parts[part].hazards) {
+        if (count++ == 0) text_ += "\nhazards\n";
+        if (count > kMostHazards) continue;
+        text_ += wrapped(escaped(partition_.name(part)) + ": " + hazard_text(graph_, hazard), 2, 4);
+      }
+    }
+    if (count > kMostHazards) {
+      text_ += "  ... and " + count_text(count - kMostHazards) + " more (see --json)\n";
+    }
+  }
+
+  void write_unknown() {
+    const Coverages& coverage = preview_.coverage;
+    if (coverage.unknown_flops == 0) return;
+    std::vector<std::string> ops;
+    for (const NodeId node : coverage.unknown_flops_ops) {
+      ops.push_back(fitted(escaped(graph_.op(node)), 40));
+      if (ops.size() == kNamed) break;
+    }
+    std::string line = "FLOPs not known of " + counted(coverage.unknown_flops, "node", "nodes") +
+                       ": " + some_of(ops, 200);
+    if (const std::string dims = dim_options(graph_); !dims.empty()) line += "; give " + dims;
+    text_ += '\n';
+    add_line(line);
+  }
+
+  void write_notes() {
+    if (!report_.notes.empty()) text_ += '\n';
+    for (const std::string& note : report_.notes) add_line("note: " + escaped(note));
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  const Split& split_;
+  const Partition& partition_;
+  const Preview& preview_;
+  ReasonContext reasons_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string report_text(const Report& report) { return TextReport(report).write(); }
+
+}  // namespace cleave

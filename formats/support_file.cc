@@ -1,1 +1,176 @@
 #include "formats/support_file.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "formats/json_cursor.h"
+#include "formats/source_file.h"
+#include "formats/support_reader.h"
+#include "formats/utf8.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostFaults = 20;
+
+// What people call a dtype elsewhere.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kOtherNames = {{
+    {"float", "float32"}, {"double", "float64"}, {"half", "float16"},      {"bf16", "bfloat16"},
+    {"fp16", "float16"},  {"fp32", "float32"},   {"fp64", "float64"},      {"f16", "float16"},
+    {"f32", "float32"},   {"f64", "float64"},    {"fp8", "float8_e4m3fn"}, {"int", "int32"},
+    {"long", "int64"},    {"short", "int16"},    {"char", "int8"},         {"byte", "uint8"},
+    {"i8", "int8"},       {"i32", "int32"},      {"i64", "int64"},         {"u8", "uint8"},
+    {"boolean", "bool"},  {"str", "string"},
+}};
+
+std::vector<std::string_view> type_names() {
+  std::vector<std::string_view> names;
+  for (int i = 1; i < kDTypeCount; ++i) names.push_back(dtype_name(static_cast<DType>(i)));
+  for (int i = 1; i < static_cast<int>(ValueType::unknown); ++i) {
+    names.push_back(value_type_name(static_cast<ValueType>(i)));
+  }
+  return names;
+}
+
+std::string meant_type(std::string_view name) {
+  for (const std::string_view prefix : {"torch.", "np.", "numpy.", "tensor(", "DataType."}) {
+    if (name.substr(0, prefix.size()) == prefix) name.remove_prefix(prefix.size());
+  }
+  if (!name.empty() && name.back() == ')') name.remove_suffix(1);
+  std::string lower(name.substr(0, 40));
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  if (parse_dtype(lower)) return lower;
+  for (const auto& [other, ours] : kOtherNames) {
+    if (other == lower) return std::string(ours);
+  }
+  return nearest_name(lower, type_names());
+}
+
+enum class SupportFormat { json, required_operators, text };
+
+// `domain;opset;...`, the opset being a number or a list of them.
+bool is_operators_line(std::string_view line) {
+  const std::size_t first = line.find(';');
+  if (first == line.npos) return false;
+  const std::size_t second = line.find(';', first + 1);
+  if (second == line.npos) return false;
+  const std::string_view opsets = trim(line.substr(first + 1, second - first - 1));
+  return !opsets.empty() && opsets.find_first_not_of("0123456789, ") == opsets.npos;
+}
+
+SupportFormat format_of(std::string_view text) {
+  if (!trim(text).empty() && trim(text).front() == '{') return SupportFormat::json;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trim(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.front() == '#') continue;
+    if (line.front() == '!' || is_operators_line(line)) return SupportFormat::required_operators;
+  }
+  return SupportFormat::text;
+}
+
+// "lists/npu.json" -> "npu".
+std::string stem(std::string_view path) {
+  path.remove_prefix(std::min(path.rfind('/') + 1, path.size()));
+  const std::size_t dot = path.rfind('.');
+  return std::string(dot == path.npos || dot == 0 ? path : path.substr(0, dot));
+}
+
+}  // namespace
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n\v\f";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+void SupportFaults::error(std::size_t offset, std::string message, std::vector<std::string> notes) {
+  if (is_full()) return;
+  errors_.push_back(diagnostic_at(file_, text_, offset, std::move(message)));
+  errors_.back().notes = std::move(notes);
+}
+
+void SupportFaults::warning(std::size_t offset, std::string message) {
+  if (warnings_.size() >= kMostFaults || !warned_.insert(message).second) return;
+  warnings_.push_back(diagnostic_at(file_, text_, offset, std::move(message)));
+  warnings_.back().severity = Severity::warning;
+}
+
+bool SupportFaults::is_full() const { return errors_.size() >= kMostFaults; }
+
+void PlaceCounter::mark(Rule& rule, std::size_t offset) {
+  for (; at_ < offset && at_ < text_.size(); ++at_) {
+    if (text_[at_] == '\n') {
+      ++line_;
+      column_ = 1;
+    } else if ((static_cast<unsigned char>(text_[at_]) & 0xC0U) != 0x80U) {
+      ++column_;
+    }
+  }
+  rule.line = line_;
+  rule.column = column_;
+}
+
+Status<std::string> add_type(TypeSet& types, std::string_view name) {
+  if (const auto dtype = parse_dtype(name)) {
+    types.add(*dtype);
+    return Done{};
+  }
+  const auto type = parse_value_type(name);
+  if (type && *type != ValueType::tensor && *type != ValueType::unknown) {
+    types.add(*type);
+    return Done{};
+  }
+  const std::string meant = meant_type(name);
+  return quoted(name) + " is no dtype" +
+         (meant.empty() ? ": the names are float32, float16, int8, ..., and tuple, scalar, ... for "
+                          "what is no tensor"
+                        : ": did you mean " + quoted(meant) + "?");
+}
+
+Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view bytes) {
+  std::string padded;  // as JsonCursor wants it
+  padded.reserve(bytes.size() + JsonCursor::kPadding);
+  padded.append(bytes).append(JsonCursor::kPadding, '\0');
+  std::string_view text = std::string_view(padded).substr(0, bytes.size());
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
+    text.remove_prefix(kByteOrderMark.size());
+  }
+  LoadedSupport loaded;
+  loaded.list.name = stem(path);
+  loaded.list.path = path;
+  SupportFaults faults(path, text);
+  const std::size_t bad = std::min(text.find('\0'), first_invalid_utf8(text));
+  if (bad != text.npos) {
+    faults.error(bad, "a support list is text in UTF-8, and this is not");
+    return std::move(faults.errors());
+  }
+  switch (format_of(text)) {
+    case SupportFormat::json:
+      read_support_json(text, loaded.list, faults);
+      break;
+    case SupportFormat::required_operators:
+      read_required_operators(text, loaded.list, faults);
+      break;
+    case SupportFormat::text:
+      read_support_text(text, loaded.list, faults);
+      break;
+  }
+  if (!faults.errors().empty()) return std::move(faults.errors());
+  loaded.warnings = std::move(faults.warnings());
+  return loaded;
+}
+
+Loaded<LoadedSupport> read_support_file(const std::string& path) {
+  auto source = SourceFile::open(path);
+  if (!source) return std::move(source).error();
+  return parse_support(source->path(), source->bytes());
+}
+
+}  // namespace cleave

@@ -18,6 +18,6 @@ struct LoadedSupport {
 // Reads one list. On error: every fault with its line and column, at most 20.
 Loaded<LoadedSupport> read_support_file(const std::string& path);
 // The same from a text, as if read from `path`.
-Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view text);
+Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view bytes);
 
 }  // namespace cleave

@@ -1,0 +1,14 @@
+// Floating-point operations of one node, from its op type and shapes.
+#pragma once
+
+#include <optional>
+
+#include "core/graph.h"
+
+namespace cleave {
+
+// A multiply-add counts as 2. Nothing when the op is not in the table of op_flops.cc, or when a
+// shape that its formula needs is not known.
+std::optional<double> op_flops(const Graph& graph, NodeId node);
+
+}  // namespace cleave

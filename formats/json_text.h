@@ -1,0 +1,89 @@
+// JsonText: writes JSON front to back into a string, indented by one space a level. What is to be
+// read by people at a glance (a value, a pair) goes on one line: objects and lists begun `inline`.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cleave {
+
+class JsonText {
+ public:
+  enum class Layout : std::uint8_t { lines, one_line };
+
+  // Everything inside an object or list on one line is on that line, too.
+  void begin_object(Layout layout = Layout::lines) { begin('{', layout); }
+  void end_object() { end('}'); }
+  void begin_list(Layout layout = Layout::lines) { begin('[', layout); }
+  void end_list() { end(']'); }
+
+  // The next value's key. Keys are the caller's own: they are not escaped.
+  void key(std::string_view name);
+
+  // Bytes that are not UTF-8 become U+FFFD, control characters escapes.
+  void text(std::string_view value);
+  void flag(bool value);
+  void null();
+  // Whole numbers without a fraction; what JSON has no number for (infinity, NaN) becomes null.
+  void number(double value);
+  template <std::integral Integer>
+  void number(Integer value) {
+    separate();
+    out_ += std::to_string(value);
+  }
+  template <class Number>
+  void number(const std::optional<Number>& value) {
+    value ? number(*value) : null();
+  }
+
+  // A key that comes from the user.
+  void text_key(std::string_view name);
+
+  // Key and value at once.
+  void begin_object(std::string_view name, Layout layout = Layout::lines) {
+    key(name);
+    begin_object(layout);
+  }
+  void begin_list(std::string_view name, Layout layout = Layout::lines) {
+    key(name);
+    begin_list(layout);
+  }
+  void text(std::string_view name, std::string_view value) {
+    key(name);
+    text(value);
+  }
+  void flag(std::string_view name, bool value) {
+    key(name);
+    flag(value);
+  }
+  template <class Number>
+  void number(std::string_view name, const Number& value) {
+    key(name);
+    number(value);
+  }
+
+  // What was written, with a line break at its end.
+  std::string finish() &&;
+
+ private:
+  struct Level {
+    bool on_one_line;
+    bool is_empty = true;
+  };
+
+  void begin(char bracket, Layout layout);
+  void end(char bracket);
+  void separate();
+  void new_line();
+  void append_quoted(std::string_view text);
+
+  std::string out_;
+  std::vector<Level> levels_;
+  bool after_key_ = false;
+};
+
+}  // namespace cleave

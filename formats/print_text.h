@@ -1,0 +1,25 @@
+// A model, or a split, as readable text: one line a node.
+//
+//   %relu: float32[1, 64, 56, 56] = torch.relu(%conv1) {inplace=1}
+//   %out: float32[1, 64, 56, 56]  = Conv(%x, %w, _, bias=%b) {group=2}  # conv_17
+//
+// A node's name stands behind # where its output bears another; _ is a literal, or an input left
+// out; parameters that a module owns stand behind a semicolon.
+#pragma once
+
+#include <string>
+
+#include "core/boundary.h"
+#include "core/graph.h"
+#include "core/partition.h"
+
+namespace cleave {
+
+// Inputs, parameters, constants, nodes with their bodies, outputs. Linear.
+std::string print_model(const Graph& graph);
+
+// The calls of the root, then each part: its device, inputs, outputs, parameters, nodes. Linear.
+std::string print_split(const Graph& graph, const Partition& partition,
+                        const Boundaries& boundaries);
+
+}  // namespace cleave

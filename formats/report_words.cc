@@ -1,0 +1,176 @@
+#include "formats/report_words.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "formats/diagnostic.h"
+#include "formats/number_text.h"
+#include "formats/value_text.h"
+
+namespace cleave {
+namespace {
+
+void write_ratio(JsonText& json, const Coverage& coverage) {
+  json.number("acc", coverage.acc);
+  json.number("total", coverage.total);
+  json.number("ratio", coverage.ratio());
+}
+
+}  // namespace
+
+std::string_view start_side_name(StartSide side) {
+  switch (side) {
+    case StartSide::reference:
+      return "reference";
+    case StartSide::cpu:
+      return "cpu";
+    case StartSide::acc:
+      return "acc";
+    case StartSide::fewest:
+      return "fewest";
+  }
+  return {};
+}
+
+std::string extend_text(const ExtendOptions& options) {
+  switch (options.which) {
+    case ExtendOptions::Which::none:
+      return "none";
+    case ExtendOptions::Which::one:
+      return std::to_string(options.subgraph);
+    case ExtendOptions::Which::all:
+      return "all";
+    case ExtendOptions::Which::automatic:
+      return "auto";
+  }
+  return {};
+}
+
+std::string support_name(const std::vector<SupportList>& lists) {
+  std::string name;
+  for (const SupportList& list : lists) name += (name.empty() ? "" : " + ") + list.name;
+  return name;
+}
+
+std::string size_mend(const Graph& graph, ValueId value) {
+  if (!graph.has_rank(value)) return "its rank is not known";
+  std::string options;
+  for (const Dim dim : graph.shape(value)) {
+    if (!dim.is_symbol()) continue;
+    const std::string option = "--dim " + escaped(graph.text(dim.name())) + "=SIZE";
+    if (options.find(option) == std::string::npos) options += (options.empty() ? "" : " ") + option;
+  }
+  if (!options.empty()) return "give " + options;
+  return dtype_bits(graph.value(value).dtype) == 0 ? "its elements have no fixed size"
+                                                   : "a dim without a name is not known";
+}
+
+std::string hazard_text(const Graph& graph, const Hazard& hazard) {
+  const std::string name = quoted(graph.value(hazard.value).name);
+  const std::string type = type_text(graph, hazard.value);
+  switch (hazard.kind) {
+    case Hazard::Kind::non_tensor_input:
+      return "input " + name + " (" + type + ") is no tensor: lowering may stumble over it";
+    case Hazard::Kind::non_tensor_output:
+      return "output " + name + " (" + type + ") is no tensor: lowering may stumble over it";
+    case Hazard::Kind::unknown_bytes:
+      return "the bytes of " + name + " " + type +
+             " are not known: " + size_mend(graph, hazard.value);
+  }
+  return {};
+}
+
+std::string dim_options(const Graph& graph) {
+  constexpr std::size_t kMost = 5;
+  std::vector<NameId> names;
+  for (const ValueId input : graph.inputs()) {
+    for (const Dim dim : graph.shape(input)) {
+      if (!dim.is_symbol() || names.size() == kMost) continue;
+      if (std::find(names.begin(), names.end(), dim.name()) == names.end()) {
+        names.push_back(dim.name());
+      }
+    }
+  }
+  std::string options;
+  for (const NameId name : names) {
+    options += (options.empty() ? "--dim " : " --dim ") + escaped(graph.text(name)) + "=SIZE";
+  }
+  return options;
+}
+
+std::string model_name(const LoadedModel& model) {
+  if (!model.graph.name().empty()) return escaped(model.graph.name());
+  const std::string& path = model.source.path();
+  return escaped(path.substr(std::min(path.rfind('/') + 1, path.size())));
+}
+
+std::string coverage_text(const Coverages& coverage, std::string_view where) {
+  const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
+  const std::string at(where);
+  if (coverage.nodes.total == 0) return "no nodes";
+  std::string text = count(coverage.nodes.acc) + " of " +
+                     counted(static_cast<std::uint64_t>(coverage.nodes.total), "node", "nodes") +
+                     " (" + percent_text(coverage.nodes.ratio()) + ")";
+  if (coverage.flops.total > 0) {
+    text += " and " + percent_text(coverage.flops.ratio()) + " of " +
+            (coverage.unknown_flops > 0 ? "the known " : "") + flops_text(coverage.flops.total);
+  }
+  return text + " " + at;
+}
+
+std::string percent_text(double ratio) {
+  double percent = ratio * 100;
+  if (ratio < 1) percent = std::min(percent, 99.9);
+  if (ratio > 0 && percent < 0.1) return "<0.1%";
+  std::array<char, 32> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), percent, std::chars_format::fixed, 1)
+          .ptr;
+  std::string digits(text.data(), end);
+  if (digits.ends_with(".0")) digits.erase(digits.size() - 2);
+  return digits + "%";
+}
+
+std::string rate_text(double rate) {
+  if (rate >= 100 && rate < 1e15) return count_text(static_cast<std::uint64_t>(std::llround(rate)));
+  std::array<char, 32> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), rate, std::chars_format::general, 3)
+          .ptr;
+  return {text.data(), end};
+}
+
+std::string link_text(const Link& link) {
+  const std::string name = escaped(link.name);
+  if (!name.starts_with("gen") && !name.starts_with("Gen")) return name;
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(),
+                                 link.bytes_per_second / 1e9, std::chars_format::general, 3)
+                       .ptr;
+  return name + " (" + std::string(text.data(), end) + " GB/s)";
+}
+
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
+  return count_text(count) + " " + std::string(count == 1 ? one : many);
+}
+
+void write_coverage(JsonText& json, const Coverages& coverage) {
+  constexpr auto kOneLine = JsonText::Layout::one_line;
+  json.begin_object("coverage");
+  json.begin_object("nodes", kOneLine);
+  write_ratio(json, coverage.nodes);
+  json.end_object();
+  json.begin_object("flops", kOneLine);
+  write_ratio(json, coverage.flops);
+  json.number("unknown_ops", coverage.unknown_flops_ops.size());
+  json.number("unknown_nodes", coverage.unknown_flops);
+  json.end_object();
+  json.begin_object("parameter_bytes", kOneLine);
+  write_ratio(json, coverage.parameter_bytes);
+  json.end_object();
+  json.end_object();
+}
+
+}  // namespace cleave

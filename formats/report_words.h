@@ -1,0 +1,58 @@
+// Words that several reports use.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/options.h"
+#include "core/preview.h"
+#include "core/support.h"
+#include "formats/json_text.h"
+#include "formats/model_file.h"
+
+namespace cleave {
+
+// "reference", "cpu", "acc", "fewest"
+std::string_view start_side_name(StartSide side);
+
+// "none", "all", "auto", or the number of the subgraph.
+std::string extend_text(const ExtendOptions& options);
+
+// The names of the lists, joined by " + ".
+std::string support_name(const std::vector<SupportList>& lists);
+
+// One line: `input "n" is a tuple: lowering may stumble over it`; `bytes of "x" float32[N, 3] are
+// not known: give --dim N=SIZE`.
+std::string hazard_text(const Graph& graph, const Hazard& hazard);
+
+// What would make the size of a tensor known: `--dim N=SIZE`, or words when there is no option for
+// it.
+std::string size_mend(const Graph& graph, ValueId value);
+
+// `--dim N=SIZE --dim M=SIZE` for the named dims of the graph's inputs; at most five.
+std::string dim_options(const Graph& graph);
+
+// The model's own name, else that of its file. Escaped.
+std::string model_name(const LoadedModel& model);
+
+// `61 of 70 nodes (87.1%) and 99.8% of 3.63 GFLOP on the accelerator`
+std::string coverage_text(const Coverages& coverage, std::string_view where);
+
+// "87.1%"; what is not all never reads as 100%, what is not nothing never as 0%.
+std::string percent_text(double ratio);
+
+// "35,000", "7.25": inferences a second.
+std::string rate_text(double rate);
+
+// "gen4x16 (31.5 GB/s)"
+std::string link_text(const Link& link);
+
+// "1 node", "1,024 nodes"
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
+
+// The field "coverage" of reports.
+void write_coverage(JsonText& json, const Coverages& coverage);
+
+}  // namespace cleave

@@ -1,0 +1,106 @@
+// Native support lists: the list around the rules.
+#include "formats/json_walk.h"
+#include "formats/support_reader.h"
+#include "formats/support_rule.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::int64_t kVersion = 1;
+
+void read_rules(JsonWalk& json, Verdict verdict, PlaceCounter& places, std::vector<Rule>& rules) {
+  const std::string_view what = verdict == Verdict::allow ? "\"allow\"" : "\"deny\"";
+  json.each_item(what, "a list of rules", [&] {
+    Rule& rule = rules.emplace_back();
+    places.mark(rule, json.offset());
+    read_rule(json, verdict, rule);
+  });
+}
+
+class ListReader {
+ public:
+  ListReader(std::string_view text, SupportList& list, SupportFaults& faults)
+      : json_(text, faults), faults_(faults), list_(list), places_(text) {}
+
+  void read() {
+    json_.each_field("a support list", "an object",
+                     [&](const std::string& key, std::size_t at) { read_field(key, at); });
+    if (!is_other_) json_.finish();
+    if (is_other_ || json_.is_over() || has_format_) return;
+    refuse(0,
+           "no \"format\": a support list is JSON with \"format\": \"cleave.support\", plain text "
+           "with one op a line, or ONNX Runtime's required-operators config");
+  }
+
+ private:
+  // Everything told so far follows from the file being something else.
+  void refuse(std::size_t at, std::string message) {
+    faults_.errors().clear();
+    faults_.warnings().clear();
+    faults_.error(at, std::move(message));
+    is_other_ = true;
+  }
+
+  void read_field(const std::string& key, std::size_t at) {
+    if (is_other_) return json_.skip();
+    if (key == "format") return read_format();
+    if (key == "version") return read_version();
+    if (key == "link") return read_link();
+    if (key == "allow") return read_rules(json_, Verdict::allow, places_, list_.allow);
+    if (key == "deny") return read_rules(json_, Verdict::deny, places_, list_.deny);
+    if (key == "name") {
+      if (const auto name = json_.take_text("\"name\"")) list_.name = *name;
+      return;
+    }
+    json_.pass_unknown(at, key, "the list", {"format", "version", "name", "link", "allow", "deny"});
+  }
+
+  void read_format() {
+    const std::size_t at = json_.offset();
+    const auto format = json_.take_text("\"format\"");
+    has_format_ = true;
+    if (!format || *format == "cleave.support") return;
+    refuse(at, "the format is " + quoted(*format) + ", not \"cleave.support\"" +
+                   (*format == "cleave.graph" ? ": this is a model" : ""));
+  }
+
+  void read_version() {
+    const std::size_t at = json_.offset();
+    const auto version = json_.take_integer("\"version\"", 1);
+    if (!version || *version <= kVersion) return;
+    refuse(at, "version " + std::to_string(*version) +
+                   " of the format is newer than this program, which reads version " +
+                   std::to_string(kVersion));
+    has_format_ = true;
+  }
+
+  void read_link() {
+    constexpr std::string_view kWanted = "an object like {\"bandwidth\": \"gen4x16\"}";
+    json_.each_field("\"link\"", kWanted, [&](const std::string& key, std::size_t at) {
+      if (key != "bandwidth") return json_.pass_unknown(at, key, "\"link\"", {"bandwidth"});
+      const std::size_t place = json_.offset();
+      const auto bandwidth = json_.take_text("\"bandwidth\"");
+      if (!bandwidth) return;
+      list_.link = parse_link(*bandwidth);
+      if (list_.link) return;
+      faults_.error(place, quoted(*bandwidth) +
+                               " is no bandwidth: write a link from gen1x1 to gen6x16, or a number "
+                               "with a unit such as \"16GB/s\"");
+    });
+  }
+
+  JsonWalk json_;
+  SupportFaults& faults_;
+  SupportList& list_;
+  PlaceCounter places_;
+  bool has_format_ = false;
+  bool is_other_ = false;  // refused as a whole
+};
+
+}  // namespace
+
+void read_support_json(std::string_view text, SupportList& list, SupportFaults& faults) {
+  ListReader(text, list, faults).read();
+}
+
+}  // namespace cleave

@@ -1,0 +1,247 @@
+// `support`: the op types of a model with the dtypes that they were met with, as the lists judge
+// them, before any pass keeps an accepted node on the CPU.
+#include <map>
+#include <unordered_map>
+
+#include "formats/diagnostic.h"
+#include "formats/json_text.h"
+#include "formats/number_text.h"
+#include "formats/reason_text.h"
+#include "formats/report.h"
+#include "formats/report_words.h"
+#include "formats/text_layout.h"
+
+namespace cleave {
+namespace {
+
+// The dtypes of a node's plain inputs; unknown: none, or no tensor. Trailing ones are left out.
+struct Signature {
+  std::vector<DType> args;
+  std::vector<std::pair<std::string_view, DType>> kwargs;
+  auto operator<=>(const Signature&) const = default;
+};
+
+Signature signature_of(const Graph& graph, NodeId node) {
+  Signature signature;
+  for (const Operand& operand : graph.operands(node)) {
+    const OperandSlot slot = operand.slot;
+    if (slot.is_capture() || slot.is_inside_list()) continue;
+    const Value& value = graph.value(operand.value);
+    const DType dtype = value.is_tensor() ? value.dtype : DType::unknown;
+    if (slot.is_keyword()) signature.kwargs.emplace_back(graph.text(slot.name()), dtype);
+    if (!slot.is_positional() || dtype == DType::unknown) continue;
+    signature.args.resize(slot.position(), DType::unknown);
+    signature.args.push_back(dtype);
+  }
+  return signature;
+}
+
+struct SignatureCount {
+  Signature signature;
+  NodeId first;
+  std::size_t count = 0;
+};
+
+struct OpCount {
+  NodeId first;
+  std::size_t count = 0;
+  std::vector<SignatureCount> signatures;  // in order of first use
+};
+
+// The ops of some nodes, in order of first use.
+class OpTable {
+ public:
+  explicit OpTable(const Graph& graph) : graph_(graph) {}
+
+  void add(NodeId node) {
+    const Node& record = graph_.node(node);
+    const std::uint64_t key = std::uint64_t{index(record.domain)} << 32U | index(record.op);
+    const auto [place, is_new] = places_.try_emplace(key, ops_.size());
+    if (is_new) {
+      ops_.push_back({.first = node, .count = 0, .signatures = {}});
+      signatures_.emplace_back();
+    }
+    OpCount& op = ops_[place->second];
+    ++op.count;
+    Signature signature = signature_of(graph_, node);
+    const auto [at, is_new_signature] =
+        signatures_[place->second].try_emplace(signature, op.signatures.size());
+    if (is_new_signature) op.signatures.push_back({std::move(signature), node, 0});
+    ++op.signatures[at->second].count;
+  }
+
+  const std::vector<OpCount>& ops() const { return ops_; }
+
+ private:
+  const Graph& graph_;
+  std::vector<OpCount> ops_;
+  std::unordered_map<std::uint64_t, std::size_t> places_;
+  std::vector<std::map<Signature, std::size_t>> signatures_;  // by op
+};
+
+struct SupportTables {
+  OpTable supported, unsupported;
+};
+
+SupportTables tables_of(const Report& report) {
+  const Graph& graph = report.model.graph;
+  SupportTables tables{OpTable(graph), OpTable(graph)};
+  for (const NodeId node : graph.nodes()) {
+    const bool is_supported = report.split.support.supported.contains(node);
+    (is_supported ? tables.supported : tables.unsupported).add(node);
+  }
+  return tables;
+}
+
+// ---- JSON ----
+
+class JsonSupportReport {
+ public:
+  explicit JsonSupportReport(const Report& report)
+      : report_(report),
+        graph_(report.model.graph),
+        reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {}
+
+  std::string write() {
+    const SupportTables tables = tables_of(report_);
+    json_.begin_object();
+    json_.text("format", "cleave.support_report");
+    json_.number("version", 1);
+    write_ops("supported", tables.supported);
+    write_ops("unsupported", tables.unsupported);
+    write_coverage(json_, cover(graph_, report_.split.support.supported));
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  void write_ops(std::string_view key, const OpTable& table) {
+    json_.begin_list(key);
+    for (const OpCount& op : table.ops()) {
+      json_.begin_object();
+      json_.text("op", graph_.op(op.first));
+      json_.text("domain", graph_.domain(op.first));
+      json_.number("count", op.count);
+      json_.begin_list("signatures");
+      for (const SignatureCount& signature : op.signatures) write_signature(signature);
+      json_.end_list();
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_dtype(DType dtype) {
+    dtype == DType::unknown ? json_.null() : json_.text(dtype_name(dtype));
+  }
+
+  void write_signature(const SignatureCount& signature) {
+    json_.begin_object(JsonText::Layout::one_line);
+    json_.begin_list("args");
+    for (const DType dtype : signature.signature.args) write_dtype(dtype);
+    json_.end_list();
+    json_.begin_object("kwargs");
+    for (const auto& [name, dtype] : signature.signature.kwargs) {
+      json_.text_key(name);
+      write_dtype(dtype);
+    }
+    json_.end_object();
+    json_.number("count", signature.count);
+    const Reason& reason = report_.split.support.reasons[signature.first];
+    if (reason.code != ReasonCode::none) {
+      json_.text("reason", reason_text(reasons_, signature.first, reason));
+    }
+    json_.end_object();
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  ReasonContext reasons_;
+  JsonText json_;
+};
+
+// ---- text ----
+
+// "(float32, -, bias=float32)": - for what is no tensor.
+std::string signature_text(const Signature& signature) {
+  std::string text;
+  const auto add = [&](const std::string& name, DType dtype) {
+    text += (text.empty() ? "" : ", ") + name;
+    text += dtype == DType::unknown ? "-" : dtype_name(dtype);
+  };
+  for (const DType dtype : signature.args) add("", dtype);
+  for (const auto& [name, dtype] : signature.kwargs) add(escaped(name) + "=", dtype);
+  return "(" + text + ")";
+}
+
+class TextSupportReport {
+ public:
+  explicit TextSupportReport(const Report& report)
+      : report_(report),
+        graph_(report.model.graph),
+        reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {}
+
+  std::string write() {
+    const SupportTables tables = tables_of(report_);
+    const Coverages coverage = cover(graph_, report_.split.support.supported);
+    std::string by;
+    for (const SupportList& list : report_.lists) by += (by.empty() ? "" : " or ") + list.name;
+    text_ = wrapped(fitted(model_name(report_.model), 40) + ": " +
+                        coverage_text(coverage, "accepted by " + escaped(by)),
+                    0, 2);
+    write_ops("supported", tables.supported);
+    write_ops("not supported", tables.unsupported);
+    return std::move(text_);
+  }
+
+ private:
+  void write_ops(const std::string& title, const OpTable& table) {
+    if (table.ops().empty()) return;
+    TextTable rows({title, "nodes", "inputs"}, {Align::left, Align::right, Align::left});
+    std::vector<std::string> reasons{""};
+    for (const OpCount& op : table.ops()) {
+      bool is_first = true;
+      for (const SignatureCount& signature : op.signatures) {
+        rows.add_row({is_first ? "  " + op_name(op.first) : "", count_text(signature.count),
+                      fitted(signature_text(signature.signature), 40)});
+        reasons.push_back(reason_of(signature.first));
+        is_first = false;
+      }
+    }
+    append_with_reasons(rows.text(), reasons);
+  }
+
+  std::string op_name(NodeId node) const {
+    const std::string domain(plain_domain(graph_.domain(node)));
+    return fitted(escaped((domain.empty() ? "" : domain + "::") + std::string(graph_.op(node))),
+                  42);
+  }
+
+  std::string reason_of(NodeId node) const {
+    const Reason& reason = report_.split.support.reasons[node];
+    return reason.code == ReasonCode::none ? "" : reason_text(reasons_, node, reason);
+  }
+
+  // Each row of the table with its reason below.
+  void append_with_reasons(std::string_view table, const std::vector<std::string>& reasons) {
+    text_ += '\n';
+    for (const std::string& reason : reasons) {
+      const std::size_t end = table.find('\n') + 1;
+      text_ += table.substr(0, end);
+      table.remove_prefix(end);
+      if (!reason.empty()) text_ += wrapped(fitted(reason, 300), 6, 8);
+    }
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  ReasonContext reasons_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string support_report_json(const Report& report) { return JsonSupportReport(report).write(); }
+
+std::string support_report_text(const Report& report) { return TextSupportReport(report).write(); }
+
+}  // namespace cleave
