@@ -18,7 +18,7 @@ namespace {
 // Nodes tied together; the representative is the least of them.
 class Ties {
  public:
-  explicit Ties(std::size_t count) : parent_(count) {
+  explicit Ties(std::size_t count) : parent_(count), size_(count, 1) {
     std::iota(parent_.begin(), parent_.end(), 0U);
   }
   std::uint32_t find(std::uint32_t i) {
@@ -31,11 +31,17 @@ class Ties {
   void tie(std::uint32_t a, std::uint32_t b) {
     a = find(a);
     b = find(b);
-    parent_[a < b ? b : a] = a < b ? a : b;
+    if (a == b) return;
+    if (b < a) std::swap(a, b);
+    parent_[b] = a;
+    size_[a] += size_[b];
   }
+  // True when the node is tied to another.
+  bool is_tied(std::uint32_t i) { return size_[find(i)] > 1; }
 
  private:
   std::vector<std::uint32_t> parent_;
+  std::vector<std::uint32_t> size_;  // of a representative's set
 };
 
 class FusionFinder {
@@ -78,26 +84,33 @@ class FusionFinder {
     return live_.contains(NodeId{root}) ? root : index(node);
   }
 
-  // Step 2, one round: true when groups grew.
+  // Step 2, one round: true when nodes came along that no circle held, since there may be new
+  // circles then. Without them there are none: what is left of the graph between components has no
+  // circle.
   bool merge_circles() {
     std::vector<std::uint32_t> point(graph_.node_count());
     for (const NodeId node : graph_.nodes()) point[index(node)] = point_of(node);
     const Components components = strongly_connected_components(contracted(point));
     std::vector<std::uint32_t> first(components.count, index(kNone<NodeId>));
-    bool grew = false;
+    bool brought_others = false;
     for (const NodeId node : graph_.nodes()) {
       const std::uint32_t at = point[index(node)];
       std::uint32_t& known = first[components.of[at]];
       if (known == index(kNone<NodeId>)) known = at;
       if (known == at) continue;
+      brought_others = brought_others || brings_others(known) || brings_others(at);
       ties_.tie(known, at);
-      grew = true;
       grown_.push_back(known);
     }
     // A circle goes through a live group, since without groups the graph has none.
     for (const std::uint32_t node : grown_) live_.insert(NodeId{ties_.find(node)});
     grown_.clear();
-    return grew;
+    return brought_others;
+  }
+
+  // True of a node in no group that is tied to others, which join a group with it.
+  bool brings_others(std::uint32_t node) {
+    return ties_.is_tied(node) && !live_.contains(NodeId{ties_.find(node)});
   }
 
   // Edges between points; points that are no node of their own have no edges.

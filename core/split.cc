@@ -4,44 +4,12 @@
 //   what the list accepts > what may go there > what must stay together > runs > parts > boundaries
 #include "core/split.h"
 
-#include "core/cost.h"
-
-#include <algorithm>
 #include <cassert>
 #include <string>
 #include <utility>
 
 namespace cleave {
 namespace {
-
-// Bytes of tensors that enter or leave accelerator subgraphs: what `--extend auto` brings down.
-std::uint64_t link_bytes(const Graph& graph, const Subgraphs& subgraphs,
-                         const PartitionOptions& options) {
-  const Partition partition = make_partition(subgraphs, options);
-  const Boundaries boundaries = find_boundaries(graph, partition);
-  std::uint64_t total = 0;
-  for (const PartId part : partition.parts()) {
-    if (!partition.is_acc(part)) continue;
-    for (const auto* lists : {&boundaries.inputs, &boundaries.outputs}) {
-      for (const ValueId value : (*lists)[part]) total += value_bytes(graph, value).value_or(0);
-    }
-  }
-  return total;
-}
-
-// Extends the subgraph when fewer bytes cross the link for it; returns the nodes that moved.
-std::vector<NodeId> extend_if_fewer_bytes(const Graph& graph, const Fusions& fusions,
-                                          Subgraphs& subgraphs, PartId target,
-                                          const SplitOptions& options) {
-  Subgraphs extended = subgraphs;
-  std::vector<NodeId> gained = extend_subgraph(graph, fusions, extended, target);
-  if (gained.empty() || link_bytes(graph, extended, options.partition) >=
-                            link_bytes(graph, subgraphs, options.partition)) {
-    return {};
-  }
-  subgraphs = std::move(extended);
-  return gained;
-}
 
 Error no_such_subgraph(std::size_t number, const Subgraphs& subgraphs) {
   std::string have;
@@ -53,30 +21,24 @@ Error no_such_subgraph(std::size_t number, const Subgraphs& subgraphs) {
           {have.empty() ? "the split has no accelerator subgraph" : "there are: " + have}};
 }
 
-// Backwards over the accelerator subgraphs, so that what one gains the one before has lost already.
 Result<std::vector<NodeId>> extend(const Graph& graph, const Fusions& fusions, Subgraphs& subgraphs,
-                                   const SplitOptions& options) {
-  std::vector<NodeId> moved;
-  const auto which = options.extend.which;
-  if (which == ExtendOptions::Which::none) return moved;
-  if (which == ExtendOptions::Which::one) {
-    const std::size_t number = options.extend.subgraph;
-    if (number >= subgraphs.count() || subgraphs.devices[number] != Device::acc) {
-      return no_such_subgraph(number, subgraphs);
-    }
-    return extend_subgraph(graph, fusions, subgraphs, id_at<PartId>(number));
+                                   const ExtendOptions& options) {
+  using Which = ExtendOptions::Which;
+  switch (options.which) {
+    case Which::none:
+      break;
+    case Which::one:
+      if (options.subgraph >= subgraphs.count() ||
+          subgraphs.devices[options.subgraph] != Device::acc) {
+        return no_such_subgraph(options.subgraph, subgraphs);
+      }
+      return extend_subgraph(graph, fusions, subgraphs, id_at<PartId>(options.subgraph));
+    case Which::all:
+      return extend_all_subgraphs(graph, fusions, subgraphs);
+    case Which::automatic:
+      return extend_where_traffic_falls(graph, fusions, subgraphs);
   }
-  for (std::size_t i = subgraphs.count(); i-- > 0;) {
-    if (subgraphs.devices[i] != Device::acc || subgraphs.sizes[i] == 0) continue;
-    const auto target = id_at<PartId>(i);
-    const auto gained = which == ExtendOptions::Which::all
-                            ? extend_subgraph(graph, fusions, subgraphs, target)
-                            : extend_if_fewer_bytes(graph, fusions, subgraphs, target, options);
-    moved.insert(moved.end(), gained.begin(), gained.end());
-  }
-  std::sort(moved.begin(), moved.end());
-  moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
-  return moved;
+  return std::vector<NodeId>();
 }
 
 }  // namespace
@@ -101,7 +63,7 @@ Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& li
                                                  split.fusions.acc.reasons, options.subgraphs);
 
   // Accelerator subgraphs may reach back for nodes that only they use.
-  auto extended = extend(graph, split.fusions, merged.subgraphs, options);
+  auto extended = extend(graph, split.fusions, merged.subgraphs, options.extend);
   if (!extended) return std::move(extended).error();
   split.extended = *std::move(extended);
   split.reasons = std::move(merged.reasons);

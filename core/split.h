@@ -28,7 +28,7 @@ struct Split {
 };
 
 // Refuses only what the options ask in vain: an extension of a subgraph that is not there or is not
-// on the accelerator. Linear; `automatic` extension costs a pass per accelerator subgraph.
+// on the accelerator. Linear, but for what `automatic` extension tries and takes back.
 Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& lists,
                           const OpFacts& facts, const SplitOptions& options);
 

@@ -56,4 +56,14 @@ MergedSubgraphs merge_small_subgraphs(const Graph& graph, const Subgraphs& subgr
 std::vector<NodeId> extend_subgraph(const Graph& graph, const Fusions& fusions,
                                     Subgraphs& subgraphs, PartId target);
 
+// The same for every accelerator subgraph, from the last to the first, so that what one gains the
+// one before has lost already. Linear in the graph.
+std::vector<NodeId> extend_all_subgraphs(const Graph& graph, const Fusions& fusions,
+                                         Subgraphs& subgraphs);
+
+// Each of these extensions only when fewer bytes enter and leave accelerator subgraphs after it.
+// Linear in the graph, and in the moves that are taken back.
+std::vector<NodeId> extend_where_traffic_falls(const Graph& graph, const Fusions& fusions,
+                                               Subgraphs& subgraphs);
+
 }  // namespace cleave

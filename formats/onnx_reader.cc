@@ -1,1 +1,202 @@
 #include "formats/onnx_reader.h"
+
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/shape.h"
+#include "formats/onnx_constants.h"
+#include "formats/onnx_graph_maker.h"
+#include "formats/onnx_links.h"
+#include "formats/onnx_shapes.h"
+#include "formats/utf8.h"
+
+// From the file to the graph: (1) index; (2) checks of single records; (3) links: who makes what is
+// read; (4) types; (5) the graph.
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostErrors = 20;
+constexpr std::int64_t kNewestIr = 13;
+constexpr std::int64_t kFirstIrWithOpsets = 3;
+
+// What can be told of one record at a time.
+class Checker {
+ public:
+  Checker(const std::string& file, const OnnxModel& model) : file_(file), model_(model) {}
+  Diagnostics run();
+  std::vector<Diagnostic> take_warnings() { return std::move(warnings_); }
+
+ private:
+  using Domains = std::unordered_set<std::string_view>;
+  using Text = std::function<std::string()>;  // which node it is, made when it is asked
+
+  void error(std::string message);
+  void check_ir();
+  template <class Whose>
+  void check_name(std::string_view name, const Whose& whose);
+  void check_initializers();
+  void check_node(const OnnxNode& node, const Text& text, const Domains& imported);
+  void check_functions();
+  static Domains domains_of(const std::vector<std::pair<std::string_view, std::int64_t>>& imports);
+
+  const std::string& file_;
+  const OnnxModel& model_;
+  Domains missing_;  // domains that were told of
+  Diagnostics errors_;
+  std::vector<Diagnostic> warnings_;
+};
+
+void Checker::error(std::string message) {
+  if (errors_.size() < kMostErrors)
+    errors_.push_back({.file = file_, .message = std::move(message)});
+}
+
+void Checker::check_ir() {
+  if (model_.ir_version <= kNewestIr) return;
+  warnings_.push_back({.severity = Severity::warning,
+                       .file = file_,
+                       .message = "IR version " + std::to_string(model_.ir_version) +
+                                  " is newer than cleave knows (" + std::to_string(kNewestIr) +
+                                  "); read as far as it is known"});
+}
+
+// `whose` says whose name it is, when it is asked.
+template <class Whose>
+void Checker::check_name(std::string_view name, const Whose& whose) {
+  if (first_invalid_utf8(name) == std::string_view::npos) return;
+  error(whose() + " has a name that is not UTF-8: " + quoted(name));
+}
+
+void Checker::check_initializers() {
+  const auto& tensors = model_.graph.initializers;
+  std::size_t misfits = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const OnnxTensor& tensor = tensors[i];
+    check_name(tensor.name, [i] { return "initializer " + std::to_string(i); });
+    std::vector<Dim> dims;
+    for (const std::int64_t dim : tensor.dims) {
+      if (dim < 0)
+        error("initializer " + quoted(tensor.name) + " has a dim of " + std::to_string(dim));
+      dims.push_back(dim < 0 ? Dim() : Dim::fixed(dim));
+    }
+    const std::optional<std::uint64_t> bytes = tensor_bytes(tensor.dtype, dims);
+    const bool is_plain = !tensor.is_external && !tensor.is_sparse && !tensor.raw.empty();
+    if (!is_plain || !bytes || *bytes == tensor.raw.size() || ++misfits > 3) continue;
+    warnings_.push_back({.severity = Severity::warning,
+                         .file = file_,
+                         .message = "initializer " + quoted(tensor.name) + " has " +
+                                    std::to_string(tensor.raw.size()) +
+                                    " bytes of data where its type and dims need " +
+                                    std::to_string(*bytes)});
+  }
+}
+
+Checker::Domains Checker::domains_of(
+    const std::vector<std::pair<std::string_view, std::int64_t>>& imports) {
+  Domains domains;
+  for (const auto& [domain, version] : imports) {
+    domains.insert(domain == "ai.onnx" ? std::string_view() : domain);
+  }
+  return domains;
+}
+
+// Nodes of bodies come here too, as deep as bodies nest.
+void Checker::check_node(const OnnxNode& node, const Text& text, const Domains& imported) {
+  check_name(node.name, text);
+  check_name(node.op_type, [&] { return "the operator of " + text(); });
+  for (const std::string_view output : node.outputs) {
+    check_name(output, [&] { return "an output of " + text(); });
+  }
+  if (node.op_type.empty()) error(text() + " has no operator");
+  const std::string_view domain = node.domain == "ai.onnx" ? std::string_view() : node.domain;
+  if (model_.ir_version >= kFirstIrWithOpsets && !imported.contains(domain) &&
+      missing_.insert(domain).second) {
+    error(text() + " is of domain " + quoted(domain.empty() ? "ai.onnx" : domain) +
+          ", of which no opset is imported: add it to opset_import");
+  }
+  for (const OnnxAttribute& attribute : node.attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      for (std::size_t i = 0; i < body.nodes.size(); ++i) {
+        const OnnxNode& inner = body.nodes[i];
+        check_node(
+            inner, [&] { return onnx_node_text(inner, i) + " in a body of " + text(); }, imported);
+      }
+    }
+  }
+}
+
+void Checker::check_functions() {
+  std::unordered_map<std::string, const OnnxFunction*> seen;
+  for (const OnnxFunction& function : model_.functions) {
+    const std::string key = onnx_function_key(function.domain, function.name, function.overload);
+    if (!seen.emplace(key, &function).second) {
+      error("two functions are called " + quoted(function.name) + " in domain " +
+            quoted(function.domain));
+    }
+    const Domains imported = domains_of(function.opsets);
+    for (std::size_t i = 0; i < function.nodes.size(); ++i) {
+      const OnnxNode& node = function.nodes[i];
+      check_node(
+          node, [&] { return onnx_node_text(node, i) + " of function " + quoted(function.name); },
+          imported);
+    }
+  }
+}
+
+Diagnostics Checker::run() {
+  check_ir();
+  check_initializers();
+  for (std::size_t i = 0; i < model_.graph.inputs.size(); ++i) {
+    check_name(model_.graph.inputs[i].name,
+               [i] { return "input " + std::to_string(i) + " of the graph"; });
+  }
+  const Domains imported = domains_of(model_.opsets);
+  for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
+    const OnnxNode& node = model_.graph.nodes[i];
+    check_node(
+        node, [&] { return onnx_node_text(node, i); }, imported);
+  }
+  check_functions();
+  return std::move(errors_);
+}
+
+template <class T>
+void append(std::vector<T>& to, std::vector<T> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings) {
+  Loaded<OnnxModel> indexed = index_onnx(source);
+  if (!indexed) return std::move(indexed).error();
+  auto model = std::make_unique<OnnxModel>(*std::move(indexed));
+
+  Checker checker(source.path(), *model);
+  Diagnostics errors = checker.run();
+  if (!errors.empty()) return errors;
+
+  Loaded<OnnxLinks> links = link_onnx_graph(source.path(), *model);
+  if (!links) return std::move(links).error();
+
+  Loaded<OnnxTypes> types = infer_onnx_types(source, *model, links->order, bindings);
+  if (!types) return std::move(types).error();
+
+  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, *links, *types);
+  if (!made) return std::move(made).error();
+  OnnxLoaded out{.model = std::move(model),
+                 .graph = std::move(made->graph),
+                 .warnings = checker.take_warnings(),
+                 .notes = std::move(made->notes)};
+  append(out.warnings, std::move(links->warnings));
+  append(out.warnings, std::move(made->warnings));
+  append(out.notes, std::move(types->notes));
+  return out;
+}
+
+}  // namespace cleave

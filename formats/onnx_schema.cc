@@ -243,6 +243,13 @@ std::string fault_of(const OnnxOpCall& call, const onnx::OpSchema& schema) {
   return {};
 }
 
+// The library begins its messages with "[ShapeInferenceError] ".
+std::string without_tag(std::string_view message) {
+  if (!message.starts_with('[')) return std::string(message);
+  const std::size_t end = message.find("] ");
+  return std::string(end == std::string_view::npos ? message : message.substr(end + 2));
+}
+
 }  // namespace
 
 OnnxSchemaAnswer infer_by_schema(OnnxOpCall& call, const OnnxBodyInference& infer_body) {
@@ -261,7 +268,7 @@ OnnxSchemaAnswer infer_by_schema(OnnxOpCall& call, const OnnxBodyInference& infe
   try {
     schema->GetTypeAndShapeInferenceFunction()(context);
   } catch (const std::exception& error) {
-    answer = {Outcome::failed, error.what()};
+    answer = {Outcome::failed, without_tag(error.what())};
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     call.outputs[i] = from_proto(*context.getOutputType(i));

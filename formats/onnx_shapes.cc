@@ -1,11 +1,13 @@
 #include "formats/onnx_shapes.h"
 
 #include <algorithm>
-#include <deque>
+#include <functional>
 #include <optional>
 #include <utility>
 
+#include "formats/onnx_constants.h"
 #include "formats/onnx_element_rules.h"
+#include "formats/onnx_links.h"
 #include "formats/onnx_op_call.h"
 #include "formats/onnx_schema.h"
 #include "formats/onnx_shape_bindings.h"
@@ -114,11 +116,18 @@ Merged merged_type(OnnxType inferred, const OnnxType& declared) {
   return out;
 }
 
+bool knows_inputs(const OnnxOpCall& call) {
+  for (std::size_t i = 0; i < call.input_count(); ++i) {
+    if (call.has_input(i) && call.input(i) == nullptr) return false;
+  }
+  return true;
+}
+
 class Inference {
  public:
   Inference(const OnnxModel& model, const OnnxBoundShapes& bound) : model_(model), bound_(bound) {
     for (const OnnxFunction& function : model.functions) {
-      functions_.emplace(function_key(function.domain, function.name, function.overload),
+      functions_.emplace(onnx_function_key(function.domain, function.name, function.overload),
                          &function);
     }
   }
@@ -126,13 +135,6 @@ class Inference {
   OnnxTypes run(const std::vector<std::uint32_t>& order);
 
  private:
-  static std::string function_key(std::string_view domain, std::string_view name,
-                                  std::string_view overload) {
-    std::string key(domain == "ai.onnx" ? "" : domain);
-    for (const std::string_view part : {name, overload}) key.append(1, '\0').append(part);
-    return key;
-  }
-
   void declare(Scope& scope, const std::vector<OnnxValueInfo>& infos);
   void add_initializers(Scope& scope, const OnnxGraph& graph);
   void infer_node(Scope& scope, const OnnxNode& node);
@@ -146,7 +148,7 @@ class Inference {
   void infer_function(Scope& caller, OnnxOpCall& call, const OnnxFunction& function);
   void report_unknown(OnnxTypes& out) const;
   static void finish(Scope& scope);
-  static std::string node_text(const OnnxNode& node);
+  std::string node_text(const OnnxNode& node) const;
 
   const OnnxModel& model_;
   const OnnxBoundShapes& bound_;
@@ -155,9 +157,14 @@ class Inference {
   NoteList failures_, disagreements_;
 };
 
-std::string Inference::node_text(const OnnxNode& node) {
-  std::string text = node.name.empty() ? "a node without a name" : "node " + quoted(node.name);
-  return text + " (" + std::string(node.op_type) + ")";
+std::string Inference::node_text(const OnnxNode& node) const {
+  const auto& nodes = model_.graph.nodes;
+  const std::less<const OnnxNode*> before;
+  const bool is_main =
+      !nodes.empty() && !before(&node, nodes.data()) && before(&node, nodes.data() + nodes.size());
+  if (is_main) return onnx_node_text(node, static_cast<std::size_t>(&node - nodes.data()));
+  return node.name.empty() ? "an inner node (" + std::string(node.op_type) + ")"
+                           : "node " + quoted(node.name);
 }
 
 void Inference::declare(Scope& scope, const std::vector<OnnxValueInfo>& infos) {
@@ -206,7 +213,8 @@ void Inference::infer_outputs(Scope& scope, OnnxOpCall& call,
       return infer_body(scope, body, inputs);
     };
     const OnnxSchemaAnswer answer = infer_by_schema(call, bodies);
-    if (answer.outcome == OnnxSchemaAnswer::Outcome::failed) {
+    // Where an input's type is not known that alone can be why: told of where it begins.
+    if (answer.outcome == OnnxSchemaAnswer::Outcome::failed && knows_inputs(call)) {
       failures_.add(node_text(call.node()) + ": shapes do not fit: " + answer.why);
     }
   }
@@ -282,7 +290,7 @@ std::vector<OnnxType> Inference::infer_body(Scope& outer, const OnnxGraph& body,
 
 const OnnxFunction* Inference::function_of(const OnnxNode& node) const {
   if (functions_.empty()) return nullptr;
-  const auto found = functions_.find(function_key(node.domain, node.op_type, node.overload));
+  const auto found = functions_.find(onnx_function_key(node.domain, node.op_type, node.overload));
   return found != functions_.end() ? found->second : nullptr;
 }
 

@@ -1,0 +1,398 @@
+#include "formats/onnx_graph_maker.h"
+
+#include <array>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/graph_builder.h"
+#include "formats/onnx_attributes.h"
+#include "formats/onnx_constants.h"
+#include "formats/onnx_scope_names.h"
+
+namespace cleave {
+namespace {
+
+using Names = std::unordered_set<std::string_view>;
+
+std::string_view folded(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
+// What an operator makes by its schema, for a value that nothing else is known of.
+ValueType type_by_op(std::string_view op) {
+  static constexpr std::array<std::string_view, 7> kSequences = {
+      "SequenceConstruct", "SequenceEmpty",   "SequenceInsert", "SequenceErase",
+      "SequenceMap",       "SplitToSequence", "ZipMap"};
+  for (const std::string_view sequence : kSequences) {
+    if (op == sequence) return ValueType::sequence;
+  }
+  if (op == "Optional") return ValueType::optional;
+  return op == "CastMap" ? ValueType::map : ValueType::tensor;
+}
+
+class GraphMaker {
+ public:
+  GraphMaker(const SourceFile& source, OnnxModel& model, const OnnxLinks& links,
+             const OnnxTypes& types)
+      : source_(source), model_(model), links_(links), types_(types), constants_(model) {}
+
+  Loaded<OnnxGraphMade> run();
+
+ private:
+  // A body's values by name, and the bodies around it.
+  struct Body {
+    const Body* outer;
+    const OnnxScopeTypes* types;
+    std::unordered_map<std::string_view, ValueHandle> values = {};
+    Names constants = {};
+  };
+
+  SourceSpan span_of(const OnnxRecord& record) const;
+  ValueDecl value_decl(std::string_view name, const OnnxScopeTypes* types, std::string_view op);
+  void note_full_type(ValueHandle value, std::string_view name);
+  void add_inputs();
+  void add_parameters();
+  void warn_of_defaults(const std::vector<std::string_view>& names);
+  void add_nodes();
+  void add_node(std::size_t i, std::string_view name);
+  bool is_constant(std::size_t i) const;
+  void add_attributes(const OnnxNode& node);
+  void add_bodies(const OnnxNode& node, NodeHandle owner, const Body* outer,
+                  const OnnxScopeTypes* types);
+  void declare_body(const OnnxGraph& body, Body& scope);
+  void add_body_node(const OnnxNode& node, std::size_t i, NodeHandle owner, Body& scope);
+  void add_body_operands(const OnnxNode& node, const Body& scope);
+  bool is_body_constant(const OnnxNode& node, const Body& scope) const;
+  static const ValueHandle* find_local(const Body& scope, std::string_view name);
+  void free_names(const OnnxNode& node, Names& inner, Names& seen,
+                  std::vector<std::string_view>& out) const;
+  Diagnostics errors_of(const std::vector<GraphFault>& faults) const;
+  void fill_tables(const Graph& graph);
+
+  const SourceFile& source_;
+  OnnxModel& model_;
+  const OnnxLinks& links_;
+  const OnnxTypes& types_;
+  OnnxConstants constants_;
+  GraphBuilder builder_;
+  Names constant_values_;
+  std::vector<ValueHandle> tensor_handles_;    // by initializer
+  std::vector<std::uint32_t> node_of_handle_;  // by NodeHandle; body nodes: none
+  std::vector<std::pair<ValueHandle, std::string>> full_types_;
+  std::vector<Diagnostic> warnings_;
+  std::vector<std::string> notes_;
+};
+
+SourceSpan GraphMaker::span_of(const OnnxRecord& record) const {
+  return {.offset = static_cast<std::uint64_t>(record.field.data() - source_.bytes().data()),
+          .length = static_cast<std::uint32_t>(record.field.size())};
+}
+
+// An unknown type counts as a tensor, unless the operator makes something else.
+ValueDecl GraphMaker::value_decl(std::string_view name, const OnnxScopeTypes* types,
+                                 std::string_view op) {
+  ValueDecl decl{.name = name, .type = type_by_op(op)};
+  if (types == nullptr) return decl;
+  const auto found = types->types.find(name);
+  if (found == types->types.end() || !found->second.is_known()) return decl;
+  const OnnxType& type = found->second;
+  decl.type = type.type;
+  decl.dtype = type.dtype;
+  if (!type.has_shape) return decl;
+  std::vector<Dim> dims;
+  for (const OnnxDim& dim : type.dims) {
+    dims.push_back(dim.is_fixed()      ? Dim::fixed(dim.size)
+                   : !dim.name.empty() ? Dim::symbol(builder_.intern(dim.name))
+                                       : Dim());
+  }
+  decl.shape = builder_.intern_shape(dims);
+  return decl;
+}
+
+void GraphMaker::note_full_type(ValueHandle value, std::string_view name) {
+  const auto found = types_.main.types.find(name);
+  if (found == types_.main.types.end() || found->second.full.empty()) return;
+  full_types_.emplace_back(value, found->second.full);
+}
+
+void GraphMaker::add_inputs() {
+  Names initializers;
+  for (const OnnxTensor& tensor : model_.graph.initializers) initializers.insert(tensor.name);
+  std::vector<std::string_view> defaults;
+  for (const OnnxValueInfo& input : model_.graph.inputs) {
+    if (initializers.contains(input.name)) {
+      defaults.push_back(input.name);
+      continue;
+    }
+    const ValueDecl decl = value_decl(input.name, &types_.main, {});
+    note_full_type(builder_.add_input(decl, span_of(input.record)), input.name);
+  }
+  if (model_.ir_version >= 4 && !defaults.empty()) warn_of_defaults(defaults);
+}
+
+void GraphMaker::warn_of_defaults(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kShown = 10;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < kShown; ++i) {
+    text += (i > 0 ? ", " : "") + quoted(names[i]);
+  }
+  if (names.size() > kShown) {
+    text += " and " + std::to_string(names.size() - kShown) + " more";
+  }
+  warnings_.push_back({.severity = Severity::warning,
+                       .file = source_.path(),
+                       .message = "initializers that are graph inputs too, so that a caller may "
+                                  "override them, are taken as constants: " +
+                                  text});
+}
+
+void GraphMaker::add_parameters() {
+  for (const OnnxTensor& tensor : model_.graph.initializers) {
+    const ValueDecl decl = value_decl(tensor.name, &types_.main, {});
+    tensor_handles_.push_back(builder_.add_parameter(decl, span_of(tensor.record)));
+    constant_values_.insert(tensor.name);
+  }
+}
+
+bool GraphMaker::is_constant(std::size_t i) const {
+  const OnnxNode& node = model_.graph.nodes[i];
+  for (const std::string_view name : node.inputs) {
+    if (!name.empty() && !constant_values_.contains(name)) return false;
+  }
+  for (const std::string_view name : links_.captures_of(i)) {
+    if (!constant_values_.contains(name)) return false;
+  }
+  return constants_.is_pure(node);
+}
+
+void GraphMaker::add_attributes(const OnnxNode& node) {
+  for (const OnnxAttribute& attribute : node.attributes) {
+    const NameId name = builder_.intern(attribute.name);
+    const OnnxAttributeValue value = decode_onnx_attribute(attribute);
+    switch (value.type) {
+      case AttributeType::integer:
+      case AttributeType::integers:
+        builder_.add_attribute(name, std::span(value.integers), value.type);
+        break;
+      case AttributeType::real:
+      case AttributeType::reals:
+        builder_.add_attribute(name, std::span(value.reals), value.type);
+        break;
+      case AttributeType::string:
+      case AttributeType::strings:
+        builder_.add_attribute(name, std::span(value.strings), value.type);
+        break;
+      default:
+        builder_.add_opaque_attribute(name);
+    }
+  }
+}
+
+void GraphMaker::add_node(std::size_t i, std::string_view name) {
+  const OnnxNode& node = model_.graph.nodes[i];
+  const std::string scope = onnx_scope(node);
+  builder_.intern(scope);  // keeps it
+  const NodeDecl decl{.name = name,
+                      .op = node.op_type,
+                      .domain = folded(node.domain),
+                      .scope = scope,
+                      .source = span_of(node.record)};
+  const bool constant = is_constant(i);
+  const NodeHandle handle = constant ? builder_.add_constant(decl) : builder_.add_node(decl);
+  node_of_handle_.push_back(static_cast<std::uint32_t>(i));
+  for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+    if (node.inputs[slot].empty()) continue;
+    builder_.add_operand(builder_.value_named(node.inputs[slot]),
+                         OperandSlot::positional(static_cast<std::uint32_t>(slot)));
+  }
+  for (const std::string_view captured : links_.captures_of(i)) {
+    builder_.add_operand(builder_.value_named(captured), OperandSlot::capture());
+  }
+  for (std::size_t slot = 0; slot < node.outputs.size(); ++slot) {
+    const std::string_view output = node.outputs[slot];
+    if (output.empty()) continue;
+    const ValueDecl value = value_decl(output, &types_.main, node.op_type);
+    note_full_type(builder_.add_output(value, static_cast<std::uint32_t>(slot)), output);
+    if (constant) constant_values_.insert(output);
+  }
+  add_attributes(node);
+  if (!constant) add_bodies(node, handle, nullptr, &types_.main);
+}
+
+// In topological order: what is constant follows from what was met.
+void GraphMaker::add_nodes() {
+  const std::vector<std::string_view> names = unique_node_names(model_.graph, builder_, notes_);
+  for (const std::uint32_t i : links_.order) add_node(i, names[i]);
+}
+
+const ValueHandle* GraphMaker::find_local(const Body& scope, std::string_view name) {
+  for (const Body* body = &scope; body != nullptr; body = body->outer) {
+    const auto found = body->values.find(name);
+    if (found != body->values.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+// Names that the bodies of the node read from around them, each once. `inner`: made within.
+void GraphMaker::free_names(const OnnxNode& node, Names& inner, Names& seen,
+                            std::vector<std::string_view>& out) const {
+  const auto read = [&](std::string_view name) {
+    if (!name.empty() && !inner.contains(name) && seen.insert(name).second) out.push_back(name);
+  };
+  for (const OnnxAttribute& attribute : node.attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      for (const OnnxValueInfo& input : body.inputs) inner.insert(input.name);
+      for (const OnnxTensor& tensor : body.initializers) inner.insert(tensor.name);
+      for (const OnnxNode& within : body.nodes) {
+        inner.insert(within.outputs.begin(), within.outputs.end());
+      }
+      for (const OnnxNode& within : body.nodes) {
+        for (const std::string_view name : within.inputs) read(name);
+        free_names(within, inner, seen, out);
+      }
+      for (const OnnxValueInfo& output : body.outputs) read(output.name);
+    }
+  }
+}
+
+void GraphMaker::add_body_operands(const OnnxNode& node, const Body& scope) {
+  const auto add = [&](std::string_view name, OperandSlot slot) {
+    const ValueHandle* local = find_local(scope, name);
+    builder_.add_operand(local != nullptr ? *local : builder_.value_named(name), slot);
+  };
+  for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+    if (node.inputs[slot].empty()) continue;
+    add(node.inputs[slot], OperandSlot::positional(static_cast<std::uint32_t>(slot)));
+  }
+  Names inner, seen(node.inputs.begin(), node.inputs.end());
+  std::vector<std::string_view> captured;
+  free_names(node, inner, seen, captured);
+  for (const std::string_view name : captured) add(name, OperandSlot::capture());
+}
+
+// As for nodes of the main graph; a body's own inputs are no constants, what it captures may be.
+bool GraphMaker::is_body_constant(const OnnxNode& node, const Body& scope) const {
+  const auto is_constant_value = [&](std::string_view name) {
+    for (const Body* body = &scope; body != nullptr; body = body->outer) {
+      if (body->values.contains(name)) return body->constants.contains(name);
+    }
+    return constant_values_.contains(name);
+  };
+  Names inner, seen;
+  std::vector<std::string_view> reads(node.inputs);
+  free_names(node, inner, seen, reads);
+  for (const std::string_view name : reads) {
+    if (!name.empty() && !is_constant_value(name)) return false;
+  }
+  return constants_.is_pure(node);
+}
+
+void GraphMaker::declare_body(const OnnxGraph& body, Body& scope) {
+  const auto declare = [&](std::string_view name, std::string_view op) {
+    if (name.empty() || scope.values.contains(name)) return;
+    scope.values.emplace(name, builder_.add_local_value(value_decl(name, scope.types, op)));
+  };
+  for (const OnnxValueInfo& input : body.inputs) declare(input.name, {});
+  for (const OnnxTensor& tensor : body.initializers) {
+    declare(tensor.name, {});
+    scope.constants.insert(tensor.name);
+  }
+  for (const OnnxNode& node : body.nodes) {
+    for (const std::string_view output : node.outputs) declare(output, node.op_type);
+  }
+}
+
+void GraphMaker::add_body_node(const OnnxNode& node, std::size_t i, NodeHandle owner, Body& scope) {
+  if (is_body_constant(node, scope)) {
+    scope.constants.insert(node.outputs.begin(), node.outputs.end());
+    return;
+  }
+  const std::string_view name =
+      node.name.empty() ? builder_.keep(std::string(node.op_type) + '_' + std::to_string(i))
+                        : node.name;
+  const std::string module_scope = onnx_scope(node);
+  builder_.intern(module_scope);
+  builder_.add_body_node({.name = name,
+                          .op = node.op_type,
+                          .domain = folded(node.domain),
+                          .scope = module_scope,
+                          .source = span_of(node.record)},
+                         owner);
+  node_of_handle_.push_back(UINT32_MAX);
+  add_body_operands(node, scope);
+  for (const std::string_view output : node.outputs) {
+    if (!output.empty()) builder_.add_body_output(scope.values.at(output));
+  }
+  add_attributes(node);
+  add_bodies(node, owner, &scope, scope.types);
+}
+
+// Nested bodies come here again, as deep as they nest.
+void GraphMaker::add_bodies(const OnnxNode& node, NodeHandle owner, const Body* outer,
+                            const OnnxScopeTypes* types) {
+  for (const OnnxAttribute& attribute : node.attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      Body scope{.outer = outer, .types = nullptr};
+      if (types != nullptr) {
+        const auto found = types->bodies.find(&body);
+        if (found != types->bodies.end()) scope.types = found->second.get();
+      }
+      declare_body(body, scope);
+      for (std::size_t i = 0; i < body.nodes.size(); ++i) {
+        add_body_node(body.nodes[i], i, owner, scope);
+      }
+    }
+  }
+}
+
+Diagnostics GraphMaker::errors_of(const std::vector<GraphFault>& faults) const {
+  Diagnostics errors;
+  for (const GraphFault& fault : faults) {
+    errors.push_back({.file = source_.path(), .message = fault.message, .notes = fault.notes});
+  }
+  return errors;
+}
+
+void GraphMaker::fill_tables(const Graph& graph) {
+  const auto node_ids = builder_.node_ids();
+  model_.node_index.resize(graph.nodes().size() + graph.constants().size());
+  for (std::size_t handle = 0; handle < node_of_handle_.size(); ++handle) {
+    const std::uint32_t node = node_of_handle_[handle];
+    if (node != UINT32_MAX) model_.node_index[index(node_ids[handle])] = node;
+  }
+  const auto value_ids = builder_.value_ids();
+  const auto id_of = [&](ValueHandle handle) {
+    return index(value_ids[static_cast<std::size_t>(handle)]);
+  };
+  model_.tensor_index.assign(graph.value_count(), UINT32_MAX);
+  for (std::size_t i = 0; i < tensor_handles_.size(); ++i) {
+    model_.tensor_index[id_of(tensor_handles_[i])] = static_cast<std::uint32_t>(i);
+  }
+  for (auto& [handle, type] : full_types_)
+    model_.full_types.emplace(id_of(handle), std::move(type));
+}
+
+Loaded<OnnxGraphMade> GraphMaker::run() {
+  builder_.set_name(model_.graph.name);
+  for (const auto& [domain, version] : model_.opsets) builder_.add_opset(folded(domain), version);
+  add_inputs();
+  add_parameters();
+  add_nodes();
+  for (const OnnxValueInfo& output : model_.graph.outputs) {
+    builder_.add_graph_output(builder_.value_named(output.name), span_of(output.record));
+  }
+  Result<Graph, std::vector<GraphFault>> graph = builder_.finish();
+  if (!graph) return errors_of(graph.error());
+  fill_tables(*graph);
+  return OnnxGraphMade{std::move(*graph), std::move(warnings_), std::move(notes_)};
+}
+
+}  // namespace
+
+Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model,
+                                      const OnnxLinks& links, const OnnxTypes& types) {
+  return GraphMaker(source, model, links, types).run();
+}
+
+}  // namespace cleave

@@ -1,0 +1,26 @@
+// From the index of an ONNX file, its links and its types to the graph that passes work on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "formats/diagnostic.h"
+#include "formats/onnx_links.h"
+#include "formats/onnx_model.h"
+#include "formats/onnx_shapes.h"
+#include "formats/source_file.h"
+
+namespace cleave {
+
+struct OnnxGraphMade {
+  Graph graph;
+  std::vector<Diagnostic> warnings;
+  std::vector<std::string> notes;
+};
+
+// Also fills model.node_index, tensor_index and full_types. Linear.
+Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model,
+                                      const OnnxLinks& links, const OnnxTypes& types);
+
+}  // namespace cleave

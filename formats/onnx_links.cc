@@ -1,0 +1,336 @@
+#include "formats/onnx_links.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/adjacency.h"
+#include "core/topological_order.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostErrors = 20;
+constexpr std::size_t kMostSuggestions = 3;  // each costs a look at every name
+constexpr std::uint32_t kNoNode = std::numeric_limits<std::uint32_t>::max();
+
+using Names = std::unordered_set<std::string_view>;
+
+class Linker {
+ public:
+  Linker(const std::string& file, const OnnxModel& model) : file_(file), graph_(model.graph) {}
+  Loaded<OnnxLinks> run();
+
+ private:
+  // The bodies around the one that is being read, outermost first: the names that each makes.
+  using Scopes = std::vector<const Names*>;
+
+  void enter(std::string_view name, std::uint32_t node);
+  void enter_all();
+  void link_nodes();
+  void read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes);
+  Names names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes);
+  void capture(std::string_view name, std::size_t node);
+  void check_outputs();
+  void check_shadowing();
+  void sort();
+  std::vector<std::string_view> reads_of(std::size_t node) const;
+  Adjacency waits_for() const;
+  void report_cycle(const std::vector<std::uint32_t>& cycle);
+  void report_order();
+  void error(std::string message, std::vector<std::string> notes = {});
+  void error_unknown(const std::string& reader, std::string_view name);
+  std::string node_text(std::size_t i) const { return onnx_node_text(graph_.nodes[i], i); }
+
+  const std::string& file_;
+  const OnnxGraph& graph_;
+  std::unordered_map<std::string_view, std::uint32_t> makers_;  // kNoNode: input or initializer
+  struct Shadow {
+    std::string_view name;
+    std::size_t owner;
+  };
+  std::vector<Shadow> made_in_bodies_;
+  Names captured_;  // by the node that is being linked
+  std::size_t suggestions_ = 0;
+  OnnxLinks out_;
+  Diagnostics errors_;
+};
+
+void Linker::error(std::string message, std::vector<std::string> notes) {
+  if (errors_.size() == kMostErrors) return;
+  errors_.push_back({.file = file_, .message = std::move(message), .notes = std::move(notes)});
+}
+
+void Linker::error_unknown(const std::string& reader, std::string_view name) {
+  std::vector<std::string> notes;
+  if (suggestions_++ < kMostSuggestions) {
+    std::vector<std::string_view> names;
+    names.reserve(makers_.size());
+    for (const auto& [known, maker] : makers_) names.push_back(known);
+    std::sort(names.begin(), names.end());
+    const std::string near = nearest_name(name, names);
+    if (!near.empty()) notes.push_back("did you mean " + quoted(near) + "?");
+  }
+  error(reader + " reads " + quoted(name) + ", which nothing produces", std::move(notes));
+}
+
+void Linker::enter(std::string_view name, std::uint32_t node) {
+  const auto [at, is_new] = makers_.emplace(name, node);
+  if (is_new) return;
+  const auto maker = [&](std::uint32_t i) {
+    return i == kNoNode ? std::string("an input or initializer") : node_text(i);
+  };
+  if (node == kNoNode) {
+    error("two initializers or inputs are called " + quoted(name) +
+          ": names of values must be unique");
+  } else if (at->second == node) {
+    error(node_text(node) + " makes " + quoted(name) + " twice: names of values must be unique");
+  } else {
+    error(node_text(node) + " makes " + quoted(name) + ", which " + maker(at->second) +
+          (at->second == kNoNode ? " is" : " makes") + " too: names of values must be unique");
+  }
+}
+
+void Linker::enter_all() {
+  makers_.reserve(graph_.inputs.size() + graph_.initializers.size() + graph_.nodes.size());
+  Names initializers;
+  for (std::size_t i = 0; i < graph_.initializers.size(); ++i) {
+    const std::string_view name = graph_.initializers[i].name;
+    if (name.empty()) error("initializer " + std::to_string(i) + " has no name");
+    initializers.insert(name);
+    enter(name, kNoNode);
+  }
+  for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const std::string_view name = graph_.inputs[i].name;
+    if (name.empty()) error("input " + std::to_string(i) + " of the graph has no name");
+    if (!initializers.contains(name)) enter(name, kNoNode);
+  }
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    for (const std::string_view name : graph_.nodes[i].outputs) {
+      if (!name.empty()) enter(name, static_cast<std::uint32_t>(i));
+    }
+  }
+}
+
+// A body's own values. Where an enclosing body has made the name, it is shadowed.
+Names Linker::names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes) {
+  Names made;
+  for (const OnnxValueInfo& input : body.inputs) made.insert(input.name);
+  for (const OnnxTensor& tensor : body.initializers) made.insert(tensor.name);
+  for (const OnnxNode& inner : body.nodes) {
+    for (const std::string_view name : inner.outputs) {
+      if (!name.empty() && !made.insert(name).second) {
+        error("a body of " + node_text(node) + " makes " + quoted(name) +
+              " twice: names of values must be unique");
+      }
+    }
+  }
+  made.erase("");
+  for (const Names* outer : scopes) {
+    for (const std::string_view name : made) {
+      if (!outer->contains(name)) continue;
+      error("a body of " + node_text(node) + " makes " + quoted(name) +
+            ", which the body around it makes too: names of values must be unique");
+    }
+  }
+  return made;
+}
+
+// Bodies nest as deep as the index allows, no deeper.
+void Linker::read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes) {
+  const Names made = names_made(body, node, scopes);
+  for (const std::string_view name : made) made_in_bodies_.push_back({name, node});
+  scopes.push_back(&made);
+  const auto is_inner = [&](std::string_view name) {
+    return std::any_of(scopes.begin(), scopes.end(),
+                       [&](const Names* names) { return names->contains(name); });
+  };
+  for (const OnnxNode& inner : body.nodes) {
+    for (const std::string_view name : inner.inputs) {
+      if (!name.empty() && !is_inner(name)) capture(name, node);
+    }
+    for (const OnnxAttribute& attribute : inner.attributes) {
+      for (const OnnxGraph& nested : attribute.graphs) read_body(nested, node, scopes);
+    }
+  }
+  for (const OnnxValueInfo& output : body.outputs) {
+    if (made.contains(output.name)) continue;
+    if (!is_inner(output.name)) capture(output.name, node);
+    out_.warnings.push_back(
+        {.severity = Severity::warning,
+         .file = file_,
+         .message = "a body of " + node_text(node) + " returns " + quoted(output.name) +
+                    ", which is made outside it: runtimes refuse that; put an Identity between"});
+  }
+  scopes.pop_back();
+}
+
+void Linker::capture(std::string_view name, std::size_t node) {
+  if (!captured_.insert(name).second) return;
+  if (!makers_.contains(name)) {
+    error_unknown("a body of " + node_text(node), name);
+    return;
+  }
+  out_.captures.push_back(name);
+}
+
+void Linker::link_nodes() {
+  out_.capture_begin.push_back(0);
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const OnnxNode& node = graph_.nodes[i];
+    for (const std::string_view name : node.inputs) {
+      if (!name.empty() && !makers_.contains(name)) error_unknown(node_text(i), name);
+    }
+    const bool has_bodies =
+        std::any_of(node.attributes.begin(), node.attributes.end(),
+                    [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
+    captured_.clear();
+    if (has_bodies) captured_.insert(node.inputs.begin(), node.inputs.end());
+    for (const OnnxAttribute& attribute : node.attributes) {
+      Scopes scopes;
+      for (const OnnxGraph& body : attribute.graphs) read_body(body, i, scopes);
+    }
+    out_.capture_begin.push_back(static_cast<std::uint32_t>(out_.captures.size()));
+  }
+}
+
+void Linker::check_outputs() {
+  for (const OnnxValueInfo& output : graph_.outputs) {
+    if (output.name.empty()) {
+      error("an output of the graph has no name");
+    } else if (!makers_.contains(output.name)) {
+      error_unknown("the graph's output", output.name);
+    }
+  }
+}
+
+Adjacency Linker::waits_for() const {
+  Adjacency result;
+  const auto add = [&](std::string_view name) {
+    const auto maker = makers_.find(name);
+    if (maker != makers_.end() && maker->second != kNoNode) result.add(maker->second);
+  };
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    for (const std::string_view name : graph_.nodes[i].inputs) add(name);
+    for (const std::string_view name : out_.captures_of(i)) add(name);
+    result.end_list();
+  }
+  return result;
+}
+
+void Linker::report_cycle(const std::vector<std::uint32_t>& cycle) {
+  constexpr std::size_t kShown = 8;
+  std::string text = "the nodes form a cycle: ";
+  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
+    text += node_text(cycle[i]) + " -> ";
+  }
+  if (cycle.size() > kShown) text += "... -> ";
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
+    const std::uint32_t reader = cycle[(i + 1) % cycle.size()];
+    const auto& made = graph_.nodes[cycle[i]].outputs;
+    const std::vector<std::string_view> reads = reads_of(reader);
+    const auto value = std::find_if(made.begin(), made.end(), [&](std::string_view name) {
+      return !name.empty() && std::find(reads.begin(), reads.end(), name) != reads.end();
+    });
+    notes.push_back(node_text(cycle[i]) + " makes " + quoted(*value) + ", which " +
+                    node_text(reader) + " reads");
+  }
+  error(text + node_text(cycle.front()), std::move(notes));
+}
+
+// Inputs and captures.
+std::vector<std::string_view> Linker::reads_of(std::size_t node) const {
+  const auto captures = out_.captures_of(node);
+  std::vector<std::string_view> reads = graph_.nodes[node].inputs;
+  reads.insert(reads.end(), captures.begin(), captures.end());
+  return reads;
+}
+
+// Where the order of the file first goes wrong.
+void Linker::report_order() {
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const auto is_later = [&](std::string_view name) {
+      const auto maker = makers_.find(name);
+      return maker != makers_.end() && maker->second != kNoNode && maker->second > i;
+    };
+    const std::vector<std::string_view> reads = reads_of(i);
+    const auto read = std::find_if(reads.begin(), reads.end(), is_later);
+    if (read == reads.end()) continue;
+    out_.warnings.push_back(
+        {.severity = Severity::warning,
+         .file = file_,
+         .message = "the nodes do not stand in topological order; they are taken in one that is",
+         .notes = {node_text(i) + " reads " + quoted(*read) + ", which " +
+                   node_text(makers_.at(*read)) + " further on makes"}});
+    return;
+  }
+}
+
+void Linker::sort() {
+  const Adjacency edges = waits_for();
+  for (std::uint32_t i = 0; i < edges.count(); ++i) {
+    const auto makers = edges.of(i);
+    out_.was_sorted =
+        out_.was_sorted && std::all_of(makers.begin(), makers.end(), [i](auto m) { return m < i; });
+  }
+  if (out_.was_sorted) {
+    out_.order.resize(graph_.nodes.size());
+    std::iota(out_.order.begin(), out_.order.end(), 0U);
+    return;
+  }
+  TopologicalOrder sorted = topological_order(edges);
+  if (!sorted.cycle.empty()) {
+    report_cycle(sorted.cycle);
+    return;
+  }
+  report_order();
+  out_.order = std::move(sorted.order);
+}
+
+// A body may reuse a name that is made later than its owner; not one that it can see.
+void Linker::check_shadowing() {
+  std::vector<std::uint32_t> place(graph_.nodes.size());
+  for (std::size_t i = 0; i < out_.order.size(); ++i) {
+    place[out_.order[i]] = static_cast<std::uint32_t>(i);
+  }
+  std::sort(made_in_bodies_.begin(), made_in_bodies_.end(), [](const Shadow& a, const Shadow& b) {
+    return std::tie(a.owner, a.name) < std::tie(b.owner, b.name);
+  });
+  for (const Shadow& made : made_in_bodies_) {
+    const auto maker = makers_.find(made.name);
+    if (maker == makers_.end()) continue;
+    const bool is_visible = maker->second == kNoNode || place[maker->second] < place[made.owner];
+    if (!is_visible) continue;
+    error("a body of " + node_text(made.owner) + " makes " + quoted(made.name) +
+          ", which hides the outer value of that name: names of values must be unique");
+  }
+}
+
+Loaded<OnnxLinks> Linker::run() {
+  enter_all();
+  link_nodes();
+  check_outputs();
+  if (errors_.empty()) sort();
+  if (errors_.empty()) check_shadowing();
+  if (!errors_.empty()) return std::move(errors_);
+  return std::move(out_);
+}
+
+}  // namespace
+
+std::string onnx_node_text(const OnnxNode& node, std::size_t index) {
+  if (!node.name.empty()) return "node " + quoted(node.name);
+  return "node " + std::to_string(index) + " (" + std::string(node.op_type) + ")";
+}
+
+Loaded<OnnxLinks> link_onnx_graph(const std::string& file, const OnnxModel& model) {
+  return Linker(file, model).run();
+}
+
+}  // namespace cleave
