@@ -184,12 +184,6 @@ std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
   return facts.default_attribute(graph.domain(node), graph.op(node), *opset, name);
 }
 
-std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
-  const auto size = static_cast<std::int64_t>(rank);
-  if (axis < -size || axis >= size) return std::nullopt;
-  return static_cast<std::size_t>(axis < 0 ? axis + size : axis);
-}
-
 bool TypeSet::accepts(const Value& value) const {
   if (value.is_tensor()) return (dtypes >> static_cast<unsigned>(value.dtype) & 1U) != 0;
   return (unsigned{value_types} >> static_cast<unsigned>(value.type) & 1U) != 0;

@@ -42,7 +42,4 @@ const Attribute* find_attribute(const Graph& graph, NodeId node, std::string_vie
 std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
                                               std::string_view name, const OpFacts& facts);
 
-// The axis counted from the front, or nothing when the shape has no such axis.
-std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
-
 }  // namespace cleave

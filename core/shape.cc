@@ -5,6 +5,12 @@
 
 namespace cleave {
 
+std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
+  const auto signed_rank = static_cast<std::int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank) return std::nullopt;
+  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
 std::optional<std::uint64_t> element_count(Shape shape) {
   const auto is_zero = [](Dim dim) { return dim.is_fixed() && dim.size() == 0; };
   if (std::any_of(shape.begin(), shape.end(), is_zero)) return 0;

@@ -1,6 +1,7 @@
 // Dimensions and shapes: fixed sizes, named (symbolic) ones, and ones nobody knows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -32,6 +33,9 @@ class Dim {
 };
 
 using Shape = std::span<const Dim>;
+
+// The axis counted from the front: -1 is the last of `rank`. Nothing when there is no such axis.
+std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
 
 // Number of elements; nothing when a dim is not fixed or the product overflows 63 bits.
 // A shape with a zero dim has 0 elements whatever the others are, known or not.

@@ -55,10 +55,4 @@ std::vector<OnnxDim> broadcast_shape(const std::vector<OnnxDim>& a, const std::v
   return out;
 }
 
-std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
-  const auto signed_rank = static_cast<std::int64_t>(rank);
-  if (axis < -signed_rank || axis >= signed_rank) return std::nullopt;
-  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
-}
-
 }  // namespace cleave

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/shape.h"
 #include "formats/onnx_type.h"
 
 namespace cleave {
@@ -23,8 +24,5 @@ OnnxDim dim_over(const OnnxDim& dim, std::int64_t divisor);
 // fixed ones contradict each other: unknown.
 OnnxDim broadcast_dim(const OnnxDim& a, const OnnxDim& b);
 std::vector<OnnxDim> broadcast_shape(const std::vector<OnnxDim>& a, const std::vector<OnnxDim>& b);
-
-// An axis that may count from the end; nothing when there is no such axis.
-std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
 
 }  // namespace cleave

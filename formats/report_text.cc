@@ -102,7 +102,7 @@ class TextReport {
                                  " of them read on the accelerator");
     }
     if (preview_.bound) {
-      add_fact("half-duplex link", rate_text(preview_.bound->max_qps_half_duplex) + " QPS, " +
+      add_fact("half duplex", rate_text(preview_.bound->max_qps_half_duplex) + " QPS, " +
                                        rate_text(preview_.bound->shared_qps_half_duplex) +
                                        " QPS when all partitions share it");
     }
