@@ -32,6 +32,8 @@ try:
     import onnx
     import onnxruntime as ort
 except ImportError as error:
+    if __name__ != "__main__":
+        raise
     print(
         f"verify_split.py: skipped: needs the Python module {error.name} "
         "(pip install onnx onnxruntime numpy)",
@@ -466,6 +468,8 @@ class Verdict:
 class Verification:
     def __init__(self, original, folder, dims, inputs, seed):
         self.original, self.folder, self.seed = Path(original), Path(folder), seed
+        if not self.original.is_file():
+            raise WrongUsage(f"{original}: there is no such file")
         self.manifest = read_manifest(self.folder)
         self.feeds, self.expected = find_inputs(self.original, inputs, dims, seed)
         self.original_passes = True
