@@ -1,0 +1,61 @@
+// What the ONNX library's schema registry knows of operators. It knows opsets up to 17 of the
+// default domain; a later one is answered with its newest.
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <string>
+
+#include "formats/onnx_shapes.h"
+
+namespace cleave {
+namespace {
+
+const onnx::OpSchema* schema_of(std::string_view domain, std::string_view op, std::int64_t opset) {
+  constexpr std::int64_t kNewestOfAny = 1000;
+  const auto version = static_cast<int>(std::clamp<std::int64_t>(opset, 1, kNewestOfAny));
+  return onnx::OpSchemaRegistry::Schema(std::string(op), version, std::string(domain));
+}
+
+std::optional<AttributeValue> value_of(const onnx::AttributeProto& attribute) {
+  using Attribute = onnx::AttributeProto;
+  std::vector<Literal> list;
+  switch (attribute.type()) {
+    case Attribute::INT:
+      return attribute.i();
+    case Attribute::FLOAT:
+      return double{attribute.f()};
+    case Attribute::STRING:
+      return attribute.s();
+    case Attribute::INTS:
+      for (const std::int64_t item : attribute.ints()) list.emplace_back(item);
+      return list;
+    case Attribute::FLOATS:
+      for (const float item : attribute.floats()) list.emplace_back(double{item});
+      return list;
+    case Attribute::STRINGS:
+      for (const std::string& item : attribute.strings()) list.emplace_back(item);
+      return list;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<AttributeValue> default_attribute(std::string_view domain, std::string_view op,
+                                                std::int64_t opset, std::string_view attribute) {
+  const onnx::OpSchema* const schema = schema_of(domain, op, opset);
+  if (schema == nullptr) return std::nullopt;
+  const auto found = schema->attributes().find(std::string(attribute));
+  if (found == schema->attributes().end()) return std::nullopt;
+  return value_of(found->second.default_value);
+}
+
+std::int64_t schema_version(std::string_view domain, std::string_view op, std::int64_t opset) {
+  const onnx::OpSchema* const schema = schema_of(domain, op, opset);
+  return schema == nullptr ? 0 : schema->SinceVersion();
+}
+
+}  // namespace
+
+OpFacts onnx_op_facts() { return {default_attribute, schema_version}; }
+
+}  // namespace cleave
