@@ -12,7 +12,8 @@ namespace cleave {
 namespace {
 
 ExitCode parse_and_run(std::vector<std::string> arguments) {
-  CLI::App app{"Splits machine-learning model graphs between an accelerator and the CPU."};
+  CLI::App app{"Splits machine-learning model graphs between an accelerator and the CPU.",
+               "cleave"};
   app.set_version_flag("--version", "cleave " CLEAVE_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);

@@ -4,6 +4,7 @@
 
 #include "core/support.h"
 #include "formats/reason_text.h"
+#include "formats/text_layout.h"
 
 namespace cleave {
 namespace {
@@ -66,6 +67,14 @@ std::string signature(const Graph& graph, NodeId node) {
   return text + ')';
 }
 
+// "  why:  the text", going on below its first word where the line ends.
+std::string labelled(std::string_view label, const std::string& text) {
+  constexpr std::size_t kLabel = 8;
+  std::string lines = wrapped(text, kLabel, kLabel);
+  lines.replace(2, label.size(), label);
+  return lines;
+}
+
 }  // namespace
 
 std::string explain_text(const Report& report, const std::vector<NodeId>& nodes) {
@@ -82,13 +91,13 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
       text += "  in:   " + report.split.partition.name(part) +
               (on_acc(report, node) ? " (accelerator)\n" : " (CPU)\n");
     }
-    text += "  why:  " + detail_of(report, node) + '\n';
+    text += labelled("why:", detail_of(report, node));
     if (is_constant(graph, node) || on_acc(report, node)) continue;
     for (const NodeId blamed : blame_chain(report, node)) {
       const Reason& reason = report.split.reasons[blamed];
       if (reason.code == ReasonCode::none) continue;
-      text += "        " + quoted(graph.node(blamed).name) + ": " +
-              reason_text(context, blamed, reason) + '\n';
+      text += labelled(
+          "", quoted(graph.node(blamed).name) + ": " + reason_text(context, blamed, reason));
     }
   }
   return text;
