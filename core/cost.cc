@@ -39,6 +39,15 @@ std::optional<std::uint64_t> value_bytes(const Graph& graph, ValueId value) {
   return tensor_bytes(graph.value(value).dtype, graph.shape(value));
 }
 
+PerNode<std::optional<double>> node_flops(const Graph& graph) {
+  PerNode<std::optional<double>> flops = op_flops(graph);
+  for (const NodeId node : graph.nodes()) {
+    const MeasuredCost* const measured = graph.measured_cost(node);
+    if (measured != nullptr && measured->flops >= 0) flops[node] = measured->flops;
+  }
+  return flops;
+}
+
 NodeCost node_cost(const Graph& graph, NodeId node) {
   const MeasuredCost* measured = graph.measured_cost(node);
   NodeCost cost;

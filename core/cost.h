@@ -20,4 +20,7 @@ struct NodeCost {
 // torch functions and modules that dominate real models; the table and its sources are in cost.cc.
 NodeCost node_cost(const Graph& graph, NodeId node);
 
+// The FLOPs alone, of every node. Linear; quicker than asking node by node.
+PerNode<std::optional<double>> node_flops(const Graph& graph);
+
 }  // namespace cleave

@@ -387,14 +387,36 @@ bool is_free_of_tensors(const Graph& graph, NodeId node) {
   });
 }
 
+// Null for an op that the table does not have.
+const Formula* formula_of(const Graph& graph, NodeId node) {
+  static const std::unordered_map<std::string_view, Formula> kIndex = make_index();
+  const auto row = kIndex.find(key_of(graph, node));
+  return row == kIndex.end() ? nullptr : &row->second;
+}
+
+std::optional<double> flops_by(const Formula* formula, const Graph& graph, NodeId node) {
+  if (is_free_of_tensors(graph, node)) return 0;
+  if (formula == nullptr) return std::nullopt;
+  return formula->flops(NodeView(graph, node), formula->row);
+}
+
 }  // namespace
 
 std::optional<double> op_flops(const Graph& graph, NodeId node) {
-  if (is_free_of_tensors(graph, node)) return 0;
-  static const std::unordered_map<std::string_view, Formula> kIndex = make_index();
-  const auto row = kIndex.find(key_of(graph, node));
-  if (row == kIndex.end()) return std::nullopt;
-  return row->second.flops(NodeView(graph, node), row->second.row);
+  return flops_by(formula_of(graph, node), graph, node);
+}
+
+PerNode<std::optional<double>> op_flops(const Graph& graph) {
+  std::unordered_map<std::uint64_t, const Formula*> formulas;  // by domain and op
+  PerNode<std::optional<double>> flops(graph.node_count());
+  for (const NodeId node : graph.nodes()) {
+    const Node& record = graph.node(node);
+    const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);
+    const auto [known, fresh] = formulas.try_emplace(op, nullptr);
+    if (fresh) known->second = formula_of(graph, node);
+    flops[node] = flops_by(known->second, graph, node);
+  }
+  return flops;
 }
 
 }  // namespace cleave

@@ -11,4 +11,7 @@ namespace cleave {
 // shape that its formula needs is not known.
 std::optional<double> op_flops(const Graph& graph, NodeId node);
 
+// The same of every node, each op type looked up once.
+PerNode<std::optional<double>> op_flops(const Graph& graph);
+
 }  // namespace cleave

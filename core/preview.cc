@@ -68,31 +68,22 @@ void cover_parameters(const Graph& graph, const NodeSet& acc, Coverages& coverag
                                .total = static_cast<double>(total)};
 }
 
-constexpr double kUnknownFlops = -1;
-
-PerNode<double> node_flops(const Graph& graph) {
-  PerNode<double> flops(graph.node_count(), kUnknownFlops);
-  for (const NodeId node : graph.nodes()) {
-    flops[node] = node_cost(graph, node).flops.value_or(kUnknownFlops);
-  }
-  return flops;
-}
-
-Coverages cover(const Graph& graph, const NodeSet& acc, const PerNode<double>& flops) {
+Coverages cover(const Graph& graph, const NodeSet& acc,
+                const PerNode<std::optional<double>>& flops) {
   Coverages coverage;
   std::unordered_set<std::uint64_t> unknown_ops;
   coverage.nodes = {.acc = static_cast<double>(acc.count()),
                     .total = static_cast<double>(graph.node_count())};
   for (const NodeId node : graph.nodes()) {
-    if (flops[node] == kUnknownFlops) {
+    if (!flops[node]) {
       ++coverage.unknown_flops;
       const Node& record = graph.node(node);
       const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);
       if (unknown_ops.insert(op).second) coverage.unknown_flops_ops.push_back(node);
       continue;
     }
-    coverage.flops.total += flops[node];
-    if (acc.contains(node)) coverage.flops.acc += flops[node];
+    coverage.flops.total += *flops[node];
+    if (acc.contains(node)) coverage.flops.acc += *flops[node];
   }
   cover_parameters(graph, acc, coverage);
   return coverage;
@@ -111,7 +102,7 @@ class Previewer {
   }
 
   Preview make() {
-    const PerNode<double> flops = node_flops(graph_);
+    const PerNode<std::optional<double>> flops = node_flops(graph_);
     NodeSet acc(graph_.node_count());
     for (const PartId part : partition_.parts()) {
       count_boundary(part);
@@ -154,13 +145,13 @@ class Previewer {
     return 0;
   }
 
-  void count_flops(PartId part, const PerNode<double>& flops) {
+  void count_flops(PartId part, const PerNode<std::optional<double>>& flops) {
     PartNumbers& numbers = preview_.parts[part];
     for (const NodeId node : partition_.nodes(part)) {
-      if (flops[node] == kUnknownFlops) {
+      if (!flops[node]) {
         ++numbers.unknown_flops;
       } else {
-        numbers.flops += flops[node];
+        numbers.flops += *flops[node];
       }
     }
   }
