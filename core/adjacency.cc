@@ -79,9 +79,11 @@ class Tarjan {
 
 }  // namespace
 
-Adjacency reversed(const Adjacency& edges) {
+Adjacency reversed(const Adjacency& edges) { return reversed(edges, edges.count()); }
+
+Adjacency reversed(const Adjacency& edges, std::size_t item_count) {
   Adjacency result;
-  result.begin.assign(edges.begin.size(), 0);
+  result.begin.assign(item_count + 1, 0);
   for (const std::uint32_t to : edges.items) ++result.begin[to + 1];
   std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
   result.items.resize(edges.items.size());

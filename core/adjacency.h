@@ -24,6 +24,9 @@ struct Adjacency {
 
 // The same edges the other way round; lists in ascending order. Linear.
 Adjacency reversed(const Adjacency& edges);
+// The same where the lists are of other things than the items in them, of which there are
+// `item_count`.
+Adjacency reversed(const Adjacency& edges, std::size_t item_count);
 
 // Groups 0..count-1 of items: for each item its group -> for each group its items, ascending.
 // Linear.

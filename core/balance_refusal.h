@@ -1,0 +1,22 @@
+// Why a balance problem has no answer: which constraint does not hold, and by how much.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/balance_instance.h"
+#include "core/result.h"
+
+namespace cleave::balance {
+
+// What can be told from single groups and from sums; nothing when these allow an answer.
+std::optional<Error> find_obstacle(const Instance& instance);
+
+// No assignment fits the devices' memory: none exists, or none was found. `excess_bytes`: how much
+// the nearest one lacks.
+Error no_room(const Instance& instance, bool is_proved, double excess_bytes);
+
+// Bytes and times as text: whole numbers without a point.
+std::string number_text(double number);
+
+}  // namespace cleave::balance

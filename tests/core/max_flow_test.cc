@@ -1,0 +1,77 @@
+#include "core/max_flow.h"
+
+#include <limits>
+
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+constexpr std::uint32_t kSource = 0;
+constexpr std::uint32_t kSink = 1;
+
+TEST_CASE("the flow is the least cut between source and sink") {
+  FlowNetwork network;
+  network.clear();
+  const std::uint32_t a = network.add_node();
+  const std::uint32_t b = network.add_node();
+  network.add_arc(kSource, a, 3);
+  network.add_arc(kSource, b, 2);
+  network.add_arc(a, b, 5);
+  network.add_arc(a, kSink, 1);
+  network.add_arc(b, kSink, 3.5);
+  CHECK(network.augment(kNoLimit) == Approx(4.5));
+}
+
+TEST_CASE("a flow takes a step back where an earlier way was wrong") {
+  FlowNetwork network;
+  network.clear();
+  const std::uint32_t a = network.add_node();
+  const std::uint32_t b = network.add_node();
+  const std::uint32_t c = network.add_node();
+  const std::uint32_t d = network.add_node();
+  network.add_arc(kSource, a, 1);
+  network.add_arc(kSource, b, 1);
+  network.add_arc(a, d, 1);
+  network.add_arc(a, c, 1);
+  network.add_arc(b, d, 1);
+  network.add_arc(c, kSink, 1);
+  network.add_arc(d, kSink, 1);
+  CHECK(network.augment(kNoLimit) == Approx(2));
+}
+
+TEST_CASE("arcs added later raise the flow from where it was") {
+  FlowNetwork network;
+  network.clear();
+  const std::uint32_t a = network.add_node();
+  network.add_arc(kSource, a, 4);
+  network.add_arc(a, kSink, 1);
+  CHECK(network.augment(kNoLimit) == Approx(1));
+  network.add_arc(a, kSink, 2);
+  CHECK(network.augment(kNoLimit) == Approx(3));
+}
+
+TEST_CASE("a flow stops at its limit, and at nothing when the sink is out of reach") {
+  FlowNetwork network;
+  network.clear();
+  CHECK(network.augment(kNoLimit) == 0);
+  network.add_arc(kSource, kSink, 10);
+  CHECK(network.augment(4) == Approx(4));
+  network.clear();
+  CHECK(network.flow() == 0);
+}
+
+TEST_CASE("arcs of unlimited capacity leave the limit to others") {
+  FlowNetwork network;
+  network.clear();
+  const std::uint32_t a = network.add_node();
+  const std::uint32_t b = network.add_node();
+  network.add_arc(kSource, a, kNoLimit);
+  network.add_arc(a, b, 7, 7);
+  network.add_arc(b, kSink, kNoLimit);
+  CHECK(network.augment(kNoLimit) == Approx(7));
+}
+
+}  // namespace
+}  // namespace cleave
