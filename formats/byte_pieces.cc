@@ -1,7 +1,9 @@
-// Writing: made bytes and short ranges collect in one buffer; a long range is handed to the kernel
-// (copy_file_range), which neither copies it into this process nor maps it. Short ranges are read
-// through a window, since the records of a part follow each other closely in the source: one read
-// serves many of them.
+// Writing: everything goes through one buffer, small enough to stay in the processor's cache, which
+// is written out whenever it is full, so at even offsets whatever the pieces are. Measured with
+// 1.2 GB at odd offsets on ext4 (Linux 6.18): that takes as long as cp, copy_file_range twice as
+// long, and writing from a map of the file much longer. Short ranges are read through a window,
+// since the records of a part follow each other closely in the source: one read serves many of
+// them.
 #include "formats/byte_pieces.h"
 
 #include <fcntl.h>
@@ -54,11 +56,9 @@ void BytePieces::append(const BytePieces& tail) {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20U;
+constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
 constexpr std::size_t kWindowBytes = std::size_t{64} << 10U;
 constexpr std::uint64_t kLongRange = std::uint64_t{64} << 10U;
-// The kernel is asked for at most this much at a time: what every file system takes.
-constexpr std::uint64_t kCopyStep = std::uint64_t{1} << 30U;
 
 using Outcome = Status<Diagnostics>;
 
@@ -74,10 +74,9 @@ class PieceWriter {
  public:
   // Writes to `fd`, which messages call `shown`.
   PieceWriter(std::span<const ByteSource> sources, int fd, const std::string& shown)
-      : sources_(sources), fd_(fd), shown_(shown) {}
+      : sources_(sources), fd_(fd), shown_(shown), buffer_(kBufferBytes) {}
 
   Outcome write(const BytePieces& pieces) {
-    buffer_.reserve(std::min<std::uint64_t>(kBufferBytes, pieces.size()));
     for (const BytePieces::Piece& piece : pieces.pieces()) {
       Outcome done = piece.source == BytePieces::kMade
                          ? put(pieces.made().substr(piece.offset, piece.length))
@@ -90,9 +89,7 @@ class PieceWriter {
  private:
   Outcome copy(const BytePieces::Piece& piece) {
     if (Outcome done = select(piece.source); !done) return done;
-    if (piece.length < kLongRange) return copy_short(piece);
-    if (Outcome done = flush(); !done) return done;
-    return copy_long(piece);
+    return piece.length < kLongRange ? copy_short(piece) : copy_long(piece);
   }
 
   // Makes from_ the source's descriptor.
@@ -106,7 +103,6 @@ class PieceWriter {
       from_ = opened_->get();
     }
     selected_ = source;
-    kernel_cannot_ = false;
     return Done{};
   }
 
@@ -143,40 +139,15 @@ class PieceWriter {
   }
 
   Outcome copy_long(BytePieces::Piece piece) {
-    while (piece.length > 0 && !kernel_cannot_) {
-      off_t from = static_cast<off_t>(piece.offset);
-      const ssize_t n =
-          ::copy_file_range(from_, &from, fd_, nullptr, std::min(piece.length, kCopyStep), 0);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0 && !refuses_to_copy(errno)) return system_fault(shown_, "cannot be written");
-      // 0 is the end of the source, but also what some file systems answer for any range: reading
-      // tells.
-      if (n <= 0) kernel_cannot_ = true;
-      if (n > 0) advance(piece, n);
-    }
-    return copy_through_buffer(piece);
-  }
-
-  static bool refuses_to_copy(int error) {
-    return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP ||
-           error == EPERM || error == EBADF;
-  }
-
-  Outcome copy_through_buffer(BytePieces::Piece piece) {
     while (piece.length > 0) {
-      buffer_.resize(std::min<std::uint64_t>(piece.length, kBufferBytes));
-      const ssize_t n = read_at(buffer_.data(), buffer_.size(), piece.offset);
+      const std::uint64_t room = std::min<std::uint64_t>(piece.length, kBufferBytes - used_);
+      const ssize_t n = read_at(buffer_.data() + used_, room, piece.offset);
       if (n <= 0) return read_fault(n);
-      buffer_.resize(static_cast<std::size_t>(n));
-      if (Outcome done = flush(); !done) return done;
-      advance(piece, n);
+      piece.offset += static_cast<std::uint64_t>(n);
+      piece.length -= static_cast<std::uint64_t>(n);
+      if (Outcome done = use(static_cast<std::size_t>(n)); !done) return done;
     }
     return Done{};
-  }
-
-  static void advance(BytePieces::Piece& piece, ssize_t n) {
-    piece.offset += static_cast<std::uint64_t>(n);
-    piece.length -= static_cast<std::uint64_t>(n);
   }
 
   ssize_t read_at(char* to, std::uint64_t length, std::uint64_t offset) const {
@@ -195,18 +166,23 @@ class PieceWriter {
 
   Outcome put(std::string_view bytes) {
     while (!bytes.empty()) {
-      const std::size_t n = std::min(bytes.size(), kBufferBytes - buffer_.size());
-      buffer_.append(bytes.substr(0, n));
+      const std::size_t n = bytes.copy(buffer_.data() + used_, kBufferBytes - used_);
       bytes.remove_prefix(n);
-      if (buffer_.size() < kBufferBytes) continue;
-      if (Outcome done = flush(); !done) return done;
+      if (Outcome done = use(n); !done) return done;
     }
     return Done{};
   }
 
+  // n more bytes of the buffer are filled.
+  Outcome use(std::size_t n) {
+    used_ += n;
+    if (used_ < kBufferBytes) return Done{};
+    return flush();
+  }
+
   Outcome flush() {
-    if (!write_all(fd_, buffer_)) return system_fault(shown_, "cannot be written");
-    buffer_.clear();
+    if (!write_all(fd_, {buffer_.data(), used_})) return system_fault(shown_, "cannot be written");
+    used_ = 0;
     return Done{};
   }
 
@@ -216,8 +192,8 @@ class PieceWriter {
   std::uint32_t selected_ = BytePieces::kMade;  // the source that is copied from
   int from_ = -1;
   std::optional<Descriptor> opened_;
-  bool kernel_cannot_ = false;  // hand out ranges of this source
-  std::string buffer_;
+  std::vector<char> buffer_;
+  std::size_t used_ = 0;  // of the buffer; never all of it
   std::string window_;
   std::uint32_t window_source_ = BytePieces::kMade;
   std::uint64_t window_offset_ = 0;

@@ -56,9 +56,9 @@ struct OutputPath {
   std::string shown;
 };
 
-// Creates or truncates the file and writes the pieces in order. Ranges of 64 KiB and more are
-// copied inside the kernel where it can, else through a buffer of 1 MiB. Errors: the output cannot
-// be written, a source cannot be read or has shrunk; with the system's words.
+// Creates or truncates the file and writes the pieces in order, through a buffer of 256 KiB.
+// Errors: the output cannot be written, a source cannot be read or has shrunk; with the system's
+// words.
 Status<Diagnostics> write_pieces(const BytePieces& pieces, std::span<const ByteSource> sources,
                                  const OutputPath& output);
 

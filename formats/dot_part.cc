@@ -58,7 +58,7 @@ std::string draw_part_ops(const Report& report, PartId part, std::size_t most_bo
                          {"tooltip", dot_text(graph.text(op.op))}}));
   }
   if (ids.size() < ops.size()) {
-    ids.push_back("node:rest");
+    ids.emplace_back("node:rest");
     drawing.add_node(
         ids.back(),
         with_role(role, {{"label", counted(ops.size() - ids.size() + 1, "other op type")}}));

@@ -78,4 +78,24 @@ std::uint64_t place_of_fault(std::string_view text, const GraphFault& fault, Sou
   return where.offset + place.value_or(0);
 }
 
+SourceSpan span_of_output(std::string_view text, SourceSpan node, std::uint32_t slot) {
+  JsonCursor cursor(text.substr(node.offset, node.length));
+  SourceSpan found;
+  cursor.enter();
+  while (const auto key = cursor.next_key()) {
+    if (unescaped(*key) != "outputs") {
+      cursor.skip();
+      continue;
+    }
+    cursor.enter();
+    for (std::uint32_t position = 0; cursor.next_item(); ++position) {
+      const std::uint64_t begin = cursor.offset();
+      cursor.skip();
+      if (position != slot) continue;
+      found = {node.offset + begin, static_cast<std::uint32_t>(cursor.end_of_last() - begin)};
+    }
+  }
+  return found;
+}
+
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Where in the text of a native graph the fault of a graph stands.
+// Where in the text of a native graph things stand that the graph remembers only roughly.
 #pragma once
 
 #include <cstdint>
@@ -17,5 +17,8 @@ std::uint64_t place_of_fault(std::string_view text, const GraphFault& fault, Sou
 // found there.
 std::uint64_t place_in_field(std::string_view text, SourceSpan where, std::string_view field,
                              std::string_view wanted);
+
+// Where the node declares its output number `slot`; nowhere when it has none.
+SourceSpan span_of_output(std::string_view text, SourceSpan node, std::uint32_t slot);
 
 }  // namespace cleave

@@ -27,10 +27,10 @@ struct LoadedModel {
   SourceFile source;
   ModelFormat format;
   Graph graph;
-  std::unique_ptr<OnnxModel> onnx;   // only for ONNX
-  std::vector<Diagnostic> warnings;  // what was read but may surprise
-  std::vector<std::string> notes;    // for reports: shapes that stay unknown, names made unique
-  SourceSpan output_tree = {};       // JSON: where the source has one
+  std::unique_ptr<OnnxModel> onnx = {};   // only for ONNX
+  std::vector<Diagnostic> warnings = {};  // what was read but may surprise
+  std::vector<std::string> notes = {};  // for reports: shapes that stay unknown, names made unique
+  SourceSpan output_tree = {};          // JSON: where the source has one
 };
 
 // Reads the model at `path` ("-": standard input). On error: all faults found, at most 20.

@@ -58,18 +58,8 @@ bool cast_like(OnnxOpCall& call) {
   return like != nullptr && as_first(call, like->dtype);
 }
 
-// Elements of another width change the last dim.
-bool bit_cast(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
-  const DType to = dtype_from_onnx(call.integer("to", 0));
-  if (from == nullptr) return false;
-  const int old_bits = dtype_bits(from->dtype);
-  const int new_bits = dtype_bits(to);
-  as_first(call, to);
-  if (old_bits != new_bits) call.outputs[0].has_shape = false;
-  if (!call.outputs[0].has_shape) call.outputs[0].dims.clear();
-  return true;
-}
+// Both dtypes have one width.
+bool bit_cast(OnnxOpCall& call) { return as_first(call, dtype_from_onnx(call.integer("to", 0))); }
 
 bool quantize_linear(OnnxOpCall& call) {
   DType dtype = DType::uint8;
@@ -144,8 +134,8 @@ constexpr std::array<OnnxShapeRuleEntry, 24> kRules = {{
     {"", "GroupNormalization", same_as_first},
     {"", "MeanVarianceNormalization", same_as_first},
     {"", "Mish", same_as_first},
-    {"", "RMSNormalization", same_as_first},
     {"", "RotaryEmbedding", same_as_first},
+    {"", "SwiGLU", same_as_first},
     {"", "Swish", same_as_first},
     {"", "TensorScatter", same_as_first},
     {"", "BitwiseAnd", broadcast_same_dtype},

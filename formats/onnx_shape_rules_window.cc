@@ -1,7 +1,288 @@
+// Operators that slide a window, sample or transform along spatial axes. Pools have changed since
+// the library at hand: dilations, and a last window that may not begin in the padding.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "formats/onnx_dims.h"
+#include "formats/onnx_element_rules.h"
 #include "formats/onnx_shape_rules.h"
 
 namespace cleave {
+namespace {
 
-std::span<const OnnxShapeRuleEntry> onnx_window_rules() { return {}; }
+using Shape = std::vector<OnnxDim>;
+using Integers = std::vector<std::int64_t>;
+
+// Larger ones are refused: no sum or product of them overflows.
+constexpr std::int64_t kMost = INT32_MAX;
+
+bool is_sane(const Integers& values, std::int64_t least) {
+  return std::all_of(values.begin(), values.end(),
+                     [least](std::int64_t v) { return least <= v && v <= kMost; });
+}
+
+// A window along each spatial axis.
+struct Window {
+  Integers kernel, strides, dilations, pads;  // pads: all beginnings, then all ends
+  std::string_view auto_pad;
+  bool rounds_up = false;
+
+  std::size_t rank() const { return kernel.size(); }
+  std::int64_t reach(std::size_t i) const { return (kernel[i] - 1) * dilations[i] + 1; }
+};
+
+std::optional<Window> window_of(const OnnxOpCall& call, Integers kernel) {
+  const std::size_t rank = kernel.size();
+  Window out{.kernel = std::move(kernel),
+             .strides = call.integer_list("strides").value_or(Integers(rank, 1)),
+             .dilations = call.integer_list("dilations").value_or(Integers(rank, 1)),
+             .pads = call.integer_list("pads").value_or(Integers(2 * rank, 0)),
+             .auto_pad = call.text("auto_pad", "NOTSET"),
+             .rounds_up = call.integer("ceil_mode", 0) != 0};
+  if (out.strides.empty()) out.strides.assign(rank, 1);
+  if (out.dilations.empty()) out.dilations.assign(rank, 1);
+  if (out.pads.empty()) out.pads.assign(2 * rank, 0);
+  const bool fits =
+      out.strides.size() == rank && out.dilations.size() == rank && out.pads.size() == 2 * rank;
+  const bool sane = is_sane(out.kernel, 1) && is_sane(out.strides, 1) &&
+                    is_sane(out.dilations, 1) && is_sane(out.pads, 0);
+  return fits && sane ? std::optional(std::move(out)) : std::nullopt;
+}
+
+OnnxDim slid(const OnnxDim& dim, const Window& window, std::size_t i) {
+  const std::int64_t stride = window.strides[i];
+  const bool is_same = window.auto_pad == "SAME_UPPER" || window.auto_pad == "SAME_LOWER";
+  const bool is_valid = window.auto_pad == "VALID";
+  if (is_same && stride == 1) return dim;
+  const std::int64_t before = is_valid ? 0 : window.pads[i];
+  const std::int64_t after = is_valid ? 0 : window.pads[i + window.rank()];
+  const std::int64_t shrinks = window.reach(i) - 1 - before - after;
+  if (!is_same && stride == 1 && shrinks == 0) return dim;
+  if (!dim.is_fixed() || dim.size > INT64_MAX / 4) return {};
+  if (is_same) return fixed_dim((dim.size + stride - 1) / stride);
+  const std::int64_t steps = dim.size - 1 - shrinks;
+  if (steps < 0) return {};
+  std::int64_t count = steps / stride + 1;
+  if (window.rounds_up && steps % stride != 0) {
+    if (is_valid) return {};  // told differently by specification and runtimes
+    // One window more, unless it would begin in the padding behind.
+    if (count * stride < dim.size + before) ++count;
+  }
+  return fixed_dim(count);
+}
+
+bool pool(OnnxOpCall& call) {
+  const OnnxType* from = call.tensor_input(0);
+  const auto kernel = call.integer_list("kernel_shape");
+  if (from == nullptr || !kernel) return false;
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    call.outputs[i] = onnx_tensor_type(i == 0 ? from->dtype : DType::int64);
+  }
+  const std::optional<Window> window = window_of(call, *kernel);
+  if (!from->has_shape || !window || from->rank() != window->rank() + 2) return true;
+  Shape out = from->dims;
+  for (std::size_t i = 0; i < window->rank(); ++i) {
+    out[i + 2] = slid(from->dims[i + 2], *window, i);
+  }
+  for (OnnxType& output : call.outputs) output.set_shape(out);
+  return true;
+}
+
+// x: [N, C, ...], w: [M, C/group, kernel...] -> [N, M, ...]
+bool deform_conv(OnnxOpCall& call) {
+  const OnnxType* x = call.tensor_input(0);
+  const OnnxType* w = call.shaped_input(1);
+  if (x == nullptr) return false;
+  call.outputs[0] = onnx_tensor_type(x->dtype);
+  if (!x->has_shape || x->rank() < 2) return true;
+  Shape out(x->rank());
+  out[0] = x->dims[0];
+  if (w != nullptr && w->rank() == x->rank()) {
+    out[1] = w->dims[0];
+    Integers kernel;
+    for (std::size_t i = 2; i < w->rank(); ++i) kernel.push_back(w->size(i));
+    if (const auto given = call.integer_list("kernel_shape")) kernel = *given;
+    const std::optional<Window> window = window_of(call, kernel);
+    for (std::size_t i = 2; window && window->rank() + 2 == out.size() && i < out.size(); ++i) {
+      out[i] = slid(x->dims[i], *window, i - 2);
+    }
+  }
+  call.outputs[0].set_shape(std::move(out));
+  return true;
+}
+
+// [N, C * block, L] -> [N, C, image...]
+bool col2im(OnnxOpCall& call) {
+  const OnnxType* from = call.tensor_input(0);
+  const OnnxElements* image = call.elements(1);
+  if (from == nullptr) return false;
+  call.outputs[0] = onnx_tensor_type(from->dtype);
+  if (image == nullptr || image->is_real()) return true;
+  Shape out(2);
+  if (from->has_shape && from->rank() == 3) {
+    out[0] = from->dims[0];
+    OnnxDim block = fixed_dim(1);
+    for (const std::int64_t size : call.integers(2).value_or(Integers{-1})) {
+      block = product_of(block, fixed_dim(size));
+    }
+    if (block.is_fixed()) out[1] = dim_over(from->dims[1], block.size);
+  }
+  for (const OnnxElement& size : image->integers) out.push_back(dim_of(size));
+  call.outputs[0].set_shape(std::move(out));
+  return true;
+}
+
+bool center_crop_pad(OnnxOpCall& call) {
+  const OnnxType* from = call.tensor_input(0);
+  if (from == nullptr) return false;
+  call.outputs[0] = onnx_tensor_type(from->dtype);
+  if (!from->has_shape) return true;
+  Shape out = from->dims;
+  Integers axes = call.integer_list("axes").value_or(Integers{});
+  for (std::size_t i = 0; call.attribute("axes") == nullptr && i < out.size(); ++i) {
+    axes.push_back(static_cast<std::int64_t>(i));
+  }
+  const OnnxElements* sizes = call.elements(1);
+  const bool is_told = sizes != nullptr && sizes->integers.size() == axes.size();
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = axis_of(axes[i], out.size());
+    if (!axis) return true;
+    out[*axis] = is_told ? dim_of(sizes->integers[i]) : OnnxDim{};
+  }
+  call.outputs[0].set_shape(std::move(out));
+  return true;
+}
+
+// x: [N, C, ...], grid: [N, out..., k] -> [N, C, out...]
+bool grid_sample(OnnxOpCall& call) {
+  const OnnxType* x = call.tensor_input(0);
+  const OnnxType* grid = call.shaped_input(1);
+  if (x == nullptr) return false;
+  call.outputs[0] = onnx_tensor_type(x->dtype);
+  const std::size_t rank = x->has_shape ? x->rank() : grid != nullptr ? grid->rank() : 0;
+  if (rank < 3) return true;
+  Shape out(rank);
+  if (x->has_shape) std::copy_n(x->dims.begin(), 2, out.begin());
+  for (std::size_t i = 2; grid != nullptr && grid->rank() == rank && i < rank; ++i) {
+    out[i] = grid->dims[i - 1];
+  }
+  call.outputs[0].set_shape(std::move(out));
+  return true;
+}
+
+// size: {N, C, spatial...} -> [N, spatial..., how many]
+bool affine_grid(OnnxOpCall& call) {
+  const OnnxType* theta = call.tensor_input(0);
+  const OnnxElements* size = call.elements(1);
+  if (theta == nullptr) return false;
+  call.outputs[0] = onnx_tensor_type(theta->dtype);
+  if (size == nullptr || size->is_real() || size->integers.size() < 3) return true;
+  Shape out{dim_of(size->integers[0])};
+  for (std::size_t i = 2; i < size->integers.size(); ++i) {
+    out.push_back(dim_of(size->integers[i]));
+  }
+  out.push_back(fixed_dim(static_cast<std::int64_t>(size->integers.size() - 2)));
+  call.outputs[0].set_shape(std::move(out));
+  return true;
+}
+
+// The axis that DFT works along: an attribute, since opset 20 an input.
+std::optional<std::size_t> dft_axis(const OnnxOpCall& call, std::size_t rank) {
+  if (call.opset() < 20) return axis_of(call.integer("axis", 1), rank);
+  if (!call.has_input(2)) return axis_of(-2, rank);
+  const auto given = call.integers(2);
+  return given && given->size() == 1 ? axis_of((*given)[0], rank) : std::nullopt;
+}
+
+// Number of elements along the axis afterwards.
+OnnxDim dft_length(const OnnxOpCall& call, const OnnxDim& before) {
+  const bool is_onesided = call.integer("onesided", 0) != 0;
+  const bool is_inverse = call.integer("inverse", 0) != 0;
+  OnnxDim length = before;
+  if (call.has_input(1)) {
+    const auto given = call.integers(1);
+    length = given && given->size() == 1 ? fixed_dim((*given)[0]) : OnnxDim{};
+  } else if (is_onesided && is_inverse) {
+    return before.size >= 1 ? dim_times(fixed_dim(before.size - 1), 2) : OnnxDim{};
+  }
+  if (!is_onesided || is_inverse) return length;
+  return length.is_fixed() ? fixed_dim(length.size / 2 + 1) : OnnxDim{};
+}
+
+bool dft(OnnxOpCall& call) {
+  const OnnxType* from = call.tensor_input(0);
+  if (from == nullptr) return false;
+  call.outputs[0] = onnx_tensor_type(from->dtype);
+  if (!from->has_shape || from->rank() < 2) return true;
+  Shape out(from->rank());
+  if (const auto axis = dft_axis(call, from->rank())) {
+    out = from->dims;
+    out[*axis] = dft_length(call, from->dims[*axis]);
+  }
+  const bool is_real = call.integer("onesided", 0) != 0 && call.integer("inverse", 0) != 0;
+  out.back() = fixed_dim(is_real ? 1 : 2);
+  call.outputs[0].set_shape(std::move(out));
+  return true;
+}
+
+// [batch, length, 1 or 2] -> [batch, frames, bins, 2]
+bool stft(OnnxOpCall& call) {
+  const OnnxType* from = call.tensor_input(0);
+  if (from == nullptr) return false;
+  Shape out(4);
+  out[3] = fixed_dim(2);
+  OnnxDim frame;
+  if (call.has_input(3)) {
+    const auto given = call.integers(3);
+    if (given && given->size() == 1) frame = fixed_dim((*given)[0]);
+  } else if (const OnnxType* window = call.shaped_input(2)) {
+    if (window->rank() == 1) frame = window->dims[0];
+  }
+  const bool is_onesided = call.integer("onesided", 1) != 0;
+  if (frame.is_fixed()) out[2] = fixed_dim(is_onesided ? frame.size / 2 + 1 : frame.size);
+  if (from->has_shape && from->rank() >= 2) {
+    out[0] = from->dims[0];
+    const auto step = call.integers(1);
+    const std::int64_t length = from->size(1);
+    const bool is_known = step && step->size() == 1 && (*step)[0] > 0 && frame.is_fixed();
+    if (is_known && length >= frame.size) {
+      out[1] = fixed_dim((length - frame.size) / (*step)[0] + 1);
+    }
+  }
+  call.outputs[0] = onnx_tensor_type(from->dtype, std::move(out));
+  return true;
+}
+
+// Where the output's shape is an input of its own.
+bool max_unpool(OnnxOpCall& call) {
+  const OnnxType* from = call.tensor_input(0);
+  if (from == nullptr || !call.has_input(2)) return false;
+  call.outputs[0] = onnx_tensor_type(from->dtype);
+  const OnnxElements* sizes = call.elements(2);
+  if (sizes == nullptr || sizes->is_real() || sizes->dims.size() != 1) return true;
+  Shape out;
+  for (const OnnxElement& size : sizes->integers) out.push_back(dim_of(size));
+  call.outputs[0].set_shape(std::move(out));
+  return true;
+}
+
+constexpr std::array<OnnxShapeRuleEntry, 11> kRules = {{
+    {"", "AveragePool", pool},
+    {"", "MaxPool", pool},
+    {"", "LpPool", pool},
+    {"", "DeformConv", deform_conv},
+    {"", "Col2Im", col2im},
+    {"", "CenterCropPad", center_crop_pad},
+    {"", "GridSample", grid_sample},
+    {"", "AffineGrid", affine_grid},
+    {"", "DFT", dft},
+    {"", "STFT", stft},
+    {"", "MaxUnpool", max_unpool},
+}};
+
+}  // namespace
+
+std::span<const OnnxShapeRuleEntry> onnx_window_rules() { return kRules; }
 
 }  // namespace cleave

@@ -149,6 +149,26 @@ std::string serialize_onnx_type(const OnnxType& type) {
   return out;
 }
 
+OnnxType onnx_element_type(const OnnxType& type) {
+  OnnxWalk walk{.begin = type.full.data()};
+  try {
+    for (OnnxFields field(type.full, "a type", walk); field.next();) {
+      if (field.key() != bytes_field(4) && field.key() != bytes_field(9)) {
+        field.skip();
+        continue;
+      }
+      for (OnnxFields inner(field.text(), "a type", walk); inner.next();) {
+        if (inner.key() == bytes_field(1)) return parse_onnx_type(inner.text());
+        inner.skip();
+      }
+      return {};
+    }
+  } catch (const OnnxRefused&) {
+    return {};
+  }
+  return {};
+}
+
 std::string onnx_type_text(const OnnxType& type) {
   if (!type.is_tensor()) return std::string(value_type_name(type.type));
   std::string text(dtype_name(type.dtype));

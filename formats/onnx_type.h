@@ -52,6 +52,9 @@ OnnxType parse_onnx_type(std::string_view type_proto);
 // The TypeProto's payload; empty when nothing is known.
 std::string serialize_onnx_type(const OnnxType& type);
 
+// What a sequence or optional holds; unknown when that is not told.
+OnnxType onnx_element_type(const OnnxType& type);
+
 // "float32[N,3,?]", "float32 of unknown rank", "sequence", "unknown".
 std::string onnx_type_text(const OnnxType& type);
 

@@ -1,0 +1,19 @@
+// Items of a native graph file for a model that was not read from one: made from what the graph
+// knows. Attributes that rules cannot ask about, and bodies, are left out.
+#pragma once
+
+#include <string>
+
+#include "core/graph.h"
+#include "formats/model_file.h"
+
+namespace cleave {
+
+// `{"name": "y", "type": "tensor", "dtype": "float32", "shape": [1, "N", null]}`; a parameter also
+// with `location`, `offset`, `bytes` where its raw data lies in a file.
+std::string make_value_json(const LoadedModel& model, ValueId id);
+
+// The node; what its bodies capture follows its other inputs.
+std::string make_node_json(const LoadedModel& model, NodeId id);
+
+}  // namespace cleave

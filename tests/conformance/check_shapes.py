@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""Holds the types that cleave infers against two witnesses.
+
+node DIR...    The ONNX node tests (onnx/backend/test/data/node): output types are removed from each
+               model, once as it is and once with its small inputs turned into constants, and what
+               cleave infers is compared with what was removed. ONNX's own inference is counted too.
+run MODEL...   Every node's output is made an output of the model, the model is run in ONNX Runtime
+               on random inputs, and dtypes and dims are compared.
+
+usage: check_shapes.py DUMP_TYPES node [--least PERCENT] [DIR...]
+       check_shapes.py DUMP_TYPES run MODEL...
+
+DUMP_TYPES is the test tool of that name. Prints one line an answer that is wrong; exit status 1 when
+there is one that is not known to be the witness's own mistake, or too few are fully right.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, numpy_helper, shape_inference
+
+# Declared otherwise than the operator's specification says.
+WITNESS_ERRS = set()
+
+DTYPES = {
+    "bool": "bool", "float": "float32", "double": "float64", "float8e4m3fn": "float8_e4m3fn",
+    "float8e4m3fnuz": "float8_e4m3fnuz", "float8e5m2": "float8_e5m2",
+    "float8e5m2fnuz": "float8_e5m2fnuz", "float4e2m1": "float4_e2m1", "float8e8m0": "float8_e8m0",
+}
+
+
+def dtype_name(number):
+    name = TensorProto.DataType.Name(number).lower()
+    return "unknown" if name == "undefined" else DTYPES.get(name, name)
+
+
+def escaped(text):
+    return "".join(f"\\x{ord(c):02x}" if ord(c) < 0x20 or c == "\\" else c for c in text)
+
+
+class Type:
+    """A tensor's dtype and dims (a list of ints and None; None: no rank), or another type."""
+
+    def __init__(self, dtype=None, dims=None, other=None):
+        self.dtype, self.dims, self.other = dtype, dims, other
+
+    @staticmethod
+    def of_proto(proto):
+        if not proto.HasField("tensor_type"):
+            # Shapes inside sequences and optionals are not compared.
+            kind = proto.WhichOneof("value")
+            return Type(other=kind) if kind else Type()
+        tensor = proto.tensor_type
+        dims = None
+        if tensor.HasField("shape"):
+            dims = [d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim]
+        return Type(dtype_name(tensor.elem_type), dims)
+
+    @staticmethod
+    def of_text(text):
+        if text.startswith("proto:"):
+            return Type.of_proto(onnx.TypeProto.FromString(bytes.fromhex(text[6:])))
+        if text.endswith(" of unknown rank"):
+            return Type(text.split()[0])
+        if "[" not in text:
+            return Type() if text == "unknown" else Type(other=text)
+        dtype, dims = text[:-1].split("[", 1)
+        return Type(dtype, [int(d) if d.isdigit() else None for d in dims.split(",") if d])
+
+    def verdict(self, truth):
+        """What this one, inferred, is beside the truth."""
+        if truth.other:
+            if self.other:
+                return "right" if self.other == truth.other else "WRONG"
+            return "no type" if self.dtype in (None, "unknown") else "WRONG"
+        if self.other:
+            return "WRONG"
+        if self.dtype in (None, "unknown"):
+            return "no type"
+        if truth.dtype and self.dtype != truth.dtype:
+            return "WRONG"
+        if truth.dims is None:
+            return "right"
+        if self.dims is None:
+            return "no rank"
+        if len(self.dims) != len(truth.dims):
+            return "WRONG"
+        pairs = list(zip(self.dims, truth.dims))
+        if any(a is not None and b is not None and a != b for a, b in pairs):
+            return "WRONG"
+        return "no dim" if any(a is None and b is not None for a, b in pairs) else "right"
+
+    def __str__(self):
+        if self.other:
+            return self.other
+        if self.dtype in (None, "unknown") and self.dims is None:
+            return "unknown"
+        if self.dims is None:
+            return f"{self.dtype} of unknown rank"
+        return f"{self.dtype}[{','.join('?' if d is None else str(d) for d in self.dims)}]"
+
+
+ORDER = ["right", "no dim", "no rank", "no type", "WRONG"]
+
+
+def dumped(tool, paths):
+    """path -> {value name as escaped: Type}, and path -> what cleave refused it for."""
+    result = subprocess.run([tool], input="\n".join(map(str, paths)), capture_output=True, text=True)
+    types, refused = {str(p): {} for p in paths}, {}
+    for line in result.stdout.splitlines():
+        path, name, text = line.split("\t")
+        if name == "!":
+            refused[path] = text
+        else:
+            types[path][name] = Type.of_text(text)
+    if result.returncode not in (0, 1):
+        sys.exit(f"{tool} ended with {result.returncode}: {result.stderr[-500:]}")
+    return types, refused
+
+
+def without_output_types(model):
+    """The model with outputs untyped, and the types that they had."""
+    truth = {}
+    bare = onnx.ModelProto()
+    bare.CopyFrom(model)
+    del bare.graph.value_info[:]
+    for output in bare.graph.output:
+        truth[output.name] = Type.of_proto(output.type)
+        output.ClearField("type")
+    return bare, truth
+
+
+def with_constant_inputs(model, folder):
+    """Small inputs, as the test's data has them, as initializers."""
+    fixed = onnx.ModelProto()
+    fixed.CopyFrom(model)
+    keep = []
+    for i, graph_input in enumerate(model.graph.input):
+        path = folder / "test_data_set_0" / f"input_{i}.pb"
+        tensor = None
+        if graph_input.type.HasField("tensor_type") and path.exists() and path.stat().st_size < 2000:
+            tensor = TensorProto.FromString(path.read_bytes())
+        if tensor is None:
+            keep.append(graph_input)
+            continue
+        tensor.name = graph_input.name
+        fixed.graph.initializer.append(tensor)
+    del fixed.graph.input[:]
+    fixed.graph.input.extend(keep)
+    return fixed
+
+
+def onnx_types(model):
+    try:
+        inferred = shape_inference.infer_shapes(model, data_prop=True)
+    except Exception:
+        return {}
+    graph = inferred.graph
+    return {v.name: Type.of_proto(v.type) for v in [*graph.value_info, *graph.output]}
+
+
+def check_nodes(tool, folders, least):
+    failed = False
+    for constant in (False, True):
+        with tempfile.TemporaryDirectory() as scratch:
+            truths, onnx_verdicts, paths = {}, Counter(), {}
+            for folder in folders:
+                path = folder / "model.onnx"
+                if not path.exists():
+                    continue
+                bare, truth = without_output_types(onnx.load(path))
+                if constant:
+                    bare = with_constant_inputs(bare, folder)
+                target = Path(scratch) / f"{folder.name}.onnx"
+                target.write_bytes(bare.SerializeToString())
+                paths[folder.name], truths[folder.name] = target, truth
+                theirs = onnx_types(bare)
+                worst = max((theirs.get(n, Type()).verdict(t) for n, t in truth.items()),
+                            key=ORDER.index, default="right")
+                onnx_verdicts[worst] += 1
+            types, refused = dumped(tool, paths.values())
+            verdicts = Counter()
+            for name, truth in truths.items():
+                path = str(paths[name])
+                if path in refused:
+                    print(f"{name}: REFUSED: {refused[path]}")
+                    verdicts["WRONG"] += 1
+                    continue
+                worst = "right"
+                for value, expected in truth.items():
+                    inferred = types[path].get(escaped(value), Type())
+                    verdict = inferred.verdict(expected)
+                    worst = max(worst, verdict, key=ORDER.index)
+                    if verdict == "WRONG":
+                        print(f"{name}: WRONG: {value} is {expected}, inferred {inferred}")
+                        failed = failed or name not in WITNESS_ERRS
+                    elif verdict != "right" and os.environ.get("VERBOSE"):
+                        print(f"{name}: {verdict}: {value} is {expected}, inferred {inferred}")
+                verdicts[worst] += 1
+        kind = "small inputs constant" if constant else "inputs as they are"
+        total = sum(verdicts.values())
+        for who, counts in (("cleave", verdicts), ("onnx", onnx_verdicts)):
+            text = ", ".join(f"{counts[v]} {v}" for v in ORDER)
+            print(f"{kind}: {who}: {text}, of {total}")
+        if constant and verdicts["right"] * 100 < least * total:
+            print(f"too few fully right: wanted {least} %")
+            failed = True
+    return failed
+
+
+def random_input(random, value):
+    tensor = value.type.tensor_type
+    dims = [d.dim_value if d.HasField("dim_value") else 2 + i % 3
+            for i, d in enumerate(tensor.shape.dim)]
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    if dtype == bool:
+        return random.random(dims) < 0.5
+    if np.issubdtype(dtype, np.integer):
+        return random.integers(0, 4, dims).astype(dtype)
+    return random.random(dims).astype(dtype)
+
+
+def run_types(path):
+    """Dtypes and dims of all values of the main graph as ONNX Runtime makes them."""
+    import onnxruntime as ort
+    model = onnx.load(path)
+    inputs = {v.name for v in model.graph.input}
+    constants = {t.name for t in model.graph.initializer}
+    names = [n for node in model.graph.node for n in node.output if n]
+    del model.graph.output[:]
+    model.graph.output.extend(onnx.ValueInfoProto(name=n) for n in dict.fromkeys(names))
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    folder = os.path.dirname(os.path.abspath(path))
+    with tempfile.NamedTemporaryFile(dir=folder if os.access(folder, os.W_OK) else None,
+                                     suffix=".onnx") as file:
+        file.write(model.SerializeToString())
+        file.flush()
+        session = ort.InferenceSession(file.name, options, providers=["CPUExecutionProvider"])
+    random = np.random.default_rng(7)
+    feeds = {v.name: random_input(random, v) for v in model.graph.input
+             if v.name in inputs and v.name not in constants}
+    values = session.run(names, feeds)
+    types = {}
+    for name, value, info in zip(names, values, session.get_outputs()):
+        if isinstance(value, np.ndarray):
+            dtype = info.type.removeprefix("tensor(").removesuffix(")")
+            types[name] = Type(DTYPES.get(dtype, dtype), list(value.shape))
+    return types
+
+
+def check_runs(tool, models):
+    inferred, refused = dumped(tool, models)
+    failed = bool(refused)
+    for path, why in refused.items():
+        print(f"{path}: REFUSED: {why}")
+    for path in models:
+        try:
+            truth = run_types(path)
+        except Exception as error:
+            print(f"{path}: does not run: {str(error).splitlines()[0][:150]}")
+            continue
+        verdicts = Counter()
+        for name, expected in truth.items():
+            mine = inferred[str(path)].get(escaped(name), Type())
+            verdict = mine.verdict(expected)
+            verdicts[verdict] += 1
+            if verdict == "WRONG":
+                print(f"{path}: WRONG: {name} is {expected}, inferred {mine}")
+                failed = True
+        text = ", ".join(f"{verdicts[v]} {v}" for v in ORDER)
+        print(f"{path}: {text}, of {len(truth)} values")
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tool")
+    parser.add_argument("witness", choices=["node", "run"])
+    parser.add_argument("--least", type=float, default=0)
+    parser.add_argument("paths", nargs="*")
+    args = parser.parse_args()
+    if args.witness == "run":
+        sys.exit(1 if check_runs(args.tool, args.paths) else 0)
+    roots = args.paths or [Path(onnx.__file__).parent / "backend/test/data/node"]
+    folders = sorted(f for root in roots for f in Path(root).iterdir() if f.is_dir())
+    sys.exit(1 if check_nodes(args.tool, folders, args.least) else 0)
+
+
+if __name__ == "__main__":
+    main()
