@@ -8,12 +8,18 @@ OnnxOpCall::OnnxOpCall(const OnnxNode& node, std::int64_t opset,
                        std::vector<OnnxValueFacts*> inputs, const OnnxBindings* bindings)
     : outputs(node.outputs.size()),
       node_(node),
+      op_(node.op_type),
+      domain_(node.domain == "ai.onnx" ? std::string_view() : node.domain),
       opset_(opset),
       inputs_(std::move(inputs)),
       bindings_(bindings) {}
 
-std::string_view OnnxOpCall::domain() const {
-  return node_.domain == "ai.onnx" ? std::string_view() : node_.domain;
+OnnxOpCall OnnxOpCall::taken_as(std::string_view op, std::int64_t opset) const {
+  OnnxOpCall call = *this;
+  call.op_ = op;
+  call.domain_ = {};
+  call.opset_ = opset;
+  return call;
 }
 
 const OnnxType* OnnxOpCall::input(std::size_t i) const {

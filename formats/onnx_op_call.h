@@ -37,10 +37,13 @@ class OnnxOpCall {
   OnnxOpCall(const OnnxNode& node, std::int64_t opset, std::vector<OnnxValueFacts*> inputs,
              const OnnxBindings* bindings);
 
+  // The same call taken for one of operator `op` of the default domain.
+  OnnxOpCall taken_as(std::string_view op, std::int64_t opset) const;
+
   const OnnxNode& node() const { return node_; }
-  std::string_view op() const { return node_.op_type; }
-  std::string_view domain() const;               // "" for the default one
-  std::int64_t opset() const { return opset_; }  // of the domain
+  std::string_view op() const { return op_; }
+  std::string_view domain() const { return domain_; }  // "" for the default one
+  std::int64_t opset() const { return opset_; }        // of the domain
 
   std::size_t input_count() const { return inputs_.size(); }
   bool has_input(std::size_t i) const { return i < inputs_.size() && inputs_[i] != nullptr; }
@@ -66,6 +69,7 @@ class OnnxOpCall {
 
  private:
   const OnnxNode& node_;
+  std::string_view op_, domain_;
   std::int64_t opset_;
   std::vector<OnnxValueFacts*> inputs_;
   const OnnxBindings* bindings_;

@@ -5,7 +5,8 @@ node DIR...    The ONNX node tests (onnx/backend/test/data/node): output types a
                model, once as it is and once with its small inputs turned into constants, and what
                cleave infers is compared with what was removed. ONNX's own inference is counted too.
 run MODEL...   Every node's output is made an output of the model, the model is run in ONNX Runtime
-               on random inputs, and dtypes and dims are compared.
+               on random inputs, and dtypes and dims are compared: once with what the file says of
+               the inputs' shapes, once with the shapes that were fed.
 
 usage: check_shapes.py DUMP_TYPES node [--least PERCENT] [DIR...]
        check_shapes.py DUMP_TYPES run MODEL...
@@ -113,7 +114,7 @@ ORDER = ["right", "no dim", "no rank", "no type", "WRONG"]
 def dumped(tool, paths):
     """path -> {value name as escaped: Type}, and path -> what cleave refused it for."""
     result = subprocess.run([tool], input="\n".join(map(str, paths)), capture_output=True, text=True)
-    types, refused = {str(p): {} for p in paths}, {}
+    types, refused = {str(p).split("\t")[0]: {} for p in paths}, {}
     for line in result.stdout.splitlines():
         path, name, text = line.split("\t")
         if name == "!":
@@ -215,23 +216,27 @@ def check_nodes(tool, folders, least):
     return failed
 
 
-def random_input(random, value):
+def random_input(random, value, sizes):
+    """Random elements; `sizes` holds the size of each symbolic dim, and is filled."""
     tensor = value.type.tensor_type
-    dims = [d.dim_value if d.HasField("dim_value") else 2 + i % 3
-            for i, d in enumerate(tensor.shape.dim)]
+    dims = []
+    for i, dim in enumerate(tensor.shape.dim):
+        is_image = len(tensor.shape.dim) == 4 and i >= 2
+        own = dim.dim_param or f"{value.name} {i}"
+        size = sizes.setdefault(own, 64 + 16 * (i % 2) if is_image else 2 + len(sizes) % 3)
+        dims.append(dim.dim_value if dim.HasField("dim_value") else size)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
     if dtype == bool:
-        return random.random(dims) < 0.5
+        return np.asarray(random.random(dims) < 0.5)
     if np.issubdtype(dtype, np.integer):
-        return random.integers(0, 4, dims).astype(dtype)
-    return random.random(dims).astype(dtype)
+        return np.asarray(random.integers(0, 4, dims)).astype(dtype)
+    return np.asarray(random.random(dims)).astype(dtype)
 
 
 def run_types(path):
-    """Dtypes and dims of all values of the main graph as ONNX Runtime makes them."""
+    """What ONNX Runtime makes: type of each tensor of the main graph; and the inputs' shapes."""
     import onnxruntime as ort
-    model = onnx.load(path)
-    inputs = {v.name for v in model.graph.input}
+    model = onnx.load(path, load_external_data=False)
     constants = {t.name for t in model.graph.initializer}
     names = [n for node in model.graph.node for n in node.output if n]
     del model.graph.output[:]
@@ -239,45 +244,49 @@ def run_types(path):
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    folder = os.path.dirname(os.path.abspath(path))
-    with tempfile.NamedTemporaryFile(dir=folder if os.access(folder, os.W_OK) else None,
-                                     suffix=".onnx") as file:
-        file.write(model.SerializeToString())
-        file.flush()
-        session = ort.InferenceSession(file.name, options, providers=["CPUExecutionProvider"])
-    random = np.random.default_rng(7)
-    feeds = {v.name: random_input(random, v) for v in model.graph.input
-             if v.name in inputs and v.name not in constants}
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path",
+                                     os.path.dirname(os.path.abspath(path)))
+    session = ort.InferenceSession(model.SerializeToString(), options,
+                                   providers=["CPUExecutionProvider"])
+    random, sizes = np.random.default_rng(7), {}
+    feeds = {v.name: random_input(random, v, sizes) for v in model.graph.input
+             if v.name not in constants}
     values = session.run(names, feeds)
     types = {}
     for name, value, info in zip(names, values, session.get_outputs()):
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and info.type.startswith("tensor("):
             dtype = info.type.removeprefix("tensor(").removesuffix(")")
             types[name] = Type(DTYPES.get(dtype, dtype), list(value.shape))
-    return types
+    return types, {name: list(value.shape) for name, value in feeds.items()}
 
 
 def check_runs(tool, models):
-    inferred, refused = dumped(tool, models)
-    failed = bool(refused)
-    for path, why in refused.items():
-        print(f"{path}: REFUSED: {why}")
+    failed = False
     for path in models:
         try:
-            truth = run_types(path)
+            truth, shapes = run_types(path)
         except Exception as error:
             print(f"{path}: does not run: {str(error).splitlines()[0][:150]}")
             continue
-        verdicts = Counter()
-        for name, expected in truth.items():
-            mine = inferred[str(path)].get(escaped(name), Type())
-            verdict = mine.verdict(expected)
-            verdicts[verdict] += 1
-            if verdict == "WRONG":
-                print(f"{path}: WRONG: {name} is {expected}, inferred {mine}")
+        bound = "".join(f"\t{name}={','.join(map(str, dims))}" for name, dims in shapes.items())
+        for how, line in (("", str(path)), (" with input shapes", f"{path}{bound}")):
+            inferred, refused = dumped(tool, [line])
+            if refused:
+                print(f"{path}: REFUSED: {refused[line.split(chr(9))[0]]}")
                 failed = True
-        text = ", ".join(f"{verdicts[v]} {v}" for v in ORDER)
-        print(f"{path}: {text}, of {len(truth)} values")
+                continue
+            verdicts = Counter()
+            for name, expected in truth.items():
+                mine = inferred[str(path)].get(escaped(name), Type())
+                verdict = mine.verdict(expected)
+                verdicts[verdict] += 1
+                if verdict == "WRONG":
+                    print(f"{path}{how}: WRONG: {name} is {expected}, inferred {mine}")
+                    failed = True
+                elif verdict != "right" and os.environ.get("VERBOSE"):
+                    print(f"{path}{how}: {verdict}: {name} is {expected}, inferred {mine}")
+            text = ", ".join(f"{verdicts[v]} {v}" for v in ORDER)
+            print(f"{path}{how}: {text}, of {len(truth)} values")
     return failed
 
 

@@ -1,13 +1,18 @@
 // Prints the types that cleave infers for every value of ONNX models, for check_shapes.py.
 //
-// Reads paths from standard input, one a line. Prints `<path> TAB <value> TAB <type>` a value of
+// Reads paths from standard input, one a line, each followed by shapes of inputs where wanted:
+// `<path> TAB <input>=<dim>,<dim>...`. Prints `<path> TAB <value> TAB <type>` a value of
 // the main graph, the type as onnx_type_text has it or `proto:` and the hex digits of a TypeProto,
 // names with `\` and control characters escaped; and `<path> TAB ! TAB <what>` for a file that is
 // refused.
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <numeric>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "formats/onnx_reader.h"
 #include "formats/onnx_shapes.h"
@@ -40,7 +45,29 @@ std::string hex(std::string_view bytes) {
   return out;
 }
 
-int dump(const std::string& path) {
+// The fields of a line, but for the first: shapes of inputs.
+cleave::ShapeBindings bindings_of(std::string_view fields) {
+  cleave::ShapeBindings bindings;
+  while (!fields.empty()) {
+    fields.remove_prefix(1);  // the tab
+    const std::string_view field = fields.substr(0, fields.find('\t'));
+    fields.remove_prefix(field.size());
+    const std::size_t equals = field.rfind('=');
+    std::vector<std::int64_t> dims;
+    std::string_view list = field.substr(equals + 1);
+    while (!list.empty()) {
+      const std::string_view dim = list.substr(0, list.find(','));
+      dims.push_back(std::stoll(std::string(dim)));
+      list.remove_prefix(std::min(list.size(), dim.size() + 1));
+    }
+    bindings.inputs.emplace_back(field.substr(0, equals), std::move(dims));
+  }
+  return bindings;
+}
+
+int dump(const std::string& line) {
+  const std::string path = line.substr(0, line.find('\t'));
+  const cleave::ShapeBindings bindings = bindings_of(std::string_view(line).substr(path.size()));
   const auto fail = [&](const cleave::Diagnostics& faults) {
     std::cout << path << "\t!\t" << escaped(faults.at(0).message) << '\n';
     return 1;
@@ -51,7 +78,7 @@ int dump(const std::string& path) {
   if (!model) return fail(model.error());
   std::vector<std::uint32_t> order(model->graph.nodes.size());
   std::iota(order.begin(), order.end(), 0U);
-  const auto types = cleave::infer_onnx_types(*file, *model, order, {});
+  const auto types = cleave::infer_onnx_types(*file, *model, order, bindings);
   if (!types) return fail(types.error());
   const std::map<std::string_view, cleave::OnnxType> sorted(types->main.types.begin(),
                                                             types->main.types.end());
@@ -68,6 +95,6 @@ int dump(const std::string& path) {
 
 int main() {
   int status = 0;
-  for (std::string path; std::getline(std::cin, path);) status |= dump(path);
+  for (std::string line; std::getline(std::cin, line);) status |= dump(line);
   return status;
 }
