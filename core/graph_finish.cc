@@ -75,9 +75,11 @@ void GraphBuilder::State::check_values_are_made() {
     check(graph.outputs_[i], output_spans[i], "the graph's output");
   }
   for (const auto& [parameter, canonical] : aliases) {
-    if (defined[canonical] == 0) {
-      check(ValueId{canonical}, {}, "parameter " + in_quotes(value_name(parameter)));
-    }
+    if (defined[canonical] != 0) continue;
+    const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                    [&](const auto& other) { return other.first == parameter; });
+    const SourceSpan where = found == parameters.end() ? SourceSpan{} : found->second;
+    check(ValueId{canonical}, where, "parameter " + in_quotes(value_name(parameter)));
   }
 }
 
@@ -290,6 +292,9 @@ Result<Graph, std::vector<GraphFault>> GraphBuilder::finish() {
   state.close_rows();
   if (!graph.measured_.empty()) graph.measured_.resize(graph.nodes_.size());
   state.check_values_are_made();
+  std::stable_sort(
+      state.faults.begin(), state.faults.end(),
+      [](const GraphFault& a, const GraphFault& b) { return a.where.offset < b.where.offset; });
   if (!state.faults.empty()) return std::move(state.faults);
   const std::vector<std::uint32_t> order = state.sorted_nodes();
   if (!state.faults.empty()) return std::move(state.faults);

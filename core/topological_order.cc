@@ -9,7 +9,7 @@ namespace cleave {
 namespace {
 
 // Every node left over waits for another that is left over: going from one to the next must come
-// round.
+// round. Told from the node on it that is first in the source.
 std::vector<std::uint32_t> find_cycle(const Adjacency& waits_for,
                                       const std::vector<std::uint32_t>& waits) {
   constexpr auto kUnseen = std::numeric_limits<std::uint32_t>::max();
@@ -26,6 +26,7 @@ std::vector<std::uint32_t> find_cycle(const Adjacency& waits_for,
   }
   path.erase(path.begin(), path.begin() + step[at]);
   std::reverse(path.begin(), path.end());
+  std::rotate(path.begin(), std::min_element(path.begin(), path.end()), path.end());
   return path;
 }
 

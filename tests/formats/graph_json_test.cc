@@ -439,10 +439,10 @@ TEST_CASE("a cycle is printed as a path, one edge a line") {
 {"name": "a", "op": "f", "inputs": ["x", "c"], "outputs": [{"name": "a"}]},
 {"name": "b", "op": "f", "inputs": ["a"], "outputs": [{"name": "b"}]},
 {"name": "c", "op": "f", "inputs": ["b"], "outputs": [{"name": "c"}]})")) ==
-        "m.json:6:1: error: the nodes form a cycle: \"b\" -> \"c\" -> \"a\" -> \"b\"\n"
+        "m.json:5:1: error: the nodes form a cycle: \"a\" -> \"b\" -> \"c\" -> \"a\"\n"
+        "note: \"a\" makes \"a\", which \"b\" reads\n"
         "note: \"b\" makes \"b\", which \"c\" reads\n"
-        "note: \"c\" makes \"c\", which \"a\" reads\n"
-        "note: \"a\" makes \"a\", which \"b\" reads\n");
+        "note: \"c\" makes \"c\", which \"a\" reads\n");
 }
 
 TEST_CASE("at most 20 faults are told") {
