@@ -1,0 +1,24 @@
+// Random graphs for property tests: any wiring, every type of value, constants, captures, nodes
+// without inputs, nodes without users, several outputs.
+#pragma once
+
+#include <cstddef>
+#include <random>
+#include <string>
+
+#include "core/graph.h"
+#include "core/support.h"
+
+namespace cleave {
+
+struct RandomGraph {
+  std::string text;         // what it was made from: show it with INFO
+  std::string unsupported;  // names
+  Graph graph;
+  Support support;
+};
+
+// 1 to `most_nodes` nodes. The same seed gives the same graph everywhere.
+RandomGraph random_graph(std::uint32_t seed, std::size_t most_nodes);
+
+}  // namespace cleave
