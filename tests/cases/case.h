@@ -1,0 +1,36 @@
+// A recorded case: what the reference systems answered for one graph, support list and settings.
+// The format is described in the README beside this file.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/options.h"
+#include "core/support.h"
+
+namespace cleave::cases {
+
+using Json = nlohmann::json;
+
+enum class CaseKind { splitter, tags, split_module, shard };
+
+struct Case {
+  std::string id;
+  CaseKind kind;
+  std::string graph;  // native JSON, its keys in the order of the file
+  Json support;
+  Json settings;
+  Json expected;
+  std::map<std::string, std::string> get_attr_targets;  // by the name of the parameter
+};
+
+// Throws what nlohmann/json throws where the line is no case.
+Case parse_case(const std::string& line);
+
+// The case's support list: the reference's own rules in terms of cleave's.
+SupportList support_list_of(const Case& recorded);
+SplitOptions split_options_of(const Case& recorded);
+
+}  // namespace cleave::cases
