@@ -130,11 +130,7 @@ void GraphJsonValues::read_field(std::size_t field, Fields& read) {
     case kDtype:
       return read_dtype(read);
     case kShape:
-      if (read_shape(fields) && read.role != ValueRole::element) {
-        value_dims_ = dims_;
-        value.decl.shape = builder_.intern_shape(value_dims_);
-      }
-      return;
+      return read_value_shape(read);
     case kElements:
       value.decl.holds_tensor = read_elements(read);
       return;
@@ -196,6 +192,22 @@ void GraphJsonValues::read_dtype(Fields& read) {
                 read.fields.field_text() + " is " + quoted(name) + ", which is no element type",
                 suggestion(nearest_name(name, dtype_names())));
   }
+}
+
+void GraphJsonValues::read_value_shape(Fields& read) {
+  constexpr std::size_t kMostKnown = 4096;
+  const bool may_be_known = read.role != ValueRole::element && read.role != ValueRole::input;
+  const std::string_view text = may_be_known ? cursor_.short_number_list() : std::string_view();
+  if (const auto known = known_shapes_.find(text); known != known_shapes_.end()) {
+    read.value.decl.shape = known->second;
+    return cursor_.pass_by(text);
+  }
+  if (!read_shape(read.fields) || read.role == ValueRole::element) return;
+  value_dims_ = dims_;
+  read.value.decl.shape = builder_.intern_shape(value_dims_);
+  const bool is_good = faults_.empty() && !cursor_.fault();
+  if (text.empty() || !is_good || known_shapes_.size() >= kMostKnown) return;
+  known_shapes_.emplace(text, read.value.decl.shape);
 }
 
 // Leaves the dims in dims_. False when there is no list.

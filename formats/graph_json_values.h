@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/graph_builder.h"
@@ -44,6 +45,7 @@ class GraphJsonValues {
   std::string_view read_name(JsonFields& fields);
   void read_type(Fields& read);
   void read_dtype(Fields& read);
+  void read_value_shape(Fields& read);
   bool read_shape(JsonFields& fields);
   void read_dim(JsonFields& fields);
   Dim symbol(std::string_view name);
@@ -55,6 +57,9 @@ class GraphJsonValues {
   JsonFaults& faults_;
   GraphBuilder& builder_;
   ShapeBinder binder_;
+  // Shapes by their text: graphs repeat the same few, and reading one again costs more than finding
+  // it.
+  std::unordered_map<std::string_view, ShapeId> known_shapes_;
   std::vector<Dim> dims_;        // of the shape read last
   std::vector<Dim> value_dims_;  // of the value being read, apart from its elements
 };

@@ -386,6 +386,22 @@ void JsonCursor::take_null() {
   fail(begin, "expected null, found " + cleave::quoted(word));
 }
 
+std::string_view JsonCursor::short_number_list() const {
+  constexpr std::size_t kMostTokens = 16;
+  if (peek() != '[') return {};
+  for (std::size_t at = at_ + 1; at < std::min(at_ + kMostTokens, count_); ++at) {
+    const char c = text_[tokens_[at]];
+    if (c == ']') return text_.substr(tokens_[at_], tokens_[at] + 1 - tokens_[at_]);
+    if (c != ',' && (c < '0' || c > '9')) return {};
+  }
+  return {};
+}
+
+void JsonCursor::pass_by(std::string_view list) {
+  end_ = static_cast<std::uint64_t>(list.data() + list.size() - text_.data());
+  while (at_ < count_ && tokens_[at_] < end_) ++at_;
+}
+
 void JsonCursor::skip_scalar_or_enter() {
   switch (type()) {
     case JsonType::object:

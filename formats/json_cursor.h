@@ -83,6 +83,10 @@ class JsonCursor {
   JsonNumber take_number();
   bool take_boolean();
   void take_null();
+  // The text of the list at the cursor when it holds a few numbers and nothing else, else empty.
+  // The cursor stays: a reader that has read the same text before may pass_by() it.
+  std::string_view short_number_list() const;
+  void pass_by(std::string_view list);
   // Passes the value at the cursor, whatever it is.
   void skip();
   // To be called when the outermost value is behind: nothing may follow it.
