@@ -8,98 +8,11 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
 namespace cleave {
 namespace {
-
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-std::size_t digits_from(std::string_view word, std::size_t at) {
-  while (at < word.size() && is_digit(word[at])) ++at;
-  return at;
-}
-
-// -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
-bool is_number(std::string_view word) {
-  std::size_t at = word.starts_with('-') ? 1 : 0;
-  const std::size_t whole = digits_from(word, at);
-  if (whole == at || (word[at] == '0' && whole > at + 1)) return false;
-  at = whole;
-  if (at < word.size() && word[at] == '.') {
-    const std::size_t fraction = digits_from(word, at + 1);
-    if (fraction == at + 1) return false;
-    at = fraction;
-  }
-  if (at < word.size() && (word[at] == 'e' || word[at] == 'E')) {
-    ++at;
-    if (at < word.size() && (word[at] == '+' || word[at] == '-')) ++at;
-    const std::size_t exponent = digits_from(word, at);
-    if (exponent == at) return false;
-    at = exponent;
-  }
-  return at == word.size();
-}
-
-// The number that four hexadecimal digits at `at` write, or nothing when they are not there.
-std::optional<std::uint32_t> hex_unit(std::string_view text, std::size_t at) {
-  if (at > text.size() || text.size() - at < 4) return std::nullopt;
-  std::uint32_t unit = 0;
-  const char* const end = text.data() + at + 4;
-  const auto result = std::from_chars(text.data() + at, end, unit, 16);
-  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
-  return unit;
-}
-
-// One escape sequence: how long it is and which character it means.
-struct Escape {
-  std::size_t length;
-  char32_t character;
-};
-
-std::optional<Escape> unicode_escape(std::string_view text, std::size_t at) {
-  const auto first = hex_unit(text, at + 2);
-  if (!first || (*first >= 0xDC00 && *first <= 0xDFFF)) return std::nullopt;
-  if (*first < 0xD800 || *first > 0xDBFF) return Escape{6, *first};
-  if (text.substr(std::min(at + 6, text.size()), 2) != "\\u") return std::nullopt;
-  const auto second = hex_unit(text, at + 8);
-  if (!second || *second < 0xDC00 || *second > 0xDFFF) return std::nullopt;
-  return Escape{12, 0x10000 + ((*first - 0xD800) << 10U) + (*second - 0xDC00)};
-}
-
-// The escape that begins with the backslash at `at`, if it is one.
-std::optional<Escape> escape_at(std::string_view text, std::size_t at) {
-  if (at + 1 >= text.size()) return std::nullopt;
-  constexpr std::string_view kLetters = "\"\\/bfnrt";
-  constexpr std::string_view kMeant = "\"\\/\b\f\n\r\t";
-  const std::size_t known = kLetters.find(text[at + 1]);
-  if (known != kLetters.npos) return Escape{2, static_cast<char32_t>(kMeant[known])};
-  return text[at + 1] == 'u' ? unicode_escape(text, at) : std::nullopt;
-}
-
-void append_utf8(std::string& to, char32_t c) {
-  const auto put = [&](char32_t byte) {
-    to += static_cast<char>(static_cast<unsigned char>(byte));
-  };
-  if (c < 0x80) return put(c);
-  if (c < 0x800) {
-    put(0xC0 | (c >> 6U));
-  } else {
-    if (c < 0x10000) {
-      put(0xE0 | (c >> 12U));
-    } else {
-      put(0xF0 | (c >> 18U));
-      put(0x80 | ((c >> 12U) & 0x3FU));
-    }
-    put(0x80 | ((c >> 6U) & 0x3FU));
-  }
-  put(0x80 | (c & 0x3FU));
-}
 
 // What to say to those whose writer (Python's, for one) puts down numbers that JSON has not.
 std::string_view number_hint(std::string_view word) {
@@ -127,60 +40,6 @@ JsonFault utf8_fault(std::string_view text) {
 }
 
 }  // namespace
-
-std::string_view json_type_name(JsonType type) {
-  switch (type) {
-    case JsonType::object:
-      return "an object";
-    case JsonType::list:
-      return "a list";
-    case JsonType::string:
-      return "a string";
-    case JsonType::number:
-      return "a number";
-    case JsonType::boolean:
-      return "true or false";
-    case JsonType::null:
-      return "null";
-    case JsonType::none:
-      break;
-  }
-  return "nothing";
-}
-
-std::string unescaped(JsonString string) {
-  if (!string.has_escapes) return std::string(string.text);
-  std::string out;
-  out.reserve(string.text.size());
-  for (std::size_t at = 0; at < string.text.size();) {
-    if (string.text[at] != '\\') {
-      out += string.text[at++];
-      continue;
-    }
-    const auto escape = escape_at(string.text, at);
-    assert(escape && "the cursor checked the escapes of what it gave out");
-    append_utf8(out, escape->character);
-    at += escape->length;
-  }
-  return out;
-}
-
-std::optional<std::int64_t> JsonNumber::integer() const {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, number);
-  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
-  return number;
-}
-
-double JsonNumber::real() const {
-  double number = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (result.ec == std::errc()) return number;
-  return std::strtod(std::string(text).c_str(), nullptr);  // too large or too small: saturates
-}
-
-bool JsonNumber::is_whole() const { return text.find_first_of(".eE") == text.npos; }
 
 struct JsonCursor::Index {
   std::unique_ptr<simdjson::internal::dom_parser_implementation> tokens;
@@ -219,16 +78,11 @@ JsonCursor::JsonCursor(std::string_view text) : text_(text), index_(std::make_un
 
 JsonCursor::~JsonCursor() = default;
 
-std::uint64_t JsonCursor::offset() const { return at_ < count_ ? tokens_[at_] : end_; }
-
-std::uint64_t JsonCursor::token_limit() const {
-  return at_ + 1 < count_ ? tokens_[at_ + 1] : text_.size();
-}
-
 void JsonCursor::fail(std::uint64_t offset, std::string message) {
   if (!fault_) fault_ = {offset, std::move(message)};
   open_.clear();
   count_ = 0;
+  is_fresh_ = false;
 }
 
 void JsonCursor::fail_here(std::string_view expected) {
@@ -241,34 +95,15 @@ void JsonCursor::fail_here(std::string_view expected) {
     return;
   }
   const std::uint64_t begin = tokens_[at_];
-  std::uint64_t end = begin + 1;
-  while (end < token_limit() && !is_space(text_[end])) ++end;
-  const std::string_view found = text_.substr(begin, end - begin);
+  const std::string_view token = text_.substr(begin, token_end() - begin);
+  const std::string_view found = token.substr(0, token.find_first_of(" \t\n\r"));
   fail(begin, "expected " + std::string(expected) + ", found " + cleave::quoted(found) +
                   std::string(number_hint(found)));
 }
 
-JsonType JsonCursor::type() {
-  if (fault_) return JsonType::none;
-  switch (peek()) {
-    case '{':
-      return JsonType::object;
-    case '[':
-      return JsonType::list;
-    case '"':
-      return JsonType::string;
-    case 't':
-    case 'f':
-      return JsonType::boolean;
-    case 'n':
-      return JsonType::null;
-    case '-':
-      return JsonType::number;
-    default:
-      if (is_digit(peek())) return JsonType::number;
-      fail_here("a value");
-      return JsonType::none;
-  }
+JsonType JsonCursor::no_type() {
+  if (!fault_) fail_here("a value");
+  return JsonType::none;
 }
 
 void JsonCursor::enter() {
@@ -283,90 +118,43 @@ void JsonCursor::enter() {
   is_fresh_ = true;
 }
 
-// To the next key or item; false when the closer came instead.
-bool JsonCursor::step_on(char closer) {
-  if (fault_) return false;
-  if (peek() == closer) {
-    end_ = tokens_[at_] + 1;
-    ++at_;
-    open_.pop_back();
-    is_fresh_ = false;
-    return false;
-  }
-  if (std::exchange(is_fresh_, false)) return true;
-  if (peek() != ',') {
-    fail_here(closer == '}' ? "',' or '}'" : "',' or ']'");
-    return false;
-  }
-  end_ = tokens_[at_] + 1;
-  ++at_;
-  return true;
+bool JsonCursor::is_missing_comma(char closer) {
+  if (!fault_) fail_here(closer == '}' ? "',' or '}'" : "',' or ']'");
+  return false;
 }
 
-std::optional<JsonString> JsonCursor::next_key() {
-  if (!step_on('}')) return std::nullopt;
-  if (peek() != '"') {
-    fail_here("a key in quotes");
-    return std::nullopt;
-  }
-  const JsonString key = take_string();
+std::optional<JsonString> JsonCursor::key_expected() {
   if (fault_) return std::nullopt;
-  if (peek() != ':') {
-    fail_here("':'");
-    return std::nullopt;
-  }
-  ++at_;
-  return key;
+  const bool has_key = text_[tokens_[at_ - 1]] == '"';  // else a brace or a comma
+  fail_here(has_key ? "':'" : "a key in quotes");
+  return std::nullopt;
 }
 
-bool JsonCursor::next_item() { return step_on(']'); }
-
-void JsonCursor::check_escapes(JsonString string) {
-  for (std::size_t at = string.text.find('\\'); at != string.text.npos;
-       at = string.text.find('\\', at)) {
-    const auto escape = escape_at(string.text, at);
-    if (!escape) {
-      const std::string_view shown = string.text.substr(at, string.text[at + 1] == 'u' ? 6 : 2);
-      return fail(string.offset + 1 + at, cleave::quoted(shown) + " is no escape of a character");
-    }
-    at += escape->length;
+// The string that was taken, once its escapes are known to be right.
+JsonString JsonCursor::with_escapes(JsonString string) {
+  if (const auto bad = find_bad_escape(string.text)) {
+    fail(string.offset + 1 + bad->at, cleave::quoted(bad->shown) + " is no escape of a character");
+    return {};
   }
-}
-
-JsonString JsonCursor::take_string() {
-  assert(fault_ || peek() == '"');
-  if (fault_) return {};
-  // Between this token and the next one stand the string and white space.
-  const std::uint64_t begin = tokens_[at_];
-  std::uint64_t end = token_limit();
-  while (is_space(text_[end - 1])) --end;
-  JsonString string{text_.substr(begin + 1, end - begin - 2), false, begin};
-  string.has_escapes = string.text.find('\\') != string.text.npos;
-  if (string.has_escapes) check_escapes(string);
-  if (fault_) return {};
-  end_ = end;
-  ++at_;
+  string.has_escapes = true;
   return string;
 }
 
 // The run of characters at the cursor: a number, true, false or null.
 std::string_view JsonCursor::take_word() {
   const std::uint64_t begin = tokens_[at_];
-  std::uint64_t end = token_limit();
-  while (is_space(text_[end - 1])) --end;
-  end_ = end;
+  end_ = token_end();
   ++at_;
-  return text_.substr(begin, end - begin);
+  return text_.substr(begin, end_ - begin);
 }
 
-JsonNumber JsonCursor::take_number() {
-  if (fault_) return {"0"};
+JsonNumber JsonCursor::take_word_as_number() {
   const std::uint64_t begin = offset();
   const std::string_view word = take_word();
-  if (is_number(word)) return {word};
+  if (is_json_number(word)) return {word};
   fail(begin, cleave::quoted(word) + " is not a number as JSON writes it" +
                   std::string(number_hint(word)));
-  return {"0"};
+  return {"0", 0};
 }
 
 bool JsonCursor::take_boolean() {

@@ -13,38 +13,21 @@
 // object and list ends, every type is `none`. So a reader need not look for faults at each step.
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cassert>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "formats/json_token.h"
+
 namespace cleave {
-
-enum class JsonType : std::uint8_t { object, list, string, number, boolean, null, none };
-
-// "an object", "a list", ...: for messages.
-std::string_view json_type_name(JsonType type);
-
-// A string as it stands between its quotes.
-struct JsonString {
-  std::string_view text;  // empty and without address when there was none to take
-  bool has_escapes = false;
-  std::uint64_t offset = 0;  // of the opening quote
-};
-
-// The characters meant by a string that the cursor has taken.
-std::string unescaped(JsonString string);
-
-struct JsonNumber {
-  std::string_view text;
-  // The number, when it is written as an integer and fits; as a real: rounded, beyond all:
-  // infinity.
-  std::optional<std::int64_t> integer() const;
-  double real() const;
-  bool is_whole() const;  // written as an integer, whether it fits or not
-};
 
 struct JsonFault {
   std::uint64_t offset = 0;
@@ -96,13 +79,17 @@ class JsonCursor {
   struct Index;
 
   char peek() const { return at_ < count_ ? text_[tokens_[at_]] : '\0'; }
-  std::uint64_t token_limit() const;  // where the token at the cursor must have ended
+  std::uint64_t token_end() const;
   bool step_on(char closer);
+  bool is_missing_comma(char closer);
+  std::optional<JsonString> key_expected();
+  JsonString with_escapes(JsonString string);
+  JsonType no_type();
   void skip_scalar_or_enter();
   std::string_view take_word();
+  JsonNumber take_word_as_number();
   void fail(std::uint64_t offset, std::string message);
   void fail_here(std::string_view expected);
-  void check_escapes(JsonString string);
 
   std::string_view text_;
   std::unique_ptr<Index> index_;
@@ -116,3 +103,5 @@ class JsonCursor {
 };
 
 }  // namespace cleave
+
+#include "formats/json_cursor_steps.h"

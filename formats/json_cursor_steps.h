@@ -1,0 +1,120 @@
+// The steps of a JsonCursor that are taken dozens of times for each node, inline. Included by
+// json_cursor.h only.
+#pragma once
+
+#include "formats/json_cursor.h"
+
+namespace cleave {
+
+inline constexpr std::array<JsonType, 256> kTypeOfFirst = [] {
+  std::array<JsonType, 256> types;
+  types.fill(JsonType::none);
+  types['{'] = JsonType::object;
+  types['['] = JsonType::list;
+  types['"'] = JsonType::string;
+  types['t'] = types['f'] = JsonType::boolean;
+  types['n'] = JsonType::null;
+  types['-'] = JsonType::number;
+  for (unsigned digit = '0'; digit <= '9'; ++digit) types[digit] = JsonType::number;
+  return types;
+}();
+
+inline JsonType JsonCursor::type() {
+  const JsonType type = kTypeOfFirst[static_cast<unsigned char>(peek())];
+  return type != JsonType::none ? type : no_type();
+}
+
+inline bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+inline std::uint64_t JsonCursor::offset() const { return at_ < count_ ? tokens_[at_] : end_; }
+
+// Behind the string or word at the cursor: between this token and the next stand it and white
+// space.
+inline std::uint64_t JsonCursor::token_end() const {
+  std::uint64_t end = at_ + 1 < count_ ? tokens_[at_ + 1] : text_.size();
+  while (is_json_space(text_[end - 1])) --end;
+  return end;
+}
+
+// By the number of bytes that count, from 0 to 7: ones in the others.
+inline constexpr std::array<std::uint64_t, 8> kBehind = [] {
+  std::array<std::uint64_t, 8> masks;
+  for (unsigned bytes = 0; bytes < 8; ++bytes) {
+    std::array<unsigned char, 8> mask;
+    for (unsigned i = 0; i < 8; ++i) mask[i] = i < bytes ? 0 : 0xFF;
+    masks[bytes] = std::bit_cast<std::uint64_t>(mask);
+  }
+  return masks;
+}();
+
+// Reads up to 7 bytes past the end, which the cursor's text always has.
+inline bool holds_backslash(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  for (std::size_t at = 0; at < text.size(); at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, sizeof word);
+    word ^= kOnes * '\\';  // a zero byte is a backslash now
+    const std::size_t left = text.size() - at;
+    if (left < 8) word |= kBehind[left];
+    if (((word - kOnes) & ~word & (kOnes * 0x80U)) != 0) return true;
+  }
+  return false;
+}
+
+inline JsonString JsonCursor::take_string() {
+  assert(fault_ || peek() == '"');
+  if (at_ >= count_) return {};
+  const std::uint64_t begin = tokens_[at_];
+  end_ = token_end();
+  const JsonString string{text_.substr(begin + 1, end_ - begin - 2), false, begin};
+  ++at_;
+  return holds_backslash(string.text) ? with_escapes(string) : string;
+}
+
+// To the next key or item; false when the closer came instead.
+inline bool JsonCursor::step_on(char closer) {
+  const char next = peek();
+  if (next == closer) {
+    end_ = std::uint64_t{tokens_[at_]} + 1;
+    ++at_;
+    open_.pop_back();
+    is_fresh_ = false;
+    return false;
+  }
+  if (std::exchange(is_fresh_, false)) return true;
+  if (next != ',') return is_missing_comma(closer);
+  end_ = std::uint64_t{tokens_[at_]} + 1;
+  ++at_;
+  return true;
+}
+
+inline std::optional<JsonString> JsonCursor::next_key() {
+  if (!step_on('}')) return std::nullopt;
+  if (peek() != '"') return key_expected();
+  const JsonString key = take_string();
+  if (peek() != ':') return key_expected();
+  ++at_;
+  return key;
+}
+
+inline bool JsonCursor::next_item() { return step_on(']'); }
+
+// Whole numbers of up to 18 digits, which is nearly all of them, are read here.
+inline JsonNumber JsonCursor::take_number() {
+  if (at_ >= count_) return {"0", 0};
+  const std::uint64_t begin = tokens_[at_];
+  const std::uint64_t end = token_end();
+  const std::string_view word = text_.substr(begin, end - begin);
+  std::int64_t number = 0;
+  for (const char c : word) {
+    if (c < '0' || c > '9') return take_word_as_number();
+    number = number * 10 + (c - '0');
+    if (number > 99999999999999999) return take_word_as_number();
+  }
+  if (word.size() > 1 && word[0] == '0') return take_word_as_number();
+  end_ = end;
+  ++at_;
+  return {word, number};
+}
+
+}  // namespace cleave
