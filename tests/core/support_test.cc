@@ -283,7 +283,7 @@ TEST_CASE("shape rules ask for rank, known dims, largest dim and multiples") {
 
 TEST_CASE("an opset rule asks for the version that the model imports") {
   const Graph graph =
-      graph_from_text("opset \"\" 13\n opset ml 2\n input x\n a = Conv(x)\n b = ml::T(x)");
+      graph_from_text("opset \"\" 13\n opset \"ml\" 2\n input x\n a = Conv(x)\n b = ml::T(x)");
   Rule rule = rule_for("Conv");
   rule.opset = OpsetRule{11, 26};
   CHECK(failures(graph, "a", rule).empty());
