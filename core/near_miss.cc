@@ -77,7 +77,10 @@ bool lacks_module(std::string_view rule, std::string_view op) {
 
 // 0: no slip. Else the kind of slip, the likeliest lowest.
 int slip(const Rule& rule, const ModelOp& op) {
-  if (plain_domain(rule.domain) != plain_domain(op.domain)) return rule.op == op.op ? 1 : 0;
+  if (plain_domain(rule.domain) != plain_domain(op.domain)) {
+    const bool is_prefixed = rule.op == std::string(op.domain) + "::" + std::string(op.op);
+    return rule.op == op.op || is_prefixed ? 1 : 0;
+  }
   if (lower(rule.op) == lower(op.op)) return 2;
   if (lacks_module(rule.op, op.op)) return 3;
   return is_misspelt(rule.op, op.op) ? 4 : 0;

@@ -48,9 +48,7 @@ std::string body_text(const ReasonContext& context, NodeId inner) {
 
 std::string rule_failed_text(const ReasonContext& context, NodeId node, const Reason& reason) {
   if (reason.because != kNone<NodeId>) return body_text(context, reason.because);
-  const Rule& rule = context.lists[reason.list].allow[reason.rule];
-  const auto parts = failed_parts(context.graph, node, rule, context.facts);
-  return cause_text(context, node, reason) + ": " + parts_text(parts) + why_text(rule);
+  return cause_text(context, node, reason) + ": " + detail_text(context, node, reason);
 }
 
 std::string types_text(const TypeSet& types) {
@@ -187,6 +185,24 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return "its accelerator subgraph is beyond the number to keep";
   }
   return {};
+}
+
+std::string detail_text(const ReasonContext& context, NodeId node, const Reason& reason) {
+  switch (reason.code) {
+    case ReasonCode::rule_failed: {
+      if (reason.because != kNone<NodeId>) return body_text(context, reason.because);
+      const Rule& rule = context.lists[reason.list].allow[reason.rule];
+      return parts_text(failed_parts(context.graph, node, rule, context.facts)) + why_text(rule);
+    }
+    case ReasonCode::non_tensor_input:
+    case ReasonCode::non_tensor_output:
+      return reason_text(context, node, reason);
+    case ReasonCode::fusion_group:
+    case ReasonCode::qdq_group:
+      return "CPU node" + blamed(context.graph, reason.because);
+    default:
+      return {};
+  }
 }
 
 std::vector<Cause> group_by_cause(const ReasonContext& context, const PerNode<Reason>& reasons) {

@@ -26,6 +26,9 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
 // fails`.
 std::string cause_text(const ReasonContext& context, NodeId node, const Reason& reason);
 
+// What is to be said of the node beyond its cause; empty when there is nothing.
+std::string detail_text(const ReasonContext& context, NodeId node, const Reason& reason);
+
 // CPU nodes of one cause, in model order.
 struct Cause {
   std::string text;

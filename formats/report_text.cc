@@ -9,6 +9,7 @@
 #include "formats/report.h"
 #include "formats/report_words.h"
 #include "formats/text_layout.h"
+#include "formats/value_text.h"
 
 namespace cleave {
 namespace {
@@ -61,6 +62,11 @@ class TextReport {
     add_line(line);
   }
 
+  // False while some tensor that crosses the link has no known size: rates are too high then.
+  bool is_complete() const {
+    return std::none_of(preview_.parts.begin(), preview_.parts.end(), has_unknown_bytes);
+  }
+
   void write_bottleneck() {
     if (!preview_.bound) {
       if (acc_count() > 0) add_line("no tensor of known size crosses the link: it bounds nothing");
@@ -68,9 +74,10 @@ class TextReport {
     }
     const LinkBound& bound = *preview_.bound;
     std::string line = "bottleneck " + fitted(escaped(partition_.name(bound.bottleneck)), 40) +
-                       ": " + rate_text(bound.max_qps) + " QPS at " + link_text(preview_.link);
+                       ": " + (is_complete() ? "" : "below ") + rate_text(bound.max_qps) +
+                       " QPS at " + link_text(preview_.link);
     if (bound.shared_qps < bound.max_qps) {
-      line += "; " + rate_text(bound.shared_qps) + " QPS when all partitions share it";
+      line += ", " + rate_text(bound.shared_qps) + " QPS if all share it";
     }
     add_line(line);
   }
@@ -103,8 +110,8 @@ class TextReport {
     }
     if (preview_.bound) {
       add_fact("half duplex", rate_text(preview_.bound->max_qps_half_duplex) + " QPS, " +
-                                       rate_text(preview_.bound->shared_qps_half_duplex) +
-                                       " QPS when all partitions share it");
+                                  rate_text(preview_.bound->shared_qps_half_duplex) +
+                                  " QPS if all share it");
     }
   }
 
@@ -138,9 +145,20 @@ class TextReport {
     return bytes_text(bytes);
   }
 
-  std::string work_text(const PartNumbers& numbers, std::size_t nodes) const {
-    if (numbers.unknown_flops == nodes && nodes > 0) return "?";
+  static std::string work_text(const PartNumbers& numbers) {
+    if (numbers.flops == 0 && numbers.unknown_flops > 0) return "?";
     return flops_text(numbers.flops) + (numbers.unknown_flops > 0 ? "+" : "");
+  }
+
+  static bool has_unknown_bytes(const PartNumbers& numbers) {
+    return std::any_of(numbers.hazards.begin(), numbers.hazards.end(), [](const Hazard& hazard) {
+      return hazard.kind == Hazard::Kind::unknown_bytes;
+    });
+  }
+
+  static std::string qps_text(const PartNumbers& numbers) {
+    if (!numbers.qps) return "-";
+    return (has_unknown_bytes(numbers) ? "<" : "") + rate_text(*numbers.qps);
   }
 
   void write_partitions() {
@@ -156,8 +174,7 @@ class TextReport {
                      partition_.is_acc(part) ? "acc" : "CPU", count_text(nodes),
                      boundary_text(split_.boundaries.inputs[part], numbers.input_bytes),
                      boundary_text(split_.boundaries.outputs[part], numbers.output_bytes),
-                     bytes_text(numbers.parameter_bytes), work_text(numbers, nodes),
-                     numbers.qps ? rate_text(*numbers.qps) : "-"});
+                     bytes_text(numbers.parameter_bytes), work_text(numbers), qps_text(numbers)});
     }
     text_ += '\n' + table.text();
     if (partition_.count() > kMostPartitions) {
@@ -184,12 +201,11 @@ class TextReport {
     line.replace(2 + width - count.size(), count.size(), count);
     text_ += line;
     const NodeId first = cause.nodes.front();
-    std::string detail = reason_text(reasons_, first, split_.reasons[first]);
-    if (detail == cause.text) {
+    const std::string detail = detail_text(reasons_, first, split_.reasons[first]);
+    if (detail.empty()) {
       text_ += wrapped(names_of(cause.nodes, kTextColumns - indent), indent, indent);
       return;
     }
-    if (detail.starts_with(cause.text + ": ")) detail.erase(0, cause.text.size() + 2);
     const std::string name = fitted(escaped(graph_.node(first).name), 40);
     text_ += wrapped(name + ": " + fitted(detail, 300), indent, indent + 2);
     if (cause.nodes.size() == 1) return;
@@ -219,6 +235,7 @@ class TextReport {
     std::size_t count = 0;
     for (const PartId part : partition_.parts()) {
       for (const Hazard& hazard : preview_.parts[part].hazards) {
+        if (hazard.kind == Hazard::Kind::unknown_bytes) continue;
         if (count++ == 0) text_ += "\nhazards\n";
         if (count > kMostHazards) continue;
         text_ += wrapped(escaped(partition_.name(part)) + ": " + hazard_text(graph_, hazard), 2, 4);
@@ -229,19 +246,46 @@ class TextReport {
     }
   }
 
+  // Values that enter or leave accelerator parts, each once.
+  std::vector<ValueId> values_of_unknown_size() const {
+    ValueSet seen(graph_.value_count());
+    std::vector<ValueId> values;
+    for (const PartId part : partition_.parts()) {
+      for (const Hazard& hazard : preview_.parts[part].hazards) {
+        if (hazard.kind != Hazard::Kind::unknown_bytes) continue;
+        if (seen.insert(hazard.value)) values.push_back(hazard.value);
+      }
+    }
+    return values;
+  }
+
   void write_unknown() {
     const Coverages& coverage = preview_.coverage;
-    if (coverage.unknown_flops == 0) return;
-    std::vector<std::string> ops;
-    for (const NodeId node : coverage.unknown_flops_ops) {
-      ops.push_back(fitted(escaped(graph_.op(node)), 40));
-      if (ops.size() == kNamed) break;
+    const std::vector<ValueId> values = values_of_unknown_size();
+    if (coverage.unknown_flops == 0 && values.empty()) return;
+    text_ += "\nnot known\n";
+    std::vector<std::string> names;
+    for (const ValueId value : values) {
+      if (names.size() == kNamed) break;
+      names.push_back(escaped(graph_.value(value).name) + " " + type_text(graph_, value));
     }
-    std::string line = "FLOPs not known of " + counted(coverage.unknown_flops, "node", "nodes") +
-                       ": " + some_of(ops, 200);
-    if (const std::string dims = dim_options(graph_); !dims.empty()) line += "; give " + dims;
-    text_ += '\n';
-    add_line(line);
+    if (!values.empty()) {
+      text_ += wrapped("bytes of " + counted(values.size(), "value", "values") +
+                           " that cross the link: " + some_of(names, 150),
+                       2, 4);
+    }
+    names.clear();
+    for (const NodeId node : coverage.unknown_flops_ops) {
+      if (names.size() == kNamed) break;
+      names.push_back(escaped(graph_.op(node)));
+    }
+    if (coverage.unknown_flops > 0) {
+      text_ += wrapped("FLOPs of " + counted(coverage.unknown_flops, "node", "nodes") + ": " +
+                           some_of(names, 150),
+                       2, 4);
+    }
+    const std::string dims = dim_options(graph_);
+    if (!dims.empty()) text_ += wrapped("to know more give " + dims, 2, 4);
   }
 
   void write_notes() {

@@ -18,6 +18,11 @@ void write_ratio(JsonText& json, const Coverage& coverage) {
   json.number("ratio", coverage.ratio());
 }
 
+// Of a model most of whose FLOPs are not known the share of the others says nothing.
+bool is_mostly_known(const Coverages& coverage) {
+  return static_cast<double>(coverage.unknown_flops) * 2 <= coverage.nodes.total;
+}
+
 }  // namespace
 
 std::string_view start_side_name(StartSide side) {
@@ -101,9 +106,15 @@ std::string dim_options(const Graph& graph) {
 }
 
 std::string model_name(const LoadedModel& model) {
-  if (!model.graph.name().empty()) return escaped(model.graph.name());
-  const std::string& path = model.source.path();
-  return escaped(path.substr(std::min(path.rfind('/') + 1, path.size())));
+  std::string_view name = model.source.path();
+  if (name == "<stdin>" && !model.graph.name().empty()) return escaped(model.graph.name());
+  name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
+  for (const std::string_view extension : {".json", ".onnx"}) {
+    if (name.size() > extension.size() && name.ends_with(extension)) {
+      name.remove_suffix(extension.size());
+    }
+  }
+  return escaped(name);
 }
 
 std::string coverage_text(const Coverages& coverage, std::string_view where) {
@@ -113,7 +124,7 @@ std::string coverage_text(const Coverages& coverage, std::string_view where) {
   std::string text = count(coverage.nodes.acc) + " of " +
                      counted(static_cast<std::uint64_t>(coverage.nodes.total), "node", "nodes") +
                      " (" + percent_text(coverage.nodes.ratio()) + ")";
-  if (coverage.flops.total > 0) {
+  if (coverage.flops.total > 0 && is_mostly_known(coverage)) {
     text += " and " + percent_text(coverage.flops.ratio()) + " of " +
             (coverage.unknown_flops > 0 ? "the known " : "") + flops_text(coverage.flops.total);
   }

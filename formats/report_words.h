@@ -34,7 +34,7 @@ std::string size_mend(const Graph& graph, ValueId value);
 // `--dim N=SIZE --dim M=SIZE` for the named dims of the graph's inputs; at most five.
 std::string dim_options(const Graph& graph);
 
-// The model's own name, else that of its file. Escaped.
+// The name of the model's file without .json or .onnx; of standard input the model's own. Escaped.
 std::string model_name(const LoadedModel& model);
 
 // `61 of 70 nodes (87.1%) and 99.8% of 3.63 GFLOP on the accelerator`

@@ -1,5 +1,6 @@
 // `support`: the op types of a model with the dtypes that they were met with, as the lists judge
 // them, before any pass keeps an accepted node on the CPU.
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 
@@ -181,27 +182,40 @@ class TextSupportReport {
         reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {}
 
   std::string write() {
-    const SupportTables tables = tables_of(report_);
     const Coverages coverage = cover(graph_, report_.split.support.supported);
     std::string by;
     for (const SupportList& list : report_.lists) by += (by.empty() ? "" : " or ") + list.name;
     text_ = wrapped(fitted(model_name(report_.model), 40) + ": " +
                         coverage_text(coverage, "accepted by " + escaped(by)),
                     0, 2);
-    write_ops("supported", tables.supported);
-    write_ops("not supported", tables.unsupported);
+    write_ops("supported", tables_of(ReasonCode::none));
+    write_ops("no rule", tables_of(ReasonCode::no_rule));
+    write_ops("refused", tables_of(ReasonCode::rule_failed));
+    write_ops("denied", tables_of(ReasonCode::denied));
     return std::move(text_);
   }
 
  private:
-  void write_ops(const std::string& title, const OpTable& table) {
-    if (table.ops().empty()) return;
+  // The most frequent first.
+  std::vector<OpCount> tables_of(ReasonCode verdict) const {
+    OpTable table(graph_);
+    for (const NodeId node : graph_.nodes()) {
+      if (report_.split.support.reasons[node].code == verdict) table.add(node);
+    }
+    std::vector<OpCount> ops = table.ops();
+    std::stable_sort(ops.begin(), ops.end(),
+                     [](const OpCount& a, const OpCount& b) { return a.count > b.count; });
+    return ops;
+  }
+
+  void write_ops(const std::string& title, const std::vector<OpCount>& ops) {
+    if (ops.empty()) return;
     TextTable rows({title, "nodes", "inputs"}, {Align::left, Align::right, Align::left});
     std::vector<std::string> reasons{""};
-    for (const OpCount& op : table.ops()) {
+    for (const OpCount& op : ops) {
       bool is_first = true;
       for (const SignatureCount& signature : op.signatures) {
-        rows.add_row({is_first ? "  " + op_name(op.first) : "", count_text(signature.count),
+        rows.add_row({"  " + (is_first ? op_name(op.first) : ""), count_text(signature.count),
                       fitted(signature_text(signature.signature), 40)});
         reasons.push_back(reason_of(signature.first));
         is_first = false;
@@ -218,7 +232,8 @@ class TextSupportReport {
 
   std::string reason_of(NodeId node) const {
     const Reason& reason = report_.split.support.reasons[node];
-    return reason.code == ReasonCode::none ? "" : reason_text(reasons_, node, reason);
+    const bool is_told = reason.code == ReasonCode::none || reason.code == ReasonCode::no_rule;
+    return is_told ? "" : reason_text(reasons_, node, reason);
   }
 
   // Each row of the table with its reason below.

@@ -1,1 +1,120 @@
-// formats/reason_text_test.cc
+#include "formats/reason_text.h"
+
+#include "core/split.h"
+#include "formats/support_file.h"
+#include "tests/catch2.h"
+#include "tests/core/graph_text.h"
+
+namespace cleave {
+namespace {
+
+// "node: reason" of each node on the CPU, a line each.
+std::string reasons(std::string_view graph_text, std::string_view rules,
+                    const SplitOptions& options = {}) {
+  const Graph graph = graph_from_text(graph_text);
+  auto list =
+      parse_support("npu.json", "{\"format\": \"cleave.support\",\n" + std::string(rules) + "}");
+  if (!list) FAIL(format_diagnostic(list.error().front()));
+  const std::vector<SupportList> lists = {std::move(list->list)};
+  const OpFacts facts;
+  const auto split = split_graph(graph, lists, facts, options);
+  const ReasonContext context{graph, lists, facts, options.subgraphs.min_acc_size};
+  std::string text;
+  for (const NodeId node : graph.nodes()) {
+    const Reason& reason = split->reasons[node];
+    if (reason.code == ReasonCode::none) continue;
+    text += std::string(graph.node(node).name) + ": " + reason_text(context, node, reason) + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("an op without a rule is named with its domain") {
+  CHECK(reasons("input x\n a = torch.foo(x)\n b = ml::bar(x)", "\"allow\": []") ==
+        "a: no rule names op \"torch.foo\"\n"
+        "b: no rule names op \"ml::bar\"\n");
+}
+
+TEST_CASE("a failed rule is told with its place, each part that fails, and why it is so") {
+  CHECK(reasons("input x: int64[2]\n a = conv(x) {group=2}",
+                "\"allow\": [{\"op\": \"conv\", \"inputs\": [[\"float32\", \"float16\"]],\n"
+                "\"attributes\": {\"group\": 1}, \"why\": \"narrow\"}]") ==
+        "a: rule \"conv\" of npu.json:2 fails: input 0 is int64, wants float32 or float16; "
+        "attribute group is 2, wants 1 (narrow)\n");
+}
+
+TEST_CASE("a node that a body holds is blamed with its own reason") {
+  CHECK(reasons("input x\n i = If(x)\n | b = foo(x)", "\"allow\": [\"If\"]") ==
+        "i: node \"b\" of its body is not supported: no rule names op \"foo\"\n");
+}
+
+TEST_CASE("a denial tells what the rule is about") {
+  const std::string_view graph = "input x: int64[2]\n a = f(x)";
+  CHECK(reasons(graph,
+                "\"allow\": [\"f\"],\n\"deny\": [{\"input_dtype\": \"int64\", \"why\": \"no "
+                "wide registers\"}]") ==
+        "a: denied by npu.json:3 for an input of int64 (no wide registers)\n");
+  CHECK(reasons(graph, "\"allow\": [\"f\"],\n\"deny\": [{\"op\": \"f\", \"name\": \"?\"}]") ==
+        "a: denied by npu.json:3 for op \"f\" and name \"?\"\n");
+}
+
+TEST_CASE("nodes that exchange what is no tensor are told with the value and the node to blame") {
+  CHECK(reasons("input x\n n: scalar = size(x)\n a = view(x, n)\n output a",
+                "\"allow\": [\"view\"]") ==
+        "n: no rule names op \"size\"\n"
+        "a: reads \"n\" (scalar), made by CPU node \"n\"\n");
+  CHECK(reasons("input x\n n: scalar = size(x)\n a = view(x, n)\n output a",
+                "\"allow\": [\"size\"]") ==
+        "n: makes \"n\" (scalar), which CPU node \"a\" reads\n"
+        "a: no rule names op \"view\"\n");
+  CHECK(reasons("input x\n n: scalar = size(x)\n output n", "\"allow\": [\"size\"]") ==
+        "n: makes \"n\" (scalar), which the model returns\n");
+}
+
+TEST_CASE("a subgraph that is too small is told with both numbers") {
+  SplitOptions options;
+  options.subgraphs.min_acc_size = 3;
+  CHECK(reasons("input x\n a = f(x)\n b = g(a)", "\"allow\": [\"f\"]", options) ==
+        "a: its accelerator subgraph has 1 node, below the minimum of 3\n"
+        "b: no rule names op \"g\"\n");
+}
+
+TEST_CASE("names that could deceive a terminal are escaped") {
+  CHECK(reasons("input x\n a = f\x1b[31m(x)", "\"allow\": []") ==
+        "a: no rule names op \"f\\x1B[31m\"\n");
+}
+
+TEST_CASE("reasons of one cause are grouped, the most frequent cause first") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = f(x)
+    b = g(x)
+    c = g(x)
+    d = h(x) {m=1}
+    e = h(x) {m=2}
+    k = ok(x)
+  )");
+  Rule rule;
+  rule.op = "h";
+  rule.attributes.emplace_back();
+  rule.attributes.back().name = "m";
+  rule.attributes.back().min = 7;
+  Rule ok;
+  ok.op = "ok";
+  SupportList list;
+  list.path = "npu.json";
+  list.allow = {rule, ok};
+  const std::vector<SupportList> lists = {list};
+  const OpFacts facts;
+  const ReasonContext context{graph, lists, facts};
+  std::string text;
+  for (const Cause& cause : group_by_cause(context, match_support(graph, lists, facts).reasons)) {
+    text += cause.text + ": " + names_of(graph, std::span(cause.nodes)) + "\n";
+  }
+  CHECK(text ==
+        "no rule names op \"g\": b c\n"
+        "rule \"h\" of npu.json fails: d e\n"
+        "no rule names op \"f\": a\n");
+}
+
+}  // namespace
+}  // namespace cleave
