@@ -1,5 +1,6 @@
 #include "formats/reason_text.h"
 
+#include "core/graph_builder.h"
 #include "core/split.h"
 #include "formats/support_file.h"
 #include "tests/catch2.h"
@@ -79,8 +80,14 @@ TEST_CASE("a subgraph that is too small is told with both numbers") {
 }
 
 TEST_CASE("names that could deceive a terminal are escaped") {
-  CHECK(reasons("input x\n a = f\x1b[31m(x)", "\"allow\": []") ==
-        "a: no rule names op \"f\\x1B[31m\"\n");
+  GraphBuilder builder;
+  builder.add_node({.name = "a", .op = "f\x1b[31m"});
+  const auto graph = builder.finish();
+  REQUIRE(graph);
+  const std::vector<SupportList> lists(1);
+  const OpFacts facts;
+  CHECK(reason_text({*graph, lists, facts, 1}, NodeId{0}, {.code = ReasonCode::no_rule}) ==
+        "no rule names op \"f\\x1B[31m\"");
 }
 
 TEST_CASE("reasons of one cause are grouped, the most frequent cause first") {
