@@ -40,13 +40,14 @@ make_venv() {
     cp tests/requirements.txt "$venv/requirements.txt"
 }
 
-# run_tests NAME: runs the tests of build/NAME and shows ctest's summary, which names those skipped;
+# run_tests NAME [ctest option...]: runs the tests of build/NAME and shows ctest's summary, which names those skipped;
 # where some do not pass, also what they said.
 run_tests() {
-  local log=$logs/test-$1.log begin=$SECONDS
-  if ctest --test-dir "build/$1" --parallel "$jobs" --timeout 300 --output-on-failure \
-    --no-tests=error >"$log" 2>&1; then
-    printf '%5d s  tests of build/%s\n' $((SECONDS - begin)) "$1"
+  local name=$1 log=$logs/test-$1.log begin=$SECONDS
+  shift
+  if ctest --test-dir "build/$name" --parallel "$jobs" --timeout 300 --output-on-failure \
+    --no-tests=error "$@" >"$log" 2>&1; then
+    printf '%5d s  tests of build/%s\n' $((SECONDS - begin)) "$name"
     sed -n '/tests passed,/,$p' "$log"
     return
   fi
@@ -62,8 +63,8 @@ compare_with_cases() {
     return
   fi
   step cases "recorded cases ($cases)" \
-    python3 "$check" build/release/cleave "$cases/random.jsonl.gz" "$cases/models.jsonl.gz" \
-    "$cases/peer_tests.jsonl.gz"
+    python3 "$check" build/release/cleave "$cases/models.jsonl.gz" "$cases/peer_tests.jsonl.gz" \
+    --kind splitter
 }
 
 if [ $all = yes ]; then scripts/setup.sh --all; else scripts/setup.sh; fi
@@ -87,7 +88,7 @@ if [ $all = yes ]; then
     build clang release -DCMAKE_CXX_COMPILER=clang++ "${options[@]}"
   step build-asan "build with sanitizers (build/asan)" build asan asan "${options[@]}"
   compare_with_cases
-  run_tests asan
+  run_tests asan --label-exclude slow
 fi
 run_tests release
 echo "test${1:+ $1}: passed in $SECONDS s"
