@@ -4,8 +4,8 @@
 # usage: scripts/test.sh [--all]
 #   (none)  release build and all its tests
 #   --all   also: build with warnings as errors (g++), build with clang++, tests under the address
-#           and undefined-behaviour sanitizers, formatting and clang-tidy, and the full recorded
-#           cases where they are there ($CLEAVE_CASES, else ../shared/cases)
+#           and undefined-behaviour sanitizers, and a second look at the full recorded cases where
+#           they are there ($CLEAVE_CASES, else ../shared/cases)
 #
 # Tests that need ONNX Runtime take it from build/venv, which is made from tests/requirements.txt;
 # where it cannot be had they are skipped, and listed as such at the end.
