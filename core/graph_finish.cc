@@ -76,8 +76,9 @@ void GraphBuilder::State::check_values_are_made() {
   }
   for (const auto& [parameter, canonical] : aliases) {
     if (defined[canonical] != 0) continue;
-    const auto found = std::find_if(parameters.begin(), parameters.end(),
-                                    [&](const auto& other) { return other.first == parameter; });
+    const auto found = std::find_if(
+        parameters.begin(), parameters.end(),
+        [&, parameter = parameter](const auto& other) { return other.first == parameter; });
     const SourceSpan where = found == parameters.end() ? SourceSpan{} : found->second;
     check(ValueId{canonical}, where, "parameter " + in_quotes(value_name(parameter)));
   }
