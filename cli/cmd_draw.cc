@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
+#include "cli/whole_number.h"
 #include "formats/dot.h"
 #include "formats/output_folder.h"
 
@@ -29,6 +30,7 @@ class DrawCommand : public Command {
         ->capture_default_str();
     app.add_option("--collapse-above", collapse_above_,
                    "draw partitions instead of nodes above so many nodes [2000, with --svg 500]")
+        ->check(whole_number())
         ->type_name("NODES");
   }
 

@@ -15,7 +15,7 @@ class ExplainCommand : public Command {
   void add_options(CLI::App& app) override {
     model_.add_to(app);
     app.add_option("NODE", patterns_,
-                   "names of nodes, or globs such as 'layer4.*'; without any: all CPU nodes");
+                   "names of nodes, or globs such as 'layer4*'; without any: all CPU nodes");
     support_.add_to(app, true);
     split_.add_to(app);
     app.add_flag("--json", json_, "print the reasons as JSON");
@@ -65,7 +65,10 @@ class ExplainCommand : public Command {
       const std::string near = nearest_name(pattern, names);
       std::vector<std::string> notes;
       if (!near.empty()) notes.push_back("did you mean " + cleave::quoted(near) + "?");
-      print_error("the model has no node " + cleave::quoted(pattern), notes);
+      const bool is_glob = pattern.find_first_of("*?") != pattern.npos;
+      print_error((is_glob ? "no node of the model matches " : "the model has no node ") +
+                      cleave::quoted(pattern),
+                  notes);
     }
     return ExitCode::usage;
   }

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/report_files.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
 
@@ -14,6 +15,7 @@ class PreviewCommand : public Command {
     model_.add_to(app);
     support_.add_to(app, true);
     split_.add_to(app);
+    files_.add_to(app);
     app.add_flag("--json", json_, "print the report as JSON");
   }
 
@@ -23,13 +25,14 @@ class PreviewCommand : public Command {
     if (!run) return code;
     const Report report = run->report();
     write_stdout(json_ ? report_json(report) : report_text(report));
-    return ExitCode::done;
+    return files_.write(report);
   }
 
  private:
   ModelArgs model_;
   SupportArgs support_;
   SplitArgs split_;
+  ReportFiles files_;
   bool json_ = false;
 };
 

@@ -4,27 +4,67 @@
 #include <cstdio>
 #include <new>
 
+#include "cli/choice.h"
 #include "cli/command.h"
+#include "cli/completion.h"
+#include "cli/man_page.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
 
 namespace cleave {
 namespace {
 
+// Printed where `--version` would be: CLI11 stops at what is thrown and hands out its text.
+[[noreturn]] void print_and_stop(const std::string& text) { throw CLI::CallForVersion(text, 0); }
+
+void add_shell_options(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--completion",
+         [&app](const std::string& name) {
+           const auto shell = shell_named(name);
+           if (!shell) {
+             throw CLI::ValidationError("--completion", '"' + name + "\" is none of bash,zsh,fish");
+           }
+           print_and_stop(completion_script(*shell, option_tables(app)));
+         },
+         "print a completion script for a shell")
+      ->type_name("{bash,zsh,fish}");
+  app.add_flag_callback(
+      "--man-page", [&app] { print_and_stop(man_page(option_tables(app), CLEAVE_VERSION)); },
+      "print the man page, for man -l -");
+}
+
+void add_terminal_options(CLI::App& app, TerminalOptions& terminal) {
+  app.add_flag_callback(
+      "-q,--quiet", [&terminal] { terminal.level = LogLevel::error; }, "print errors only");
+  app.add_flag_callback(
+      "-v,--verbose", [&terminal] { terminal.level = LogLevel::debug; },
+      "say more of what is done");
+  add_choice(app, "--log-level", terminal.level,
+             {{"error", LogLevel::error},
+              {"warning", LogLevel::warning},
+              {"info", LogLevel::info},
+              {"debug", LogLevel::debug}},
+             "how much to say on standard error");
+}
+
 ExitCode parse_and_run(std::vector<std::string> arguments) {
   CLI::App app{"Splits machine-learning model graphs between an accelerator and the CPU.",
                "cleave"};
-  app.set_version_flag("--version", "cleave " CLEAVE_VERSION);
+  app.set_version_flag("--version", "cleave " CLEAVE_VERSION "\nbuilt with " CLEAVE_LIBRARIES);
+  add_shell_options(app);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
+  app.set_config("--config", "", "TOML file of options: a table for each command, [check]")
+      ->type_name("FILE");
+  app.allow_config_extras(CLI::config_extras_mode::error);
   TerminalOptions terminal;
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> made;
   for (const CommandEntry& entry : commands()) {
     CLI::App* const sub = app.add_subcommand(entry.name, entry.help);
     made.emplace_back(sub, entry.make());
     made.back().second->add_options(*sub);
-    sub->add_flag("-q,--quiet", terminal.quiet, "print errors only");
-    sub->add_flag("-v,--verbose", terminal.verbose, "say more of what is done");
+    add_terminal_options(*sub, terminal);
   }
   set_up_terminal(terminal);
   try {

@@ -1,8 +1,10 @@
 #include "cli/model_args.h"
 
+#include "cli/choice.h"
+#include "cli/whole_number.h"
+
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <map>
 
 namespace cleave {
 namespace {
@@ -34,6 +36,10 @@ std::pair<std::string, std::string> parse_binding(const std::string& option,
 void ModelArgs::add_to(CLI::App& app) {
   app.add_option("MODEL", path, "model file (native graph JSON or ONNX), or - for standard input")
       ->required();
+  add_bindings_to(app);
+}
+
+void ModelArgs::add_bindings_to(CLI::App& app) {
   app.add_option_function<std::vector<std::string>>(
          "--dim",
          [this](const std::vector<std::string>& texts) {
@@ -51,6 +57,12 @@ void ModelArgs::add_to(CLI::App& app) {
       ->type_name("NAME=DIMS")
       ->allow_extra_args(false)
       ->delimiter('\0');
+  add_choice(app, "--infer", bindings.inference,
+             {{"off", ShapeInference::off},
+              {"file", ShapeInference::file},
+              {"full", ShapeInference::full}},
+             "types and shapes of an ONNX model: off (declared inputs and outputs only), file "
+             "(also its value_info) or full (also what follows from its operators)");
 }
 
 void ModelArgs::add_dim(const std::string& text) {
@@ -92,21 +104,25 @@ void SupportArgs::add_to(CLI::App& app, bool required) {
 void SplitArgs::add_to(CLI::App& app) {
   app.add_option("--min-acc-module-size", options.subgraphs.min_acc_size,
                  "smaller accelerator subgraphs go to the CPU")
+      ->check(whole_number())
       ->capture_default_str()
       ->type_name("NODES");
   app.add_flag("--skip-fusion", options.fusion.skip, "form no fusion groups");
   app.add_flag("--allow-non-tensor", options.acc_finder.allow_non_tensor,
                "let non-tensor data cross between accelerator and CPU");
-  const std::map<std::string, StartSide> sides = {{"reference", StartSide::reference},
-                                                  {"cpu", StartSide::cpu},
-                                                  {"acc", StartSide::acc},
-                                                  {"fewest", StartSide::fewest}};
-  app.add_option("--start", options.subgraphs.start,
-                 "side to begin with: reference, cpu, acc, or fewest subgraphs")
-      ->transform(CLI::CheckedTransformer(sides, CLI::ignore_case)
-                      .description("{reference,cpu,acc,fewest}"))
-      ->default_str("reference")
-      ->type_name("");
+  app.add_flag("--keep-qdq", options.qdq.keep,
+               "keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one "
+               "part");
+  app.add_flag("--host-shapes", options.host_shapes.follow,
+               "let shape computations follow the nodes that use them, whatever the support list "
+               "says, so that a Reshape does not cut a part");
+  add_choice(app, "--start", options.subgraphs.start,
+             {{"reference", StartSide::reference},
+              {"cpu", StartSide::cpu},
+              {"acc", StartSide::acc},
+              {"fewest", StartSide::fewest}},
+             "side to begin with: reference, cpu, acc, or fewest subgraphs");
+  add_keep_to(app);
   app.add_option_function<std::string>(
          "--extend", [this](const std::string& text) { set_extend(text); },
          "extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only "
@@ -120,6 +136,31 @@ void SplitArgs::add_to(CLI::App& app) {
          "--pcie-bw", [this](const std::string& text) { set_link(text); },
          "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")
       ->type_name("BANDWIDTH");
+}
+
+void SplitArgs::add_keep_to(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--keep-acc-subgraphs", [this](const std::string& text) { set_keep(text); },
+         "keep at most so many accelerator subgraphs, the most valuable ones; or unlimited")
+      ->default_str("unlimited")
+      ->type_name("COUNT");
+  add_choice(app, "--keep-by", options.keep.by,
+             {{"flops", KeepBy::flops}, {"time", KeepBy::time}, {"nodes", KeepBy::nodes}},
+             "what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link "
+             "takes, or its nodes");
+}
+
+void SplitArgs::set_keep(const std::string& text) {
+  if (text == "unlimited") {
+    options.keep.most = KeepOptions::kUnlimited;
+    return;
+  }
+  const auto count = parse_size(text);
+  if (!count) {
+    refuse_option("--keep-acc-subgraphs",
+                  "\"" + text + "\" is no count: give a whole number, or unlimited");
+  }
+  options.keep.most = static_cast<std::size_t>(*count);
 }
 
 void SplitArgs::set_extend(const std::string& text) {

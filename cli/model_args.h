@@ -15,11 +15,13 @@ class App;
 
 namespace cleave {
 
-// MODEL, --dim, --input-shape
+// MODEL, --dim, --input-shape, --infer
 struct ModelArgs {
   std::string path;
   ShapeBindings bindings;
   void add_to(CLI::App& app);
+  // Without MODEL, for commands that take several.
+  void add_bindings_to(CLI::App& app);
 
  private:
   void add_dim(const std::string& text);
@@ -39,6 +41,8 @@ struct SplitArgs {
   void add_to(CLI::App& app);
 
  private:
+  void add_keep_to(CLI::App& app);
+  void set_keep(const std::string& text);
   void set_extend(const std::string& text);
   void set_link(const std::string& text);
 };

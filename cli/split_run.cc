@@ -3,28 +3,12 @@
 #include <set>
 
 #include "cli/terminal.h"
+#include "formats/reason_text.h"
+#include "formats/report_words.h"
 #include "formats/support_file.h"
 
 namespace cleave {
 namespace {
-
-// All lists, or nothing after printing what is wrong with any of them.
-std::optional<std::vector<SupportList>> load_lists(const SupportArgs& args) {
-  std::vector<SupportList> lists;
-  bool good = true;
-  for (const std::string& path : args.paths) {
-    auto loaded = read_support_file(path);
-    if (!loaded) {
-      print_diagnostics(loaded.error());
-      good = false;
-      continue;
-    }
-    print_diagnostics(loaded->warnings);
-    lists.push_back(std::move(loaded->list));
-  }
-  if (!good) return std::nullopt;
-  return lists;
-}
 
 void warn_of_near_misses(const Graph& graph, const std::vector<SupportList>& lists,
                          const OpFacts& facts) {
@@ -44,14 +28,6 @@ void warn_of_near_misses(const Graph& graph, const std::vector<SupportList>& lis
   }
 }
 
-Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists) {
-  if (asked) return *asked;
-  for (const SupportList& list : lists) {
-    if (list.link) return *list.link;
-  }
-  return default_link();
-}
-
 std::string start_note(const Split& split) {
   const std::size_t count = split.found.subgraphs.count();
   const std::size_t other = split.found.count_from_other_side;
@@ -60,7 +36,45 @@ std::string start_note(const Split& split) {
          std::to_string(count) + ": see --start fewest";
 }
 
+// "host shapes: 31 nodes, 12 fewer subgraphs"; nothing when not asked for.
+std::string host_shapes_note(const Split& split, const SplitOptions& options) {
+  if (!options.host_shapes.follow) return {};
+  const HostShapes& shapes = split.host_shapes;
+  const bool is_less = shapes.subgraphs <= shapes.subgraphs_without;
+  const std::size_t change = is_less ? shapes.subgraphs_without - shapes.subgraphs
+                                     : shapes.subgraphs - shapes.subgraphs_without;
+  return "host shapes: " + counted(shapes.nodes.count(), "node", "nodes") + ", " +
+         (change == 0 ? "as many subgraphs as without"
+                      : counted(change, is_less ? "fewer subgraph" : "more subgraph",
+                                is_less ? "fewer subgraphs" : "more subgraphs"));
+}
+
 }  // namespace
+
+std::optional<std::vector<SupportList>> load_lists(const SupportArgs& args) {
+  std::vector<SupportList> lists;
+  bool good = true;
+  for (const std::string& path : args.paths) {
+    auto loaded = read_support_file(path);
+    if (!loaded) {
+      print_diagnostics(loaded.error());
+      good = false;
+      continue;
+    }
+    print_diagnostics(loaded->warnings);
+    lists.push_back(std::move(loaded->list));
+  }
+  if (!good) return std::nullopt;
+  return lists;
+}
+
+Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists) {
+  if (asked) return *asked;
+  for (const SupportList& list : lists) {
+    if (list.link) return *list.link;
+  }
+  return default_link();
+}
 
 std::optional<LoadedModel> load_model(const ModelArgs& args) {
   auto loaded = read_model(args.path, args.bindings);
@@ -75,34 +89,63 @@ std::optional<LoadedModel> load_model(const ModelArgs& args) {
 std::optional<SplitRun> SplitRun::make(const ModelArgs& model, const SupportArgs& support,
                                        const SplitArgs& split, ExitCode& code) {
   code = ExitCode::bad_input;
-  SplitRun run;
   auto lists = load_lists(support);
-  run.model_ = load_model(model);
-  if (!lists || !run.model_) return std::nullopt;
+  auto loaded = load_model(model);
+  if (!lists || !loaded) return std::nullopt;
+  SplitRun run;
+  run.own_model_ = std::make_unique<LoadedModel>(*std::move(loaded));
+  run.model_ = run.own_model_.get();
   run.lists_ = *std::move(lists);
-  run.facts_ = op_facts(*run.model_);
-  run.options_ = split.options;
-  warn_of_near_misses(run.graph(), run.lists_, run.facts_);
+  code = run.compute(split);
+  if (code != ExitCode::done) return std::nullopt;
+  return run;
+}
 
-  auto result = split_graph(run.graph(), run.lists_, run.facts_, run.options_);
+std::optional<SplitRun> SplitRun::make(const LoadedModel& model, const SupportArgs& support,
+                                       const SplitArgs& split, ExitCode& code) {
+  code = ExitCode::bad_input;
+  auto lists = load_lists(support);
+  if (!lists) return std::nullopt;
+  SplitRun run;
+  run.model_ = &model;
+  run.lists_ = *std::move(lists);
+  code = run.compute(split);
+  if (code != ExitCode::done) return std::nullopt;
+  return run;
+}
+
+ExitCode SplitRun::compute(const SplitArgs& args) {
+  facts_ = op_facts(*model_);
+  options_ = args.options;
+  const Link link = choose_link(args.link, lists_);
+  options_.keep.link_bandwidth = link.bytes_per_second;
+  warn_of_near_misses(graph(), lists_, facts_);
+
+  auto result = split_graph(graph(), lists_, facts_, options_);
   if (!result) {
     print_error(result.error().message, result.error().notes);
-    code = ExitCode::usage;
-    return std::nullopt;
+    return ExitCode::usage;
   }
-  run.split_ = *std::move(result);
-  run.preview_ = preview_split(run.graph(), run.split_->partition, run.split_->boundaries,
-                               choose_link(split.link, run.lists_));
-  run.notes_ = run.model_->notes;
-  if (const std::string note = start_note(*run.split_); !note.empty()) run.notes_.push_back(note);
-  code = ExitCode::done;
-  return run;
+  split_ = *std::move(result);
+  preview_ = preview_split(graph(), split_->partition, split_->boundaries, link);
+  notes_ = model_->notes;
+  if (const std::string note = start_note(*split_); !note.empty()) notes_.push_back(note);
+  if (const std::string note = host_shapes_note(*split_, options_); !note.empty()) {
+    notes_.push_back(note);
+  }
+  return ExitCode::done;
 }
 
 Report SplitRun::report(std::vector<std::string> more_notes) const {
   std::vector<std::string> notes = notes_;
   notes.insert(notes.end(), more_notes.begin(), more_notes.end());
   return {*model_, lists_, facts_, options_, *split_, *preview_, std::move(notes)};
+}
+
+std::string SplitRun::why_on_cpu(NodeId node) const {
+  if (split_->partition.is_acc(split_->partition.part_of[node])) return {};
+  const ReasonContext context{graph(), lists_, facts_, options_.subgraphs.min_acc_size};
+  return reason_text(context, node, split_->reasons[node]);
 }
 
 }  // namespace cleave

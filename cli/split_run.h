@@ -1,6 +1,7 @@
 // A split from files to numbers: what preview, split, draw, explain and print start from.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ class SplitRun {
   // any: then there is no run, and `code` tells what to exit with.
   static std::optional<SplitRun> make(const ModelArgs& model, const SupportArgs& support,
                                       const SplitArgs& split, ExitCode& code);
+  // The same of a model that was read before and outlives the run.
+  static std::optional<SplitRun> make(const LoadedModel& model, const SupportArgs& support,
+                                      const SplitArgs& split, ExitCode& code);
 
   const LoadedModel& model() const { return *model_; }
   const Graph& graph() const { return model_->graph; }
@@ -28,9 +32,15 @@ class SplitRun {
   const OpFacts& facts() const { return facts_; }
   const Split& split() const { return *split_; }
   Report report(std::vector<std::string> more_notes = {}) const;
+  // The reason of a node that is on the CPU, in words; "" on the accelerator.
+  std::string why_on_cpu(NodeId node) const;
 
  private:
-  std::optional<LoadedModel> model_;
+  // Runs the passes; prints what is wrong.
+  ExitCode compute(const SplitArgs& args);
+
+  std::unique_ptr<LoadedModel> own_model_;  // null when it is another's
+  const LoadedModel* model_ = nullptr;
   std::vector<SupportList> lists_;
   OpFacts facts_;
   SplitOptions options_;
@@ -38,6 +48,12 @@ class SplitRun {
   std::optional<Preview> preview_;
   std::vector<std::string> notes_;
 };
+
+// Reads the lists; prints warnings, or what is wrong with any of them: then there is nothing.
+std::optional<std::vector<SupportList>> load_lists(const SupportArgs& args);
+
+// What was asked for, else the first link that a list names, else the default.
+Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists);
 
 // Reads a model; prints warnings or errors. Nothing when it could not be read.
 std::optional<LoadedModel> load_model(const ModelArgs& args);

@@ -17,6 +17,20 @@ bool colour_wanted() {
   return (no_color == nullptr || *no_color == '\0') && ::isatty(STDERR_FILENO) == 1;
 }
 
+spdlog::level::level_enum level_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warning:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+  }
+  return spdlog::level::info;
+}
+
 void log_lines(spdlog::level::level_enum level, std::string_view text) {
   if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   spdlog::log(level, "{}", text);
@@ -58,9 +72,7 @@ void set_up_terminal(const TerminalOptions& options) {
   auto sink = std::make_shared<spdlog::sinks::ansicolor_stderr_sink_st>(mode);
   auto logger = std::make_shared<spdlog::logger>("cleave", sink);
   logger->set_pattern("%^%v%$");
-  logger->set_level(options.quiet     ? spdlog::level::err
-                    : options.verbose ? spdlog::level::debug
-                                      : spdlog::level::info);
+  logger->set_level(level_of(options.level));
   spdlog::set_default_logger(std::move(logger));
 }
 

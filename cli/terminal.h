@@ -29,9 +29,11 @@ void print_warning(std::string_view message);
 // A line for a person on standard error; nothing with --quiet.
 void print_info(std::string_view message);
 
+// What is said on standard error: this and all that is more important.
+enum class LogLevel { debug, info, warning, error };
+
 struct TerminalOptions {
-  bool quiet = false;    // no warnings, no information; errors stay
-  bool verbose = false;  // steps with their times
+  LogLevel level = LogLevel::info;
 };
 void set_up_terminal(const TerminalOptions& options);
 

@@ -34,6 +34,13 @@ std::string first_unknown(const CLI::App& app, const CLI::App& command) {
   return {};
 }
 
+// The key of a configuration file that is no option, `check.min-coverag`; empty: that is not it.
+std::string unknown_key(const CLI::ParseError& error) {
+  constexpr std::string_view kSaying = "INI was not able to parse ";  // CLI11's, of TOML too
+  const std::string_view what = error.what();
+  return std::string(what.starts_with(kSaying) ? what.substr(kSaying.size()) : std::string_view());
+}
+
 std::string suggestion(const CLI::App& app, const CLI::App& command, const std::string& word) {
   const auto words = known_words(app, command);
   const std::string near = nearest_name(word.substr(0, word.find('=')),
@@ -66,6 +73,13 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
   const std::string unknown = first_unknown(app, command);
   std::vector<std::string> notes;
   std::string message = error.what();
+  if (const std::string key = unknown_key(error); !key.empty()) {
+    message = "the configuration file has " + cleave::quoted(key) + ", which is no option";
+    if (const std::string near = suggestion(app, command, "--" + key.substr(key.rfind('.') + 1));
+        !near.empty()) {
+      notes.push_back(near);
+    }
+  }
   if (!unknown.empty()) {
     const bool option = unknown.rfind('-', 0) == 0;
     message = std::string(option             ? "unknown option "
@@ -75,7 +89,7 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
     if (const std::string near = suggestion(app, command, unknown); !near.empty()) {
       notes.push_back(near);
     }
-  } else if (&command == &app) {
+  } else if (&command == &app && error.get_name() == "RequiredError") {
     message = "a command is missing";
   }
   const std::string name = &command == &app ? "cleave" : "cleave " + command.get_name();

@@ -16,6 +16,8 @@ using balance::Fleet;
 using balance::Instance;
 
 constexpr std::size_t kMostToContract = 50'000;
+constexpr std::size_t kMostStates = 2048;  // of a fleet: tables grow with them
+constexpr std::uint32_t kMostOfCurve = 4096;
 constexpr double kAsGood = 1.001;  // of the objective: no reason to take more devices
 
 std::uint32_t enough_of(const std::vector<CurvePoint>& curve, double objective) {
@@ -86,9 +88,9 @@ Result<BalanceResult> fewest_stages(const BalanceProblem& problem, const Balance
     const bool is_proved = best->bound > options.target;
     Error error{"no assignment to " + std::to_string(device_count(problem)) + " devices " +
                 (is_proved ? "takes " : "was found that takes ") +
-                balance::number_text(options.target) + " or less"};
-    error.notes.push_back("the best found takes " + balance::number_text(best->objective) +
-                          ", no assignment less than " + balance::number_text(best->bound));
+                balance::time_text(problem, options.target) + " or less"};
+    error.notes.push_back("the best found takes " + balance::time_text(problem, best->objective) +
+                          ", no assignment less than " + balance::time_text(problem, best->bound));
     return error;
   }
   std::uint32_t count = device_count(problem);
@@ -117,14 +119,53 @@ Result<BalanceResult> fewest_stages(const BalanceProblem& problem, const Balance
   return best;
 }
 
+// More devices of a kind than items change nothing.
+BalanceProblem without_idle_devices(BalanceProblem problem) {
+  const auto most = static_cast<std::uint32_t>(problem.items.size());
+  for (BalanceDevice& device : problem.devices) device.count = std::min(device.count, most);
+  return problem;
+}
+
+// States that the devices make, see balance_fleet.h; as many as can be told from the list.
+std::size_t count_states(const BalanceProblem& problem) {
+  if (problem.devices_in_order) return std::size_t{device_count(problem)} + 1;
+  std::size_t states = 1;
+  for (const BalanceDevice& device : problem.devices) {
+    states = std::min(states, kMostStates + 1) * (std::size_t{device.count} + 1);
+  }
+  return states;
+}
+
+Result<BalanceResult> balance_some(const BalanceProblem& problem, const BalanceOptions& options,
+                                   const Deadline& deadline) {
+  if (count_states(problem) > kMostStates) {
+    return Error{"there are too many devices (" + std::to_string(device_count(problem)) +
+                 "): stages can be balanced over about 2,000"};
+  }
+  if (options.target < kUnlimited) return fewest_stages(problem, options, deadline);
+  return balance_all(problem, options, deadline);
+}
+
 }  // namespace
 
 Result<BalanceResult> balance_stages(const BalanceProblem& problem, const BalanceOptions& options) {
   const Deadline deadline(options.time_limit_seconds);
-  if (device_count(problem) == 0) return Error{"there is no device to run on"};
+  const std::uint32_t devices = device_count(problem);
+  if (devices == 0) return Error{"there is no device to run on"};
   if (problem.items.empty()) return BalanceResult{};
-  if (options.target < kUnlimited) return fewest_stages(problem, options, deadline);
-  return balance_all(problem, options, deadline);
+  if (options.exact_stages && devices > problem.items.size()) {
+    return balance::too_few_to_stand_apart(devices, problem.items.size());
+  }
+  const bool has_idle = !problem.devices_in_order && devices > problem.items.size();
+  Result<BalanceResult> result =
+      has_idle ? balance_some(without_idle_devices(problem), options, deadline)
+               : balance_some(problem, options, deadline);
+  if (!result || result->curve.empty()) return result;
+  while (result->curve.size() < std::min(devices, kMostOfCurve)) {
+    result->curve.push_back(result->curve.back());
+    ++result->curve.back().stages;
+  }
+  return result;
 }
 
 }  // namespace cleave

@@ -45,7 +45,7 @@ struct BalanceResult {
   double gap = 0;    // objective / bound - 1; 0 when proved optimal
   // What the bound rests on: "ideals" (exact search), "path-mincut", "single-node", "work".
   std::string certificate;
-  std::vector<CurvePoint> curve;    // 1 to all devices
+  std::vector<CurvePoint> curve;    // 1 to all devices, at most 4,096
   std::uint32_t enough_stages = 0;  // the fewest of the curve with (about) the same objective
   std::uint64_t moves = 0;          // of the local search
   bool time_limit_hit = false;      // the answer may not repeat
@@ -54,7 +54,7 @@ struct BalanceResult {
 
 // Refuses, saying which constraint does not hold and by how much: an item larger than every
 // device, all items larger than all devices, fewer items than exact stages, a target below an
-// item's time; and when no assignment within the limits was found.
+// item's time; when no assignment within the limits was found; and more than about 2,000 devices.
 Result<BalanceResult> balance_stages(const BalanceProblem& problem, const BalanceOptions& options);
 
 }  // namespace cleave

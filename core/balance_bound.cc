@@ -86,11 +86,16 @@ class ChainBound {
       const bool accelerated = may_be_accelerator(first, last);
       if (!accelerated && !may_be_host(first, last)) break;
       Run run{.last = last};
-      if (accelerated && network_.steps() < options_.flow_steps) measure(first, run);
+      if (accelerated && may_measure()) measure(first, run);
       run.cut_with_time = std::max(run.cut_with_time, chain_.forced(first, last).time);
       runs_.push_back(run);
     }
     if (first == chain_.size()) runs_begin_.push_back(runs_.size());
+  }
+
+  bool may_measure() const {
+    const bool is_late = options_.deadline != nullptr && options_.deadline->has_passed();
+    return network_.steps() < options_.flow_steps && !is_late;
   }
 
   void measure(std::uint32_t first, Run& run) {

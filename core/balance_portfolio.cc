@@ -15,7 +15,7 @@ constexpr double kTight = 2e-9;  // bounds are rounded down by 1e-9
 
 Budget budget_for(Effort effort, std::size_t groups) {
   const std::uint64_t scale = effort == Effort::low ? 1 : effort == Effort::normal ? 4 : 40;
-  Budget budget{.moves = scale * (100'000 + 200 * groups),
+  Budget budget{.moves = scale * std::min<std::uint64_t>(100'000 + 200 * groups, 500'000),
                 .flow_steps = scale * 10'000'000,
                 .first_stages = 1'000'000,
                 .last_stages = scale * 2'500'000,
@@ -112,6 +112,7 @@ void Portfolio::make_room() {
   }
   for (double scale = 1.05; misfit_.objective == kUnlimited && scale < 1e6; scale *= 1.1) {
     for (const Order& order : orders_) {
+      if (deadline_.has_passed()) return;
       offer(cut_order(instance_, order, {.below = kUnlimited, .memory_scale = scale}));
     }
   }

@@ -57,7 +57,9 @@ struct BalanceProblem {
   std::vector<BalanceDevice> devices;
   // Stages go to devices as listed; else to any, which matters where they differ.
   bool devices_in_order = false;
-  std::function<std::string(std::uint32_t)> item_name;  // for messages; "item 7" without
+  // For messages: "item 7" and bare numbers without.
+  std::function<std::string(std::uint32_t)> item_name;
+  std::string unit;  // of times
 };
 
 enum class CommModel : std::uint8_t {

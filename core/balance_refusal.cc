@@ -84,8 +84,8 @@ std::optional<Error> find_too_little_memory(const Instance& instance) {
   const double bytes = all_parameter_bytes(instance);
   if (bytes <= room) return std::nullopt;
   Error error{"the parameters need " + number_text(bytes) + " bytes, " + number_text(bytes - room) +
-              " more than " + count_text(fleet.device_count(), "device") + " have (" +
-              number_text(room) + ")"};
+              " more than " + count_text(fleet.device_count(), "device") +
+              (fleet.device_count() == 1 ? " has (" : " have (") + number_text(room) + ")"};
   if (fleet.is_uniform()) {
     const double least = std::ceil(bytes / fleet.kinds().front().memory);
     error.notes.push_back("at least " + number_text(least) + " devices are needed");
@@ -102,13 +102,20 @@ std::string number_text(double number) {
   return text.data();
 }
 
+std::string time_text(const BalanceProblem& problem, double time) {
+  return number_text(time) + (problem.unit.empty() ? "" : " " + problem.unit);
+}
+
+Error too_few_to_stand_apart(std::uint32_t stages, std::size_t apart) {
+  return Error{"exactly " + count_text(stages, "stage") + " asked for, but the graph has " +
+               count_text(apart, "node") + " that can stand apart"};
+}
+
 std::optional<Error> find_obstacle(const Instance& instance) {
   const Fleet& fleet = *instance.fleet;
   if (auto error = find_homeless_group(instance)) return error;
   if (fleet.exact_stages() && instance.size() < fleet.device_count()) {
-    return Error{"exactly " + count_text(fleet.device_count(), "stage") +
-                 " asked for, but the graph has " + count_text(instance.size(), "node") +
-                 " that can stand apart"};
+    return too_few_to_stand_apart(fleet.device_count(), instance.size());
   }
   if (!fleet.has_caps() || most_memory(instance) == kUnlimited) return std::nullopt;
   if (auto error = find_too_large_group(instance)) return error;

@@ -9,16 +9,19 @@ namespace {
 // Collects, one part after the other, what its nodes read; each value once a part, by a stamp.
 class Readings {
  public:
-  Readings(const Graph& graph, const Partition& partition)
+  Readings(const Graph& graph, const Partition& partition, const BoundaryOptions& options)
       : graph_(graph),
         partition_(partition),
+        pass_parameters_(options.pass_parameters),
         value_seen_(graph.value_count(), kNone<PartId>),
+        owned_(options.pass_parameters ? graph.value_count() : 0, kNone<PartId>),
         constant_seen_(graph.constants().size(), kNone<PartId>) {
     for (const PartId part : partition.parts()) {
       inputs.begin.push_back(static_cast<std::uint32_t>(inputs.items.size()));
       parameters.begin.push_back(static_cast<std::uint32_t>(parameters.items.size()));
       constants.begin.push_back(static_cast<std::uint32_t>(constants.items.size()));
       part_ = part;
+      if (pass_parameters_) mark_owned();
       for (const NodeId node : partition.nodes(part)) read_by(node);
     }
     inputs.begin.push_back(static_cast<std::uint32_t>(inputs.items.size()));
@@ -30,6 +33,12 @@ class Readings {
   PerPartLists<NodeId> constants;
 
  private:
+  void mark_owned() {
+    for (const NodeId node : partition_.nodes(part_)) {
+      for (const ValueId parameter : graph_.module_parameters(node)) owned_[parameter] = part_;
+    }
+  }
+
   void read_by(NodeId node) {
     for (const Operand& operand : graph_.operands(node)) read(operand.value);
     for (const ValueId parameter : graph_.module_parameters(node)) read(parameter);
@@ -40,10 +49,12 @@ class Readings {
     value_seen_[id] = part_;
     const Value& value = graph_.value(id);
     if (value.kind == ValueKind::parameter) {
-      if (value.producer == kNone<NodeId>) {
-        parameters.items.push_back(id);
-      } else {
+      if (value.producer != kNone<NodeId>) {
         need(value.producer);
+      } else if (pass_parameters_ && owned_[id] != part_) {
+        inputs.items.push_back(id);
+      } else {
+        parameters.items.push_back(id);
       }
     } else if (value.kind == ValueKind::input || partition_.part_of[value.producer] != part_) {
       inputs.items.push_back(id);
@@ -86,8 +97,10 @@ class Readings {
   };
   const Graph& graph_;
   const Partition& partition_;
+  const bool pass_parameters_;
   PartId part_ = kNone<PartId>;
   PerValue<PartId> value_seen_;
+  PerValue<PartId> owned_;  // by a module of the part; only where parameters are passed
   std::vector<PartId> constant_seen_;
   std::vector<Visit> stack_;
 };
@@ -101,6 +114,7 @@ std::vector<ValueId> crossing_values(const Graph& graph, const Partition& partit
     return graph.value(value).kind == ValueKind::node_output;
   };
   for (const NodeId node : graph.nodes()) {
+    if (partition.part_of[node] == kNone<PartId>) continue;
     for (const Operand& operand : graph.operands(node)) {
       const ValueId value = operand.value;
       if (!made_by_node(value)) continue;
@@ -132,13 +146,33 @@ PerPartLists<ValueId> by_maker(const Graph& graph, const Partition& partition,
 
 }  // namespace
 
-Boundaries find_boundaries(const Graph& graph, const Partition& partition) {
-  Readings readings(graph, partition);
+Boundaries find_boundaries(const Graph& graph, const Partition& partition,
+                           const BoundaryOptions& options) {
+  Readings readings(graph, partition, options);
   Boundaries result;
   result.inputs = std::move(readings.inputs);
   result.parameters = std::move(readings.parameters);
   result.constants = std::move(readings.constants);
   result.outputs = by_maker(graph, partition, crossing_values(graph, partition));
+  return result;
+}
+
+PerPartLists<PartId> find_dependencies(const Graph& graph, const Boundaries& boundaries) {
+  const std::size_t count = boundaries.inputs.begin.size() - 1;
+  PerValue<PartId> source(graph.value_count(), kNone<PartId>);
+  PerPart<PartId> last_user(count, kNone<PartId>);
+  PerPartLists<PartId> result;
+  for (const PartId part : IdRange<PartId>(0, count)) {
+    result.begin.push_back(static_cast<std::uint32_t>(result.items.size()));
+    for (const ValueId value : boundaries.inputs[part]) {
+      const PartId from = source[value];
+      if (from == kNone<PartId> || last_user[from] == part) continue;
+      last_user[from] = part;
+      result.items.push_back(from);
+    }
+    for (const ValueId value : boundaries.outputs[part]) source[value] = part;
+  }
+  result.begin.push_back(static_cast<std::uint32_t>(result.items.size()));
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/graph.h"
+#include "core/options.h"
 #include "core/partition.h"
 
 namespace cleave {
@@ -21,8 +22,9 @@ struct PerPartLists {
 };
 
 struct Boundaries {
-  // Values made outside the part and not parameters, in order of first use: nodes in model order,
-  // each node's positional inputs, then keyword inputs, then what its bodies capture.
+  // Values made outside the part, and parameters that are passed to it, in order of first use:
+  // nodes in model order, each node's positional inputs, then keyword inputs, then what its bodies
+  // capture.
   PerPartLists<ValueId> inputs;
   // Values that another part, or the graph's output, reads: in the order in which a walk over all
   // nodes in model order first meets such a use, graph outputs last.
@@ -34,7 +36,13 @@ struct Boundaries {
   PerPartLists<NodeId> constants;
 };
 
-// Linear in nodes + edges, plus what is listed. Method: FX splitter, split_by_tags.
-Boundaries find_boundaries(const Graph& graph, const Partition& partition);
+// Nodes that are in no part neither give nor take. Linear in nodes + edges, plus what is listed.
+// Method: FX splitter, split_by_tags.
+Boundaries find_boundaries(const Graph& graph, const Partition& partition,
+                           const BoundaryOptions& options = {});
+
+// For each part the parts whose outputs it takes in, in order of first use. Where several parts
+// hand a value on, it comes from the last one before. Linear.
+PerPartLists<PartId> find_dependencies(const Graph& graph, const Boundaries& boundaries);
 
 }  // namespace cleave

@@ -13,14 +13,20 @@ std::optional<std::uint64_t> value_bytes(const Graph& graph, ValueId value);
 
 struct NodeCost {
   std::optional<double> flops;  // a multiply-add counts as 2; nothing: the op or a shape is unknown
-  std::optional<double> bytes;  // tensor inputs + parameters + outputs, each once
+  // Tensor inputs + parameters + outputs, each once; of a table in which rows are looked up what is
+  // read of it. Nothing: a size is unknown.
+  std::optional<double> bytes;
 };
 
 // What the file measured, else the estimate from op type and shapes. Knows ONNX operators and the
-// torch functions and modules that dominate real models; the table and its sources are in cost.cc.
+// torch functions and modules that dominate real models; the table is in op_flops.cc, its
+// sources in op_formulas.h.
 NodeCost node_cost(const Graph& graph, NodeId node);
 
-// The FLOPs alone, of every node. Linear; quicker than asking node by node.
+// The same of every node. Linear; quicker than asking node by node.
+PerNode<NodeCost> node_costs(const Graph& graph);
+
+// The FLOPs alone, of every node.
 PerNode<std::optional<double>> node_flops(const Graph& graph);
 
 }  // namespace cleave

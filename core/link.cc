@@ -1,11 +1,12 @@
-// A quantity is a number, then a unit: a decimal (k, M, G, T, P) or binary (Ki, Mi, ...) prefix and
-// `B` or `bit`. A rate may end in `/s`, or in `ps` after `bit` or `B`.
+// A unit is a decimal (k, M, G, T, P) or binary (Ki, Mi, ...) prefix and `B` or `bit`. A rate may
+// end in `/s`, or in `ps` after `bit` or `B`.
 #include "core/link.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
+
+#include "core/quantity.h"
 
 namespace cleave {
 namespace {
@@ -24,14 +25,6 @@ constexpr std::array<PcieGeneration, 6> kGenerations = {{
     {32e9, 128.0 / 130.0},
     {64e9, 242.0 / 256.0},
 }};
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 bool take_prefix(std::string_view& text, std::string_view prefix) {
   if (text.substr(0, prefix.size()) != prefix) return false;
@@ -61,43 +54,6 @@ std::optional<double> pcie_rate(std::string_view text) {
   return std::nullopt;
 }
 
-struct Number {
-  double value;
-  std::optional<std::uint64_t> whole;  // when it is written as a whole number of 64 bits
-};
-
-// Takes the number at the start of the text: "12", "1.5", "1e9".
-std::optional<Number> take_number(std::string_view& text) {
-  if (text.empty() || text[0] == '-') return std::nullopt;
-  Number number{0, std::nullopt};
-  const char* const end = text.data() + text.size();
-  const auto real = std::from_chars(text.data(), end, number.value);
-  if (real.ec != std::errc{} || !std::isfinite(number.value)) return std::nullopt;
-  std::uint64_t whole = 0;
-  const auto integer = std::from_chars(text.data(), end, whole);
-  if (integer.ec == std::errc{} && integer.ptr == real.ptr) number.whole = whole;
-  text.remove_prefix(static_cast<std::size_t>(real.ptr - text.data()));
-  return number;
-}
-
-// "", "k", "Gi", ... -> factor.
-std::optional<std::uint64_t> prefix_factor(std::string_view prefix) {
-  if (prefix.empty()) return 1;
-  constexpr std::string_view kLetters = "kMGTP";
-  const char letter = prefix[0] == 'K' ? 'k' : prefix[0];
-  const std::size_t power = kLetters.find(letter);
-  if (power == std::string_view::npos) return std::nullopt;
-  std::uint64_t step = 1000;
-  if (prefix.substr(1) == "i") {
-    step = 1024;
-  } else if (prefix.size() > 1) {
-    return std::nullopt;
-  }
-  std::uint64_t factor = step;
-  for (std::size_t i = 0; i < power; ++i) factor *= step;
-  return factor;
-}
-
 // "GiB/s", "GB", "Gbit/s", "Gbps", "" -> bytes per second that one stands for.
 std::optional<double> rate_unit(std::string_view unit) {
   if (unit.empty()) return 1;
@@ -119,30 +75,28 @@ Link default_link() { return {.name = "100GiB/s", .bytes_per_second = 100.0 * 10
 std::optional<Link> parse_link(std::string_view text) {
   text = trimmed(text);
   if (const auto rate = pcie_rate(text)) return Link{std::string(text), *rate};
-  std::string_view rest = text;
-  const auto number = take_number(rest);
-  if (!number) return std::nullopt;
-  const auto unit = rate_unit(trimmed(rest));
+  const auto quantity = parse_quantity(text);
+  if (!quantity) return std::nullopt;
+  const auto unit = rate_unit(quantity->unit);
   if (!unit) return std::nullopt;
-  const double rate = number->value * *unit;
+  const double rate = quantity->value * *unit;
   if (!(rate > 0) || !std::isfinite(rate)) return std::nullopt;
   return Link{std::string(text), rate};
 }
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
-  text = trimmed(text);
-  const auto number = take_number(text);
-  if (!number) return std::nullopt;
-  std::string_view unit = trimmed(text);
+  const auto quantity = parse_quantity(text);
+  if (!quantity) return std::nullopt;
+  std::string_view unit = quantity->unit;
   if (!unit.empty() && !take_suffix(unit, "B")) return std::nullopt;
   const auto factor = prefix_factor(unit);
   if (!factor) return std::nullopt;
-  if (number->whole) {
+  if (quantity->whole) {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-    if (*number->whole > kMost / *factor) return std::nullopt;
-    return *number->whole * *factor;
+    if (*quantity->whole > kMost / *factor) return std::nullopt;
+    return *quantity->whole * *factor;
   }
-  const double bytes = number->value * static_cast<double>(*factor);
+  const double bytes = quantity->value * static_cast<double>(*factor);
   if (!(bytes < 0x1p64)) return std::nullopt;
   return static_cast<std::uint64_t>(bytes);
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,22 @@ namespace cleave {
 
 struct AccFinderOptions {
   bool allow_non_tensor = false;  // non-tensor data may cross between accelerator and CPU
+  bool operator==(const AccFinderOptions&) const = default;
+};
+
+struct HostShapeOptions {
+  bool follow = false;  // shape computations go where the nodes are that use them
+  bool operator==(const HostShapeOptions&) const = default;
 };
 
 struct FusionOptions {
   bool skip = false;  // form no fusion groups
+  bool operator==(const FusionOptions&) const = default;
+};
+
+struct QdqOptions {
+  bool keep = false;  // DQ..op..Q groups stay whole
+  bool operator==(const QdqOptions&) const = default;
 };
 
 enum class StartSide : std::uint8_t {
@@ -27,25 +40,54 @@ enum class StartSide : std::uint8_t {
 struct SubgraphOptions {
   StartSide start = StartSide::reference;
   std::size_t min_acc_size = 1;  // smaller accelerator subgraphs go to the CPU; 0 and 1 keep all
+  bool operator==(const SubgraphOptions&) const = default;
 };
 
 struct ExtendOptions {
   enum class Which : std::uint8_t { none, one, all, automatic };
   Which which = Which::none;
   std::size_t subgraph = 0;  // for `one`: its number, counting all subgraphs
+  bool operator==(const ExtendOptions&) const = default;
+};
+
+enum class KeepBy : std::uint8_t { flops, time, nodes };
+
+struct KeepOptions {
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+  std::size_t most = kUnlimited;                // accelerator subgraphs; 0 keeps none
+  KeepBy by = KeepBy::flops;                    // what makes one of them valuable
+  double link_bandwidth = 100.0 * (1U << 30U);  // bytes a second
+  double host_flops = 500e9;     // a second, of the CPU that would do the work instead
+  double host_bandwidth = 50e9;  // bytes a second, of its memory
+  bool operator==(const KeepOptions&) const = default;
 };
 
 struct PartitionOptions {
   std::string acc_prefix = "_run_on_acc_";
   std::string non_acc_prefix = "_run_on_cpu_";
+  bool operator==(const PartitionOptions&) const = default;
+};
+
+struct AssignmentOptions {
+  bool keep_original_order = false;  // of first appearance; else what the dependencies ask
+};
+
+struct BoundaryOptions {
+  // A parameter that a node names among its inputs is an input of each part that reads it, unless a
+  // module of the part owns it; else each such part has a copy.
+  bool pass_parameters = false;
 };
 
 struct SplitOptions {
+  HostShapeOptions host_shapes;
   AccFinderOptions acc_finder;
   FusionOptions fusion;
+  QdqOptions qdq;
   SubgraphOptions subgraphs;
+  KeepOptions keep;
   ExtendOptions extend;
   PartitionOptions partition;
+  bool operator==(const SplitOptions&) const = default;
 };
 
 }  // namespace cleave

@@ -7,10 +7,14 @@
 namespace cleave {
 namespace {
 
-std::vector<std::uint32_t> indices(const PerNode<PartId>& part_of) {
+// Nodes in no part go to a group behind all parts.
+std::vector<std::uint32_t> groups_of(const PerNode<PartId>& part_of, std::size_t part_count) {
   std::vector<std::uint32_t> result;
   result.reserve(part_of.size());
-  for (const PartId part : part_of) result.push_back(index(part));
+  for (const PartId part : part_of) {
+    const bool is_in_part = part != kNone<PartId>;
+    result.push_back(is_in_part ? index(part) : static_cast<std::uint32_t>(part_count));
+  }
   return result;
 }
 
@@ -18,14 +22,17 @@ std::vector<std::uint32_t> indices(const PerNode<PartId>& part_of) {
 
 Partition make_partition(PerNode<PartId> part_of, std::vector<std::string> names,
                          std::vector<Device> devices) {
-  const Adjacency members = members_of(indices(part_of), names.size());
+  const Adjacency members = members_of(groups_of(part_of, names.size()), names.size() + 1);
   Partition result;
   result.names = std::move(names);
   result.devices = std::move(devices);
   result.part_of = std::move(part_of);
-  result.member_begin = members.begin;
-  result.members.reserve(members.items.size());
-  for (const std::uint32_t node : members.items) result.members.push_back(NodeId{node});
+  result.member_begin.assign(members.begin.begin(), members.begin.end() - 1);
+  const std::uint32_t member_count = result.member_begin.back();
+  result.members.reserve(member_count);
+  for (std::uint32_t i = 0; i < member_count; ++i) {
+    result.members.push_back(NodeId{members.items[i]});
+  }
   return result;
 }
 

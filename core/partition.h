@@ -14,9 +14,9 @@
 namespace cleave {
 
 struct Partition {
-  PerNode<PartId> part_of;
+  PerNode<PartId> part_of;         // none: a marker that only says where a stage ends
   std::vector<std::string> names;  // by PartId
-  std::vector<Device> devices;     // by PartId
+  std::vector<Device> devices;     // by PartId; empty: they are not for accelerator or CPU
   std::vector<std::uint32_t> member_begin;
   std::vector<NodeId> members;  // part p: [member_begin[p], member_begin[p+1]), model order
 
@@ -26,7 +26,7 @@ struct Partition {
     const std::uint32_t first = member_begin[index(part)];
     return std::span(members).subspan(first, member_begin[index(part) + 1] - first);
   }
-  bool is_acc(PartId part) const { return devices[index(part)] == Device::acc; }
+  bool is_acc(PartId part) const { return !devices.empty() && devices[index(part)] == Device::acc; }
   const std::string& name(PartId part) const { return names[index(part)]; }
 };
 
@@ -34,7 +34,8 @@ struct Partition {
 // and the others keep their numbers. Linear.
 Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& options);
 
-// Groups nodes by `part_of` under the given names and devices: parts in the given order. Linear.
+// Groups nodes by `part_of` under the given names and devices: parts in the given order. A node
+// whose part is none is in no part. Linear.
 Partition make_partition(PerNode<PartId> part_of, std::vector<std::string> names,
                          std::vector<Device> devices);
 

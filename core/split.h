@@ -7,9 +7,12 @@
 #include "core/boundary.h"
 #include "core/fusion.h"
 #include "core/graph.h"
+#include "core/host_shapes.h"
+#include "core/keep_best.h"
 #include "core/options.h"
 #include "core/partition.h"
 #include "core/preview.h"
+#include "core/qdq_groups.h"
 #include "core/result.h"
 #include "core/subgraphs.h"
 #include "core/support.h"
@@ -17,10 +20,13 @@
 namespace cleave {
 
 struct Split {
-  Support support;
+  Support support;               // the lists' verdicts
+  HostShapes host_shapes;        // when asked for: shape computations, and verdicts with them moved
   AccNodes acc_found;            // after the acc finder
-  Fusions fusions;               // and what the fusion finder left of it: fusions.acc
+  QdqGroups qdq_groups;          // when asked for
+  Fusions fusions;               // what moves as one; and what is left of the set: fusions.acc
   SubgraphsFound found;          // before small ones were merged
+  CapCost cap;                   // what went to the CPU for being over the number to keep
   PerNode<Reason> reasons;       // of every node that ends on the CPU; code none elsewhere
   std::vector<NodeId> extended;  // moved by the extension, model order
   Partition partition;

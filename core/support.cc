@@ -220,6 +220,20 @@ Reason match_node(const Graph& graph, NodeId node, const std::vector<SupportList
   return Matcher(graph, lists, facts).judge_alone(node).reason;
 }
 
+std::vector<std::pair<NodeId, Reason>> refused_body_nodes(const Graph& graph,
+                                                          const std::vector<SupportList>& lists,
+                                                          const OpFacts& facts) {
+  std::vector<std::pair<NodeId, Reason>> refused;
+  Matcher matcher(graph, lists, facts);
+  for (const NodeId owner : graph.nodes()) {
+    for (const NodeId inner : graph.body_nodes(owner)) {
+      const Reason reason = matcher.judge_alone(inner).reason;
+      if (reason.code != ReasonCode::none) refused.emplace_back(inner, reason);
+    }
+  }
+  return refused;
+}
+
 Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
                       const OpFacts& facts) {
   Support support{NodeSet(graph.node_count()), PerNode<Reason>(graph.node_count())};

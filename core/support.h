@@ -30,6 +30,7 @@ struct TypeSet {
   }
   // A tensor is judged by its dtype, anything else by its type.
   bool accepts(const Value& value) const;
+  bool operator==(const TypeSet&) const = default;
 };
 using MaybeTypes = std::optional<TypeSet>;  // nothing: any
 
@@ -37,6 +38,7 @@ struct AttributeRule {
   std::string name;
   std::vector<AttributeValue> accepted;  // one of these; empty: see the range
   std::optional<double> min, max;        // for numbers
+  bool operator==(const AttributeRule&) const = default;
 };
 
 struct ShapeRule {
@@ -45,6 +47,7 @@ struct ShapeRule {
   bool is_static = false;  // every dim known
   std::optional<std::int64_t> max_dim;
   std::vector<std::pair<std::int64_t, std::int64_t>> multiple_of;  // axis (may be negative), factor
+  bool operator==(const ShapeRule&) const = default;
 };
 
 struct OpsetRule {
@@ -52,6 +55,7 @@ struct OpsetRule {
   std::int64_t highest = 0;
   // Instead of a range: opset `lowest`, or any in which the op's schema version is the same.
   bool same_schema = false;
+  bool operator==(const OpsetRule&) const = default;
 };
 
 struct Rule {
@@ -67,11 +71,13 @@ struct Rule {
   std::string why;
   std::uint32_t line = 0;  // where it stands in its file, from 1; 0 when unknown
   std::uint32_t column = 0;
+  bool operator==(const Rule&) const = default;
 };
 
 struct SupportList {
   std::string name;
   std::string path;
+  std::string text;  // as it was read; reports keep it, so that a later run can read it again
   std::optional<Link> link;
   std::vector<Rule> allow;
   std::vector<Rule> deny;
@@ -103,6 +109,12 @@ Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
 // body nodes. Linear in the rules: for explanations, not for loops.
 Reason match_node(const Graph& graph, NodeId node, const std::vector<SupportList>& lists,
                   const OpFacts& facts);
+
+// Body nodes that no list accepts, each with its reason, in order of their owners and then of the
+// bodies. Linear as match_support is.
+std::vector<std::pair<NodeId, Reason>> refused_body_nodes(const Graph& graph,
+                                                          const std::vector<SupportList>& lists,
+                                                          const OpFacts& facts);
 
 // One part of a rule that does not hold of a node.
 struct FailedPart {

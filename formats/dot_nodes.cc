@@ -25,16 +25,6 @@ std::string terminal_label(const Graph& graph, ValueId value) {
          dot_text(type_text(graph, value), kLongestName);
 }
 
-std::string node_label(const Graph& graph, NodeId node) {
-  std::string label =
-      op_label(graph.op(node)) + "\\n" + dot_text(graph.node(node).name, kLongestName);
-  const IdRange<ValueId> outputs = graph.outputs(node);
-  if (outputs.empty()) return label;
-  label += "\\n" + dot_text(type_text(graph, outputs[0]), kLongestName);
-  if (outputs.size() > 1) label += " and " + count_text(outputs.size() - 1) + " more";
-  return label;
-}
-
 // Edges that enter a part are what the link carries: they stand out.
 DotAttributes crossing_attributes() { return {{"color", "#333333"}, {"penwidth", "1.6"}}; }
 
@@ -48,6 +38,16 @@ DotRole node_role(const Report& report, NodeId node) {
 
 std::string node_id(const Graph& graph, NodeId node) {
   return dot_id(graph.node(node).name, "node", index(node));
+}
+
+std::string node_label(const Graph& graph, NodeId node) {
+  std::string label =
+      op_label(graph.op(node)) + "\\n" + dot_text(graph.node(node).name, kLongestName);
+  const IdRange<ValueId> outputs = graph.outputs(node);
+  if (outputs.empty()) return label;
+  label += "\\n" + dot_text(type_text(graph, outputs[0]), kLongestName);
+  if (outputs.size() > 1) label += " and " + count_text(outputs.size() - 1) + " more";
+  return label;
 }
 
 void add_node_legend(DotGraph& drawing) {

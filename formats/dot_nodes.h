@@ -17,6 +17,9 @@ DotRole node_role(const Report& report, NodeId node);
 // Under which the node is known in a drawing.
 std::string node_id(const Graph& graph, NodeId node);
 
+// Op type, name and first output's type, a line each.
+std::string node_label(const Graph& graph, NodeId node);
+
 // The legend of the roles that node_role() gives.
 void add_node_legend(DotGraph& drawing);
 

@@ -1,12 +1,12 @@
 #include "formats/dot_part_box.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "formats/dot_nodes.h"
 #include "formats/dot_ops.h"
 #include "formats/number_text.h"
+#include "formats/report_words.h"
 
 namespace cleave {
 namespace {
@@ -90,9 +90,7 @@ std::string single_part_lines(const Report& report, PartId part) {
   }
   if (!numbers.qps) return lines;
   const auto& bound = report.preview.bound;
-  lines += "\\nlink allows " +
-           count_text(static_cast<std::uint64_t>(std::min(std::round(*numbers.qps), 1e18))) +
-           " QPS";
+  lines += "\\nlink allows " + rate_text(*numbers.qps) + " QPS";
   return lines + (bound && bound->bottleneck == part ? ": the bottleneck" : "");
 }
 

@@ -7,6 +7,7 @@
 #include "formats/dot_parts.h"
 #include "formats/dot_style.h"
 #include "formats/number_text.h"
+#include "formats/report_words.h"
 
 namespace cleave {
 namespace {
@@ -102,7 +103,7 @@ std::string draw_preview(const Report& report) {
   const auto& bound = report.preview.bound;
   if (bound)
     title += "\\lthe link (" + dot_text(report.preview.link.name, 40) + ") allows " +
-             count_text(static_cast<std::uint64_t>(bound->max_qps)) + " QPS";
+             rate_text(bound->max_qps) + " QPS";
   DotGraph drawing = start_drawing(report.model.graph.name(), title);
   draw_parts(drawing, report, {});
   return drawing.text();

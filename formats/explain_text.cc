@@ -32,13 +32,24 @@ std::string accepting_rule(const Report& report, NodeId node) {
   return "the support list";
 }
 
+// On the accelerator without a rule that accepts it.
+bool rides_along(const Report& report, NodeId node) {
+  return report.options.host_shapes.follow && report.split.host_shapes.nodes.contains(node) &&
+         !report.split.support.supported.contains(node);
+}
+
 std::string detail_of(const Report& report, NodeId node) {
   const Graph& graph = report.model.graph;
   if (is_constant(graph, node)) {
     return "a constant: it depends on parameters alone, so it is copied into each part that reads "
            "it";
   }
-  if (on_acc(report, node)) return "allowed by " + accepting_rule(report, node);
+  if (on_acc(report, node)) {
+    if (rides_along(report, node)) {
+      return "computes shapes, and follows the nodes that use them (--host-shapes)";
+    }
+    return "allowed by " + accepting_rule(report, node);
+  }
   const ReasonContext context{graph, report.lists, report.facts,
                               report.options.subgraphs.min_acc_size};
   return reason_text(context, node, report.split.reasons[node]);

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/backward.h"
 #include "core/boundary.h"
 #include "core/graph.h"
 #include "core/partition.h"
@@ -33,12 +35,15 @@ Loaded<GraphJson> read_graph_json(const SourceFile& source, const ShapeBindings&
 // ask about.
 std::string write_graph_json(const LoadedModel& model);
 
-// Part `part` as a graph of its own: inputs are what flows in, its parameters, its nodes.
+// Part `part` as a graph of its own: inputs are what flows in, its parameters, its nodes. Where a
+// device is given, nodes that name one name it.
 std::string write_part_json(const LoadedModel& model, const Partition& partition,
-                            const Boundaries& boundaries, PartId part);
+                            const Boundaries& boundaries, PartId part,
+                            std::string_view device = {});
 
-// The root: original inputs, one `cleave.call` a part, original outputs.
+// The root: original inputs, one `cleave.call` a part, then the backward steps where there is a
+// plan of them, original outputs.
 std::string write_root_json(const LoadedModel& model, const Partition& partition,
-                            const Boundaries& boundaries);
+                            const Boundaries& boundaries, const BackwardPlan* backward = nullptr);
 
 }  // namespace cleave

@@ -12,18 +12,6 @@ namespace {
 
 // ---- values ----
 
-std::string shape_text(const Graph& graph, ValueId id) {
-  std::vector<std::string> dims;
-  for (const Dim dim : graph.shape(id)) {
-    if (dim.is_fixed()) {
-      dims.push_back(std::to_string(dim.size()));
-    } else {
-      dims.push_back(dim.is_symbol() ? json_string(graph.text(dim.name())) : "null");
-    }
-  }
-  return json_list(dims);
-}
-
 // The tensor that an ONNX file keeps for the parameter; null when there is none.
 const OnnxTensor* tensor_of(const LoadedModel& model, ValueId id) {
   if (model.onnx == nullptr || index(id) >= model.onnx->tensor_index.size()) return nullptr;
@@ -186,6 +174,18 @@ void add_object(JsonObjectText& object, std::string_view key, const JsonObjectTe
 
 }  // namespace
 
+std::string make_shape_json(const Graph& graph, ValueId id) {
+  std::vector<std::string> dims;
+  for (const Dim dim : graph.shape(id)) {
+    if (dim.is_fixed()) {
+      dims.push_back(std::to_string(dim.size()));
+    } else {
+      dims.push_back(dim.is_symbol() ? json_string(graph.text(dim.name())) : "null");
+    }
+  }
+  return json_list(dims);
+}
+
 std::string make_value_json(const LoadedModel& model, ValueId id) {
   const Graph& graph = model.graph;
   const Value& value = graph.value(id);
@@ -193,7 +193,7 @@ std::string make_value_json(const LoadedModel& model, ValueId id) {
   object.add("name", json_string(value.name));
   object.add("type", json_string(value_type_name(value.type)));
   if (value.dtype != DType::unknown) object.add("dtype", json_string(dtype_name(value.dtype)));
-  if (graph.has_rank(id)) object.add("shape", shape_text(graph, id));
+  if (graph.has_rank(id)) object.add("shape", make_shape_json(graph, id));
   if (value.holds_tensor && !value.is_tensor()) object.add("elements", "[{\"type\": \"tensor\"}]");
   if (value.kind == ValueKind::parameter) add_data_place(model, id, object);
   return object.text();

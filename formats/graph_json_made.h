@@ -13,6 +13,9 @@ namespace cleave {
 // with `location`, `offset`, `bytes` where its raw data lies in a file.
 std::string make_value_json(const LoadedModel& model, ValueId id);
 
+// `[1, "N", null]`; of a tensor whose rank is known.
+std::string make_shape_json(const Graph& graph, ValueId id);
+
 // The node; what its bodies capture follows its other inputs.
 std::string make_node_json(const LoadedModel& model, NodeId id);
 

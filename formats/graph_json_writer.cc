@@ -1,6 +1,8 @@
 // Writes native graph JSON: one input, parameter or node a line, in the order of the graph's ids,
 // so that a file written from a written file is the same bytes.
 #include "formats/graph_json.h"
+#include "formats/graph_json_backward.h"
+#include "formats/graph_json_device.h"
 #include "formats/graph_json_items.h"
 #include "formats/json_pieces.h"
 
@@ -80,13 +82,17 @@ class GraphJsonWriter {
   }
 
   template <class Nodes>
-  void add_nodes(const Nodes& nodes) {
+  void add_nodes(const Nodes& nodes, std::string_view device = {}) {
     file_.begin_list("nodes");
-    for (const NodeId node : nodes) file_.add_item(items_.node(node));
+    for (const NodeId node : nodes) {
+      const std::string item = items_.node(node);
+      file_.add_item(device.empty() ? item : with_device(item, device));
+    }
     file_.end_list();
   }
 
-  void add_calls(const Partition& partition, const Boundaries& boundaries) {
+  void add_calls(const Partition& partition, const Boundaries& boundaries,
+                 const BackwardPlan* backward) {
     file_.begin_list("nodes");
     for (const PartId part : partition.parts()) {
       const std::string name = json_string(partition.name(part));
@@ -99,6 +105,11 @@ class GraphJsonWriter {
       call.add("inputs", names_of(boundaries.inputs[part]));
       call.add("outputs", json_list(outputs));
       file_.add_item(call.text());
+    }
+    if (backward != nullptr) {
+      for (const std::string& node : backward_nodes(graph_, partition, boundaries, *backward)) {
+        file_.add_item(node);
+      }
     }
     file_.end_list();
   }
@@ -132,13 +143,16 @@ std::vector<ValueId> parameters_of(const Graph& graph, const Boundaries& boundar
 }
 
 // Parameters that no part has to itself: those that the model returns as they are, and those that
-// are handed to parts like inputs.
+// are handed to parts like inputs and that no part gives.
 std::vector<ValueId> root_parameters(const Graph& graph, const Partition& partition,
                                      const Boundaries& boundaries) {
   ValueSet needed(graph.value_count());
   for (const ValueId value : graph.outputs()) needed.insert(value);
   for (const PartId part : partition.parts()) {
     for (const ValueId value : boundaries.inputs[part]) needed.insert(value);
+  }
+  for (const PartId part : partition.parts()) {
+    for (const ValueId value : boundaries.outputs[part]) needed.erase(value);
   }
   std::vector<ValueId> parameters;
   for (const ValueId value : graph.parameters()) {
@@ -163,24 +177,24 @@ std::string write_graph_json(const LoadedModel& model) {
 }
 
 std::string write_part_json(const LoadedModel& model, const Partition& partition,
-                            const Boundaries& boundaries, PartId part) {
+                            const Boundaries& boundaries, PartId part, std::string_view device) {
   GraphJsonWriter writer(model, partition.name(part));
   writer.add_inputs(boundaries.inputs[part]);
   writer.add_outputs(boundaries.outputs[part]);
   writer.add_parameters(parameters_of(model.graph, boundaries, part));
-  writer.add_nodes(partition.nodes(part));
+  writer.add_nodes(partition.nodes(part), device);
   return writer.take();
 }
 
 std::string write_root_json(const LoadedModel& model, const Partition& partition,
-                            const Boundaries& boundaries) {
+                            const Boundaries& boundaries, const BackwardPlan* backward) {
   const Graph& graph = model.graph;
   GraphJsonWriter writer(model, graph.name());
   writer.add_inputs(graph.inputs());
   writer.add_outputs(graph.outputs());
   writer.add_output_tree();
   writer.add_parameters(root_parameters(graph, partition, boundaries));
-  writer.add_calls(partition, boundaries);
+  writer.add_calls(partition, boundaries, backward);
   return writer.take();
 }
 

@@ -128,6 +128,18 @@ void JsonText::number(double value) {
   out_.append(buffer.data(), end);
 }
 
+void JsonText::document(std::string_view json) {
+  separate();
+  while (!json.empty() && json.back() == '\n') json.remove_suffix(1);
+  while (!json.empty()) {
+    const std::size_t end = json.find('\n');  // strings of JSON hold none
+    out_ += json.substr(0, end);
+    if (end == json.npos) return;
+    new_line();
+    json.remove_prefix(end + 1);
+  }
+}
+
 std::string JsonText::finish() && {
   assert(levels_.empty());
   out_ += '\n';

@@ -40,6 +40,9 @@ class JsonText {
     value ? number(*value) : null();
   }
 
+  // A whole JSON document as the next value, indented to stand here.
+  void document(std::string_view json);
+
   // A key that comes from the user.
   void text_key(std::string_view name);
 

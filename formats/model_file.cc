@@ -115,12 +115,29 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
   if (bytes.empty()) return Diagnostics{diagnostic_of(source->path(), "is empty, not a model")};
   if (find_stranger(bytes) == nullptr) {
     for (const FormatRow& row : kFormats) {
-      if (row.probe(bytes)) return row.read(std::move(*source), bindings);
+      if (!row.probe(bytes)) continue;
+      Loaded<LoadedModel> model = row.read(std::move(*source), bindings);
+      if (model) model->bindings = bindings;
+      return model;
     }
   }
   return Diagnostics{diagnostic_of(
       source->path(),
       "not a model cleave can read (native graph JSON, ONNX); " + description_of(bytes))};
+}
+
+std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings) {
+  const SourceFile& source = model.source;
+  const bool is_stdin = source.path() == "<stdin>";
+  auto again =
+      read_model(is_stdin ? "/dev/fd/" + std::to_string(source.fd()) : source.path(), bindings);
+  if (!again) return std::nullopt;
+  return *std::move(again);
+}
+
+std::string_view shape_inference_name(ShapeInference inference) {
+  static constexpr std::array<std::string_view, 3> kNames = {"off", "file", "full"};
+  return kNames[static_cast<std::size_t>(inference)];
 }
 
 std::string_view model_format_name(ModelFormat format) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,10 +17,18 @@ namespace cleave {
 
 enum class ModelFormat { graph_json, onnx };
 
+// Where types and shapes of an ONNX model come from. (Native JSON states them of every value.)
+enum class ShapeInference {
+  off,   // what is declared of the inputs and outputs of graphs, and initializers
+  file,  // also value_info
+  full,  // also what follows from the operators
+};
+
 // What a user may say about shapes on the command line.
 struct ShapeBindings {
   std::vector<std::pair<std::string, std::int64_t>> dims;                 // --dim N=8
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> inputs;  // --input-shape; -1: free
+  ShapeInference inference = ShapeInference::full;                        // --infer
 };
 
 // A model read: the graph, and what its writer needs. The graph's names are views into `source`.
@@ -31,10 +40,18 @@ struct LoadedModel {
   std::vector<Diagnostic> warnings = {};  // what was read but may surprise
   std::vector<std::string> notes = {};  // for reports: shapes that stay unknown, names made unique
   SourceSpan output_tree = {};          // JSON: where the source has one
+  ShapeBindings bindings = {};          // as it was read under
 };
 
 // Reads the model at `path` ("-": standard input). On error: all faults found, at most 20.
 Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings);
+
+// The model's file read again under other bindings; nothing when these cannot be given to it. What
+// came from standard input can be read again, too.
+std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings);
+
+// "off", "file", "full"
+std::string_view shape_inference_name(ShapeInference inference);
 
 // "json", "onnx"
 std::string_view model_format_name(ModelFormat format);

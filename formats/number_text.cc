@@ -58,4 +58,10 @@ std::string flops_text(double flops) {
   return with_unit(flops, 1000, kUnits);
 }
 
+std::string duration_text(double microseconds) {
+  static constexpr std::array<std::string_view, 4> kUnits = {"ns", "us", "ms", "s"};
+  if (!std::isfinite(microseconds) || microseconds < 0 || microseconds >= 1e24) return "? s";
+  return with_unit(microseconds * 1000, 1000, kUnits);
+}
+
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Numbers as people read them: thousands separated, bytes and FLOPs with a unit.
+// Numbers as people read them: thousands separated, bytes, FLOPs and times with a unit.
 #pragma once
 
 #include <cstdint>
@@ -14,5 +14,8 @@ std::string bytes_text(std::uint64_t bytes);
 
 // "64 FLOP", "3.63 GFLOP": three digits and a decimal unit. Below 0 or not finite: "? FLOP".
 std::string flops_text(double flops);
+
+// "12.3 ms", "450 us", "2.1 s": three digits. Below 0 or not finite: "? s".
+std::string duration_text(double microseconds);
 
 }  // namespace cleave

@@ -37,6 +37,15 @@ std::string encode_opset(std::string_view domain, std::int64_t version) {
   return out;
 }
 
+std::string encode_ints(std::string_view name, const std::vector<std::int64_t>& numbers) {
+  constexpr std::int64_t kIntsType = 7;
+  std::string out;
+  put_bytes(out, attribute_field::kName, name);
+  for (const std::int64_t number : numbers) put_number(out, attribute_field::kInts, number);
+  put_number(out, attribute_field::kType, kIntsType);
+  return out;
+}
+
 std::string encode_value_info(std::string_view name, std::string_view type) {
   std::string out;
   put_bytes(out, 1, name);

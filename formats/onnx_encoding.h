@@ -24,6 +24,7 @@ enum : std::uint32_t {
   kOpsetImport = 8,
   kMetadataProps = 14,
   kFunctions = 25,
+  kConfiguration = 26,
 };
 }  // namespace model_field
 namespace graph_field {
@@ -35,6 +36,7 @@ enum : std::uint32_t {
   kInput = 11,
   kOutput = 12,
   kValueInfo = 13,
+  kSparseInitializer = 15,
 };
 }  // namespace graph_field
 namespace function_field {
@@ -54,11 +56,13 @@ enum : std::uint32_t {
   kName = 3,
   kOpType = 4,
   kAttribute = 5,
-  kDomain = 7
+  kDomain = 7,
+  kMetadataProps = 9,
+  kDeviceConfigurations = 10,
 };
 }  // namespace node_field
 namespace attribute_field {
-enum : std::uint32_t { kName = 1, kTensor = 5, kType = 20, kSparseTensor = 22 };
+enum : std::uint32_t { kName = 1, kTensor = 5, kInts = 8, kType = 20 };
 }  // namespace attribute_field
 namespace tensor_field {
 enum : std::uint32_t { kRawData = 9, kExternalData = 13, kDataLocation = 14 };
@@ -75,6 +79,8 @@ void put_header(std::string& out, std::uint32_t field, std::uint64_t length);
 // A StringStringEntryProto and an OperatorSetIdProto.
 std::string encode_key_value(std::string_view key, std::string_view value);
 std::string encode_opset(std::string_view domain, std::int64_t version);
+// An AttributeProto that is a list of integers.
+std::string encode_ints(std::string_view name, const std::vector<std::int64_t>& numbers);
 
 // A ValueInfoProto; without a type when `type` is empty.
 std::string encode_value_info(std::string_view name, std::string_view type);

@@ -92,7 +92,9 @@ class PartBuilder {
 
   void add_weight(BytePieces& graph, std::uint32_t initializer) {
     const auto& elements = job_.source.elements(initializer);
-    if (weights_outside_ && elements && elements->length > kSmallWeight) {
+    if (const auto reference = job_.reference(initializer)) {
+      job_.source.add_initializer_at(graph, initializer, *reference);
+    } else if (weights_outside_ && elements && elements->length > kSmallWeight) {
       pad_data();
       const std::uint64_t offset = result_.data.size();
       result_.data.add_range(elements->source, elements->offset, elements->length);
@@ -117,7 +119,8 @@ class PartBuilder {
       tail.metadata_left_out.push_back(key);
     };
     put("cleave.partition", job_.partition.name(part_));
-    put("cleave.device", job_.partition.is_acc(part_) ? "acc" : "cpu");
+    if (const auto device = job_.tags.device_of(part_); !device.empty())
+      put("cleave.device", device);
     std::vector<std::uint32_t> records;
     for (const NodeId node : nodes_) records.push_back(job_.onnx().node_index[index(node)]);
     tail.functions = job_.function_calls.needed_by(records);

@@ -15,22 +15,37 @@ constexpr std::uint64_t kSmallWeight = 1024;
 
 constexpr std::int64_t kFreeInitializersIrVersion = 4;
 
-// The first opset whose Constant has sparse_value, and those that let it have more element types.
-constexpr std::int64_t kSparseConstantOpset = 11;
+// The first opset whose Constant has any but float types, and those that let it have more.
+constexpr std::int64_t kAnyConstantOpset = 9;
 struct ConstantTypes {
   std::int64_t since_opset;
   std::int32_t last_dtype;  // the highest number in TensorProto.DataType
 };
-constexpr ConstantTypes kConstantTypes[] = {{1, 15},  {13, 16}, {19, 20}, {21, 22},
+constexpr ConstantTypes kConstantTypes[] = {{9, 15},  {13, 16}, {19, 20}, {21, 22},
                                             {23, 23}, {24, 24}, {25, 26}};
 
+bool is_float(DType dtype) {
+  return dtype == DType::float32 || dtype == DType::float64 || dtype == DType::float16;
+}
+
 bool constant_takes(const OnnxTensor& tensor, std::int64_t opset) {
-  if (tensor.is_sparse && opset < kSparseConstantOpset) return false;
+  if (tensor.is_sparse) return false;
+  if (opset < kAnyConstantOpset) return is_float(tensor.dtype);
   std::int32_t last = 0;
   for (const ConstantTypes& types : kConstantTypes) {
     if (opset >= types.since_opset) last = types.last_dtype;
   }
   return tensor.dtype_number >= 1 && tensor.dtype_number <= last;
+}
+
+// ONNX Runtime, told not to optimise, may crash on a sparse Constant within a function: what is
+// sparse is made in the root.
+bool is_sparse_constant(const OnnxNode& node) {
+  const auto is_sparse = [](const OnnxAttribute& attribute) {
+    return attribute.name == "sparse_value";
+  };
+  return node.op_type == "Constant" &&
+         std::any_of(node.attributes.begin(), node.attributes.end(), is_sparse);
 }
 
 bool is_domain_taken(const OnnxSplitJob& job, std::string_view domain) {
@@ -70,10 +85,10 @@ bool OnnxPartFunctions::is_made_inside(std::uint32_t initializer) const {
 OnnxFunctionBody OnnxPartFunctions::build(PartId part) const {
   const Graph& graph = job_.graph();
   OnnxFunctionBody body;
-  for (const ValueId value : job_.boundaries.inputs[part]) {
+  for (const ValueId value : job_.root_boundaries.inputs[part]) {
     body.inputs.push_back(graph.value(value).name);
   }
-  for (const ValueId value : job_.boundaries.parameters[part]) {
+  for (const ValueId value : job_.root_boundaries.parameters[part]) {
     const std::uint32_t initializer = job_.initializer(value);
     if (is_made_inside(initializer)) {
       job_.source.add_constant_node(body.pieces, function_field::kNode, initializer);
@@ -82,8 +97,15 @@ OnnxFunctionBody OnnxPartFunctions::build(PartId part) const {
       body.weights.push_back(initializer);
     }
   }
-  for (const NodeId node : job_.boundaries.constants[part]) {
-    add_node(job_, body.pieces, function_field::kNode, node);
+  for (const NodeId node : job_.root_boundaries.constants[part]) {
+    if (!is_sparse_constant(job_.record(node))) {
+      add_node(job_, body.pieces, function_field::kNode, node);
+      continue;
+    }
+    body.constants.push_back(node);
+    for (const ValueId value : graph.outputs(node)) {
+      body.inputs.push_back(graph.value(value).name);
+    }
   }
   for (const NodeId node : job_.partition.nodes(part)) {
     add_node(job_, body.pieces, function_field::kNode, node);
@@ -91,7 +113,7 @@ OnnxFunctionBody OnnxPartFunctions::build(PartId part) const {
   std::string made;
   put_bytes(made, function_field::kName, job_.partition.name(part));
   for (const std::string_view input : body.inputs) put_bytes(made, function_field::kInput, input);
-  for (const ValueId value : job_.boundaries.outputs[part]) {
+  for (const ValueId value : job_.root_boundaries.outputs[part]) {
     put_bytes(made, function_field::kOutput, graph.value(value).name);
   }
   for (const auto& [domain, version] : job_.opsets) {

@@ -16,6 +16,7 @@ struct OnnxFunctionBody {
   BytePieces pieces;                     // the FunctionProto
   std::vector<std::string_view> inputs;  // boundary inputs, then weights
   std::vector<std::uint32_t> weights;    // initializers that are passed as inputs
+  std::vector<NodeId> constants;         // nodes whose outputs are, too: the root holds them
 };
 
 class OnnxPartFunctions {

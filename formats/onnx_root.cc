@@ -15,8 +15,6 @@ namespace {
 constexpr std::int64_t kFunctionsIrVersion = 8;
 // Before this one, every initializer was listed among the inputs, too.
 constexpr std::int64_t kFreeInitializersIrVersion = 4;
-// Weights up to this many bytes stand in root.onnx itself.
-constexpr std::uint64_t kInlineWeight = 1024;
 
 class RootBuilder {
  public:
@@ -28,16 +26,19 @@ class RootBuilder {
         needed_(file_.initializers.size(), false) {}
 
   BytePieces build() {
-    find_constants();
-    need_weights_of_outputs();
     BytePieces bodies;
+    std::vector<NodeId> passed;
     for (const PartId part : job_.partition.parts()) {
-      if (job_.boundaries.outputs[part].empty()) continue;
+      if (job_.root_boundaries.outputs[part].empty()) continue;
       OnnxFunctionBody body = functions_.build(part);
       for (const std::uint32_t weight : body.weights) needed_[weight] = true;
+      for (const ValueId value : job_.root_boundaries.inputs[part]) need(value);
+      passed.insert(passed.end(), body.constants.begin(), body.constants.end());
       add_field(bodies, model_field::kFunctions, body.pieces);
       calls_.push_back({.part = part, .inputs = std::move(body.inputs)});
     }
+    find_constants(passed);
+    need_weights_of_outputs();
     BytePieces out;
     out.add(model_head(job_, kFunctionsIrVersion));
     add_field(out, model_field::kGraph, build_graph());
@@ -52,8 +53,9 @@ class RootBuilder {
     std::vector<std::string_view> inputs;
   };
 
-  // The constants that graph outputs are, and their makers. They are numbered makers first.
-  void find_constants() {
+  // The constants that graph outputs are or that functions take, and their makers. They are
+  // numbered makers first.
+  void find_constants(const std::vector<NodeId>& passed) {
     const Graph& graph = job_.graph();
     const IdRange<NodeId> all = graph.constants();
     std::vector<bool> wanted(all.size(), false);
@@ -64,6 +66,7 @@ class RootBuilder {
       }
     };
     for (const ValueId value : graph.outputs()) want(value);
+    for (const NodeId constant : passed) wanted[index(constant) - graph.node_count()] = true;
     for (std::size_t i = all.size(); i-- > 0;) {
       if (!wanted[i]) continue;
       for (const Operand& operand : graph.operands(all[i])) want(operand.value);
@@ -99,7 +102,7 @@ class RootBuilder {
     graph.add(made);
     add_interface(graph);
     for (std::uint32_t i = 0; i < file_.initializers.size(); ++i) {
-      if (needed_[i]) add_weight(graph, i);
+      if (needed_[i]) add_shared_weight(job_, places_, graph, i);
     }
     for (const OnnxRecord& record : file_.metadata_props) {
       job_.source.add_bytes(graph, record.field);
@@ -119,11 +122,11 @@ class RootBuilder {
                     .domain = functions_.domain(),
                     .inputs = call.inputs,
                     .outputs = {}};
-      for (const ValueId value : job_.boundaries.outputs[call.part]) {
+      for (const ValueId value : job_.root_boundaries.outputs[call.part]) {
         node.outputs.push_back(job_.graph().value(value).name);
       }
       std::string made;
-      put_bytes(made, graph_field::kNode, encode_node(node));
+      put_bytes(made, graph_field::kNode, encode_node(node) + job_.tags.of_call(call.part));
       graph.add(made);
     }
   }
@@ -144,7 +147,7 @@ class RootBuilder {
     }
     for (const ValueId value : job_.graph().inputs()) values.push_back(value);
     for (const Call& call : calls_) {
-      for (const ValueId value : job_.boundaries.outputs[call.part]) {
+      for (const ValueId value : job_.root_boundaries.outputs[call.part]) {
         values.push_back(value);
         const OnnxValueInfo* info = job_.value_infos.declared(value);
         if (info == nullptr || job_.graph().is_graph_output(value)) continue;
@@ -154,18 +157,6 @@ class RootBuilder {
     for (const OnnxAnnotation* annotation : job_.annotations.about(values)) {
       job_.source.add_bytes(graph, annotation->field);
       for (const std::uint32_t weight : annotation->parameters) needed_[weight] = true;
-    }
-  }
-
-  void add_weight(BytePieces& graph, std::uint32_t weight) const {
-    const OnnxWeightPlaces::Place& place = places_.by_initializer[weight];
-    if (job_.options.root_weights == RootWeights::external &&
-        place.file != OnnxWeightPlaces::kNowhere &&
-        job_.source.elements(weight)->length > kInlineWeight) {
-      job_.source.add_initializer_at(graph, weight,
-                                     {.file = places_.files[place.file], .offset = place.offset});
-    } else {
-      job_.source.add_initializer(graph, weight);
     }
   }
 

@@ -8,26 +8,14 @@
 // that a tool that looks at a function alone sees them as constants.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "core/result.h"
 #include "formats/byte_pieces.h"
 #include "formats/onnx_split_job.h"
+#include "formats/onnx_weight_places.h"
 
 namespace cleave {
-
-// Where the elements of each initializer lie in the files of parts.
-struct OnnxWeightPlaces {
-  struct Place {
-    std::uint32_t file = kNowhere;  // index into `files`
-    std::uint64_t offset = 0;
-  };
-  static constexpr std::uint32_t kNowhere = 0xffffffff;
-  std::vector<std::string> files;
-  std::vector<Place> by_initializer;
-};
 
 // Lays root.onnx out; parts without outputs are not in it. Error: it would be larger than protobuf
 // reads.

@@ -83,11 +83,15 @@ std::vector<std::string_view> unique_node_names(const OnnxGraph& graph, GraphBui
     }
   }
   if (unnamed > 0) {
-    notes.push_back(std::to_string(unnamed) + " nodes without a name go by <op>_<index>");
+    notes.push_back(std::to_string(unnamed) +
+                    (unnamed == 1 ? " node without a name goes" : " nodes without a name go") +
+                    " by <op>_<index>");
   }
   if (repeated > 0) {
     notes.push_back(std::to_string(repeated) +
-                    " nodes with the name of one before go by <name>_<index>" + example);
+                    (repeated == 1 ? " node with the name of one before goes"
+                                   : " nodes with the name of one before go") +
+                    " by <name>_<index>" + example);
   }
   return names;
 }

@@ -20,6 +20,7 @@
 //   3. what the file declares is merged in; where both disagree a dim is unknown;
 //   4. what is known of the elements of small integer tensors is handed on, for later shapes.
 // A node where a step goes wrong keeps what the file declares, and costs no other node its shape.
+// With ShapeInference::file only step 3 is taken; with `off` it leaves value_info out, too.
 
 namespace cleave {
 namespace {
@@ -125,7 +126,8 @@ bool knows_inputs(const OnnxOpCall& call) {
 
 class Inference {
  public:
-  Inference(const OnnxModel& model, const OnnxBoundShapes& bound) : model_(model), bound_(bound) {
+  Inference(const OnnxModel& model, const OnnxBoundShapes& bound, ShapeInference from)
+      : model_(model), bound_(bound), from_(from) {
     for (const OnnxFunction& function : model.functions) {
       functions_.emplace(onnx_function_key(function.domain, function.name, function.overload),
                          &function);
@@ -136,6 +138,7 @@ class Inference {
 
  private:
   void declare(Scope& scope, const std::vector<OnnxValueInfo>& infos);
+  void declare_all(Scope& scope, const OnnxGraph& graph);
   void add_initializers(Scope& scope, const OnnxGraph& graph);
   void infer_node(Scope& scope, const OnnxNode& node);
   void infer_outputs(Scope& scope, OnnxOpCall& call, std::vector<const OnnxGraph*>& inferred);
@@ -152,6 +155,7 @@ class Inference {
 
   const OnnxModel& model_;
   const OnnxBoundShapes& bound_;
+  ShapeInference from_;
   std::unordered_map<std::string, const OnnxFunction*> functions_;
   std::size_t within_functions_ = 0;
   NoteList failures_, disagreements_;
@@ -175,6 +179,11 @@ void Inference::declare(Scope& scope, const std::vector<OnnxValueInfo>& infos) {
   }
 }
 
+void Inference::declare_all(Scope& scope, const OnnxGraph& graph) {
+  if (from_ != ShapeInference::off) declare(scope, graph.value_infos);
+  declare(scope, graph.outputs);
+}
+
 void Inference::add_initializers(Scope& scope, const OnnxGraph& graph) {
   for (const OnnxTensor& tensor : graph.initializers) {
     OnnxValueFacts facts;
@@ -196,7 +205,9 @@ void Inference::infer_node(Scope& scope, const OnnxNode& node) {
   OnnxOpCall call(node, opset != scope.opsets->end() ? opset->second : 1, std::move(inputs),
                   scope.bindings);
   std::vector<const OnnxGraph*> inferred;
-  infer_outputs(scope, call, inferred);
+  // What a Constant holds is stated, as an initializer's type is.
+  const bool is_stated = call.op() == "Constant" && call.domain().empty();
+  if (from_ == ShapeInference::full || is_stated) infer_outputs(scope, call, inferred);
   infer_bodies_left(scope, call, inferred);
   record_outputs(scope, call);
 }
@@ -233,7 +244,8 @@ void Inference::infer_bodies_left(Scope& scope, const OnnxOpCall& call,
 }
 
 void Inference::record_outputs(Scope& scope, OnnxOpCall& call) {
-  std::optional<OnnxElements> elements = infer_elements(call);
+  std::optional<OnnxElements> elements;
+  if (from_ == ShapeInference::full) elements = infer_elements(call);
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const std::string_view name = call.node().outputs[i];
     if (name.empty()) continue;
@@ -270,8 +282,7 @@ std::vector<OnnxType> Inference::infer_body(Scope& outer, const OnnxGraph& body,
     types = std::make_unique<OnnxScopeTypes>();
     scope.out = types.get();
   }
-  declare(scope, body.value_infos);
-  declare(scope, body.outputs);
+  declare_all(scope, body);
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     OnnxType declared = bound_.bound(parse_onnx_type(body.inputs[i].type));
     OnnxType given = i < inputs.size() ? inputs[i] : OnnxType{};
@@ -346,6 +357,15 @@ void Inference::report_unknown(OnnxTypes& out) const {
                 (type.is_known() ? ", has no known rank" : ", has no known type"));
     }
   }
+  if (from_ != ShapeInference::full) {
+    if (!out.unknown.empty()) {
+      out.notes.push_back(std::to_string(out.unknown.size()) +
+                          " values are of no known type or rank: with --infer " +
+                          std::string(shape_inference_name(from_)) +
+                          " only what the file declares is known");
+    }
+    return;
+  }
   failures_.append_to(out.notes, " more nodes whose shapes do not fit");
   disagreements_.append_to(out.notes, " more values that the file declares otherwise");
   ranks.append_to(out.notes, " more values without a known rank");
@@ -357,8 +377,7 @@ OnnxTypes Inference::run(const std::vector<std::uint32_t>& order) {
   const OnnxGraph& graph = model_.graph;
   Scope scope{.opsets = &opsets, .out = &out.main};
   scope.values.reserve(graph.inputs.size() + graph.initializers.size() + graph.nodes.size());
-  declare(scope, graph.value_infos);
-  declare(scope, graph.outputs);
+  declare_all(scope, graph);
   for (const OnnxValueInfo& input : graph.inputs) {
     scope.values[input.name].type = bound_.bound_input(input.name, parse_onnx_type(input.type));
   }
@@ -376,7 +395,7 @@ Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& mo
                                    const ShapeBindings& bindings) {
   Loaded<OnnxBoundShapes> bound = OnnxBoundShapes::make(source.path(), model, bindings);
   if (!bound) return std::move(bound).error();
-  return Inference(model, *bound).run(order);
+  return Inference(model, *bound, bindings.inference).run(order);
 }
 
 }  // namespace cleave

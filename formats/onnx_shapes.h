@@ -1,5 +1,6 @@
-// Types and shapes of an ONNX model's values: what the file states first, then the ONNX library's
-// schema functions, one node at a time, on a skeleton of the model without weights.
+// Types and shapes of an ONNX model's values: what the file states first, then (unless the user
+// asks for less, see ShapeInference) the ONNX library's schema functions, one node at a time, on a
+// skeleton of the model without weights.
 #pragma once
 
 #include <memory>

@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::size_t kMostFaults = 20;
 
-constexpr std::int64_t kTensorType = 4;         // AttributeProto.TENSOR
-constexpr std::int64_t kSparseTensorType = 11;  // AttributeProto.SPARSE_TENSOR
+constexpr std::int64_t kTensorType = 4;  // AttributeProto.TENSOR
 
 bool holds_elements(std::uint32_t field) {
   return (field >= 4 && field <= 7) || (field >= 9 && field <= 11) ||
@@ -87,8 +86,9 @@ void OnnxSource::add_bytes(BytePieces& out, std::string_view bytes) const {
 }
 
 // The fields of a message, edited.
-void OnnxSource::add_fields(BytePieces& out, std::string_view payload) const {
-  if (!edits_.are_within(payload)) return add_bytes(out, payload);
+void OnnxSource::add_fields(BytePieces& out, std::string_view payload,
+                            const OnnxFieldTest& left_out) const {
+  if (!edits_.are_within(payload) && !left_out) return add_bytes(out, payload);
   const OnnxEdit* edit = edits_.of(payload);
   if (edit != nullptr && edit->elements) {
     add_tensor_fields(out, payload, *edit->elements);
@@ -102,6 +102,7 @@ void OnnxSource::add_fields(BytePieces& out, std::string_view payload) const {
       continue;
     }
     const std::string_view inside = field.text();
+    if (left_out && left_out(field.field_number(), inside)) continue;
     if (!edits_.are_within(inside)) {
       add_bytes(out, field.whole());
     } else {
@@ -123,9 +124,9 @@ void OnnxSource::add_record(BytePieces& out, std::uint32_t field, const OnnxReco
 }
 
 void OnnxSource::add_message(BytePieces& out, std::uint32_t field, std::string_view payload,
-                             std::string_view appended) const {
+                             std::string_view appended, const OnnxFieldTest& left_out) const {
   BytePieces fields;
-  add_fields(fields, payload);
+  add_fields(fields, payload, left_out);
   fields.add(appended);
   std::string header;
   put_header(header, field, fields.size());
@@ -189,6 +190,7 @@ void OnnxSource::add_initializer_at(BytePieces& out, std::uint32_t initializer,
 void OnnxSource::add_constant_node(BytePieces& out, std::uint32_t field,
                                    std::uint32_t initializer) const {
   const OnnxTensor& record = tensor(initializer);
+  assert(!record.is_sparse);
   BytePieces fields;
   if (record.is_external) {
     add_tensor_fields(fields, record.record.payload, *elements_[initializer]);
@@ -197,10 +199,9 @@ void OnnxSource::add_constant_node(BytePieces& out, std::uint32_t field,
   }
   BytePieces attribute;
   std::string made;
-  put_bytes(made, attribute_field::kName, record.is_sparse ? "sparse_value" : "value");
-  put_number(made, attribute_field::kType, record.is_sparse ? kSparseTensorType : kTensorType);
-  put_header(made, record.is_sparse ? attribute_field::kSparseTensor : attribute_field::kTensor,
-             fields.size());
+  put_bytes(made, attribute_field::kName, "value");
+  put_number(made, attribute_field::kType, kTensorType);
+  put_header(made, attribute_field::kTensor, fields.size());
   attribute.add(made);
   attribute.append(fields);
   std::string node = encode_node(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,9 @@ struct OnnxLocation {
   std::uint64_t offset = 0;
 };
 
+// True of a field of a message that is not to be copied, by its number and payload.
+using OnnxFieldTest = std::function<bool(std::uint32_t number, std::string_view payload)>;
+
 class OnnxSource {
  public:
   // Looks up the external data of all tensors, also those inside nodes. `model` must outlive this.
@@ -35,9 +39,9 @@ class OnnxSource {
   // A record of the model's file, which is the field of that number.
   void add_record(BytePieces& out, std::uint32_t field, const OnnxRecord& record) const;
   // The message of a record as the given field, with `appended` behind its own fields: what
-  // stands last in a protobuf message wins.
+  // stands last in a protobuf message wins. Fields of bytes that `left_out` holds of are not there.
   void add_message(BytePieces& out, std::uint32_t field, std::string_view payload,
-                   std::string_view appended = {}) const;
+                   std::string_view appended = {}, const OnnxFieldTest& left_out = nullptr) const;
 
   // The elements of an initializer (index into the graph's) as raw bytes; nothing where they are
   // not to be had as such: strings, numbers in varints, sparse tensors.
@@ -52,14 +56,15 @@ class OnnxSource {
   // The same without its elements(), which lie in another file.
   void add_initializer_at(BytePieces& out, std::uint32_t initializer,
                           const OnnxLocation& location) const;
-  // Adds a Constant node that makes the initializer, as field `field` of a graph or function.
+  // Adds a Constant node that makes the initializer, which is not sparse, as field `field` of a
+  // graph or function.
   void add_constant_node(BytePieces& out, std::uint32_t field, std::uint32_t initializer) const;
 
  private:
   explicit OnnxSource(const LoadedModel& model);
   Diagnostics find_external_data(const LoadedModel& model);
   const OnnxTensor& tensor(std::uint32_t initializer) const;
-  void add_fields(BytePieces& out, std::string_view payload) const;
+  void add_fields(BytePieces& out, std::string_view payload, const OnnxFieldTest& left_out) const;
   std::uint64_t add_tensor_fields(BytePieces& out, std::string_view payload,
                                   const ByteRange& elements) const;
 

@@ -5,6 +5,7 @@
 
 #include "formats/onnx_encoding.h"
 #include "formats/onnx_fields.h"
+#include "formats/onnx_references.h"
 
 namespace cleave {
 namespace {
@@ -24,6 +25,17 @@ void put_text(std::string& out, std::uint32_t field, std::string_view text) {
 
 std::string_view plain_domain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
+// What ONNX takes for granted of an operator, spelt out where it stands in a function: there,
+// ONNX's own inference goes through the operator's definition and forgets the defaults of its
+// attributes.
+std::string forgotten_attributes(const OnnxNode& node) {
+  const bool is_normalization = node.op_type == "MeanVarianceNormalization" &&
+                                plain_domain(node.domain).empty() && node.attributes.empty();
+  std::string out;
+  if (is_normalization) put_bytes(out, node_field::kAttribute, encode_ints("axes", {0, 2, 3}));
+  return out;
 }
 
 class ImportList {
@@ -50,6 +62,12 @@ class ImportList {
 
 }  // namespace
 
+std::optional<OnnxLocation> OnnxSplitJob::reference(std::uint32_t initializer) const {
+  const auto& elements = source.elements(initializer);
+  if (references.empty() || !elements || elements->length <= kSmallReference) return std::nullopt;
+  return OnnxLocation{.file = references[elements->source], .offset = elements->offset};
+}
+
 std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxModel& onnx) {
   ImportList imports;
   for (const auto& [domain, version] : onnx.opsets) imports.add(domain, version);
@@ -60,12 +78,14 @@ std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxM
 void add_node(const OnnxSplitJob& job, BytePieces& out, std::uint32_t field, NodeId node) {
   const OnnxNode& record = job.record(node);
   const std::string_view name = job.graph().node(node).name;
-  std::string renamed;
-  if (!record.name.empty() && record.name != name) put_bytes(renamed, node_field::kName, name);
-  if (field == graph_field::kNode && renamed.empty()) {
+  std::string more;
+  if (!record.name.empty() && record.name != name) put_bytes(more, node_field::kName, name);
+  if (field == function_field::kNode) more += forgotten_attributes(record);
+  more += job.tags.of(node);
+  if (field == graph_field::kNode && more.empty()) {
     job.source.add_record(out, field, record.record);
   } else {
-    job.source.add_message(out, field, record.record.payload, renamed);
+    job.source.add_message(out, field, record.record.payload, more, job.tags.replaced_in(record));
   }
 }
 
@@ -90,6 +110,7 @@ void add_model_tail(const OnnxSplitJob& job, BytePieces& out, const OnnxModelTai
   }
   out.add(imports);
   out.add(tail.made);
+  out.add(job.tags.model_fields());
   const auto& left_out = tail.metadata_left_out;
   for (const OnnxRecord& record : onnx.metadata_props) {
     const std::string_view key = key_of_metadata(record);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "formats/model_file.h"
 #include "formats/onnx_annotations.h"
 #include "formats/onnx_function_calls.h"
+#include "formats/onnx_node_tags.h"
 #include "formats/onnx_source.h"
 #include "formats/onnx_value_infos.h"
 #include "formats/onnx_writer.h"
@@ -23,7 +25,8 @@ namespace cleave {
 struct OnnxSplitJob {
   const LoadedModel& model;
   const Partition& partition;
-  const Boundaries& boundaries;
+  const Boundaries& boundaries;       // of the parts' own files
+  const Boundaries& root_boundaries;  // as the root calls the parts
   const OnnxWriteOptions& options;
   OnnxSource source;
   OnnxValueInfos value_infos;
@@ -32,6 +35,9 @@ struct OnnxSplitJob {
   // Of every written model and function: the model's, the default domain as "".
   std::vector<std::pair<std::string_view, std::int64_t>> opsets;
   std::vector<std::string> files;  // by part: `<part>.onnx`
+  // With RootWeights::reference: where weights lie, by source of `source`; see onnx_references.h.
+  std::vector<std::string> references;
+  OnnxNodeTags tags;
 
   const Graph& graph() const { return model.graph; }
   const OnnxModel& onnx() const { return *model.onnx; }
@@ -42,15 +48,17 @@ struct OnnxSplitJob {
   std::uint32_t initializer(ValueId parameter) const {
     return onnx().tensor_index[index(parameter)];
   }
+  // Where the initializer's elements stay; nothing when they are copied.
+  std::optional<OnnxLocation> reference(std::uint32_t initializer) const;
 };
 
 // The model's opset imports, each domain once. Domains that nodes use but the model does not import
 // are added with version 1, which is how ONNX Runtime takes them.
 std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxModel& onnx);
 
-// A node or constant as the given field of a graph or function; under the name that the graph gives
-// it where the file gives one name to several, which no runtime accepts. A node without a name
-// stays so.
+// A node or constant as the given field of a graph or function, with its tags; under the name that
+// the graph gives it where the file gives one name to several, which no runtime accepts. A node
+// without a name stays so.
 void add_node(const OnnxSplitJob& job, BytePieces& out, std::uint32_t field, NodeId node);
 
 // The fields of a ModelProto before its graph; at least `least_ir_version`.

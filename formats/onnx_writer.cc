@@ -5,19 +5,23 @@
 #include <unordered_set>
 #include <utility>
 
+#include "formats/onnx_annotated.h"
 #include "formats/onnx_part.h"
+#include "formats/onnx_references.h"
 #include "formats/onnx_root.h"
 #include "formats/onnx_split_job.h"
+#include "formats/onnx_weight_places.h"
 
 namespace cleave {
 namespace {
 
 constexpr std::string_view kRootFile = "root.onnx";
+constexpr std::string_view kAnnotatedFile = "annotated.onnx";
 
 // `<part>.onnx` for each part, no name twice.
 std::vector<std::string> files_of_parts(const Partition& partition) {
   std::vector<std::string> files;
-  std::unordered_set<std::string> taken{std::string(kRootFile)};
+  std::unordered_set<std::string> taken{std::string(kRootFile), std::string(kAnnotatedFile)};
   for (const PartId part : partition.parts()) {
     const std::string stem = file_name_of(partition.name(part));
     std::string file = stem + ".onnx";
@@ -35,15 +39,16 @@ class SplitWriter {
   }
 
   Loaded<OnnxWritten> write() {
+    if (Diagnostics faults = check_sources(); !faults.empty()) return faults;
     note_imports();
     for (const PartId part : job_.partition.parts()) {
       if (auto written = write_part(part); !written) return std::move(written).error();
     }
-    const auto root = build_onnx_root(job_, places_);
-    if (!root) return fault(kRootFile, root.error());
-    if (auto done = write_file(*root, std::string(kRootFile)); !done) {
-      return std::move(done).error();
+    auto done = write_whole(kRootFile, build_onnx_root(job_, places_));
+    if (done && job_.options.annotate) {
+      done = write_whole(kAnnotatedFile, build_onnx_annotated(job_, places_));
     }
+    if (!done) return std::move(done).error();
     return std::move(written_);
   }
 
@@ -54,6 +59,26 @@ class SplitWriter {
 
   std::string shown(std::string_view file) const {
     return folder_.final_path() + "/" + std::string(file);
+  }
+
+  // What is to be written must not take the place of what it is copied from or refers to.
+  Diagnostics check_sources() const {
+    Diagnostics faults;
+    for (const ByteSource& source : job_.source.files()) {
+      if (folder_.would_remove(source.path)) {
+        faults.push_back(diagnostic_of(folder_.final_path(),
+                                       "holds " + quoted(source.path) +
+                                           ", of the model itself, and would be replaced: give "
+                                           "another folder"));
+      }
+    }
+    return faults;
+  }
+
+  Status<Diagnostics> write_whole(std::string_view file,
+                                  const Result<BytePieces, std::string>& built) {
+    if (!built) return fault(file, built.error());
+    return write_file(*built, std::string(file));
   }
 
   Status<Diagnostics> write_part(PartId part) {
@@ -82,9 +107,20 @@ class SplitWriter {
   }
 
   Status<Diagnostics> write_file(const BytePieces& pieces, std::string file) {
+    if (is_source(file)) {
+      return fault(file,
+                   "is what this split is made from, and would be replaced: give the model's "
+                   "file another name");
+    }
     auto done = write_pieces(pieces, job_.source.files(), {folder_.path_of(file), shown(file)});
     if (done) written_.files.push_back(std::move(file));
     return done;
+  }
+
+  // True of a file that what is written refers to.
+  bool is_source(const std::string& file) const {
+    const auto& references = job_.references;
+    return std::find(references.begin(), references.end(), file) != references.end();
   }
 
   void note_imports() {
@@ -108,7 +144,7 @@ class SplitWriter {
     const std::string& file = job_.files[index(part)];
     if (file != job_.partition.name(part) + ".onnx") note(part, "is written to " + quoted(file));
     const std::vector<ValueId> outputs = part_outputs(job_, part);
-    if (job_.boundaries.outputs[part].empty()) {
+    if (job_.root_boundaries.outputs[part].empty()) {
       note(part, outputs.empty()
                      ? "makes no value: it is neither written nor in root.onnx"
                      : "has no outputs: it is not in root.onnx, and its own file gives " +
@@ -136,21 +172,30 @@ class SplitWriter {
 
 }  // namespace
 
-Loaded<OnnxWritten> write_onnx_split(const LoadedModel& model, const Partition& partition,
-                                     const Boundaries& boundaries, const OnnxWriteOptions& options,
-                                     const OutputFolder& folder) {
+Loaded<OnnxWritten> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
+                                     const OnnxWriteOptions& options, const OutputFolder& folder) {
   Loaded<OnnxSource> source = OnnxSource::open(model);
   if (!source) return std::move(source).error();
-  const OnnxSplitJob job{.model = model,
-                         .partition = partition,
-                         .boundaries = boundaries,
-                         .options = options,
-                         .source = std::move(*source),
-                         .value_infos = OnnxValueInfos(model),
-                         .function_calls = OnnxFunctionCalls(*model.onnx),
-                         .annotations = OnnxAnnotations(model),
-                         .opsets = opset_imports(*model.onnx),
-                         .files = files_of_parts(partition)};
+  std::vector<std::string> references;
+  if (options.root_weights == RootWeights::reference) {
+    auto found = onnx_references(model, *source, folder.final_path());
+    if (!found) return Diagnostics{diagnostic_of(folder.final_path(), std::move(found).error())};
+    references = *std::move(found);
+  }
+  const OnnxSplitJob job{
+      .model = model,
+      .partition = pieces.partition,
+      .boundaries = pieces.parts,
+      .root_boundaries = pieces.root,
+      .options = options,
+      .source = std::move(*source),
+      .value_infos = OnnxValueInfos(model),
+      .function_calls = OnnxFunctionCalls(*model.onnx),
+      .annotations = OnnxAnnotations(model),
+      .opsets = opset_imports(*model.onnx),
+      .files = files_of_parts(pieces.partition),
+      .references = std::move(references),
+      .tags = OnnxNodeTags(model, pieces.partition, pieces.devices, options.tags)};
   return SplitWriter(job, folder).write();
 }
 

@@ -11,13 +11,15 @@
 #include "core/partition.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
+#include "formats/onnx_node_tags.h"
 #include "formats/output_folder.h"
 
 namespace cleave {
 
 enum class RootWeights {
-  external,  // the root's weights point into the part files beside it
-  inlined,   // the root is one self-contained file
+  external,   // the root's weights point into the part files beside it
+  inlined,    // the root is one self-contained file
+  reference,  // those of root and parts point to where they lie already: see onnx_references.h
 };
 
 struct OnnxWritten {
@@ -27,16 +29,27 @@ struct OnnxWritten {
 
 struct OnnxWriteOptions {
   RootWeights root_weights = RootWeights::external;
+  bool annotate = false;     // also annotated.onnx, the unsplit model with each node's part
+  OnnxTagOptions tags = {};  // what nodes say of the split
   // A model of more bytes is not written, since no protobuf library reads it: a part's weights go
   // to `<part>.onnx.data` then.
   std::uint64_t largest_model = (std::uint64_t{1} << 31U) - 2;
 };
 
-// Writes `<part>.onnx` for each part and `root.onnx`. Errors: external data that is not there, not
-// as long as it should be, or outside the model's folder; a model that would be too large; what the
-// system says. Time: that of copying the bytes written; memory: a few MB whatever the weights.
-Loaded<OnnxWritten> write_onnx_split(const LoadedModel& model, const Partition& partition,
-                                     const Boundaries& boundaries, const OnnxWriteOptions& options,
-                                     const OutputFolder& folder);
+// What is to be written of a split.
+struct OnnxPieces {
+  const Partition& partition;
+  const Boundaries& parts;
+  const Boundaries& root;  // as the root calls the parts; it holds all weights that it passes
+  const std::vector<std::string>& devices;  // by part, as metadata names it; empty: none has one
+};
+
+// Writes `<part>.onnx` for each part, `root.onnx` and, when asked for, `annotated.onnx`. Errors:
+// external data that is not there, not as long as it should be, or outside the model's folder; a
+// model that would be too large; what the system says; for RootWeights::reference, weights outside
+// the output folder. Time: that of copying the bytes written; memory: a few MB whatever the
+// weights.
+Loaded<OnnxWritten> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
+                                     const OnnxWriteOptions& options, const OutputFolder& folder);
 
 }  // namespace cleave

@@ -12,8 +12,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace cleave {
 namespace {
@@ -85,6 +88,60 @@ bool swap_places(const std::string& from, const std::string& to) {
   return std::rename(aside.c_str(), from.c_str()) == 0;
 }
 
+// A new folder beside `path`; "", with errno, when there can be none.
+std::string make_temporary(const std::string& path) {
+  for (int n = 0; n < kMostTries; ++n) {
+    std::string name = sibling_name(path, n);
+    if (::mkdir(name.c_str(), 0777) == 0) return name;
+    if (errno != EEXIST) break;
+  }
+  return {};
+}
+
+// Names in the folder, sorted.
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Files on their way from one folder to another; what they replace takes their place until the
+// first folder goes.
+class Moves {
+ public:
+  Moves(std::string from, std::string to) : from_(std::move(from)), to_(std::move(to)) {}
+
+  // False, with errno, when the file stays where it is.
+  bool move(const std::string& name) {
+    const std::string from = from_ + "/" + name, to = to_ + "/" + name;
+    const bool replaces = mode_at(to).has_value();
+    if (!(replaces ? swap_places(from, to) : rename_new(from, to))) return false;
+    done_.push_back({name, replaces});
+    return true;
+  }
+
+  void undo() {
+    for (const Move& move : done_) {
+      const std::string from = from_ + "/" + move.name, to = to_ + "/" + move.name;
+      move.replaces ? static_cast<void>(swap_places(from, to))
+                    : static_cast<void>(std::rename(to.c_str(), from.c_str()));
+    }
+    done_.clear();
+  }
+
+ private:
+  struct Move {
+    std::string name;
+    bool replaces;
+  };
+  std::string from_, to_;
+  std::vector<Move> done_;
+};
+
 std::string cut_at_character(std::string_view text, std::size_t most) {
   std::size_t at = 0;
   while (at < text.size()) {
@@ -140,23 +197,29 @@ Loaded<OutputFolder> OutputFolder::create(const std::string& path, bool force) {
     if (!is_folder(folder.final_)) return fault(path, "is there already and is no folder");
     if (!force) return fault(path, "is there already; --force replaces it");
   }
-  for (int n = 0; n < kMostTries; ++n) {
-    const std::string name = sibling_name(folder.final_, n);
-    if (::mkdir(name.c_str(), 0777) == 0) {
-      folder.temporary_ = name;
-      return folder;
-    }
-    if (errno != EEXIST) break;
-  }
+  folder.temporary_ = make_temporary(folder.final_);
+  if (!folder.temporary_.empty()) return folder;
   const std::string words = system_words(errno);
   return fault(
       path, "cannot be made in folder " + cleave::quoted(parent_of(folder.final_)) + ": " + words);
 }
 
+Loaded<OutputFolder> OutputFolder::inside(const std::string& path, bool force) {
+  OutputFolder folder;
+  folder.final_ = without_trailing_slashes(path);
+  folder.force_ = force;
+  folder.is_inside_ = true;
+  if (!is_folder(folder.final_)) return fault(path, "is no folder that is there");
+  folder.temporary_ = make_temporary(folder.final_ + "/new");
+  if (!folder.temporary_.empty()) return folder;
+  return fault(path, "cannot be written in: " + system_words(errno));
+}
+
 OutputFolder::OutputFolder(OutputFolder&& other) noexcept
     : final_(std::move(other.final_)),
       temporary_(std::exchange(other.temporary_, {})),
-      force_(other.force_) {}
+      force_(other.force_),
+      is_inside_(other.is_inside_) {}
 
 OutputFolder::~OutputFolder() {
   if (!temporary_.empty()) remove_tree(temporary_);
@@ -165,6 +228,13 @@ OutputFolder::~OutputFolder() {
 std::string OutputFolder::path_of(std::string_view name) const {
   assert(!name.empty() && name.find('/') == name.npos && "a file's name is one path component");
   return temporary_ + "/" + std::string(name);
+}
+
+bool OutputFolder::would_remove(const std::string& path) const {
+  if (is_inside_ || !mode_at(final_)) return false;
+  const std::filesystem::path folder = behind_links(final_), file = behind_links(path);
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first ==
+         folder.end();
 }
 
 Status<Diagnostics> OutputFolder::write(std::string_view name, std::string_view bytes) const {
@@ -176,12 +246,39 @@ Status<Diagnostics> OutputFolder::write(std::string_view name, std::string_view 
   return Done{};
 }
 
-Status<Diagnostics> OutputFolder::commit() {
+Status<Diagnostics> OutputFolder::commit() { return is_inside_ ? commit_files() : commit_folder(); }
+
+Status<Diagnostics> OutputFolder::commit_folder() {
   const bool is_there = mode_at(final_).has_value();
   if (is_there && !force_) return fault(final_, "is there already; --force replaces it");
   const bool is_done = is_there ? swap_places(temporary_, final_) : rename_new(temporary_, final_);
   if (!is_done) return fault(final_, "cannot be put in place: " + system_words(errno));
   if (is_there) remove_tree(temporary_);
+  temporary_.clear();
+  return Done{};
+}
+
+Status<Diagnostics> OutputFolder::check_file(const std::string& name) const {
+  const std::string path = final_ + "/" + name;
+  if (!mode_at(path)) return Done{};
+  if (is_folder(path)) return fault(path, "is there already and is a folder");
+  if (!force_) return fault(path, "is there already; --force replaces it");
+  return Done{};
+}
+
+Status<Diagnostics> OutputFolder::commit_files() {
+  const std::vector<std::string> names = files_in(temporary_);
+  for (const std::string& name : names) {
+    if (auto free = check_file(name); !free) return free;
+  }
+  Moves moves(temporary_, final_);
+  for (const std::string& name : names) {
+    if (moves.move(name)) continue;
+    const std::string words = system_words(errno);
+    moves.undo();
+    return fault(final_ + "/" + name, "cannot be put in place: " + words);
+  }
+  remove_tree(temporary_);
   temporary_.clear();
   return Done{};
 }
@@ -201,6 +298,15 @@ Status<Diagnostics> write_file(const std::string& path, std::string_view bytes) 
     return fault(path, "cannot be written: " + words);
   }
   return Done{};
+}
+
+bool may_be_replaced(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return true;
+  if (std::filesystem::is_empty(path, error)) return true;
+  std::string head(64, '\0');
+  std::ifstream(path + "/manifest.json", std::ios::binary).read(head.data(), 64);
+  return head.find("\"format\": \"cleave.") != head.npos;
 }
 
 std::string file_name_of(std::string_view part_name) {

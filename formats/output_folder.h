@@ -1,5 +1,7 @@
 // Output that appears whole or not at all: files are written into a temporary sibling of the folder
-// (or of the file) and renamed into place by commit().
+// (or of the file) and renamed into place by commit(). Where files have to stand beside others that
+// are there already (weights that they refer to), they are made in a temporary folder within, and
+// commit() moves them out one by one, back again when one of them cannot be moved.
 #pragma once
 
 #include <string>
@@ -16,27 +18,41 @@ class OutputFolder {
   // commit().
   static Loaded<OutputFolder> create(const std::string& path, bool force);
 
+  // Adds files to the folder at `path`, which must be there. commit() refuses to replace a file
+  // unless `force`.
+  static Loaded<OutputFolder> inside(const std::string& path, bool force);
+
   OutputFolder(OutputFolder&& other) noexcept;
   OutputFolder& operator=(OutputFolder&&) = delete;
   ~OutputFolder();  // removes the temporary folder unless committed
 
   // Where a file of that name is to be written now. `name` is one path component.
   std::string path_of(std::string_view name) const;
-  // The final path, for messages.
+  // The final path.
   const std::string& final_path() const { return final_; }
+  // True of a file that stands where commit() removes it, together with the folder it replaces.
+  bool would_remove(const std::string& path) const;
   Status<Diagnostics> write(std::string_view name, std::string_view bytes) const;
   // Renames into place; with `force` the old folder is swapped out first and removed last.
   Status<Diagnostics> commit();
 
  private:
   OutputFolder() = default;
+  Status<Diagnostics> commit_folder();
+  Status<Diagnostics> commit_files();
+  Status<Diagnostics> check_file(const std::string& name) const;
   std::string final_;
   std::string temporary_;
   bool force_ = false;
+  bool is_inside_ = false;
 };
 
 // Writes one file whole or not at all.
 Status<Diagnostics> write_file(const std::string& path, std::string_view bytes);
+
+// True of a folder that may be replaced without loss: nothing is there, or nothing is in it, or a
+// manifest of ours tells that it was written by this program.
+bool may_be_replaced(const std::string& path);
 
 // A part's name as a file name: kept as it is when it is one harmless path component of at most 200
 // bytes, else with '/' and control characters replaced by '_' (never empty, never "." or "..").

@@ -223,12 +223,17 @@ std::string title(const Graph& graph) {
   return name + ": " + counted(graph.node_count(), "node", "nodes");
 }
 
+// The side of the split that the part is on; for other parts nothing.
+std::string side_of(const Partition& partition, PartId part) {
+  if (partition.devices.empty()) return {};
+  return partition.is_acc(part) ? "accelerator" : "CPU";
+}
+
 void add_part(Printer& printer, const Partition& partition, const Boundaries& boundaries,
-              PartId part) {
+              PartId part, std::string_view device) {
   const auto nodes = partition.nodes(part);
-  printer.add('\n' + escaped(partition.name(part)) + ": " +
-              (partition.is_acc(part) ? "accelerator, " : "CPU, ") +
-              counted(nodes.size(), "node", "nodes") + '\n');
+  printer.add(escaped(partition.name(part)) + ": " + escaped(device) +
+              (device.empty() ? "" : ", ") + counted(nodes.size(), "node", "nodes") + '\n');
   const auto add_list = [&](std::string_view label, std::span<const ValueId> values) {
     for (const ValueId value : values) {
       printer.add("  " + std::string(label) + printer.typed(value) + '\n');
@@ -273,8 +278,16 @@ std::string print_split(const Graph& graph, const Partition& partition,
   }
   printer.add_values("\noutputs", graph.outputs());
   for (const PartId part : partition.parts()) {
-    add_part(printer, partition, boundaries, part);
+    printer.add("\n");
+    add_part(printer, partition, boundaries, part, side_of(partition, part));
   }
+  return printer.take();
+}
+
+std::string print_part(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
+                       PartId part, std::string_view device) {
+  Printer printer(graph);
+  add_part(printer, partition, boundaries, part, device);
   return printer.take();
 }
 

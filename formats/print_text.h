@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/boundary.h"
 #include "core/graph.h"
@@ -21,5 +22,10 @@ std::string print_model(const Graph& graph);
 // The calls of the root, then each part: its device, inputs, outputs, parameters, nodes. Linear.
 std::string print_split(const Graph& graph, const Partition& partition,
                         const Boundaries& boundaries);
+
+// One part: the device that it is for where one is given, inputs, outputs, parameters, nodes.
+// Linear in the part.
+std::string print_part(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
+                       PartId part, std::string_view device = {});
 
 }  // namespace cleave

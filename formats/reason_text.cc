@@ -16,28 +16,12 @@ std::string op_text(const Graph& graph, NodeId node) {
   return quoted(std::string(domain) + "::" + std::string(graph.op(node)));
 }
 
-// `npu.json:12`
-std::string place_of(const SupportList& list, const Rule& rule) {
-  const std::string file = escaped(list.path.empty() ? list.name : list.path);
-  return rule.line == 0 ? file : file + ":" + std::to_string(rule.line);
-}
-
 std::string why_text(const Rule& rule) {
   return rule.why.empty() ? "" : " (" + escaped(rule.why) + ")";
 }
 
 std::string rule_text(const SupportList& list, const Rule& rule) {
-  return "rule " + quoted(rule.op) + " of " + place_of(list, rule) + " fails";
-}
-
-std::string parts_text(const std::vector<FailedPart>& parts) {
-  std::string text;
-  for (const FailedPart& part : parts) {
-    if (!text.empty()) text += "; ";
-    text +=
-        escaped(part.subject) + " is " + escaped(part.actual) + ", wants " + escaped(part.expected);
-  }
-  return text;
+  return "rule " + quoted(rule.op) + " of " + rule_place(list, rule) + " fails";
 }
 
 std::string body_text(const ReasonContext& context, NodeId inner) {
@@ -67,27 +51,6 @@ std::string types_text(const TypeSet& types) {
     }
   }
   return text;
-}
-
-// What the deny rule is about: `op "Resize" with its conditions, named "layer4.*"`.
-std::string denied_text(const ReasonContext& context, const Reason& reason) {
-  const SupportList& list = context.lists[reason.list];
-  const Rule& rule = list.deny[reason.rule];
-  std::vector<std::string> what;
-  if (!rule.op.empty()) what.push_back("op " + quoted(rule.op));
-  if (!rule.node_name.empty()) what.push_back("name " + quoted(rule.node_name));
-  if (rule.input_dtype) what.push_back("an input of " + types_text(*rule.input_dtype));
-  if (!rule.attributes.empty()) what.emplace_back("its attributes");
-  if (!rule.shapes.empty()) what.emplace_back("its shapes");
-  if (!rule.inputs.empty() || !rule.kwargs.empty()) what.emplace_back("its input dtypes");
-  if (!rule.outputs.empty()) what.emplace_back("its output dtypes");
-  if (rule.opset) what.emplace_back("its opset");
-  std::string text = "denied by " + place_of(list, rule) + " for ";
-  for (std::size_t i = 0; i < what.size(); ++i) {
-    if (i > 0) text += i + 1 == what.size() ? " and " : ", ";
-    text += what[i];
-  }
-  return text + why_text(rule);
 }
 
 std::string non_tensor_text(const Graph& graph, ValueId value) {
@@ -154,6 +117,39 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
 
 }  // namespace
 
+std::string rule_place(const SupportList& list, const Rule& rule) {
+  const std::string file = escaped(list.path.empty() ? list.name : list.path);
+  return rule.line == 0 ? file : file + ":" + std::to_string(rule.line);
+}
+
+std::string failed_parts_text(const std::vector<FailedPart>& parts) {
+  std::string text;
+  for (const FailedPart& part : parts) {
+    if (!text.empty()) text += "; ";
+    text +=
+        escaped(part.subject) + " is " + escaped(part.actual) + ", wants " + escaped(part.expected);
+  }
+  return text;
+}
+
+std::string deny_rule_text(const SupportList& list, const Rule& rule) {
+  std::vector<std::string> what;
+  if (!rule.op.empty()) what.push_back("op " + quoted(rule.op));
+  if (!rule.node_name.empty()) what.push_back("name " + quoted(rule.node_name));
+  if (rule.input_dtype) what.push_back("an input of " + types_text(*rule.input_dtype));
+  if (!rule.attributes.empty()) what.emplace_back("its attributes");
+  if (!rule.shapes.empty()) what.emplace_back("its shapes");
+  if (!rule.inputs.empty() || !rule.kwargs.empty()) what.emplace_back("its input dtypes");
+  if (!rule.outputs.empty()) what.emplace_back("its output dtypes");
+  if (rule.opset) what.emplace_back("its opset");
+  std::string text = "denied by " + rule_place(list, rule) + " for ";
+  for (std::size_t i = 0; i < what.size(); ++i) {
+    if (i > 0) text += i + 1 == what.size() ? " and " : ", ";
+    text += what[i];
+  }
+  return text + why_text(rule);
+}
+
 std::string cause_text(const ReasonContext& context, NodeId node, const Reason& reason) {
   switch (reason.code) {
     case ReasonCode::none:
@@ -167,7 +163,8 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return rule_text(list, list.allow[reason.rule]);
     }
     case ReasonCode::denied:
-      return denied_text(context, reason);
+      return deny_rule_text(context.lists[reason.list],
+                            context.lists[reason.list].deny[reason.rule]);
     case ReasonCode::non_tensor_input:
       return "reads what is no tensor from a CPU node";
     case ReasonCode::non_tensor_output:
@@ -178,7 +175,7 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return "in an accelerator subgraph below the minimum of " +
              std::to_string(context.min_acc_size) + " nodes";
     case ReasonCode::host_shape:
-      return "computes shapes, which stays on the host";
+      return "computes shapes for nodes on the CPU";
     case ReasonCode::qdq_group:
       return "its quantize/dequantize group holds a CPU node";
     case ReasonCode::over_cap:
@@ -192,11 +189,14 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::rule_failed: {
       if (reason.because != kNone<NodeId>) return body_text(context, reason.because);
       const Rule& rule = context.lists[reason.list].allow[reason.rule];
-      return parts_text(failed_parts(context.graph, node, rule, context.facts)) + why_text(rule);
+      return failed_parts_text(failed_parts(context.graph, node, rule, context.facts)) +
+             why_text(rule);
     }
     case ReasonCode::non_tensor_input:
     case ReasonCode::non_tensor_output:
       return reason_text(context, node, reason);
+    case ReasonCode::host_shape:
+      return "used by CPU node" + blamed(context.graph, reason.because);
     case ReasonCode::fusion_group:
     case ReasonCode::qdq_group:
       return "CPU node" + blamed(context.graph, reason.because);
@@ -230,9 +230,11 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
       return rule_failed_text(context, node, reason);
     case ReasonCode::no_rule:
     case ReasonCode::denied:
-    case ReasonCode::host_shape:
     case ReasonCode::over_cap:
       return cause_text(context, node, reason);
+    case ReasonCode::host_shape:
+      return "computes shapes, and follows CPU node" + blamed(graph, reason.because) +
+             ", which uses them";
     case ReasonCode::non_tensor_input:
       return non_tensor_input_text(graph, node, reason.because);
     case ReasonCode::non_tensor_output:

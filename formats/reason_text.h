@@ -29,6 +29,15 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
 // What is to be said of the node beyond its cause; empty when there is nothing.
 std::string detail_text(const ReasonContext& context, NodeId node, const Reason& reason);
 
+// `samples/npu.json:12`, or the list's name when it has no path.
+std::string rule_place(const SupportList& list, const Rule& rule);
+
+// `attribute group is 32, wants 1; input 0 is int64, wants float32`
+std::string failed_parts_text(const std::vector<FailedPart>& parts);
+
+// `denied by npu.json:29 for name "top_2" (accuracy)`: what a deny rule is about.
+std::string deny_rule_text(const SupportList& list, const Rule& rule);
+
 // CPU nodes of one cause, in model order.
 struct Cause {
   std::string text;

@@ -3,10 +3,11 @@
 #include <array>
 #include <numeric>
 
-#include "core/cost.h"
+#include "core/same_shape.h"
 #include "formats/json_text.h"
 #include "formats/reason_text.h"
 #include "formats/report.h"
+#include "formats/report_values.h"
 #include "formats/report_words.h"
 
 namespace cleave {
@@ -21,22 +22,27 @@ class ReportWriter {
         graph_(report.model.graph),
         split_(report.split),
         partition_(report.split.partition),
-        preview_(report.preview) {}
+        preview_(report.preview),
+        shapes_(find_same_shapes(graph_, partition_, split_.boundaries)) {}
 
   std::string write() {
     json_.begin_object();
     json_.text("format", "cleave.report");
     json_.number("version", 1);
-    write_model();
+    write_model(json_, report_.model, preview_.coverage.model_parameter_bytes);
     write_settings();
     write_support();
     write_coverage(json_, preview_.coverage);
     write_names("constants", graph_.constants());
+    write_host_shapes();
     write_members("acc_nodes_found", split_.acc_found.nodes);
     write_members("acc_nodes", split_.fusions.acc.nodes);
     write_fusion_groups();
+    write_qdq_groups();
     write_subgraphs();
+    write_cap();
     write_names("extended", split_.extended);
+    json_.number("distinct_acc_partitions", shapes_.distinct);
     write_partitions();
     write_node_map();
     write_link();
@@ -47,32 +53,41 @@ class ReportWriter {
   }
 
  private:
-  void write_model() {
-    std::size_t parameters = 0;
-    for (const ValueId parameter : graph_.parameters()) {
-      if (graph_.value(parameter).producer == kNone<NodeId>) ++parameters;
-    }
-    json_.begin_object("model");
-    json_.text("path", report_.model.source.path());
-    json_.text("format", model_format_name(report_.model.format));
-    json_.text("name", graph_.name());
-    json_.number("nodes", graph_.node_count());
-    json_.number("values", graph_.value_count());
-    json_.number("parameters", parameters);
-    json_.number("parameter_bytes", preview_.coverage.model_parameter_bytes);
-    json_.end_object();
-  }
-
   void write_settings() {
     const SplitOptions& options = report_.options;
     json_.begin_object("settings");
     json_.number("min_acc_module_size", options.subgraphs.min_acc_size);
     json_.flag("skip_fusion", options.fusion.skip);
     json_.flag("allow_non_tensor", options.acc_finder.allow_non_tensor);
+    json_.flag("keep_qdq", options.qdq.keep);
+    json_.flag("host_shapes", options.host_shapes.follow);
+    json_.text("infer", shape_inference_name(report_.model.bindings.inference));
+    write_bindings();
     json_.text("start", start_side_name(options.subgraphs.start));
     json_.text("acc_prefix", options.partition.acc_prefix);
     json_.text("non_acc_prefix", options.partition.non_acc_prefix);
     json_.text("extend", extend_text(options.extend));
+    json_.key("keep_acc_subgraphs");
+    options.keep.most == KeepOptions::kUnlimited ? json_.null() : json_.number(options.keep.most);
+    json_.text("keep_by", keep_by_name(options.keep.by));
+    json_.end_object();
+  }
+
+  void write_bindings() {
+    const ShapeBindings& bindings = report_.model.bindings;
+    json_.begin_object("dims", Layout::one_line);
+    for (const auto& dim : bindings.dims) {
+      json_.text_key(dim.first);
+      json_.number(dim.second);
+    }
+    json_.end_object();
+    json_.begin_object("input_shapes", Layout::one_line);
+    for (const auto& input : bindings.inputs) {
+      json_.text_key(input.first);
+      json_.begin_list();
+      for (const std::int64_t size : input.second) size < 0 ? json_.null() : json_.number(size);
+      json_.end_list();
+    }
     json_.end_object();
   }
 
@@ -81,6 +96,9 @@ class ReportWriter {
     json_.text("name", support_name(report_.lists));
     json_.begin_list("files", Layout::one_line);
     for (const SupportList& list : report_.lists) json_.text(list.path);
+    json_.end_list();
+    json_.begin_list("contents");
+    for (const SupportList& list : report_.lists) json_.text(list.text);
     json_.end_list();
     json_.end_object();
   }
@@ -102,14 +120,37 @@ class ReportWriter {
     json_.end_list();
   }
 
+  void write_host_shapes() {
+    json_.key("host_shapes");
+    if (!report_.options.host_shapes.follow) return json_.null();
+    const HostShapes& shapes = split_.host_shapes;
+    json_.begin_object();
+    write_members("nodes", shapes.nodes);
+    json_.number("to_acc", shapes.to_acc);
+    json_.number("to_cpu", shapes.to_cpu);
+    json_.number("subgraphs", shapes.subgraphs);
+    json_.number("subgraphs_without", shapes.subgraphs_without);
+    json_.end_object();
+  }
+
+  void write_group(std::span<const NodeId> members) {
+    json_.begin_list(Layout::one_line);
+    for (const NodeId node : members) json_.text(graph_.node(node).name);
+    json_.end_list();
+  }
+
   void write_fusion_groups() {
     json_.begin_list("fusion_groups");
     for (std::size_t i = 0; i < split_.fusions.group_count(); ++i) {
-      json_.begin_list(Layout::one_line);
-      for (const NodeId node : split_.fusions.group(id_at<GroupId>(i))) {
-        json_.text(graph_.node(node).name);
-      }
-      json_.end_list();
+      write_group(split_.fusions.group(id_at<GroupId>(i)));
+    }
+    json_.end_list();
+  }
+
+  void write_qdq_groups() {
+    json_.begin_list("qdq_groups");
+    for (std::size_t i = 0; i < split_.qdq_groups.count(); ++i) {
+      write_group(split_.qdq_groups.group(i));
     }
     json_.end_list();
   }
@@ -129,38 +170,21 @@ class ReportWriter {
     json_.end_list();
   }
 
-  // ---- partitions ----
-
-  void write_dim(Dim dim) {
-    if (dim.is_fixed()) return json_.number(dim.size());
-    if (dim.is_symbol()) return json_.text(graph_.text(dim.name()));
-    json_.null();
-  }
-
-  void write_value(ValueId id) {
-    const Value& value = graph_.value(id);
+  // What the number to keep costs; null where nothing is over it.
+  void write_cap() {
+    const CapCost& cap = split_.cap;
+    json_.key("cap");
+    if (cap.subgraphs == 0) return json_.null();
     json_.begin_object(Layout::one_line);
-    json_.text("name", value.name);
-    json_.text("type", value_type_name(value.type));
-    json_.key("dtype");
-    value.dtype == DType::unknown ? json_.null() : json_.text(dtype_name(value.dtype));
-    json_.key("shape");
-    if (value.is_tensor() && graph_.has_rank(id)) {
-      json_.begin_list();
-      for (const Dim dim : graph_.shape(id)) write_dim(dim);
-      json_.end_list();
-    } else {
-      json_.null();
-    }
-    json_.number("bytes", value_bytes(graph_, id));
+    json_.number("kept", cap.kept);
+    json_.number("subgraphs", cap.subgraphs);
+    json_.number("nodes", cap.nodes);
+    json_.number("flops", cap.flops);
+    json_.number("link_bytes", cap.link_bytes);
     json_.end_object();
   }
 
-  void write_values(std::string_view key, std::span<const ValueId> values) {
-    json_.begin_list(key);
-    for (const ValueId value : values) write_value(value);
-    json_.end_list();
-  }
+  // ---- partitions ----
 
   void write_partition(PartId part) {
     const PartNumbers& numbers = preview_.parts[part];
@@ -168,8 +192,8 @@ class ReportWriter {
     json_.text("name", partition_.name(part));
     json_.flag("is_acc", partition_.is_acc(part));
     write_names("nodes", partition_.nodes(part));
-    write_values("inputs", split_.boundaries.inputs[part]);
-    write_values("outputs", split_.boundaries.outputs[part]);
+    write_values(json_, "inputs", graph_, split_.boundaries.inputs[part]);
+    write_values(json_, "outputs", graph_, split_.boundaries.outputs[part]);
     json_.begin_list("parameters");
     for (const ValueId parameter : split_.boundaries.parameters[part]) {
       json_.text(graph_.value(parameter).name);
@@ -180,6 +204,9 @@ class ReportWriter {
     json_.number("output_bytes", numbers.output_bytes);
     json_.number("flops", numbers.flops);
     json_.number("qps", numbers.qps);
+    json_.key("same_shape_as");
+    const PartId like = shapes_.like[part];
+    like == part ? json_.null() : json_.text(partition_.name(like));
     json_.begin_list("hazards");
     for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
     json_.end_list();
@@ -247,6 +274,7 @@ class ReportWriter {
   const Split& split_;
   const Partition& partition_;
   const Preview& preview_;
+  SameShapes shapes_;
   JsonText json_;
 };
 

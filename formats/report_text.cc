@@ -3,10 +3,12 @@
 #include <cstdint>
 
 #include "core/cost.h"
+#include "core/same_shape.h"
 #include "formats/diagnostic.h"
 #include "formats/number_text.h"
 #include "formats/reason_text.h"
 #include "formats/report.h"
+#include "formats/report_values.h"
 #include "formats/report_words.h"
 #include "formats/text_layout.h"
 #include "formats/value_text.h"
@@ -96,8 +98,14 @@ class TextReport {
       add_fact("support list", escaped(list.name) + " (" + escaped(list.path) + ")");
     }
     write_subgraphs();
+    write_cap();
+    write_same_shapes();
     if (split_.fusions.group_count() > 0) {
       add_fact("fusion groups", count_text(split_.fusions.group_count()));
+    }
+    if (split_.qdq_groups.count() > 0) {
+      add_fact("Q/DQ groups", count_text(split_.qdq_groups.count()) +
+                                  "; those on the accelerator count as fusion groups");
     }
     if (!split_.extended.empty()) {
       add_fact("extension", counted(split_.extended.size(), "node", "nodes") + " moved");
@@ -129,26 +137,41 @@ class TextReport {
         split_.found.subgraphs.devices != partition_.devices) {
       const std::size_t least = report_.options.subgraphs.min_acc_size;
       fact += "; " + subgraphs_text(partition_.devices);
-      fact += least > 1 ? " after merging those below " + counted(least, "node", "nodes")
-                        : " after the extension";
+      fact += split_.cap.subgraphs > 0 ? " under the cap"
+              : least > 1 ? " after merging those below " + counted(least, "node", "nodes")
+                          : " after the extension";
     }
     add_fact("subgraphs", fact);
   }
 
+  void write_cap() {
+    const CapCost& cap = split_.cap;
+    if (cap.subgraphs == 0) return;
+    add_fact("cap", counted(cap.kept, "accelerator subgraph", "accelerator subgraphs") +
+                        " kept by " + std::string(keep_by_name(report_.options.keep.by)) + "; " +
+                        count_text(cap.subgraphs) + " with " + counted(cap.nodes, "node", "nodes") +
+                        " and " + flops_text(cap.flops) + " go to the CPU, and " +
+                        bytes_text(cap.link_bytes) + " cross the link no more");
+  }
+
+  // "24 accelerator partitions, 3 distinct: _run_on_acc_1 20 times, ..."
+  void write_same_shapes() {
+    const SameShapes shapes = find_same_shapes(graph_, partition_, split_.boundaries);
+    if (shapes.distinct == shapes.acc_parts) return;
+    PerPart<std::size_t> times(partition_.count(), 0);
+    for (const PartId first : shapes.like) ++times[first];
+    std::vector<std::string> repeated;
+    for (const PartId part : partition_.parts()) {
+      if (times[part] < 2) continue;
+      repeated.push_back(fitted(escaped(partition_.name(part)), 24) + " " +
+                         count_text(times[part]) + " times");
+    }
+    add_fact("same shape", count_text(shapes.acc_parts) + " accelerator partitions, " +
+                               count_text(shapes.distinct) +
+                               " distinct: " + some_of(repeated, 150));
+  }
+
   // ---- partitions ----
-
-  std::string boundary_text(std::span<const ValueId> values, std::uint64_t bytes) const {
-    const bool some_unknown = std::any_of(values.begin(), values.end(), [&](ValueId value) {
-      return graph_.value(value).is_tensor() && !value_bytes(graph_, value);
-    });
-    if (some_unknown) return bytes == 0 ? "?" : bytes_text(bytes) + "+";
-    return bytes_text(bytes);
-  }
-
-  static std::string work_text(const PartNumbers& numbers) {
-    if (numbers.flops == 0 && numbers.unknown_flops > 0) return "?";
-    return flops_text(numbers.flops) + (numbers.unknown_flops > 0 ? "+" : "");
-  }
 
   static bool has_unknown_bytes(const PartNumbers& numbers) {
     return std::any_of(numbers.hazards.begin(), numbers.hazards.end(), [](const Hazard& hazard) {
@@ -172,8 +195,8 @@ class TextReport {
       const std::size_t nodes = partition_.nodes(part).size();
       table.add_row({fitted(escaped(partition_.name(part)), 24),
                      partition_.is_acc(part) ? "acc" : "CPU", count_text(nodes),
-                     boundary_text(split_.boundaries.inputs[part], numbers.input_bytes),
-                     boundary_text(split_.boundaries.outputs[part], numbers.output_bytes),
+                     crossing_text(graph_, split_.boundaries.inputs[part], numbers.input_bytes),
+                     crossing_text(graph_, split_.boundaries.outputs[part], numbers.output_bytes),
                      bytes_text(numbers.parameter_bytes), work_text(numbers), qps_text(numbers)});
     }
     text_ += '\n' + table.text();

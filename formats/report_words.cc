@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "formats/diagnostic.h"
 #include "formats/number_text.h"
@@ -25,6 +26,15 @@ bool is_mostly_known(const Coverages& coverage) {
 
 }  // namespace
 
+std::string fingerprint_text(std::uint64_t fingerprint) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, fingerprint >>= 4U) {
+    *digit = kDigits[fingerprint & 15U];
+  }
+  return text;
+}
+
 std::string_view start_side_name(StartSide side) {
   switch (side) {
     case StartSide::reference:
@@ -35,6 +45,18 @@ std::string_view start_side_name(StartSide side) {
       return "acc";
     case StartSide::fewest:
       return "fewest";
+  }
+  return {};
+}
+
+std::string_view keep_by_name(KeepBy by) {
+  switch (by) {
+    case KeepBy::flops:
+      return "flops";
+    case KeepBy::time:
+      return "time";
+    case KeepBy::nodes:
+      return "nodes";
   }
   return {};
 }
@@ -51,6 +73,60 @@ std::string extend_text(const ExtendOptions& options) {
       return "auto";
   }
   return {};
+}
+
+std::vector<std::string> changed_settings(const SplitOptions& before, const SplitOptions& now) {
+  std::vector<std::string> changes;
+  const auto compare = [&](std::string_view name, std::string_view old_text,
+                           std::string_view new_text) {
+    if (old_text == new_text) return;
+    changes.push_back(std::string(name) + ": " + std::string(new_text) + ", was " +
+                      std::string(old_text));
+  };
+  const auto yes_no = [](bool flag) { return flag ? "yes" : "no"; };
+  compare("min-acc-module-size", std::to_string(before.subgraphs.min_acc_size),
+          std::to_string(now.subgraphs.min_acc_size));
+  compare("skip-fusion", yes_no(before.fusion.skip), yes_no(now.fusion.skip));
+  compare("allow-non-tensor", yes_no(before.acc_finder.allow_non_tensor),
+          yes_no(now.acc_finder.allow_non_tensor));
+  compare("keep-qdq", yes_no(before.qdq.keep), yes_no(now.qdq.keep));
+  compare("host-shapes", yes_no(before.host_shapes.follow), yes_no(now.host_shapes.follow));
+  compare("start", start_side_name(before.subgraphs.start), start_side_name(now.subgraphs.start));
+  compare("extend", extend_text(before.extend), extend_text(now.extend));
+  const auto kept = [](const KeepOptions& keep) {
+    if (keep.most == KeepOptions::kUnlimited) return std::string("unlimited");
+    return std::to_string(keep.most) + " by " + std::string(keep_by_name(keep.by));
+  };
+  compare("keep-acc-subgraphs", kept(before.keep), kept(now.keep));
+  return changes;
+}
+
+std::vector<std::string> changed_bindings(const ShapeBindings& before, const ShapeBindings& now) {
+  std::vector<std::string> changes;
+  // Names in order, to what they were given before and now; empty: not given.
+  std::map<std::string, std::pair<std::string, std::string>> given;
+  const auto note = [&](const ShapeBindings& bindings, bool is_now) {
+    const auto place = [&](const std::string& name) -> std::string& {
+      return is_now ? given[name].second : given[name].first;
+    };
+    for (const auto& dim : bindings.dims) place("dim " + dim.first) = std::to_string(dim.second);
+    for (const auto& input : bindings.inputs) {
+      std::string& text = place("input-shape " + input.first);
+      for (const std::int64_t size : input.second) {
+        text += (text.empty() ? "" : ",") + (size < 0 ? "?" : std::to_string(size));
+      }
+      if (text.empty()) text = "()";
+    }
+    place("infer") = shape_inference_name(bindings.inference);
+  };
+  note(before, false);
+  note(now, true);
+  for (const auto& [name, texts] : given) {
+    if (texts.first == texts.second) continue;
+    changes.push_back(escaped(name) + ": " + (texts.second.empty() ? "not given" : texts.second) +
+                      ", was " + (texts.first.empty() ? "not given" : texts.first));
+  }
+  return changes;
 }
 
 std::string support_name(const std::vector<SupportList>& lists) {
@@ -165,6 +241,17 @@ std::string link_text(const Link& link) {
 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many) {
   return count_text(count) + " " + std::string(count == 1 ? one : many);
+}
+
+std::string signature_text(const Signature& signature) {
+  std::string text;
+  const auto add = [&](const std::string& name, DType dtype) {
+    text += (text.empty() ? "" : ", ") + name;
+    text += dtype == DType::unknown ? "-" : dtype_name(dtype);
+  };
+  for (const DType dtype : signature.args) add("", dtype);
+  for (const auto& [name, dtype] : signature.kwargs) add(escaped(name) + "=", dtype);
+  return "(" + text + ")";
 }
 
 void write_coverage(JsonText& json, const Coverages& coverage) {

@@ -1,6 +1,7 @@
 // Words that several reports use.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,17 +9,30 @@
 #include "core/graph.h"
 #include "core/options.h"
 #include "core/preview.h"
+#include "core/signature.h"
 #include "core/support.h"
 #include "formats/json_text.h"
 #include "formats/model_file.h"
 
 namespace cleave {
 
+// 16 digits.
+std::string fingerprint_text(std::uint64_t fingerprint);
+
 // "reference", "cpu", "acc", "fewest"
 std::string_view start_side_name(StartSide side);
 
+// "flops", "time", "nodes"
+std::string_view keep_by_name(KeepBy by);
+
 // "none", "all", "auto", or the number of the subgraph.
 std::string extend_text(const ExtendOptions& options);
+
+// What differs between two settings of a split: `start: cpu, was acc`. Prefixes are left out.
+std::vector<std::string> changed_settings(const SplitOptions& before, const SplitOptions& now);
+
+// The same of what shapes a model was read under: `dim N: 8, was not given`.
+std::vector<std::string> changed_bindings(const ShapeBindings& before, const ShapeBindings& now);
 
 // The names of the lists, joined by " + ".
 std::string support_name(const std::vector<SupportList>& lists);
@@ -51,6 +65,9 @@ std::string link_text(const Link& link);
 
 // "1 node", "1,024 nodes"
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
+
+// "(float32, -, bias=float32)": - for what is no tensor.
+std::string signature_text(const Signature& signature);
 
 // The field "coverage" of reports.
 void write_coverage(JsonText& json, const Coverages& coverage);

@@ -145,6 +145,7 @@ Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view by
   LoadedSupport loaded;
   loaded.list.name = stem(path);
   loaded.list.path = path;
+  loaded.list.text = text;
   SupportFaults faults(path, text);
   const std::size_t bad = std::min(text.find('\0'), first_invalid_utf8(text));
   if (bad != text.npos) {

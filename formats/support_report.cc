@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "core/signature.h"
 #include "formats/diagnostic.h"
 #include "formats/json_text.h"
 #include "formats/number_text.h"
@@ -14,28 +15,6 @@
 
 namespace cleave {
 namespace {
-
-// The dtypes of a node's plain inputs; unknown: none, or no tensor. Trailing ones are left out.
-struct Signature {
-  std::vector<DType> args;
-  std::vector<std::pair<std::string_view, DType>> kwargs;
-  auto operator<=>(const Signature&) const = default;
-};
-
-Signature signature_of(const Graph& graph, NodeId node) {
-  Signature signature;
-  for (const Operand& operand : graph.operands(node)) {
-    const OperandSlot slot = operand.slot;
-    if (slot.is_capture() || slot.is_inside_list()) continue;
-    const Value& value = graph.value(operand.value);
-    const DType dtype = value.is_tensor() ? value.dtype : DType::unknown;
-    if (slot.is_keyword()) signature.kwargs.emplace_back(graph.text(slot.name()), dtype);
-    if (!slot.is_positional() || dtype == DType::unknown) continue;
-    signature.args.resize(slot.position(), DType::unknown);
-    signature.args.push_back(dtype);
-  }
-  return signature;
-}
 
 struct SignatureCount {
   Signature signature;
@@ -161,18 +140,6 @@ class JsonSupportReport {
 };
 
 // ---- text ----
-
-// "(float32, -, bias=float32)": - for what is no tensor.
-std::string signature_text(const Signature& signature) {
-  std::string text;
-  const auto add = [&](const std::string& name, DType dtype) {
-    text += (text.empty() ? "" : ", ") + name;
-    text += dtype == DType::unknown ? "-" : dtype_name(dtype);
-  };
-  for (const DType dtype : signature.args) add("", dtype);
-  for (const auto& [name, dtype] : signature.kwargs) add(escaped(name) + "=", dtype);
-  return "(" + text + ")";
-}
 
 class TextSupportReport {
  public:

@@ -54,6 +54,7 @@ Case parse_case(const std::string& line) {
   result.support = rest.value("support", Json());
   result.settings = rest.value("settings", Json::object());
   result.expected = rest.at("expected");
+  result.module_param_count = rest.value("module_param_count", Json());
   result.kind = kind_of(result.settings);
   return result;
 }

@@ -23,6 +23,7 @@ struct Case {
   Json support;
   Json settings;
   Json expected;
+  Json module_param_count;  // of shard cases: by dotted module path, "" the whole model
   std::map<std::string, std::string> get_attr_targets;  // by the name of the parameter
 };
 

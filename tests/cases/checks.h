@@ -15,6 +15,11 @@ namespace cleave::cases {
 void check_splitter_case(const Case& recorded, const LoadedModel& model, Tally& tally);
 // Parts given by tags, and extensions one after the other.
 void check_tags_case(const Case& recorded, const Graph& graph, Tally& tally);
+// Parts by a given map, in both orders.
+void check_split_module_case(const Case& recorded, const LoadedModel& model, Tally& tally);
+
+// Stages by parameter count. Skips what the reference charges by its faults.
+void check_shard_case(const Case& recorded, Tally& tally);
 
 // True when the reference counted the graph's output as a CPU node, which cleave never does; the
 // fields from the subgraphs on cannot be compared then.

@@ -4,15 +4,16 @@
 node DIR...    The ONNX node tests (onnx/backend/test/data/node): output types are removed from each
                model, once as it is and once with its small inputs turned into constants, and what
                cleave infers is compared with what was removed. ONNX's own inference is counted too.
-run MODEL...   Every node's output is made an output of the model, the model is run in ONNX Runtime
-               on random inputs, and dtypes and dims are compared: once with what the file says of
-               the inputs' shapes, once with the shapes that were fed.
+run PATH...    Of models, or folders of them: every node's output is made an output of the model, it
+               is run in ONNX Runtime on random inputs, and dtypes and dims are compared: once with
+               what the file says of the inputs' shapes, once with the shapes that were fed.
 
-usage: check_shapes.py DUMP_TYPES node [--least PERCENT] [DIR...]
-       check_shapes.py DUMP_TYPES run MODEL...
+usage: check_shapes.py DUMP_TYPES node [--least PERCENT] [--fewest N] [DIR...]
+       check_shapes.py DUMP_TYPES run PATH...
 
-DUMP_TYPES is the test tool of that name. Prints one line an answer that is wrong; exit status 1 when
-there is one that is not known to be the witness's own mistake, or too few are fully right.
+DUMP_TYPES is the test tool of that name. Prints one line an answer that is wrong (VERBOSE=1: or not
+fully right); exit status 1 when there is one that is not known to be the witness's own mistake, when
+too few are fully right, when fewer than N models are found, or when one cannot be run.
 """
 
 import argparse
@@ -208,8 +209,9 @@ def check_nodes(tool, folders, least):
         kind = "small inputs constant" if constant else "inputs as they are"
         total = sum(verdicts.values())
         for who, counts in (("cleave", verdicts), ("onnx", onnx_verdicts)):
-            text = ", ".join(f"{counts[v]} {v}" for v in ORDER)
-            print(f"{kind}: {who}: {text}, of {total}")
+            text = ", ".join(f"{counts[v]:,} {v}" for v in ORDER)
+            share = 100 * counts["right"] / max(total, 1)
+            print(f"{kind}: {who}: {text}, of {total:,}: {share:.1f} % fully right")
         if constant and verdicts["right"] * 100 < least * total:
             print(f"too few fully right: wanted {least} %")
             failed = True
@@ -267,6 +269,7 @@ def check_runs(tool, models):
             truth, shapes = run_types(path)
         except Exception as error:
             print(f"{path}: does not run: {str(error).splitlines()[0][:150]}")
+            failed = True
             continue
         bound = "".join(f"\t{name}={','.join(map(str, dims))}" for name, dims in shapes.items())
         for how, line in (("", str(path)), (" with input shapes", f"{path}{bound}")):
@@ -290,18 +293,26 @@ def check_runs(tool, models):
     return failed
 
 
+def models_of(path):
+    return sorted(map(str, path.rglob("*.onnx"))) if path.is_dir() else [str(path)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tool")
     parser.add_argument("witness", choices=["node", "run"])
     parser.add_argument("--least", type=float, default=0)
+    parser.add_argument("--fewest", type=int, default=1)
     parser.add_argument("paths", nargs="*")
     args = parser.parse_args()
     if args.witness == "run":
-        sys.exit(1 if check_runs(args.tool, args.paths) else 0)
+        models = [model for path in args.paths for model in models_of(Path(path))]
+        sys.exit(1 if not models or check_runs(args.tool, models) else 0)
     roots = args.paths or [Path(onnx.__file__).parent / "backend/test/data/node"]
     folders = sorted(f for root in roots for f in Path(root).iterdir() if f.is_dir())
+    if len(folders) < args.fewest:
+        sys.exit(f"check_shapes.py: {len(folders)} models found, {args.fewest} wanted")
     sys.exit(1 if check_nodes(args.tool, folders, args.least) else 0)
 
 

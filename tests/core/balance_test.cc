@@ -274,6 +274,120 @@ TEST_CASE("a target asks for the fewest stages that hold it") {
         "the best found takes 2, no assignment less than 2");
 }
 
+TEST_CASE("an item heavier than all the rest is the bottleneck, and the bound says so") {
+  const BalanceProblem problem = on_devices(balance_problem(R"(
+    a 1
+    b 100 < a:0.5
+    c 2 < b:0
+    d 3 < c:1
+  )"),
+                                            3);
+  const BalanceResult result = balance_stages(problem, {}).value();
+  CHECK(result.objective == 100.5);
+  CHECK(result.gap == 0);
+  CHECK(result.enough_stages == 3);
+}
+
+TEST_CASE("parts that are not connected may share a stage, or each have its own") {
+  const char* const text = R"(
+    a 4
+    b 4 < a:9
+    x 3
+    y 3 < x:9
+  )";
+  const BalanceProblem two = on_devices(balance_problem(text), 2);
+  CHECK(stages_text(two, balance_stages(two, {}).value()) == "a b | x y");
+  const BalanceProblem one = on_devices(balance_problem(text), 1);
+  CHECK(balance_stages(one, {}).value().objective == 14);
+  const BalanceProblem four = on_devices(balance_problem(text), 4);
+  CHECK(balance_stages(four, {}).value().objective == 8);
+}
+
+TEST_CASE("a cap that is just met is met, one that is just missed is told by how much") {
+  const char* const text = R"(
+    a 1 !60
+    b 1 !40 < a:0
+    c 1 !100 < b:0
+  )";
+  const BalanceProblem met = on_devices(balance_problem(text), 2, 100);
+  CHECK(stages_text(met, balance_stages(met, {}).value()) == "a b | c");
+  CHECK(refusal(on_devices(balance_problem(text), 2, 99)) ==
+        "\"c\" needs 100 bytes, 1 more than a device has (99)");
+  CHECK(refusal(on_devices(balance_problem(text), 1, 199)) ==
+        "the parameters need 200 bytes, 1 more than 1 device has (199)\n"
+        "at least 2 devices are needed");
+}
+
+// Layers of items that read some of the layer before: too many ideals for the exact search.
+BalanceProblem wide_problem(std::uint32_t layers, std::uint32_t width) {
+  BalanceProblem problem;
+  std::uint32_t state = 7;
+  const auto below = [&](std::uint32_t limit) {
+    state = state * 1664525 + 1013904223;
+    return (state >> 8U) % limit;
+  };
+  for (std::uint32_t item = 0; item < layers * width; ++item) {
+    problem.items.push_back({.time = 1.0 + below(100)});
+    problem.nets.push_back({.producer = item, .cost = 1.0 + below(30)});
+    if (item < (layers - 1) * width) {
+      const std::uint32_t next = (item / width + 1) * width;
+      problem.consumers.add(next + below(width));
+      problem.consumers.add(next + below(width));
+    }
+    problem.consumers.end_list();
+  }
+  problem.successors = successors_of_nets(problem);
+  return problem;
+}
+
+TEST_CASE("the same problem and seed give the same stages, whatever else was solved meanwhile") {
+  const BalanceProblem problem = on_devices(wide_problem(20, 10), 6);
+  const BalanceOptions options{.effort = Effort::low, .seed = 5};
+  const BalanceResult first = balance_stages(problem, options).value();
+  CHECK(first.moves > 0);
+  CHECK(balance_stages(on_devices(wide_problem(7, 3), 4), options));
+  const BalanceResult again = balance_stages(problem, options).value();
+  CHECK(again.stage_of == first.stage_of);
+  CHECK(again.objective == first.objective);
+  CHECK(again.bound == first.bound);
+  CHECK(again.moves == first.moves);
+  CHECK_FALSE(again.time_limit_hit);
+}
+
+TEST_CASE("a time limit gives an answer all the same, and says that it may not repeat") {
+  const BalanceProblem problem = on_devices(wide_problem(30, 20), 8);
+  const BalanceResult result = balance_stages(problem, {.time_limit_seconds = 0}).value();
+  CHECK(result.time_limit_hit);
+  CHECK(result.bound > 0);
+  CHECK(result.bound <= result.objective);
+  REQUIRE(result.notes.size() == 1);
+  CHECK(result.notes[0] == "the time limit stopped the search: the result may not repeat");
+}
+
+TEST_CASE("messages bear the unit of the times") {
+  BalanceProblem problem = on_devices(balance_problem("a 2\nb 2 < a:0\n"), 2);
+  problem.unit = "us";
+  CHECK(refusal(problem, {.target = 1.5}) ==
+        "no assignment to 2 devices takes 1.5 us or less\n"
+        "the best found takes 2 us, no assignment less than 2 us");
+}
+
+TEST_CASE("a million devices are no more than there are items; exactly so many are refused") {
+  const BalanceProblem problem = on_devices(balance_problem("a 2\nb 2 < a:0\n"), 1'000'000);
+  const BalanceResult result = balance_stages(problem, {}).value();
+  CHECK(result.stages.size() == 2);
+  CHECK(result.curve.size() == 4096);
+  CHECK(result.curve.back().stages == 4096);
+  CHECK(result.curve.back().objective == 2);
+  CHECK(result.enough_stages == 2);
+  CHECK(refusal(problem, {.exact_stages = true}) ==
+        "exactly 1000000 stages asked for, but the graph has 2 nodes that can stand apart");
+  BalanceProblem in_order = problem;
+  in_order.devices_in_order = true;
+  CHECK(refusal(in_order) ==
+        "there are too many devices (1000000): stages can be balanced over about 2,000");
+}
+
 TEST_CASE("a problem without items or devices has no stages") {
   CHECK(balance_stages(on_devices({}, 2), {}).value().stages.empty());
   CHECK(refusal(balance_problem("a 1\n")) == "there is no device to run on");

@@ -171,5 +171,62 @@ TEST_CASE("Boundaries are those that the plain pass finds") {
   }
 }
 
+// Parts by digit, one a node; parameters that nodes name are passed.
+std::string passed(std::string_view text, std::string_view parts) {
+  const Graph graph = graph_from_text(text);
+  PerNode<PartId> part_of(graph.node_count(), kNone<PartId>);
+  std::vector<std::string> names;
+  for (const NodeId node : graph.nodes()) {
+    if (parts[index(node)] == '-') continue;
+    part_of[node] = id_at<PartId>(static_cast<std::size_t>(parts[index(node)] - '0'));
+    while (names.size() <= index(part_of[node]))
+      names.push_back("p" + std::to_string(names.size()));
+  }
+  std::vector<Device> devices(names.size(), Device::cpu);
+  const Partition partition =
+      make_partition(std::move(part_of), std::move(names), std::move(devices));
+  return describe(graph, partition, find_boundaries(graph, partition, {.pass_parameters = true}));
+}
+
+TEST_CASE("Parameters that are passed are inputs of each part that names them") {
+  CHECK(passed(R"(
+    input x
+    param w
+    a = f(x, w)
+    b = f(a, k=w)
+    output b)",
+               "01") == "p0(x w) -> a\np1(a w) -> b\n");
+}
+
+TEST_CASE("Parameters of modules are never passed, nor those that only constants read") {
+  CHECK(passed(R"(
+    input x
+    param w
+    param v
+    const c = Cast(v)
+    a = linear(x) !w
+    b = f(a, w, c)
+    l = linear(b, w) !w
+    output l)",
+               "012") == "p0(x; w) -> a\np1(a w; v c) -> b\np2(b; w) -> l\n");
+}
+
+TEST_CASE("A node in no part neither gives nor takes") {
+  CHECK(passed("input x\n a = f(x)\n m = marker(a)\n b = f(a)\n output b", "0-1") ==
+        "p0(x) -> a\np1(a) -> b\n");
+}
+
+TEST_CASE("A part depends on those whose outputs it takes in, each once") {
+  const Graph graph =
+      graph_from_text("input x\n a = f(x)\n b = f(a)\n c = f(a, b)\n d = f(c, x)\n output d");
+  PerNode<PartId> part_of(4);
+  for (const NodeId node : graph.nodes()) part_of[node] = PartId{index(node)};
+  const Partition partition =
+      make_partition(std::move(part_of), {"0", "1", "2", "3"}, std::vector<Device>(4, Device::cpu));
+  const auto depends_on = find_dependencies(graph, find_boundaries(graph, partition));
+  CHECK(depends_on.begin == std::vector<std::uint32_t>{0, 0, 1, 3, 4});
+  CHECK(depends_on.items == std::vector<PartId>{PartId{0}, PartId{0}, PartId{1}, PartId{2}});
+}
+
 }  // namespace
 }  // namespace cleave

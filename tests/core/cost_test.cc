@@ -112,6 +112,132 @@ TEST_CASE("attention is two products and a softmax") {
   )") == products + 5 * 3 * 6 * 10);
 }
 
+TEST_CASE("attention counts its heads' softmax, and the past that joins the keys") {
+  // 3 tokens, 2 heads of 4, 7 keys of the past.
+  const double products = 2.0 * 2 * (3 * 8) * 10, softmax = 5.0 * 3 * 2 * 10;
+  CHECK(flops(R"(
+    input q: float32[1,3,8]
+    input past: float32[1,2,7,4]
+    y: float32[1,3,8], pk: float32[1,2,10,4] = Attention(q, q, q, _, past) {q_num_heads=2}
+  )") == products + softmax);
+  CHECK(flops(R"(
+    input q: float32[1,2,3,4]
+    input past: float32[1,2,7,4]
+    y: float32[1,2,3,4] = Attention(q, q, q, _, past)
+  )") == products + softmax);
+  CHECK(flops(R"(
+    input q: float32[1,3,8]
+    input past: float32[1,2,7,4]
+    y: float32[1,3,8] = com.microsoft::MultiHeadAttention(q, q, q, _, _, _, past) {num_heads=2}
+  )") == products + softmax);
+  CHECK(flops(R"(
+    input q: float32[1,3,8]
+    input k: float32[1,3,4]
+    input past: float32[1,1,7,4]
+    y: float32[1,3,8] = com.microsoft::GroupQueryAttention(q, k, k, past) {num_heads=2, kv_num_heads=1}
+  )") == products + softmax);
+  CHECK(flops(R"(
+    input q: float32[1,2,3,4]
+    input k: float32[1,2,10,4]
+    y: tuple(float32[1,2,3,4], float32[1,2,3]) = torch.ops.aten._scaled_dot_product_flash_attention.default(q, k, k)
+  )") == products + softmax);
+}
+
+TEST_CASE("attention with its weights inside counts its projections") {
+  // com.microsoft Attention: 3 tokens of 6, hidden 8: 6 x 24 weights; 2 heads.
+  CHECK(flops(R"(
+    input x: float32[1,3,6]
+    param w: float32[6,24]
+    param b: float32[24]
+    y: float32[1,3,8] = com.microsoft::Attention(x, w, b) {num_heads=2}
+  )") == 2.0 * 3 * 144 + 4.0 * 24 * 3 + 5.0 * 3 * 2 * 3);
+  CHECK(flops(R"(
+    input x: float32[1,3,8]
+    y: tuple(float32[1,3,8], float32[1,3,3]) = torch.nn.modules.activation.MultiheadAttention(x, x, x) {num_heads=2, batch_first=1}
+  )") == 2.0 * 24 * 8 * 4 + 4.0 * 24 * 3 + 5.0 * 3 * 2 * 3);
+}
+
+TEST_CASE("einsum is a product for each combination of its indices") {
+  CHECK(flops(R"(
+    input a: float32[2,3,5]
+    input b: float32[2,5,7]
+    y: float32[2,3,7] = Einsum(a, b) {equation="bij, bjk -> bik"}
+  )") == 2.0 * 2 * 3 * 7 * 5);
+  CHECK(flops(R"(
+    input a: float32[3,5]
+    input b: float32[7,5]
+    input c: float32[3]
+    y: float32[7] = torch.functional.einsum(_, [a, b, c]) {arg0="ij,kj,i->k"}
+  )") == 3.0 * 3 * 5 * 7);
+  CHECK(flops(R"(
+    input a: float32[3,5]
+    y: float32[5] = Einsum(a) {equation="...j->j"}
+  )") == -1);
+}
+
+TEST_CASE("quantised variants count as what they stand for") {
+  CHECK(flops(R"(
+    input a: uint8[3,5]
+    param s
+    param b: uint8[5,7]
+    y: uint8[3,7] = QLinearMatMul(a, s, s, b, s, s, s, s)
+  )") == 2.0 * 3 * 7 * 5);
+  CHECK(flops(R"(
+    input a: float32[3,64]
+    param b: uint8[16,2,16]
+    param s: float32[32]
+    y: float32[3,16] = com.microsoft::MatMulNBits(a, b, s) {K=64, N=16, bits=4}
+  )") == 2.0 * 3 * 16 * 64);
+  CHECK(flops(R"(
+    input a: float32[5,3]
+    param b: float32[5,7]
+    y: float32[3,7] = com.microsoft::FusedMatMul(a, b) {transA=1}
+  )") == 2.0 * 3 * 7 * 5);
+  CHECK(flops("input x: uint8[4,8]\n y: uint8[4,8] = com.microsoft::QLinearAdd(x, x, x)") == 32.0);
+  CHECK(flops("input x: uint8[4,8]\n param s\n y: float32[4,8] = DequantizeLinear(x, s)") == 64.0);
+  CHECK(flops("input x: float32[4,8]\n y: int8[4,8] = "
+              "torch.ops.quantized_decomposed.quantize_per_tensor.default(x)") == 64.0);
+}
+
+TEST_CASE("normalisations count statistics, scaling, and what is added before") {
+  const auto of = [](const std::string& op) {
+    return flops("input x: float32[4,8]\n param w: float32[8]\n y: float32[4,8] = " + op +
+                 "(x, w)");
+  };
+  CHECK(of("LayerNormalization") == 5.0 * 32);
+  CHECK(of("torch.nn.modules.normalization.GroupNorm") == 5.0 * 32);
+  CHECK(of("RMSNormalization") == 4.0 * 32);
+  CHECK(of("com.microsoft::SkipLayerNormalization") == 6.0 * 32);
+  CHECK(of("com.microsoft::SkipSimplifiedLayerNormalization") == 5.0 * 32);
+  CHECK(of("BatchNormalization") == 2.0 * 32);
+  CHECK(of("torch.ops.aten.batch_norm.default") == 2.0 * 32);
+}
+
+TEST_CASE("resizing counts the window that is interpolated over") {
+  const auto of = [](const std::string& call) {
+    return flops("input x: float32[1,2,4,4]\n y: float32[1,2,8,8] = " + call);
+  };
+  CHECK(of("Resize(x)") == 0);
+  CHECK(of("Resize(x) {mode=\"linear\"}") == 4.0 * 128);
+  CHECK(of("Resize(x) {mode=\"cubic\"}") == 16.0 * 128);
+  CHECK(of("GridSample(x)") == 4.0 * 128);
+  CHECK(of("GridSample(x) {mode=\"nearest\"}") == 0);
+}
+
+TEST_CASE("a convolution of aten may be transposed, a deformable one has its weight further on") {
+  CHECK(flops(R"(
+    input x: float32[1,4,8,8]
+    param w: float32[4,6,2,2]
+    y: float32[1,6,16,16] = torch.ops.aten.convolution.default(x, w) {arg6=1}
+  )") == 2.0 * 4 * 64 * 24);
+  CHECK(flops(R"(
+    input x: float32[1,3,8,8]
+    param w: float32[8,3,5,5]
+    input o
+    y: float32[1,8,4,4] = DeformConv(x, w, o)
+  )") == 2.0 * 8 * 16 * 75);
+}
+
 TEST_CASE("a recurrence meets all its weights at each step") {
   CHECK(flops(R"(
     input x: float32[5,2,8]
@@ -175,6 +301,31 @@ TEST_CASE("bytes are the tensors read, owned and made, each once") {
   )");
   CHECK(node_cost(graph, NodeId{0}).bytes == 8.0 + 12 + 16);
   CHECK_FALSE(node_cost(graph, NodeId{1}).bytes);
+}
+
+TEST_CASE("of a table in which rows are looked up what is read counts") {
+  const auto bytes = [](std::string_view text) {
+    const Graph graph = graph_from_text(text);
+    CHECK(node_costs(graph)[NodeId{0}].bytes == node_cost(graph, NodeId{0}).bytes);
+    return node_cost(graph, NodeId{0}).bytes;
+  };
+  CHECK(bytes(R"(
+    input i: int64[5]
+    param table: float32[1000,8]
+    y: float32[5,8] = Gather(table, i))") == 5 * 8.0 + 2 * 5 * 8 * 4);
+  CHECK(bytes(R"(
+    input i: int64[5]
+    param table: float32[1000,8]
+    y: float32[5,8] = torch.nn.modules.sparse.Embedding(i) !table)") == 5 * 8.0 + 2 * 5 * 8 * 4);
+  CHECK(bytes(R"(
+    input i: int64[2,5]
+    param table: float32[1000,8]
+    y: float32[2,8] = torch.nn.modules.sparse.EmbeddingBag(i) !table)") ==
+        10 * 8.0 + 10 * 8 * 4 + 2 * 8 * 4);
+  CHECK(bytes(R"(
+    input x: float32[2,3]
+    param i: int64[40]
+    y: float32[40,3] = Gather(x, i))") == 2 * 3 * 4.0 + 40 * 8 + 40 * 3 * 4);
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ class TextReader {
     } else if (line.takes_word("opset")) {
       const std::string_view domain = line.in_quotes();
       builder_.add_opset(domain, number<std::int64_t>(line.name()).value());
+    } else if (line.takes_word("scope")) {
+      scope_ = line.at_end() ? "" : line.name();
     } else if (line.takes_word("output")) {
       do {
         builder_.add_graph_output(builder_.value_named(line.name()), where_);
@@ -125,6 +127,7 @@ class TextReader {
     NodeDecl decl;
     const std::vector<ValueDecl> made = outputs(line, decl);
     decl.source = where_;
+    decl.scope = scope_;
     decl.op = line.name();
     if (line.takes("::")) {
       decl.domain = decl.op;
@@ -265,6 +268,7 @@ class TextReader {
   GraphBuilder builder_;
   const char* base_ = nullptr;
   SourceSpan where_;
+  std::string_view scope_;
   NodeHandle owner_{};                              // the top-level node read last
   std::map<std::string_view, ValueHandle> locals_;  // of its bodies
 };

@@ -14,6 +14,7 @@
 //   l = linear(x) !w                     w is a parameter of l's module
 //   i = If(a, ^x)
 //   | h = relu(x)                        a node in a body of the node above
+//   scope layer1.0                       of the nodes that follow; `scope` alone ends it
 //   opset "" 17
 //   output p, s
 //

@@ -1,1 +1,181 @@
-// formats/onnx_shapes_test.cc
+#include "formats/onnx_shapes.h"
+
+#include <numeric>
+
+#include "formats/onnx_reader.h"
+#include "formats/value_text.h"
+#include "tests/catch2.h"
+#include "tests/formats/onnx_text.h"
+
+namespace cleave {
+namespace {
+
+// "t: float32[2, 3]\n" for each value that a node makes.
+std::string types(const SourceFile& source, const ShapeBindings& bindings = {}) {
+  const auto loaded = read_onnx(source, bindings);
+  if (!loaded) return format_diagnostic(loaded.error().front());
+  const Graph& graph = loaded->graph;
+  std::string text;
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId value : graph.outputs(node)) {
+      text += std::string(graph.value(value).name) + ": " + type_text(graph, value) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string types(const std::string& graph, const ShapeBindings& bindings = {}) {
+  return types(onnx_file(graph), bindings);
+}
+
+ShapeBindings dim(const std::string& name, std::int64_t size) {
+  ShapeBindings bindings;
+  bindings.dims = {{name, size}};
+  return bindings;
+}
+
+ShapeBindings input(const std::string& name, const std::vector<std::int64_t>& shape) {
+  ShapeBindings bindings;
+  bindings.inputs = {{name, shape}};
+  return bindings;
+}
+
+ShapeBindings from(ShapeInference inference) {
+  ShapeBindings bindings;
+  bindings.inference = inference;
+  return bindings;
+}
+
+void with_elsewhere(onnx::ModelProto& model) {
+  auto* import = model.add_opset_import();
+  import->set_domain("elsewhere");
+  import->set_version(1);
+}
+
+// Of a model at that opset, whose one node is the operator.
+std::string type_at(int opset, const std::string& graph) {
+  const std::string head =
+      "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>\n";
+  return types(SourceFile::from_text("m.onnx", onnx_bytes(head + graph)));
+}
+
+TEST_CASE("Types follow from the operators, one node at a time") {
+  CHECK(types(R"(
+g (float[N, 3, 8, 8] x) => (float[N, 4, 6, 6] y) <float[4, 3, 3, 3] w = {0}> {
+  t = Conv (x, w)
+  y = Relu (t)
+})") == "t: float32[N, 4, 6, 6]\ny: float32[N, 4, 6, 6]\n");
+}
+
+TEST_CASE("A node whose type cannot be told costs only itself") {
+  CHECK(types(onnx_file(R"(
+g (float[2, 3] x) => (float[2, 3] y) {
+  u = elsewhere.Unknown (x)
+  t = Neg (x)
+  v = MatMul (t, t)
+  y = Abs (t)
+})",
+                        with_elsewhere)) ==
+        "u: tensor\nt: float32[2, 3]\nv: float32[...]\ny: float32[2, 3]\n");
+}
+
+TEST_CASE("A shape that is computed is followed") {
+  CHECK_THAT(types(R"(
+g (float[N, T, 8] x) => (float[a, b, c, d] y) <int64[1] zero = {0}, int64[2] tail = {4, 2}> {
+  s = Shape (x)
+  n = Gather (s, zero)
+  minus = Constant <value = int64[1] {-1}> ()
+  t = Concat <axis = 0> (n, minus, tail)
+  u = Reshape (x, t)
+  y = Neg (u)
+})"),
+             Catch::Matchers::Contains("u: float32[N, T, 4, 2]\n"));
+}
+
+TEST_CASE("The rank is known where only the length of a shape is") {
+  CHECK(types(R"(
+g (float[N, 8] x, int64[3] shape) => (float[a, b, c] y) { t = Reshape (x, shape)  y = Abs (t) })")
+            .find("t: float32[?, ?, ?]\n") != std::string::npos);
+}
+
+TEST_CASE("Symbols are bound before anything is computed from them") {
+  const char* const graph = "g (float[N, 3] x) => (float[M, 3] y) { y = Concat <axis = 0> (x, x) }";
+  CHECK(types(graph, dim("N", 4)) == "y: float32[8, 3]\n");
+}
+
+TEST_CASE("A binding of what is not there is refused") {
+  const char* const graph = "g (float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }";
+  CHECK_THAT(types(graph, dim("M", 4)), Catch::Matchers::Contains("\"M\""));
+  CHECK_THAT(types(graph, input("z", {1})), Catch::Matchers::Contains("\"z\""));
+  CHECK_THAT(types(graph, input("x", {4, 5})), Catch::Matchers::Contains("\"x\""));
+}
+
+TEST_CASE("Bodies are inferred with what they capture") {
+  const std::string text = types(R"(
+g (bool c, float[2, 3] x) => (float[2, 3] y) {
+  y = If (c) <
+    then_branch = th () => (float[a, b] p) { p = Neg (x) },
+    else_branch = el () => (float[a, b] q) { q = Abs (x) }
+  >
+  z = Relu (y)
+})");
+  CHECK(text.find("y: float32[2, 3]\n") != std::string::npos);
+  CHECK(text.find("z: float32[2, 3]\n") != std::string::npos);
+}
+
+TEST_CASE("What is stated is kept where nothing follows from the operator") {
+  const SourceFile source =
+      onnx_file("g (float[2] x) => (float[7, 9] y) { t = elsewhere.Odd (x)  y = Relu (t) }",
+                [](onnx::ModelProto& model) {
+                  with_elsewhere(model);
+                  onnx::ValueInfoProto info = model.graph().output(0);
+                  info.set_name("t");
+                  *model.mutable_graph()->add_value_info() = info;
+                });
+  CHECK(types(source) == "t: float32[7, 9]\ny: float32[7, 9]\n");
+  CHECK(types(source, from(ShapeInference::file)) == "t: float32[7, 9]\ny: float32[7, 9]\n");
+  CHECK(types(source, from(ShapeInference::off)) == "t: tensor\ny: float32[7, 9]\n");
+}
+
+// ---- operators that changed after the library's version, and those it does not know ----
+
+TEST_CASE("Pools with dilations") {
+  CHECK(type_at(19, R"(g (float[1, 1, 8, 8] x) => (float[a, b, c, d] y) {
+    y = AveragePool <kernel_shape = [2, 2], dilations = [2, 2]> (x) })") ==
+        "y: float32[1, 1, 6, 6]\n");
+}
+
+TEST_CASE("A window never begins in the padding when sizes round up") {
+  CHECK(type_at(17, R"(g (float[1, 1, 2, 2] x) => (float[a, b, c, d] y) {
+    y = MaxPool <kernel_shape = [1, 1], strides = [2, 2], ceil_mode = 1> (x) })") ==
+        "y: float32[1, 1, 1, 1]\n");
+}
+
+TEST_CASE("Dequantized values have the type of the scale") {
+  CHECK(type_at(19, R"(g (uint8[2, 3] x, float16 s) => (float16[a, b] y) {
+    y = DequantizeLinear (x, s) })") == "y: float16[2, 3]\n");
+}
+
+TEST_CASE("Operators that are newer than the library") {
+  CHECK(type_at(20, "g (float[2, 3] x) => (float[a, b] y) { y = Gelu (x) }") ==
+        "y: float32[2, 3]\n");
+  CHECK(type_at(18, "g (int32[2, 3] x) => (int32[a, b] y) { y = BitwiseNot (x) }") ==
+        "y: int32[2, 3]\n");
+  CHECK(type_at(23, R"(g (float[2, 3, 8] x, float[8] s) => (float[a, b, c] y) {
+    y = RMSNormalization (x, s) })") == "y: float32[2, 3, 8]\n");
+}
+
+TEST_CASE("Common operators of ONNX Runtime") {
+  const std::string model = R"(
+<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+g (float[2, 3, 8] x, float[8] s) => (float[a, b, c] y) {
+  t = com.microsoft.SkipLayerNormalization (x, x, s)
+  u = com.microsoft.FusedMatMul <transB = 1> (t, x)
+  y = com.microsoft.Gelu (u)
+})";
+  CHECK(types(SourceFile::from_text("m.onnx", onnx_bytes(model))) ==
+        "t: float32[2, 3, 8]\nu: float32[2, 3, 3]\ny: float32[2, 3, 3]\n");
+}
+
+}  // namespace
+}  // namespace cleave

@@ -64,6 +64,19 @@ TEST_CASE("an existing folder is refused unless forced") {
   CHECK(test.entry_count() == 1);
 }
 
+TEST_CASE("only a folder that is empty or of ours may be replaced") {
+  const TestFolder test;
+  CHECK(may_be_replaced(test.path("out")));
+  fs::create_directory(test.path("out"));
+  CHECK(may_be_replaced(test.path("out")));
+  std::ofstream(test.path("out/thesis.tex")) << "x";
+  CHECK(!may_be_replaced(test.path("out")));
+  std::ofstream(test.path("out/manifest.json")) << "{\"name\": \"a web page\"}";
+  CHECK(!may_be_replaced(test.path("out")));
+  std::ofstream(test.path("out/manifest.json")) << "{\n \"format\": \"cleave.report\",";
+  CHECK(may_be_replaced(test.path("out")));
+}
+
 TEST_CASE("with force the old folder stays until the new one is committed") {
   const TestFolder test;
   write_split(test.path("out"), "old", false);
@@ -146,6 +159,38 @@ TEST_CASE("a part's name becomes a harmless file name") {
   CHECK(file_name_of("../x") == ".._x");
   CHECK(file_name_of(std::string(201, 'a')) == std::string(200, 'a'));
   CHECK(file_name_of(std::string(199, 'a') + "\u00e9") == std::string(199, 'a'));
+}
+
+TEST_CASE("files are added to a folder that is there, all of them or none") {
+  const TestFolder test;
+  fs::create_directory(test.path("in"));
+  test.with_file("in/b.txt", "old");
+  const auto add = [&](bool force) {
+    Loaded<OutputFolder> folder = OutputFolder::inside(test.path("in"), force);
+    REQUIRE(folder);
+    REQUIRE(folder->write("a.txt", "new"));
+    REQUIRE(folder->write("b.txt", "new"));
+    CHECK_FALSE(folder->would_remove(test.path("in/b.txt")));
+    return folder->commit();
+  };
+  CHECK(refusal(add(false)) ==
+        test.path("in/b.txt") + ": error: is there already; --force replaces it\n");
+  CHECK_FALSE(fs::exists(test.path("in/a.txt")));
+  CHECK(test.content("in/b.txt") == "old");
+  REQUIRE(add(true));
+  CHECK(test.content("in/a.txt") + test.content("in/b.txt") == "newnew");
+  CHECK(std::distance(fs::directory_iterator(test.path("in")), {}) == 2);
+  CHECK(refusal(OutputFolder::inside(test.path("none"), true)) ==
+        test.path("none") + ": error: is no folder that is there\n");
+}
+
+TEST_CASE("a folder that replaces another would remove what is in that") {
+  const TestFolder test;
+  write_split(test.path("out"), "old", false);
+  const Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), true);
+  REQUIRE(folder);
+  CHECK(folder->would_remove(test.path("out/a.txt")));
+  CHECK_FALSE(folder->would_remove(test.path("other.txt")));
 }
 
 }  // namespace

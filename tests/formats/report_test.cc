@@ -7,6 +7,7 @@
 #include "formats/text_layout.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
+#include "tests/formats/report_case.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,41 +17,6 @@ namespace cleave {
 namespace {
 
 using Json = nlohmann::json;
-
-// All that a report refers to.
-struct Case {
-  LoadedModel model;
-  std::vector<SupportList> lists;
-  OpFacts facts;
-  SplitOptions options;
-  Split split;
-  Preview preview;
-  std::vector<std::string> notes;
-
-  Report report() const { return {model, lists, facts, options, split, preview, notes}; }
-};
-
-Case make_case(Graph graph, std::string_view list_text, const SplitOptions& options = {}) {
-  LoadedModel model{SourceFile::from_text("m.json", ""),
-                    ModelFormat::graph_json,
-                    std::move(graph),
-                    nullptr,
-                    {},
-                    {}};
-  auto list = parse_support("npu.txt", list_text);
-  if (!list) FAIL(format_diagnostic(list.error().front()));
-  std::vector<SupportList> lists = {std::move(list->list)};
-  auto split = split_graph(model.graph, lists, {}, options);
-  if (!split) FAIL(split.error().message);
-  Preview preview = preview_split(model.graph, split->partition, split->boundaries, default_link());
-  return {std::move(model),  std::move(lists),   {},        options,
-          *std::move(split), std::move(preview), {"a note"}};
-}
-
-Case make_case(std::string_view graph_text, std::string_view list_text,
-               const SplitOptions& options = {}) {
-  return make_case(graph_from_text(graph_text), list_text, options);
-}
 
 constexpr std::string_view kModel = R"(
   input x: float32[4,batch]
@@ -69,20 +35,22 @@ constexpr std::string_view kModel = R"(
 std::string field(const Json& report, const char* name) { return report.at(name).dump(); }
 
 TEST_CASE("the JSON report has every field, in the order of the format") {
-  const Case made = make_case(kModel, "Relu\nMatMul\n");
+  const ReportCase made = make_report_case(kModel, "Relu\nMatMul\n");
   const auto json = nlohmann::ordered_json::parse(report_json(made.report()));
   std::string keys;
   for (const auto& [key, value] : json.items()) keys += key + " ";
   CHECK(keys ==
-        "format version model settings support coverage constants acc_nodes_found acc_nodes "
-        "fusion_groups subgraphs_before extended partitions node_map link cpu_reasons notes ");
+        "format version model settings support coverage constants host_shapes "
+        "acc_nodes_found acc_nodes fusion_groups qdq_groups subgraphs_before cap extended "
+        "distinct_acc_partitions partitions node_map link cpu_reasons notes ");
 }
 
 TEST_CASE("the JSON report tells nodes, partitions, boundaries and reasons") {
-  const Case made = make_case(kModel, "Relu\nMatMul\n");
+  const ReportCase made = make_report_case(kModel, "Relu\nMatMul\n");
   const Json json = Json::parse(report_json(made.report()));
   CHECK(field(json, "acc_nodes") == R"(["a","b","d","e"])");
-  CHECK(field(json, "support") == R"({"files":["npu.txt"],"name":"npu"})");
+  CHECK(field(json, "support") ==
+        R"({"contents":["Relu\nMatMul\n"],"files":["npu.txt"],"name":"npu"})");
   CHECK(field(json, "notes") == R"(["a note"])");
   CHECK(json.at("node_map").at("c") == "_run_on_cpu_1");
   const Json& part = json.at("partitions").at(0);
@@ -106,7 +74,7 @@ TEST_CASE("the JSON report tells nodes, partitions, boundaries and reasons") {
 }
 
 TEST_CASE("without an accelerator partition that exchanges bytes the link is null") {
-  const Case made = make_case("input x\n a = f(x)", "");
+  const ReportCase made = make_report_case("input x\n a = f(x)", "");
   CHECK(Json::parse(report_json(made.report())).at("link").is_null());
 }
 
@@ -115,7 +83,7 @@ TEST_CASE("names that are no UTF-8, or hold control characters, give valid JSON"
   builder.add_node({.name = "a\xFF\x01", .op = "f"});
   auto graph = builder.finish();
   REQUIRE(graph);
-  const Case made = make_case(*std::move(graph), "f\n");
+  const ReportCase made = make_report_case(*std::move(graph), "f\n");
   const Json json = Json::parse(report_json(made.report()));
   CHECK(json.at("acc_nodes").at(0) == "a\xEF\xBF\xBD\x01");
 }
@@ -134,7 +102,7 @@ bool fits(const std::string& text) {
 }
 
 TEST_CASE("the text report begins with the conclusion and ends with the notes") {
-  const Case made = make_case(kModel, "Relu\nMatMul\n");
+  const ReportCase made = make_report_case(kModel, "Relu\nMatMul\n");
   const std::string text = report_text(made.report());
   CHECK(fits(text));
   CHECK(
@@ -175,7 +143,7 @@ TEST_CASE("long names and many partitions keep the text report within its column
     graph += name + (i % 2 == 0 ? " = f(" : " = g" + std::string(150, 'h') + "(") + last + ")\n";
     last = name;
   }
-  const Case made = make_case(graph, "f\n");
+  const ReportCase made = make_report_case(graph, "f\n");
   const std::string text = report_text(made.report());
   CHECK(fits(text));
   CHECK(text.find("... and 40 more (see --json)") != text.npos);
@@ -197,7 +165,7 @@ TEST_CASE("rates read well, however large") {
 }
 
 TEST_CASE("the support report has op types with the dtypes they were met with") {
-  const Case made = make_case(R"(
+  const ReportCase made = make_report_case(R"(
     input x
     input i: int64[2]
     input s: scalar
@@ -207,7 +175,7 @@ TEST_CASE("the support report has op types with the dtypes they were met with") 
     d = add([x, i], k=i)
     e = sub(x, x)
   )",
-                              "add\n");
+                                           "add\n");
   const Json json = Json::parse(support_report_json(made.report()));
   CHECK(json.at("supported").dump() == R"([{"count":4,"domain":"","op":"add","signatures":[)"
                                        R"({"args":["float32","int64"],"count":1,"kwargs":{}},)"
@@ -267,7 +235,7 @@ outputs
 }
 
 TEST_CASE("a split prints its calls, then each part with its boundary") {
-  const Case made = make_case(kModel, "Relu\nMatMul\n");
+  const ReportCase made = make_report_case(kModel, "Relu\nMatMul\n");
   CHECK(print_split(made.model.graph, made.split.partition, made.split.boundaries) ==
         R"(model: 6 nodes in 3 parts
 

@@ -2,11 +2,14 @@
 """Splits the ONNX samples and holds each split against its original in ONNX Runtime.
 
 Each sample is split by its own support list and by one that takes every other op type, so that
-parts alternate as often as they can. What verify_split.py finds decides.
+parts alternate as often as they can, with weights wherever they may stand, and annotated; and cut by a
+partition map, with parameters from the root and copied; and in stages. What verify_split.py finds
+decides.
 
 usage: verify_samples.py PROJECT_FOLDER CLEAVE      exit status 1 when a split differs
 """
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,6 +30,33 @@ def alternating_list(cleave, model, path):
     return path
 
 
+def map_of_thirds(cleave, model, path):
+    """Writes a partition map that cuts the model's nodes into three runs."""
+    converted = subprocess.run([cleave, "convert", model], check=True, capture_output=True)
+    nodes = json.loads(converted.stdout)["nodes"]
+    path.write_text(json.dumps({node["name"]: i * 3 // len(nodes) for i, node in enumerate(nodes)}))
+    return path
+
+
+def cuts(project, cleave, tmp):
+    """(what it is, the model, the command that cuts it) of every cut that is tried."""
+    for name, own_list in SAMPLES.items():
+        model = project / "samples" / name
+        lists = [project / "samples" / own_list,
+                 alternating_list(cleave, model, tmp / f"{model.stem}.txt")]
+        for weights in ("external", "inline", "reference"):
+            for support in lists:
+                yield (f"{name} by {support.name}, weights {weights}", model,
+                       ["split", model, "-s", support, "--weights", weights, "--annotate"])
+        parts = map_of_thirds(cleave, model, tmp / f"{model.stem}_map.json")
+        for way in ("root", "copy"):
+            yield (f"{name} by a map, parameters {way}", model,
+                   ["partition", model, "--map", parts, "--parameters", way])
+        for options in ([], ["--relay", "--shared-params", "transmit"]):
+            yield (f"{name} in stages" + "".join(f" {o}" for o in options), model,
+                   ["stage", model, "--split-between", ".", *options])
+
+
 def main():
     if len(sys.argv) != 3:
         print(__doc__, file=sys.stderr)
@@ -35,25 +65,20 @@ def main():
     verify = project / "scripts" / "verify_split.py"
     passed = failed = 0
     with tempfile.TemporaryDirectory() as tmp:
-        tmp = Path(tmp)
-        for name, own_list in SAMPLES.items():
-            model = project / "samples" / name
-            lists = [project / "samples" / own_list,
-                     alternating_list(cleave, model, tmp / f"{model.stem}.txt")]
-            for weights in ("external", "inline"):
-                for support in lists:
-                    folder = tmp / f"{model.stem}_{support.stem}_{weights}"
-                    subprocess.run([cleave, "split", model, "-s", support, "-o", folder, "-q",
-                                    "--weights", weights], check=True, capture_output=True)
-                    result = subprocess.run([sys.executable, verify, model, folder],
-                                            capture_output=True, text=True)
-                    good = result.returncode == 0
-                    passed += good
-                    failed += not good
-                    print(f"{name} by {support.name}, weights {weights}: "
-                          f"{result.stdout.splitlines()[0] if result.stdout else 'no output'}")
-                    if not good:
-                        print(result.stdout + result.stderr)
+        for number, (what, model, command) in enumerate(cuts(project, cleave, Path(tmp))):
+            folder = Path(tmp) / str(number)
+            if "reference" in command:  # is written beside the model
+                folder.mkdir()
+                command[1] = shutil.copy(model, folder)
+            subprocess.run([cleave, *command, "-o", folder, "-q"], check=True, capture_output=True)
+            result = subprocess.run([sys.executable, verify, model, folder], capture_output=True,
+                                    text=True)
+            good = result.returncode == 0
+            passed += good
+            failed += not good
+            print(f"{what}: {result.stdout.splitlines()[0] if result.stdout else 'no output'}")
+            if not good:
+                print(result.stdout + result.stderr)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

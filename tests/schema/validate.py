@@ -31,11 +31,63 @@ def documents(project, cleave, tmp):
                printed_by(cleave, "support", path, "-s", rules, "--json"))
         yield ("explain", f"explain {model}",
                printed_by(cleave, "explain", path, "-s", rules, "--json"))
+        yield ("advice", f"advise {model}",
+               printed_by(cleave, "advise", path, "-s", rules, "--json"))
+        base = tmp / f"{path.stem}_base.json"
+        printed_by(cleave, "check", path, "-s", rules, "--baseline", base, "--update-baseline", "-q")
+        yield "baseline", f"baseline of {model}", base.read_bytes()
+        yield ("check", f"check {model}",
+               printed_by(cleave, "check", path, "-s", rules, "--baseline", base, "--allow-regression=0",
+                          "--max-new-cpu-nodes=3", "--min-qps=1", "--max-boundary-bytes=1", "--json",
+                          "--no-unknown-shapes", "--require=nonesuch", "--min-coverage=flops=1",
+                          "--min-acc-module-size=9", "--exit-zero"))
+        yield ("diff", f"diff {model}",
+               printed_by(cleave, "diff", path, "-s", rules, "--json", "to", "-s", samples / "npu.json",
+                          "--min-acc-module-size=9"))
+        yield ("lint", f"lint-support of {model}",
+               printed_by(cleave, "lint-support", rules, path, "--json"))
         folder = tmp / path.stem
         printed_by(cleave, "split", path, "-s", rules, "-o", folder, "-q")
         for file in sorted(folder.glob("*.json")):
             kind = "report" if file.name == "manifest.json" else "graph"
             yield kind, f"{path.stem}/{file.name}", file.read_bytes()
+
+
+def halves(cleave, path, tmp):
+    """A partition map of the model: its nodes up to the middle, and the others."""
+    nodes = json.loads(printed_by(cleave, "convert", path))["nodes"]
+    map_path = tmp / f"{path.stem}_map.json"
+    map_path.write_text(json.dumps({node["name"]: i * 2 // len(nodes) for i, node in enumerate(nodes)}))
+    return map_path
+
+
+def pieces(cleave, folder, *command):
+    """The report of a command that cuts a model, and what it writes."""
+    what = " ".join(map(str, command))
+    yield "stages", what, printed_by(cleave, *command, "--json", "-o", folder, "-q")
+    for file in sorted(folder.glob("*.json")):
+        kind = "stages" if file.name == "manifest.json" else "graph"
+        yield kind, f"{folder.name}/{file.name}", file.read_bytes()
+
+
+def stages_documents(project, cleave, tmp):
+    """The same of partitions and stages."""
+    for model in ("resnet18.json", "mobile_block.onnx"):
+        path = project / "samples" / model
+        map_path = halves(cleave, path, tmp)
+        yield "partition_map", map_path.name, map_path.read_bytes()
+        yield from pieces(cleave, tmp / f"{path.stem}_parts", "partition", path, "--map", map_path)
+    path = project / "samples" / "pipeline.json"
+    yield from pieces(cleave, tmp / "stages", "stage", path)
+    yield from pieces(cleave, tmp / "training", "stage", path, "--shared-params", "transmit",
+                      "--relay", "--device-map", "1=cuda:1", "--loss-output")
+    samples = project / "samples"
+    yield from pieces(cleave, tmp / "balanced", "stage", samples / "resnet18.json",
+                      "--devices", samples / "devices.csv", "--memory", "1GiB")
+    yield from pieces(cleave, tmp / "counted", "stage", samples / "mobile_block.onnx",
+                      "--stages", "3", "--balance", "params")
+    yield from pieces(cleave, tmp / "workload", "stage",
+                      "--workload", samples / "workloads" / "residual_training.json")
 
 
 def main():
@@ -47,7 +99,8 @@ def main():
                for path in (project / "formats" / "schema").glob("*.schema.json")}
     passed = failed = 0
     with tempfile.TemporaryDirectory() as tmp:
-        for kind, what, text in documents(project, cleave, Path(tmp)):
+        pairs = [*documents(project, cleave, Path(tmp)), *stages_documents(project, cleave, Path(tmp))]
+        for kind, what, text in pairs:
             validator = jsonschema.Draft202012Validator(schemas[kind])
             faults = list(validator.iter_errors(json.loads(text)))
             passed += not faults

@@ -1,0 +1,158 @@
+#include "cli/balance_args.h"
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cmath>
+
+#include "cli/choice.h"
+#include "cli/whole_number.h"
+#include "core/quantity.h"
+
+namespace cleave {
+namespace {
+
+constexpr const char* kGroup = "Balanced stages";
+
+constexpr std::array<const char*, 13> kOptions = {
+    "--comm",   "--memory",       "--optimizer-factor", "--exact-stages", "--target-latency",
+    "--costs",  "--device-flops", "--device-bandwidth", "--link",         "--devices",
+    "--effort", "--seed",         "--time-limit"};
+
+[[noreturn]] void refuse_option(const std::string& option, const std::string& why) {
+  throw CLI::ValidationError(option, why);
+}
+
+std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
+
+double flops_rate_of(const std::string& text) {
+  const auto rate = parse_flops_rate(text);
+  if (!rate) {
+    refuse_option("--device-flops",
+                  in_quotes(text) + " is no rate: give FLOPs a second, as 10TFLOP/s");
+  }
+  return *rate;
+}
+
+Link bandwidth_of(const std::string& option, const std::string& text) {
+  auto link = parse_link(text);
+  if (!link) {
+    refuse_option(option, in_quotes(text) +
+                              " is no bandwidth: give a number with a unit (100GB/s) or a link's "
+                              "name (gen1x1 to gen6x16)");
+  }
+  return *std::move(link);
+}
+
+}  // namespace
+
+void BalanceArgs::add_to(CLI::App& app) {
+  add_choice(app, "--comm", options.comm,
+             {{"serial", CommModel::serial},
+              {"overlap", CommModel::overlap},
+              {"duplex", CommModel::duplex},
+              {"none", CommModel::none}},
+             "what transfers add to a stage's time: serial (compute + in + out), overlap (the "
+             "longer of compute and in + out), duplex (the longest of the three), none")
+      ->each([this](const std::string&) { is_comm_given = true; })
+      ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--memory", [this](const std::string& text) { set_memory(text); },
+         "memory of a device, as 24GiB: parameters and the peak of live activations; or none")
+      ->type_name("BYTES")
+      ->group(kGroup);
+  app.add_option("--optimizer-factor", costs.optimizer_factor,
+                 "bytes held for each byte of a parameter: 1 for inference, 4 for Adam")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 1e6).description(""))
+      ->type_name("TIMES")
+      ->group(kGroup);
+  app.add_flag("--exact-stages", options.exact_stages,
+               "exactly so many stages, also where fewer are as good")
+      ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--target-latency", [this](const std::string& text) { set_target(text); },
+         "the fewest stages of which none takes longer, as 5ms")
+      ->type_name("TIME")
+      ->group(kGroup);
+  app.add_option("--costs", costs_path, "measured times of nodes: CSV node,time_us")
+      ->type_name("FILE")
+      ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--device-flops",
+         [this](const std::string& text) { costs.device_flops = flops_rate_of(text); },
+         "what a device computes, for nodes that were not measured (default 10TFLOP/s)")
+      ->type_name("RATE")
+      ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--device-bandwidth",
+         [this](const std::string& text) {
+           device_bandwidth = bandwidth_of("--device-bandwidth", text);
+         },
+         "a device's own memory, likewise (default 100GB/s)")
+      ->type_name("RATE")
+      ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--link,--pcie-bw",
+         [this](const std::string& text) { link = bandwidth_of("--link", text); },
+         "between devices: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")
+      ->type_name("BANDWIDTH")
+      ->group(kGroup);
+  app.add_option("--devices", devices_path,
+                 "the devices in the order of stages: CSV name,memory,speed,link")
+      ->type_name("FILE")
+      ->group(kGroup);
+  add_choice(app, "--effort", options.effort,
+             {{"low", Effort::low}, {"normal", Effort::normal}, {"high", Effort::high}},
+             "how many moves the search tries")
+      ->group(kGroup);
+  app.add_option("--seed", options.seed, "of what is random in the search")
+      ->check(whole_number())
+      ->capture_default_str()
+      ->type_name("N")
+      ->group(kGroup);
+  app.add_option_function<std::string>(
+         "--time-limit", [this](const std::string& text) { set_time_limit(text); },
+         "stop searching after so many seconds: the result may not repeat then")
+      ->type_name("SECONDS")
+      ->group(kGroup);
+}
+
+std::string BalanceArgs::first_given(const CLI::App& app) const {
+  for (const char* const name : kOptions) {
+    const CLI::Option* const option = app.get_option_no_throw(name);
+    if (option != nullptr && option->count() > 0) return name;
+  }
+  return {};
+}
+
+void BalanceArgs::set_memory(const std::string& text) {
+  if (text == "none") {
+    memory = Memory::none;
+    return;
+  }
+  const auto bytes = parse_bytes(text);
+  if (!bytes || *bytes == 0) {
+    refuse_option("--memory", in_quotes(text) + " is no memory: give bytes (24GiB), or none");
+  }
+  memory = Memory::bytes;
+  memory_bytes = *bytes;
+}
+
+void BalanceArgs::set_target(const std::string& text) {
+  target_seconds = parse_duration(text);
+  const auto number = parse_quantity(text);
+  if (number && number->unit.empty()) target_number = number->value;
+  const bool is_positive = target_seconds.value_or(0) > 0 || target_number.value_or(0) > 0;
+  if (is_positive) return;
+  refuse_option("--target-latency", in_quotes(text) + " is no time: give one above 0, as 5ms");
+}
+
+void BalanceArgs::set_time_limit(const std::string& text) {
+  auto seconds = parse_duration(text);
+  const auto number = parse_quantity(text);
+  if (!seconds && number && number->unit.empty()) seconds = number->value;
+  if (!seconds) refuse_option("--time-limit", in_quotes(text) + " is no time: give seconds");
+  options.time_limit_seconds = *seconds;
+}
+
+}  // namespace cleave

@@ -1,0 +1,42 @@
+// The options of balanced stages: what a stage costs, on what devices, and how hard to search.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/balance.h"
+#include "core/balance_graph.h"
+#include "core/link.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+struct BalanceArgs {
+  BalanceOptions options;    // but for the target
+  GraphCostOptions costs;    // but for what is balanced, bandwidths and the table of times
+  std::optional<Link> link;  // --link
+  Link device_bandwidth = {.name = "100GB/s", .bytes_per_second = 100e9};
+  enum class Memory : std::uint8_t { unset, none, bytes };
+  Memory memory = Memory::unset;  // --memory
+  std::uint64_t memory_bytes = 0;
+  std::string costs_path;
+  std::string devices_path;
+  std::optional<double> target_seconds;  // --target-latency with a unit
+  std::optional<double> target_number;   // without: in the unit of the report
+  bool is_comm_given = false;
+
+  void add_to(CLI::App& app);
+  // The first of these options that was given, for commands that cannot use them; else empty.
+  std::string first_given(const CLI::App& app) const;
+
+ private:
+  void set_memory(const std::string& text);
+  void set_target(const std::string& text);
+  void set_time_limit(const std::string& text);
+};
+
+}  // namespace cleave

@@ -1,0 +1,94 @@
+// cleave advise: what to support next, by what it gains over all the models given.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/choice.h"
+#include "cli/command.h"
+#include "cli/split_run.h"
+#include "cli/terminal.h"
+#include "cli/whole_number.h"
+#include "formats/advice_report.h"
+
+namespace cleave {
+namespace {
+
+class AdviseCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("MODEL", paths_, "model files, or - for standard input")->required();
+    shapes_.add_bindings_to(app);
+    support_.add_to(app, true);
+    split_.add_to(app);
+    add_choice(app, "--goal", options_.goal,
+               {{"subgraphs", Goal::subgraphs},
+                {"bytes", Goal::bytes},
+                {"qps", Goal::qps},
+                {"flops", Goal::flops}},
+               "what to gain: fewer accelerator subgraphs, fewer bytes over the link, a higher QPS "
+               "that it bounds, or more FLOPs on the accelerator");
+    app.add_option("--steps", options_.steps, "how many things to put into the best order")
+        ->check(whole_number())
+        ->capture_default_str()
+        ->type_name("COUNT");
+    app.add_flag("--json", json_, "print the advice as JSON");
+  }
+
+  ExitCode run() override {
+    if (std::count(paths_.begin(), paths_.end(), "-") > 1) {
+      print_error("standard input can be only one of the models");
+      return ExitCode::usage;
+    }
+    if (split_.options.extend.which == ExtendOptions::Which::one) {
+      print_error("--extend wants all or auto here: every split numbers its subgraphs anew");
+      return ExitCode::usage;
+    }
+    auto lists = load_lists(support_);
+    const std::vector<LoadedModel> models = load_models();
+    if (!lists || models.size() != paths_.size()) return ExitCode::bad_input;
+    std::vector<OpFacts> facts;
+    for (const LoadedModel& model : models) facts.push_back(op_facts(model));
+    std::vector<ModelToSplit> to_split;
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      to_split.push_back({models[i].graph, facts[i]});
+    }
+    const Link link = choose_link(split_.link, *lists);
+    split_.options.keep.link_bandwidth = link.bytes_per_second;
+    const auto advice = advise(to_split, *lists, split_.options, link, options_);
+    if (!advice) return refuse(advice.error());
+    const auto sweep = sweep_settings(to_split, *lists, split_.options, link);
+    if (!sweep) return refuse(sweep.error());
+    const AdviceReport report{models, *lists, split_.options, link, options_, *advice, *sweep};
+    write_stdout(json_ ? advice_json(report) : advice_text(report));
+    return ExitCode::done;
+  }
+
+ private:
+  // Fewer than there are paths when one could not be read, after saying why.
+  std::vector<LoadedModel> load_models() const {
+    std::vector<LoadedModel> models;
+    for (const std::string& path : paths_) {
+      ModelArgs args = shapes_;
+      args.path = path;
+      if (auto model = load_model(args)) models.push_back(*std::move(model));
+    }
+    return models;
+  }
+
+  static ExitCode refuse(const Error& error) {
+    print_error(error.message, error.notes);
+    return ExitCode::usage;
+  }
+
+  std::vector<std::string> paths_;
+  ModelArgs shapes_;
+  SupportArgs support_;
+  SplitArgs split_;
+  AdviceOptions options_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_advise_command() { return std::make_unique<AdviseCommand>(); }
+
+}  // namespace cleave

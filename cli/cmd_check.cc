@@ -1,0 +1,214 @@
+// cleave check: holds models and lists against gates and a baseline, for CI.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "cli/command.h"
+#include "cli/gate_args.h"
+#include "cli/split_run.h"
+#include "cli/terminal.h"
+#include "formats/check_text.h"
+#include "formats/github_annotations.h"
+#include "formats/junit.h"
+#include "formats/markdown.h"
+#include "formats/output_folder.h"
+#include "formats/sarif.h"
+
+namespace cleave {
+namespace {
+
+class CheckCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.fallthrough();  // to --config
+    app.add_option("MODEL", models_,
+                   "model files (native graph JSON or ONNX), or - for one from "
+                   "standard input")
+        ->required();
+    model_.add_bindings_to(app);
+    support_.add_to(app, true);
+    app.get_option("--support")
+        ->description("support list; repeatable: every model is held against every list");
+    app.add_flag("--combine", combine_,
+                 "take all lists as one: a node is supported when any of them accepts it");
+    split_.add_to(app);
+    gates_.add_to(app);
+    app.add_flag("--exit-zero", exit_zero_, "exit 0 also when a gate does not hold");
+    app.add_flag("--json", json_, "print the report as JSON");
+    for (OutputFile& file : files_) {
+      app.add_option(file.option, file.path, file.help)->type_name("FILE");
+    }
+    app.add_flag("--github", github_, "print annotations for GitHub Actions as well");
+  }
+
+  ExitCode run() override {
+    if (const std::string fault = usage_fault(); !fault.empty()) {
+      print_error(fault, {"try: cleave check --help"});
+      return ExitCode::usage;
+    }
+    if (!gates_.baseline.empty() && !gates_.update_baseline) {
+      auto read = read_baseline_file(gates_.baseline);
+      if (!read) return refuse_baseline(std::move(read).error());
+      baseline_ = *std::move(read);
+      if (baseline_->is_single && models_.size() * columns().size() > 1) {
+        print_error(cleave::quoted(gates_.baseline) +
+                    " is one report: it serves for one model and "
+                    "one list; --update-baseline makes a baseline for several");
+        return ExitCode::bad_input;
+      }
+    }
+    for (const std::string& model : models_) {
+      const ExitCode code = check_model(model);
+      if (code != ExitCode::done) return code;
+    }
+    fail_vain_requirements(check_);
+    const ExitCode written = write_outputs();
+    if (written != ExitCode::done) return written;
+    return check_.passed() || exit_zero_ ? ExitCode::done : ExitCode::check_failed;
+  }
+
+ private:
+  std::string usage_fault() const {
+    const GateLimits& limits = gates_.request.limits;
+    if (gates_.baseline.empty() && gates_.update_baseline) {
+      return "--update-baseline writes to the file of --baseline, which is not given";
+    }
+    if (gates_.baseline.empty() && (limits.new_cpu_nodes || limits.regression)) {
+      return std::string(limits.new_cpu_nodes ? "--max-new-cpu-nodes" : "--allow-regression") +
+             " compares with a baseline: give --baseline FILE";
+    }
+    if (!gates_.asks_anything()) {
+      return "nothing is asked: give a gate such as --min-coverage 95%, or --baseline FILE";
+    }
+    if (models_.size() > 1 && std::count(models_.begin(), models_.end(), "-") > 0) {
+      return "standard input can be the only model, not one of several";
+    }
+    return {};
+  }
+
+  ExitCode refuse_baseline(Diagnostics faults) const {
+    if (!faults.empty() && faults.front().line == 0) {
+      faults.front().notes.push_back("--update-baseline makes a new one");
+    }
+    return refuse(faults);
+  }
+
+  // The lists of each column of the matrix.
+  std::vector<std::vector<std::string>> columns() const {
+    if (combine_) return {support_.paths};
+    std::vector<std::vector<std::string>> columns;
+    for (const std::string& path : support_.paths) columns.push_back({path});
+    return columns;
+  }
+
+  static std::string column_name(const std::vector<std::string>& lists) {
+    std::string name;
+    for (const std::string& list : lists) name += (name.empty() ? "" : " + ") + list;
+    return name;
+  }
+
+  ExitCode check_model(const std::string& path) {
+    ModelArgs args = model_;
+    args.path = path;
+    const auto model = load_model(args);
+    if (!model) return ExitCode::bad_input;
+    for (const std::vector<std::string>& lists : columns()) {
+      SupportArgs support;
+      support.paths = lists;
+      ExitCode code;
+      const auto run = SplitRun::make(*model, support, split_, code);
+      if (!run) return code;
+      code = check_pair(path, column_name(lists), run->report());
+      if (code != ExitCode::done) return code;
+    }
+    return ExitCode::done;
+  }
+
+  ExitCode check_pair(const std::string& model, const std::string& list, const Report& report) {
+    const EarlierResult* before = nullptr;
+    if (baseline_) {
+      before = baseline_->find(model, list);
+      if (before == nullptr) return not_in_baseline(model, list);
+    }
+    CheckRun run = check_report(report, gates_.effective_request(), before);
+    run.model = model;
+    run.list = list;
+    check_.runs.push_back(std::move(run));
+    if (gates_.update_baseline) items_.push_back({model, list, report_json(report)});
+    return ExitCode::done;
+  }
+
+  ExitCode not_in_baseline(const std::string& model, const std::string& list) const {
+    std::vector<std::string> notes;
+    for (const auto& [key, result] : baseline_->results) {
+      if (notes.size() == 10) break;
+      notes.push_back("it has " + cleave::quoted(key.first) + " with " +
+                      cleave::quoted(key.second));
+    }
+    notes.emplace_back("--update-baseline writes one for the models and lists given");
+    print_error("the baseline " + cleave::quoted(gates_.baseline) + " has no result for " +
+                    cleave::quoted(model) + " with " + cleave::quoted(list),
+                notes);
+    return ExitCode::bad_input;
+  }
+
+  ExitCode write_outputs() const {
+    if (gates_.update_baseline) {
+      const auto written = write_file(gates_.baseline, baseline_json(items_));
+      if (!written) return refuse(written.error(), ExitCode::cannot_write);
+      print_info("wrote " + gates_.baseline);
+    }
+    for (const OutputFile& file : files_) {
+      if (file.path.empty()) continue;
+      const auto written = write_file(file.path, file.make(check_));
+      if (!written) return refuse(written.error(), ExitCode::cannot_write);
+    }
+    write_stdout(json_ ? check_json(check_) : check_text(check_));
+    if (github_) write_annotations();
+    return ExitCode::done;
+  }
+
+  // GitHub reads them from either stream; JSON on standard output is left alone.
+  void write_annotations() const {
+    const std::string text = check_annotations(check_);
+    if (json_) {
+      std::fputs(text.c_str(), stderr);
+    } else {
+      write_stdout(text);
+    }
+  }
+
+  struct OutputFile {
+    const char* option;
+    const char* help;
+    std::string (*make)(const Check&);
+    std::string path = {};  // empty: not asked for
+  };
+
+  std::array<OutputFile, 3> files_ = {{
+      {"--junit", "write a JUnit file: a suite for each model and list, a case for each gate",
+       check_junit},
+      {"--sarif", "write a SARIF file: the nodes on the CPU, at the lines of the rules to blame",
+       check_sarif},
+      {"--markdown", "write Markdown, for a step summary or a pull request", check_markdown},
+  }};
+  bool github_ = false;
+  std::vector<std::string> models_;
+  ModelArgs model_;
+  SupportArgs support_;
+  SplitArgs split_;
+  GateArgs gates_;
+  bool combine_ = false;
+  bool exit_zero_ = false;
+  bool json_ = false;
+  std::optional<Baseline> baseline_;
+  std::vector<BaselineItem> items_;
+  Check check_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_check_command() { return std::make_unique<CheckCommand>(); }
+
+}  // namespace cleave

@@ -1,0 +1,99 @@
+// cleave diff: what moved between two splits, and why. What stands after `to` is said of the second
+// one; what is not said there is as for the first.
+//
+//   cleave diff old.onnx new.onnx -s npu.json
+//   cleave diff m.onnx -s old.json to -s new.json --min-acc-module-size 3
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/split_run.h"
+#include "cli/terminal.h"
+#include "formats/diff.h"
+
+namespace cleave {
+namespace {
+
+class DiffCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    first_.model.add_to(app);
+    app.add_option("OTHER", other_, "the model to compare with");
+    first_.support.add_to(app, true);
+    first_.split.add_to(app);
+    app.add_flag("--json", json_, "print the differences as JSON");
+    app_ = &app;
+    to_ = app.add_subcommand("to", "the second split: options that differ from the first's");
+    to_->add_option("MODEL", other_, "the model to compare with");
+    second_.model.add_bindings_to(*to_);
+    second_.support.add_to(*to_, false);
+    second_.split.add_to(*to_);
+    to_->fallthrough();
+  }
+
+  ExitCode run() override {
+    if (other_.empty() && !to_->parsed()) {
+      print_error("there is nothing to compare with",
+                  {"give a second model, or what differs: cleave diff MODEL -s LIST to -s OTHER",
+                   "try: cleave diff --help"});
+      return ExitCode::usage;
+    }
+    inherit_options();
+    second_.model.path = other_.empty() ? first_.model.path : other_;
+    ExitCode code;
+    const auto before = SplitRun::make(first_.model, first_.support, first_.split, code);
+    if (!before) return code;
+    const auto after = make_second(*before, code);
+    if (!after) return code;
+    Diff diff = diff_reports(before->report(), after->report());
+    name(first_, diff.before);
+    name(second_, diff.after);
+    write_stdout(json_ ? diff_json(diff) : diff_text(diff));
+    return ExitCode::done;
+  }
+
+ private:
+  struct Side {
+    ModelArgs model;
+    SupportArgs support;
+    SplitArgs split;
+  };
+
+  // Gives the second side each option that was said of the first alone.
+  void inherit_options() {
+    for (CLI::Option* const option : to_->get_options()) {
+      if (option->count() > 0 || option->get_lnames().empty()) continue;
+      const CLI::Option* const given =
+          app_->get_option_no_throw("--" + option->get_lnames().front());
+      if (given == nullptr || given->count() == 0 || given == app_->get_help_ptr()) continue;
+      option->add_result(given->results());
+      option->run_callback();
+    }
+  }
+
+  // A model from standard input is there once: the second split is of the same.
+  std::optional<SplitRun> make_second(const SplitRun& before, ExitCode& code) const {
+    if (second_.model.path == "-" && first_.model.path == "-") {
+      return SplitRun::make(before.model(), second_.support, second_.split, code);
+    }
+    return SplitRun::make(second_.model, second_.support, second_.split, code);
+  }
+
+  static void name(const Side& side, DiffSide& to) {
+    to.model = side.model.path;
+    for (const std::string& path : side.support.paths) {
+      to.list += (to.list.empty() ? "" : " + ") + path;
+    }
+  }
+
+  CLI::App* app_ = nullptr;
+  CLI::App* to_ = nullptr;
+  Side first_, second_;
+  std::string other_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_diff_command() { return std::make_unique<DiffCommand>(); }
+
+}  // namespace cleave

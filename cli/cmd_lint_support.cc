@@ -1,0 +1,60 @@
+// cleave lint-support: faults of a support list.
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/split_run.h"
+#include "cli/terminal.h"
+#include "formats/lint.h"
+#include "formats/support_file.h"
+
+namespace cleave {
+namespace {
+
+class LintSupportCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("LIST", list_, "support list: JSON, plain text or ONNX Runtime config")
+        ->required();
+    app.add_option("MODEL", models_, "models that its rules are held against");
+    model_.add_bindings_to(app);
+    app.add_flag("--strict", strict_, "exit 1 on warnings, too");
+    app.add_flag("--json", json_, "print the findings as JSON");
+  }
+
+  ExitCode run() override {
+    auto loaded = read_support_file(list_);
+    if (!loaded) return refuse(loaded.error());
+    print_diagnostics(loaded->warnings);
+    const SupportList& list = loaded->list;
+    RuleUse use(list);
+    LintRequest request{.models = models_};
+    for (const std::string& path : models_) {
+      ModelArgs args = model_;
+      args.path = path;
+      const auto model = load_model(args);
+      if (!model) return ExitCode::bad_input;
+      if (model->format == ModelFormat::onnx) request.has_onnx_model = true;
+      use.add(model->graph, op_facts(*model));
+    }
+    const Lint lint = lint_support(list, models_.empty() ? nullptr : &use, request);
+    write_stdout(json_ ? lint_json(lint) : lint_text(lint));
+    const bool fails =
+        lint.count(Severity::error) > 0 || (strict_ && lint.count(Severity::warning) > 0);
+    return fails ? ExitCode::check_failed : ExitCode::done;
+  }
+
+ private:
+  std::string list_;
+  std::vector<std::string> models_;
+  ModelArgs model_;
+  bool strict_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_lint_support_command() {
+  return std::make_unique<LintSupportCommand>();
+}
+
+}  // namespace cleave

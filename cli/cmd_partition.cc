@@ -1,0 +1,66 @@
+// cleave partition: splits by a node -> partition map that something else made.
+#include <CLI/CLI.hpp>
+#include <optional>
+
+#include "cli/choice.h"
+#include "cli/command.h"
+#include "cli/split_run.h"
+#include "cli/terminal.h"
+#include "cli/write_stages.h"
+#include "formats/partition_map.h"
+
+namespace cleave {
+namespace {
+
+class PartitionCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    app.add_option("--map", map_, "which partition each node goes to: JSON, CSV or TSV")
+        ->required()
+        ->type_name("FILE");
+    app.add_flag("--keep-original-order", order_.keep_original_order,
+                 "call partitions in the order in which they first appear in the model");
+    add_choice(app, "--parameters", boundary_.pass_parameters, {{"root", true}, {"copy", false}},
+               "parameters that nodes read come from the root, or each partition has a copy");
+    output_.add_to(app);
+  }
+
+  ExitCode run() override {
+    auto folder = output_.create_folder();
+    if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
+    const auto model = load_model(model_);
+    if (!model) return ExitCode::bad_input;
+    const auto assignment = read_partition_map(map_, model->graph);
+    if (!assignment) return refuse(assignment.error());
+    const auto partition = order_parts(model->graph, *assignment, order_);
+    if (!partition) return refuse({fault_of_map(partition.error())});
+    const Boundaries boundaries = find_boundaries(model->graph, *partition, boundary_);
+    StagesReport report{.model = *model,
+                        .part_word = "partition",
+                        .partition = *partition,
+                        .boundaries = boundaries,
+                        .root = boundaries,
+                        .notes = model->notes};
+    return output_.write(report, {*partition, boundaries, boundaries}, *folder);
+  }
+
+ private:
+  Diagnostic fault_of_map(const Error& error) const {
+    Diagnostic fault = diagnostic_of(map_, error.message);
+    fault.notes = error.notes;
+    return fault;
+  }
+
+  ModelArgs model_;
+  std::string map_;
+  AssignmentOptions order_;
+  BoundaryOptions boundary_{.pass_parameters = true};
+  StagesOutput output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_partition_command() { return std::make_unique<PartitionCommand>(); }
+
+}  // namespace cleave

@@ -1,0 +1,142 @@
+// cleave stage: cuts a model into the stages of a pipeline.
+#include <CLI/CLI.hpp>
+
+#include "cli/command.h"
+#include "cli/split_run.h"
+#include "cli/stage_args.h"
+#include "cli/stage_plan.h"
+#include "cli/stage_workload.h"
+#include "cli/terminal.h"
+#include "cli/write_stages.h"
+#include "core/stage_boundary.h"
+#include "formats/graph_json.h"
+#include "formats/loss_spec.h"
+#include "formats/print_text.h"
+
+namespace cleave {
+namespace {
+
+class StageCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    app.get_option("MODEL")->required(false);
+    app.add_option("--workload", workload_,
+                   "stages of a device placement workload instead of a model (see README)")
+        ->type_name("FILE");
+    plan_.add_to(app);
+    stages_.add_to(app);
+    output_.add_to(app);
+  }
+
+  ExitCode run() override {
+    if (model_.path.empty() == workload_.empty()) {
+      return wrong_usage({workload_.empty() ? "MODEL is required, or --workload FILE"
+                                            : "--workload takes the place of MODEL: give one"});
+    }
+    if (!workload_.empty()) return stage_workload(workload_, plan_, output_);
+    return stage_model();
+  }
+
+ private:
+  // What the plan comes to.
+  struct Pipeline {
+    Partition partition;
+    StageBoundaries boundaries;
+    std::vector<std::string> devices;
+    std::optional<BackwardPlan> backward;  // where a loss was asked for
+
+    // ONNX's root holds all weights, and hands each stage those that it reads.
+    const Boundaries& root(const LoadedModel& model) const {
+      return model.format == ModelFormat::onnx ? boundaries.copying : boundaries.root;
+    }
+  };
+
+  ExitCode stage_model() {
+    auto folder = output_.create_folder();
+    if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
+    if (stages_.only() && *folder) {
+      return wrong_usage({"--stage prints one stage and writes nothing: leave -o out"});
+    }
+    const auto model = load_model(model_);
+    if (!model) return ExitCode::bad_input;
+    ExitCode code = ExitCode::done;
+    const auto plan = plan_.make(*model, code);
+    if (!plan) return code;
+    const auto pipeline = form_pipeline(*model, *plan);
+    if (!pipeline) return wrong_usage(pipeline.error());
+    if (stages_.only()) return print_stage(*model, *pipeline);
+    return report_and_write(*model, *plan, *pipeline, *folder);
+  }
+
+  Result<Pipeline> form_pipeline(const LoadedModel& model, const StagePlan& plan) const {
+    Partition partition = form_stages(model.graph, plan.stage_of);
+    auto boundaries = find_stage_boundaries(model.graph, partition, stages_.boundary_options());
+    if (!boundaries) return boundaries.error();
+    auto devices = stages_.devices(partition.count());
+    if (!devices) return devices.error();
+    Pipeline pipeline{std::move(partition), *std::move(boundaries), *std::move(devices), {}};
+    if (!stages_.loss()) return pipeline;
+    const auto loss = find_loss(model, *stages_.loss());
+    if (!loss) return loss.error();
+    auto backward = plan_backward(model.graph, pipeline.partition, pipeline.root(model), *loss);
+    if (!backward) return backward.error();
+    pipeline.backward = *std::move(backward);
+    return pipeline;
+  }
+
+  ExitCode report_and_write(const LoadedModel& model, const StagePlan& plan,
+                            const Pipeline& pipeline, std::optional<OutputFolder>& folder) const {
+    const Boundaries& root = pipeline.root(model);
+    const BackwardPlan* const backward = pipeline.backward ? &*pipeline.backward : nullptr;
+    StagesReport report{.model = model,
+                        .part_word = "stage",
+                        .partition = pipeline.partition,
+                        .boundaries = pipeline.boundaries.stages,
+                        .root = root,
+                        .devices = pipeline.devices.empty() ? plan.devices : pipeline.devices,
+                        .backward = backward,
+                        .skips = {{pipeline.boundaries.skips, stages_.boundary_options().relay}},
+                        .balance = plan.balance,
+                        .notes = model.notes};
+    for (const auto* notes : {&plan.notes, &pipeline.boundaries.notes}) {
+      report.notes.insert(report.notes.end(), notes->begin(), notes->end());
+    }
+    return output_.write(
+        report,
+        {pipeline.partition, pipeline.boundaries.stages, root, pipeline.devices, true, backward},
+        folder);
+  }
+
+  static ExitCode wrong_usage(const Error& error) {
+    print_error(error.message, error.notes);
+    return ExitCode::usage;
+  }
+
+  ExitCode print_stage(const LoadedModel& model, const Pipeline& pipeline) const {
+    const Partition& partition = pipeline.partition;
+    const std::size_t stage = *stages_.only();
+    if (stage >= partition.count()) {
+      return wrong_usage({"there is no stage " + std::to_string(stage) + ": the pipeline has " +
+                          std::to_string(partition.count()) + ", counted from 0"});
+    }
+    const auto part = id_at<PartId>(stage);
+    const std::string device = pipeline.devices.empty() ? "" : pipeline.devices[stage];
+    const Boundaries& boundaries = pipeline.boundaries.stages;
+    write_stdout(output_.is_json() ? write_part_json(model, partition, boundaries, part, device)
+                                   : print_part(model.graph, partition, boundaries, part, device));
+    return ExitCode::done;
+  }
+
+  ModelArgs model_;
+  std::string workload_;
+  StagePlanArgs plan_;
+  StageArgs stages_;
+  StagesOutput output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_stage_command() { return std::make_unique<StageCommand>(); }
+
+}  // namespace cleave

@@ -1,0 +1,22 @@
+// Completion of the command line in bash, zsh and fish: commands, options, the values of those that
+// take one of a few, else files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/option_table.h"
+
+namespace cleave {
+
+enum class Shell { bash, zsh, fish };
+
+// "bash", "zsh", "fish".
+std::optional<Shell> shell_named(std::string_view name);
+
+// A script for the shell to read, made from the tables: the program's first.
+std::string completion_script(Shell shell, const std::vector<CommandTable>& tables);
+
+}  // namespace cleave

@@ -1,0 +1,123 @@
+#include "cli/gate_args.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "core/link.h"
+
+namespace cleave {
+namespace {
+
+[[noreturn]] void refuse_option(const std::string& option, const std::string& why) {
+  throw CLI::ValidationError(option, why);
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+// A share from 0 to 1: "0.95", "95%". The nearest double to what is written, so that a share of
+// nodes that equals it is equal.
+double parse_share(const std::string& option, const std::string& text) {
+  const bool is_percent = !text.empty() && text.back() == '%';
+  auto share = parse_number(std::string_view(text).substr(0, text.size() - (is_percent ? 1 : 0)));
+  if (share && is_percent) *share /= 100;
+  if (share && *share >= 0 && *share <= 1) return *share;
+  std::string why = "\"" + text + "\" is no share from 0 to 1";
+  if (share && !is_percent && *share > 1 && *share <= 100) {
+    why += ": did you mean " + text + "%?";
+  } else {
+    why += ": write 0.95 or 95%";
+  }
+  refuse_option(option, why);
+}
+
+void add_count(CLI::App& app, const char* name, std::optional<std::uint64_t>& to, const char* help,
+               const char* type) {
+  app.add_option(name, to, help)->type_name(type);
+}
+
+}  // namespace
+
+void GateArgs::add_to(CLI::App& app) {
+  GateLimits& limits = request.limits;
+  app.add_option_function<std::vector<std::string>>(
+         "--min-coverage",
+         [this](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_coverage(text);
+         },
+         "least share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); "
+         "repeatable")
+      ->type_name("[WHAT=]SHARE")
+      ->allow_extra_args(false);
+  add_count(app, "--max-acc-subgraphs", limits.acc_subgraphs, "most accelerator subgraphs", "N");
+  add_count(app, "--max-cpu-nodes", limits.cpu_nodes, "most nodes on the CPU", "N");
+  app.add_option_function<std::string>(
+         "--max-boundary-bytes",
+         [&limits](const std::string& text) {
+           limits.boundary_bytes = parse_bytes(text);
+           if (limits.boundary_bytes) return;
+           refuse_option("--max-boundary-bytes",
+                         "\"" + text + "\" is no size: write 64MiB, or a number of bytes");
+         },
+         "most bytes into and out of accelerator subgraphs, e.g. 64MiB")
+      ->type_name("BYTES");
+  app.add_option("--min-qps", limits.qps, "least QPS that the link allows")->type_name("QPS");
+  app.add_option("--require", request.require,
+                 "node (a name or glob) or op that must be on the accelerator; repeatable")
+      ->type_name("NODE|OP")
+      ->allow_extra_args(false);
+  app.add_flag("--no-unknown-shapes", limits.no_unknown_shapes,
+               "the shape of every tensor must be known (--dim binds symbolic dims)");
+  app.add_option("--baseline", baseline,
+                 "earlier results: a baseline, or one report; without further limits no node may "
+                 "be new on the CPU")
+      ->type_name("FILE");
+  add_count(app, "--max-new-cpu-nodes", limits.new_cpu_nodes,
+            "most nodes on the CPU that were not there in the baseline", "N");
+  app.add_option_function<std::string>(
+         "--allow-regression",
+         [&limits](const std::string& text) {
+           limits.regression = parse_share("--allow-regression", text);
+         },
+         "coverage and QPS may fall below the baseline's by this share of them, e.g. 0.5%")
+      ->type_name("SHARE");
+  app.add_flag("--update-baseline", update_baseline,
+               "write the results to the baseline instead of comparing with it");
+}
+
+void GateArgs::add_coverage(const std::string& text) {
+  GateLimits& limits = request.limits;
+  const std::size_t equals = text.find('=');
+  const std::string what = equals == std::string::npos ? "nodes" : text.substr(0, equals);
+  const std::string share = equals == std::string::npos ? text : text.substr(equals + 1);
+  std::optional<double>* const limit = what == "nodes"    ? &limits.node_coverage
+                                       : what == "flops"  ? &limits.flops_coverage
+                                       : what == "params" ? &limits.parameter_coverage
+                                                          : nullptr;
+  if (limit == nullptr) {
+    refuse_option("--min-coverage", "\"" + what + "\" is not nodes, flops or params");
+  }
+  *limit = parse_share("--min-coverage", share);
+}
+
+bool GateArgs::asks_anything() const {
+  const GateLimits& limits = request.limits;
+  return limits.node_coverage || limits.flops_coverage || limits.parameter_coverage ||
+         limits.acc_subgraphs || limits.cpu_nodes || limits.boundary_bytes || limits.qps ||
+         limits.no_unknown_shapes || !request.require.empty() || !baseline.empty();
+}
+
+CheckRequest GateArgs::effective_request() const {
+  CheckRequest effective = request;
+  if (!baseline.empty() && !effective.limits.new_cpu_nodes && !effective.limits.regression) {
+    effective.limits.new_cpu_nodes = 0;
+  }
+  return effective;
+}
+
+}  // namespace cleave

@@ -1,0 +1,29 @@
+// The options of `check` that say what must hold.
+#pragma once
+
+#include <string>
+
+#include "formats/check.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+struct GateArgs {
+  CheckRequest request;
+  std::string baseline;  // path; empty: none
+  bool update_baseline = false;
+
+  void add_to(CLI::App& app);
+  // True when something is asked that can fail, or a baseline is to be written.
+  bool asks_anything() const;
+  // The same with what a baseline without further limits means: no new CPU nodes.
+  CheckRequest effective_request() const;
+
+ private:
+  void add_coverage(const std::string& text);
+};
+
+}  // namespace cleave

@@ -1,0 +1,76 @@
+#include "cli/report_files.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "cli/terminal.h"
+#include "formats/html_report.h"
+#include "formats/model_explorer.h"
+#include "formats/netron.h"
+#include "formats/output_folder.h"
+
+namespace cleave {
+namespace {
+
+ExitCode write_text(const std::string& path, const std::string& text) {
+  const auto written = write_file(path, text);
+  if (!written) return refuse(written.error(), ExitCode::cannot_write);
+  print_info("wrote " + path);
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void ReportFiles::add_to(CLI::App& app) {
+  app.add_option("--html", html_, "also write the report as one page for a browser")
+      ->type_name("FILE");
+  app.add_option("--netron", netron_,
+                 "also write an attachment for Netron: open the model there, then this .json file")
+      ->type_name("FILE")
+      ->check(CLI::Validator(
+          [](const std::string& path) {
+            return path.ends_with(".json") ? "" : "Netron takes only files that end in .json";
+          },
+          ""));
+  app.add_option("--model-explorer", model_explorer_,
+                 "also write the split as a graph and node data for Model Explorer")
+      ->type_name("DIR");
+}
+
+ExitCode ReportFiles::write(const Report& report) const {
+  for (const auto write_one :
+       {&ReportFiles::write_html, &ReportFiles::write_netron, &ReportFiles::write_model_explorer}) {
+    const ExitCode code = (this->*write_one)(report);
+    if (code != ExitCode::done) return code;
+  }
+  return ExitCode::done;
+}
+
+ExitCode ReportFiles::write_html(const Report& report) const {
+  if (html_.empty()) return ExitCode::done;
+  const auto page = html_report(report);
+  if (!page) return refuse(page.error(), ExitCode::external_failed);
+  return write_text(html_, *page);
+}
+
+ExitCode ReportFiles::write_netron(const Report& report) const {
+  return netron_.empty() ? ExitCode::done : write_text(netron_, netron_attachment(report));
+}
+
+// Into the folder, which may be there already.
+ExitCode ReportFiles::write_model_explorer(const Report& report) const {
+  if (model_explorer_.empty()) return ExitCode::done;
+  std::error_code error;
+  std::filesystem::create_directory(model_explorer_, error);
+  if (error) {
+    return refuse({diagnostic_of(model_explorer_, "cannot be made a folder: " + error.message())},
+                  ExitCode::cannot_write);
+  }
+  for (const NamedText& file : model_explorer_files(report)) {
+    const ExitCode code = write_text(model_explorer_ + "/" + file.name, file.text);
+    if (code != ExitCode::done) return code;
+  }
+  return ExitCode::done;
+}
+
+}  // namespace cleave

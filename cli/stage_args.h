@@ -1,0 +1,42 @@
+// Options of pipeline stages, however they were cut: parameters, skip connections, devices.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "core/stage_boundary.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+// --shared-params, --relay, --device-map, --loss-output, --stage
+class StageArgs {
+ public:
+  void add_to(CLI::App& app);
+
+  const StageBoundaryOptions& boundary_options() const { return boundary_; }
+  // The one stage that is to be printed.
+  std::optional<std::size_t> only() const { return only_; }
+  // What --loss-output was given: nothing, or a spec, "" without a value.
+  const std::optional<std::string>& loss() const { return loss_; }
+  // By stage, "" where none was given; empty when none was. Refuses a stage that there is not.
+  Result<std::vector<std::string>> devices(std::size_t stage_count) const;
+
+ private:
+  void add_sharing(const std::string& text);
+  void add_devices(const std::string& text);
+
+  StageBoundaryOptions boundary_;
+  std::vector<std::pair<std::size_t, std::string>> devices_;
+  std::optional<std::size_t> only_;
+  std::optional<std::string> loss_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,16 @@
+// cleave stage --workload: balanced stages of a public workload instead of a model.
+#pragma once
+
+#include <string>
+
+#include "cli/exit_code.h"
+#include "cli/stage_plan.h"
+#include "cli/write_stages.h"
+
+namespace cleave {
+
+// Reads, balances, reports. Prints what is wrong.
+ExitCode stage_workload(const std::string& path, const StagePlanArgs& plan,
+                        const StagesOutput& output);
+
+}  // namespace cleave

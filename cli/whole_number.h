@@ -1,0 +1,23 @@
+// A check for options that count: CLI11 reads "-3" as 2^64 - 3 where the variable has no sign.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <string>
+
+namespace cleave {
+
+// Holds for a whole number from 0 to 2^63 - 1.
+inline CLI::Validator whole_number() {
+  const auto refusal = [](const std::string& text) -> std::string {
+    std::int64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, number);
+    if (read.ec == std::errc() && read.ptr == end && number >= 0) return {};
+    return "\"" + text + "\" is no whole number of 0 or more";
+  };
+  return {refusal, "", "whole number"};
+}
+
+}  // namespace cleave

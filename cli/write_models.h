@@ -1,0 +1,45 @@
+// Writes the pieces of a model that was cut, whichever command cut it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/backward.h"
+#include "core/boundary.h"
+#include "core/partition.h"
+#include "formats/diagnostic.h"
+#include "formats/model_file.h"
+#include "formats/onnx_writer.h"
+#include "formats/output_folder.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+// --weights, --annotate
+void add_onnx_options(CLI::App& app, OnnxWriteOptions& options);
+
+// The folder that -o names: a new one, or with --weights reference the one where the weights lie.
+Loaded<OutputFolder> open_output(const std::string& path, bool force,
+                                 const OnnxWriteOptions& options);
+
+// What is written: each part, and the root that calls them.
+struct ModelPieces {
+  const Partition& partition;
+  const Boundaries& parts;
+  const Boundaries& root;
+  std::vector<std::string> devices = {};  // by part, "" for one without; empty: none has one
+  bool are_stages = false;                // of a pipeline, in order
+  const BackwardPlan* backward = nullptr;
+};
+
+// Writes the ONNX files that write_onnx_split() tells of, or `<part>.json` and `root.json` where
+// the model was read from native JSON, which `options` do not touch; a backward pass, which ONNX
+// has no operators for, in root.json. Yields notes for the report.
+Loaded<std::vector<std::string>> write_models(const LoadedModel& model, const ModelPieces& pieces,
+                                              const OnnxWriteOptions& options,
+                                              const OutputFolder& folder);
+
+}  // namespace cleave

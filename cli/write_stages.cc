@@ -1,0 +1,51 @@
+#include "cli/write_stages.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/terminal.h"
+
+namespace cleave {
+
+void StagesOutput::add_to(CLI::App& app) {
+  auto* const output =
+      app.add_option("-o,--output", path_, "folder to write; it appears whole or not at all")
+          ->type_name("DIR");
+  app.add_flag("--force", force_, "replace the folder when it exists")->needs(output);
+  add_onnx_options(app, onnx_);
+  app.add_flag("--json", json_, "print the report as JSON instead of text");
+}
+
+Loaded<std::optional<OutputFolder>> StagesOutput::create_folder() const {
+  std::optional<OutputFolder> none;
+  if (path_.empty()) return none;
+  auto folder = open_output(path_, force_, onnx_);
+  if (!folder) return std::move(folder).error();
+  return std::optional<OutputFolder>(*std::move(folder));
+}
+
+ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
+                             std::optional<OutputFolder>& folder) const {
+  if (!folder) {
+    write_stdout(json_ ? stages_json(report) : stages_text(report));
+    return ExitCode::done;
+  }
+  const auto notes = write_models(report.model, pieces, onnx_, *folder);
+  if (!notes) return refuse(notes.error(), ExitCode::cannot_write);
+  report.notes.insert(report.notes.end(), notes->begin(), notes->end());
+  return write({stages_json(report), stages_text(report), stages_dot(report)}, folder);
+}
+
+ExitCode StagesOutput::write(const Texts& texts, std::optional<OutputFolder>& folder) const {
+  if (folder) {
+    auto written = folder->write("manifest.json", texts.json);
+    if (written) written = folder->write("report.txt", texts.text);
+    if (written) written = folder->write("stages.dot", texts.drawing);
+    if (written) written = folder->commit();
+    if (!written) return refuse(written.error(), ExitCode::cannot_write);
+  }
+  write_stdout(json_ ? texts.json : texts.text);
+  if (folder) print_info("wrote " + path_);
+  return ExitCode::done;
+}
+
+}  // namespace cleave

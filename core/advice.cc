@@ -1,0 +1,149 @@
+// A model is split again only where it has the gap: for all others the last outcome stands. Gaps
+// are found anew after each step, since a deny rule that is lifted may bare another refusal.
+#include "core/advice.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+// A gap with the models that have it.
+struct Candidate {
+  Gap gap;
+  std::vector<std::size_t> models;
+};
+
+class Adviser {
+ public:
+  Adviser(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
+          const SplitOptions& split, const Link& link, const AdviceOptions& options)
+      : models_(models), split_(split), link_(link), options_(options), filled_(lists) {}
+
+  Result<Advice> run() && {
+    if (auto failed = split_all()) return *std::move(failed);
+    Advice advice;
+    advice.now = sum_of(outcomes_);
+    auto each = try_all();
+    if (!each) return std::move(each).error();
+    advice.each = *std::move(each);
+    std::vector<Remedy> next = advice.each;
+    Outcome reached = advice.now;
+    while (advice.steps.size() < options_.steps && !next.empty() &&
+           is_better(next.front().then, reached, options_.goal)) {
+      reached = next.front().then;
+      advice.steps.push_back(next.front());
+      if (auto failed = take(next.front())) return *std::move(failed);
+      if (advice.steps.size() == options_.steps) break;
+      auto tried = try_all();
+      if (!tried) return std::move(tried).error();
+      next = *std::move(tried);
+    }
+    return advice;
+  }
+
+ private:
+  Result<SplitOutcome> split_model(std::size_t i, const std::vector<SupportList>& lists) const {
+    return split_outcome(models_[i], lists, split_, link_);
+  }
+
+  // Every model under the lists as they are filled now.
+  std::optional<Error> split_all() {
+    outcomes_.resize(models_.size());
+    supported_.resize(models_.size());
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      auto split = split_model(i, filled_.with_remedies());
+      if (!split) return std::move(split).error();
+      outcomes_[i] = split->outcome;
+      supported_[i] = std::move(split->supported);
+    }
+    return std::nullopt;
+  }
+
+  static Outcome sum_of(const std::vector<Outcome>& outcomes) {
+    Outcome sum;
+    for (const Outcome& outcome : outcomes) sum.add(outcome);
+    return sum;
+  }
+
+  // All gaps that are left, in the order in which they are met.
+  std::vector<Candidate> candidates() const {
+    std::vector<Candidate> candidates;
+    std::unordered_map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      const ModelToSplit& model = models_[i];
+      for (GapFound& found : find_gaps(model.graph, filled_.lists(), model.facts, supported_[i])) {
+        if (taken_.count(found.gap.key) != 0) continue;
+        const auto [place, is_new] = places.try_emplace(found.gap.key, candidates.size());
+        if (is_new) candidates.push_back({std::move(found.gap), {}});
+        candidates[place->second].models.push_back(i);
+      }
+    }
+    return candidates;
+  }
+
+  Result<Remedy> try_one(Candidate candidate) const {
+    FilledLists filled = filled_;
+    filled.fill(candidate.gap);
+    const std::vector<SupportList> lists = filled.with_remedies();
+    std::vector<Outcome> outcomes = outcomes_;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      if (!may_change(candidate, i)) continue;
+      auto split = split_model(i, lists);
+      if (!split) return std::move(split).error();
+      outcomes[i] = split->outcome;
+    }
+    Remedy remedy{std::move(candidate.gap), 0, std::move(candidate.models), sum_of(outcomes)};
+    remedy.nodes = remedy.then.supported - sum_of(outcomes_).supported;
+    return remedy;
+  }
+
+  // A remedy made for one model's nodes may accept another's, too, when that has the op.
+  bool may_change(const Candidate& candidate, std::size_t model) const {
+    const auto& models = candidate.models;
+    if (std::binary_search(models.begin(), models.end(), model)) return true;
+    return candidate.gap.kind == Gap::Kind::condition &&
+           models_[model].graph.find_name(candidate.gap.op) != kNone<NameId>;
+  }
+
+  // Every gap that is left by itself, the best first; of equals the one first met.
+  Result<std::vector<Remedy>> try_all() const {
+    std::vector<Remedy> remedies;
+    for (Candidate& candidate : candidates()) {
+      auto tried = try_one(std::move(candidate));
+      if (!tried) return std::move(tried).error();
+      remedies.push_back(*std::move(tried));
+    }
+    std::stable_sort(remedies.begin(), remedies.end(), [&](const Remedy& a, const Remedy& b) {
+      return is_better(a.then, b.then, options_.goal);
+    });
+    return remedies;
+  }
+
+  std::optional<Error> take(const Remedy& remedy) {
+    filled_.fill(remedy.gap);
+    taken_.insert(remedy.gap.key);
+    return split_all();
+  }
+
+  const std::span<const ModelToSplit> models_;
+  const SplitOptions& split_;
+  const Link& link_;
+  const AdviceOptions& options_;
+  FilledLists filled_;
+  std::set<std::string> taken_;     // keys of the gaps that are closed
+  std::vector<Outcome> outcomes_;   // by model
+  std::vector<NodeSet> supported_;  // by model
+};
+
+}  // namespace
+
+Result<Advice> advise(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
+                      const SplitOptions& split, const Link& link, const AdviceOptions& options) {
+  return Adviser(models, lists, split, link, options).run();
+}
+
+}  // namespace cleave

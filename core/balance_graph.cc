@@ -1,0 +1,242 @@
+#include "core/balance_graph.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/cost.h"
+#include "core/shape.h"
+#include "core/stages.h"
+
+namespace cleave {
+namespace {
+
+constexpr double kMicroseconds = 1e6;
+constexpr double kMostCost = 1e30;  // of an item or net: so that no sum is infinite
+
+// Parameters and constants that the node reads, by the ids that bytes are counted by; one may come
+// twice.
+template <class Visit>
+void each_parameter(const Graph& graph, NodeId node, Visit visit) {
+  for (const Operand& operand : graph.operands(node)) {
+    if (graph.is_parameter(operand.value)) visit(graph.canonical_parameter(operand.value));
+  }
+  for (const ValueId value : graph.module_parameters(node)) {
+    if (graph.is_parameter(value)) visit(graph.canonical_parameter(value));
+  }
+}
+
+double elements_of(const Graph& graph, ValueId value) {
+  if (!graph.value(value).is_tensor() || !graph.has_rank(value)) return 0;
+  return static_cast<double>(element_count(graph.shape(value)).value_or(0));
+}
+
+const char* unit_of(BalanceBy by) {
+  switch (by) {
+    case BalanceBy::time:
+      return "us";
+    case BalanceBy::flops:
+      return "FLOP";
+    case BalanceBy::params:
+      return "parameters";
+    case BalanceBy::bytes:
+      return "bytes";
+    case BalanceBy::nodes:
+      break;
+  }
+  return "nodes";
+}
+
+class GraphBalanceMaker {
+ public:
+  GraphBalanceMaker(const Graph& graph, const GraphCostOptions& options)
+      : graph_(graph),
+        options_(options),
+        first_reader_(graph.value_count(), kNone<NodeId>),
+        last_reader_(graph.value_count(), kNone<NodeId>),
+        is_shared_(graph.value_count(), 0),
+        number_(graph.value_count(), kNoItem) {}
+
+  GraphBalance make() && {
+    made_.problem.items.resize(graph_.node_count());
+    add_costs();
+    tie_markers();
+    add_parameters();
+    add_nets();
+    made_.problem.successors = successors_of_nets(made_.problem);
+    const Graph& graph = graph_;
+    made_.problem.item_name = [&graph](std::uint32_t item) {
+      return std::string(graph.node(NodeId{item}).name);
+    };
+    made_.problem.unit = unit_of(options_.by);
+    return std::move(made_);
+  }
+
+ private:
+  BalanceItem& item(NodeId node) { return made_.problem.items[index(node)]; }
+  bool is_marker(NodeId node) const { return is_stage_marker(graph_, node); }
+
+  void add_costs() {
+    switch (options_.by) {
+      case BalanceBy::time:
+        return add_times();
+      case BalanceBy::flops:
+        return add_flops();
+      case BalanceBy::bytes:
+        return add_bytes();
+      case BalanceBy::nodes:
+        for (const NodeId node : graph_.nodes()) item(node).time = is_marker(node) ? 0 : 1;
+        return;
+      case BalanceBy::params:
+        return;  // with the parameters
+    }
+  }
+
+  void add_times() {
+    const PerNode<NodeCost> costs = node_costs(graph_);
+    for (const NodeId node : graph_.nodes()) {
+      if (is_marker(node)) continue;
+      if (const double measured = measured_time(node); measured >= 0) {
+        item(node).time = std::min(measured, kMostCost);
+        ++made_.measured;
+      } else {
+        item(node).time = estimated_time(costs[node]);
+      }
+    }
+  }
+
+  // A marker is no work and vanishes: it stays with the node before it, or with the first.
+  void tie_markers() {
+    NodeId neighbour = kNone<NodeId>;
+    for (const NodeId node : graph_.nodes()) {
+      if (neighbour == kNone<NodeId> && !is_marker(node)) neighbour = node;
+    }
+    if (neighbour == kNone<NodeId>) return;
+    for (const NodeId node : graph_.nodes()) {
+      if (!is_marker(node)) {
+        neighbour = node;
+      } else {
+        item(node).colour = item(neighbour).colour = index(neighbour);
+      }
+    }
+  }
+
+  double measured_time(NodeId node) const {
+    if (options_.measured != nullptr && (*options_.measured)[node] >= 0) {
+      return (*options_.measured)[node];
+    }
+    const MeasuredCost* const cost = graph_.measured_cost(node);
+    return cost != nullptr ? cost->time_us : -1;
+  }
+
+  double estimated_time(const NodeCost& cost) {
+    if (!cost.flops && !cost.bytes) ++made_.unknown_costs;
+    const double computing = cost.flops.value_or(0) / options_.device_flops;
+    const double moving = cost.bytes.value_or(0) / options_.device_bandwidth;
+    return std::min(std::max(computing, moving) * kMicroseconds, kMostCost);
+  }
+
+  void add_flops() {
+    const PerNode<std::optional<double>> flops = node_flops(graph_);
+    for (const NodeId node : graph_.nodes()) {
+      if (is_marker(node)) continue;
+      if (!flops[node]) ++made_.unknown_costs;
+      item(node).time = std::min(flops[node].value_or(0), kMostCost);
+    }
+  }
+
+  void add_bytes() {
+    const PerNode<NodeCost> costs = node_costs(graph_);
+    for (const NodeId node : graph_.nodes()) {
+      if (is_marker(node)) continue;
+      if (!costs[node].bytes) ++made_.unknown_costs;
+      item(node).time = std::min(costs[node].bytes.value_or(0), kMostCost);
+    }
+  }
+
+  // A parameter that one node reads is its own, the others are shared.
+  void add_parameters() {
+    find_first_readers();
+    Adjacency shared;  // by node
+    for (const NodeId node : graph_.nodes()) {
+      each_parameter(graph_, node, [&](ValueId value) {
+        if (std::exchange(last_reader_[value], node) == node) return;
+        if (first_reader_[value] == node) add_first_read(node, value);
+        if (is_shared_[value] != 0) shared.add(shared_number(value));
+      });
+      shared.end_list();
+    }
+    made_.problem.shared_users = reversed(shared, made_.problem.shared_bytes.size());
+  }
+
+  void find_first_readers() {
+    for (const NodeId node : graph_.nodes()) {
+      each_parameter(graph_, node, [&](ValueId value) {
+        if (first_reader_[value] == kNone<NodeId>) first_reader_[value] = node;
+        if (first_reader_[value] != node) is_shared_[value] = 1;
+      });
+    }
+  }
+
+  void add_first_read(NodeId node, ValueId value) {
+    if (options_.by == BalanceBy::params && graph_.value(value).producer == kNone<NodeId>) {
+      item(node).time += elements_of(graph_, value);
+    }
+    if (is_shared_[value] == 0) item(node).bytes += parameter_bytes(value);
+  }
+
+  double parameter_bytes(ValueId value) const {
+    const double bytes = static_cast<double>(value_bytes(graph_, value).value_or(0));
+    const bool is_constant = graph_.value(value).producer != kNone<NodeId>;
+    return std::min(is_constant ? bytes : bytes * options_.optimizer_factor, kMostCost);
+  }
+
+  std::uint32_t shared_number(ValueId value) {
+    std::vector<double>& shared = made_.problem.shared_bytes;
+    if (number_[value] == kNoItem) {
+      number_[value] = static_cast<std::uint32_t>(shared.size());
+      shared.push_back(parameter_bytes(value));
+    }
+    return number_[value];
+  }
+
+  void add_nets() {
+    for (const ValueId input : graph_.inputs()) add_net(input, kNoItem);
+    for (const NodeId node : graph_.nodes()) {
+      for (const ValueId output : graph_.outputs(node)) add_net(output, index(node));
+    }
+  }
+
+  // Values that nothing reads take memory only.
+  void add_net(ValueId value, std::uint32_t producer) {
+    const auto readers = graph_.users(value);
+    const auto bytes = value_bytes(graph_, value);
+    if (!bytes && graph_.value(value).is_tensor() && !readers.empty()) ++made_.unknown_sizes;
+    BalanceNet net{.producer = producer,
+                   .bytes = static_cast<double>(bytes.value_or(0)),
+                   .is_output = graph_.is_graph_output(value)};
+    if (options_.by == BalanceBy::time && producer != kNoItem) {
+      net.cost = std::min(net.bytes / options_.link_bandwidth * kMicroseconds, kMostCost);
+    }
+    made_.problem.nets.push_back(net);
+    for (const NodeId reader : readers) made_.problem.consumers.add(index(reader));
+    made_.problem.consumers.end_list();
+  }
+
+  const Graph& graph_;
+  const GraphCostOptions& options_;
+  GraphBalance made_;
+  // Of parameters:
+  PerValue<NodeId> first_reader_;
+  PerValue<NodeId> last_reader_;
+  PerValue<std::uint8_t> is_shared_;
+  PerValue<std::uint32_t> number_;  // among the shared ones
+};
+
+}  // namespace
+
+GraphBalance balance_problem_of(const Graph& graph, const GraphCostOptions& options) {
+  return GraphBalanceMaker(graph, options).make();
+}
+
+}  // namespace cleave

@@ -1,0 +1,72 @@
+// Comparison: which nodes moved between two results, and which change moved them.
+//
+// Between two results lie up to three changes, taken one after the other: the model, the support
+// list, the settings. A *trail* holds where each node runs after each of them; its last step is the
+// result now. The change to blame for a move is the last one that changed the node's place: had it
+// not been made, with all else as it is now or as it was, the node would be where it was.
+//
+//   node    before  model changed  list changed  settings changed
+//   conv1   acc     acc            CPU           CPU               moved by the list
+//   relu9   acc     CPU            acc           CPU               moved by the settings
+//   new3    -       CPU            CPU           CPU               added by the model
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/partition.h"
+
+namespace cleave {
+
+enum class Place : std::uint8_t { absent, cpu, acc };
+
+// "absent", "cpu", "acc"
+std::string_view place_name(Place place);
+
+enum class Change : std::uint8_t {
+  model,
+  list,
+  settings,
+  model_or_list,  // both changed, and how the old list judges the new model is not known
+  program,        // neither: another version of cleave made the earlier result
+};
+
+// "model", "list", "settings", "model_or_list", "program"
+std::string_view change_name(Change change);
+
+// Where the nodes of some result run, by name. Nodes without an entry are absent.
+using NamedPlaces = std::unordered_map<std::string, Place>;
+NamedPlaces named_places(const Graph& graph, const Partition& partition);
+
+// Where each node runs.
+PerNode<Place> places(const Graph& graph, const Partition& partition);
+
+struct Step {
+  Change change;
+  PerNode<Place> places;  // once it is made, of the nodes that the graph has now
+};
+
+struct Move {
+  NodeId node;
+  Place from;  // absent, or the other of cpu and acc
+  Place to;
+  Change cause;
+};
+
+struct Comparison {
+  std::vector<Move> moves;  // model order; nodes of the graph now
+  struct Removed {
+    std::string node;
+    Place from;
+  };
+  std::vector<Removed> removed;  // nodes that the graph has no more, by name
+};
+
+// The trail has one step at least. Linear, but for sorting the nodes that are gone.
+Comparison compare(const Graph& graph, const NamedPlaces& before, const std::vector<Step>& trail);
+
+}  // namespace cleave

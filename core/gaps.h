@@ -1,0 +1,62 @@
+// Gaps: what support lists lack, model by model; each with the change that would close it.
+//
+// Nodes that no list accepts fall into gaps by what was wrong:
+//   op         no rule names the op             by op and the dtypes it reads
+//   condition  a rule names it and fails        by rule, failed conditions, and what the node has
+//   denied     a deny rule matches              by rule
+// A range, a factor or a largest dim that is passed is one gap, however far it is passed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/signature.h"
+#include "core/support.h"
+
+namespace cleave {
+
+struct Gap {
+  enum class Kind : std::uint8_t { op, condition, denied };
+  Kind kind = Kind::op;
+  std::string op;  // of the first node met
+  std::string domain;
+  Signature signature;  // of the first node met
+  // condition, denied: the rule that refuses, and which list it stands in.
+  std::uint16_t list = 0;
+  Rule rule;
+  std::vector<FailedPart> failed;  // condition
+  // op, condition: an allow rule that accepts the nodes. Of `denied` the remedy is to lift `rule`.
+  Rule remedy;
+  std::string key;  // equal for equal gaps of any models under the same lists
+};
+
+struct GapFound {
+  Gap gap;
+  std::vector<NodeId> nodes;  // body nodes too; model order, body nodes last
+};
+
+// The gaps of the nodes outside `accepted`, in the order in which they are met. Body nodes have
+// gaps of their own; the node that owns them has none where its own op is accepted. Linear as
+// match_support is, times the length of a key.
+std::vector<GapFound> find_gaps(const Graph& graph, const std::vector<SupportList>& lists,
+                                const OpFacts& facts, const NodeSet& accepted);
+
+// Support lists with gaps closed: the lists less the deny rules that were lifted, and one more list
+// of the remedies.
+class FilledLists {
+ public:
+  explicit FilledLists(std::vector<SupportList> lists) : lists_(std::move(lists)) {}
+  void fill(const Gap& gap);
+  // Less the rules lifted, without the remedies.
+  const std::vector<SupportList>& lists() const { return lists_; }
+  // With the remedies, as the last list.
+  std::vector<SupportList> with_remedies() const;
+
+ private:
+  std::vector<SupportList> lists_;
+  SupportList remedies_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,79 @@
+#include "core/quantity.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<Quantity> parse_quantity(std::string_view text) {
+  text = trimmed(text);
+  if (text.empty() || text[0] == '-') return std::nullopt;
+  Quantity quantity;
+  const char* const end = text.data() + text.size();
+  const auto real = std::from_chars(text.data(), end, quantity.value);
+  if (real.ec != std::errc{} || !std::isfinite(quantity.value)) return std::nullopt;
+  std::uint64_t whole = 0;
+  const auto integer = std::from_chars(text.data(), end, whole);
+  if (integer.ec == std::errc{} && integer.ptr == real.ptr) quantity.whole = whole;
+  text.remove_prefix(static_cast<std::size_t>(real.ptr - text.data()));
+  quantity.unit = trimmed(text);
+  return quantity;
+}
+
+std::optional<std::uint64_t> prefix_factor(std::string_view prefix) {
+  if (prefix.empty()) return 1;
+  constexpr std::string_view kLetters = "kMGTP";
+  const char letter = prefix[0] == 'K' ? 'k' : prefix[0];
+  const std::size_t power = kLetters.find(letter);
+  if (power == std::string_view::npos) return std::nullopt;
+  std::uint64_t step = 1000;
+  if (prefix.substr(1) == "i") {
+    step = 1024;
+  } else if (prefix.size() > 1) {
+    return std::nullopt;
+  }
+  std::uint64_t factor = step;
+  for (std::size_t i = 0; i < power; ++i) factor *= step;
+  return factor;
+}
+
+std::optional<double> parse_duration(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
+      {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}}};
+  const auto quantity = parse_quantity(text);
+  if (!quantity) return std::nullopt;
+  for (const auto& unit : kUnits) {
+    if (quantity->unit == unit.first) return quantity->value * unit.second;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> parse_flops_rate(std::string_view text) {
+  const auto quantity = parse_quantity(text);
+  if (!quantity) return std::nullopt;
+  std::string_view unit = quantity->unit;
+  for (const std::string_view ending : {"FLOP/s", "FLOPS", "FLOPs", "FLOP", "flops"}) {
+    if (!unit.ends_with(ending)) continue;
+    unit.remove_suffix(ending.size());
+    break;
+  }
+  const auto factor = prefix_factor(unit);
+  if (!factor) return std::nullopt;
+  const double rate = quantity->value * static_cast<double>(*factor);
+  return rate > 0 && std::isfinite(rate) ? std::optional(rate) : std::nullopt;
+}
+
+}  // namespace cleave

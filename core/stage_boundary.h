@@ -1,0 +1,51 @@
+// Boundaries of pipeline stages: parameters that several stages use, and values that skip stages.
+//
+//   stages:     0: w a      1: b      2: w c(a)
+//   replicate:  0 and 2 each hold w               transmit:  0 holds w and passes it to 2
+//   direct:     0 sends a straight to 2           relay:     0 sends a to 1, which sends it to 2
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/boundary.h"
+#include "core/graph.h"
+#include "core/partition.h"
+#include "core/result.h"
+
+namespace cleave {
+
+enum class Sharing : std::uint8_t { replicate, transmit };
+
+struct StageBoundaryOptions {
+  Sharing sharing = Sharing::replicate;
+  std::vector<std::pair<std::string, Sharing>> sharing_of;  // by parameter's name, any name of it
+  bool relay = false;
+};
+
+// What values that a stage two or more further on needs cost: each way, whichever was chosen.
+struct SkipCosts {
+  std::size_t values = 0;
+  std::size_t unknown_sizes = 0;     // of those values: the bytes below leave them out
+  std::size_t direct_transfers = 0;  // a value is sent once to each stage that reads it
+  std::size_t relay_transfers = 0;   // a value is sent from stage to stage up to its last reader
+  std::uint64_t direct_bytes = 0;    // of tensors of known size
+  std::uint64_t relay_bytes = 0;
+};
+
+struct StageBoundaries {
+  Boundaries stages;   // of each stage as a model of its own
+  Boundaries root;     // the same with values sent straight to their readers: one model calls all
+  Boundaries copying;  // the same with every parameter copied: for a root that holds them all
+  SkipCosts skips;
+  std::vector<std::string> notes;  // parameters that could not be transmitted, or that nothing uses
+};
+
+// Refuses a name in `sharing_of` that no parameter bears, and relays beyond 2^26 transfers. Linear
+// in nodes, edges, and in what is listed.
+Result<StageBoundaries> find_stage_boundaries(const Graph& graph, const Partition& partition,
+                                              const StageBoundaryOptions& options);
+
+}  // namespace cleave

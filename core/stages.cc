@@ -1,0 +1,247 @@
+#include "core/stages.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/spelling.h"
+
+namespace cleave {
+namespace {
+
+// ---- markers ----
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+bool drop_end(std::string_view& text, std::string_view end) {
+  if (!ends_with(text, end)) return false;
+  text.remove_suffix(end.size());
+  return true;
+}
+
+Status<> check_marker(const Graph& graph, NodeId marker) {
+  for (const ValueId value : graph.outputs(marker)) {
+    if (graph.users(value).empty() && !graph.is_graph_output(value)) continue;
+    const std::string reader =
+        graph.users(value).empty()
+            ? std::string("the model returns it")
+            : "node \"" + std::string(graph.node(graph.users(value)[0]).name) + "\" reads it";
+    return Error{"the stage marker \"" + std::string(graph.node(marker).name) +
+                     "\" must make no value that is used, but " + reader,
+                 marker};
+  }
+  return Done{};
+}
+
+// ---- scopes ----
+
+// Of a module's call without a scope: the module.
+std::string_view scope_of(const Graph& graph, NodeId node) {
+  const Node& record = graph.node(node);
+  const std::string_view scope = graph.text(record.scope);
+  if (!scope.empty() || record.kind != NodeKind::call_module) return scope;
+  return graph.text(record.target);
+}
+
+bool is_inside(std::string_view scope, std::string_view outer) {
+  return outer.empty() || (scope.substr(0, outer.size()) == outer &&
+                           (scope.size() == outer.size() || scope[outer.size()] == '.'));
+}
+
+// "layer.0" of "encoder.layer.0.attn" inside "encoder.layer": "0". Empty for the scope itself.
+std::string_view child_of(std::string_view scope, std::string_view outer) {
+  scope.remove_prefix(std::min(scope.size(), outer.empty() ? 0 : outer.size() + 1));
+  return scope.substr(0, scope.find('.'));
+}
+
+class Cutter {
+ public:
+  Cutter(const Graph& graph, const CutOptions& options)
+      : graph_(graph), options_(options), cut_before_(graph.node_count() + 1, 0) {}
+
+  Result<StageNumbers> run() {
+    if (auto done = cut_at_markers(); !done) return done.error();
+    for (const ScopeCut& cut : options_.at) {
+      if (auto done = cut_at(cut); !done) return done.error();
+    }
+    if (options_.between) {
+      if (auto done = cut_between(*options_.between); !done) return done.error();
+    }
+    return number();
+  }
+
+ private:
+  Status<> cut_at_markers() {
+    for (const NodeId node : graph_.nodes()) {
+      if (!is_stage_marker(graph_, node)) continue;
+      if (auto good = check_marker(graph_, node); !good) return good;
+      cut_before_[index(node) + 1] = 1;
+    }
+    return Done{};
+  }
+
+  Status<> cut_at(const ScopeCut& cut) {
+    NodeId first = kNone<NodeId>, last = kNone<NodeId>;
+    for (const NodeId node : graph_.nodes()) {
+      if (!is_inside(scope_of(graph_, node), cut.scope)) continue;
+      if (first == kNone<NodeId>) first = node;
+      last = node;
+    }
+    if (first == kNone<NodeId>) return no_such_scope(cut.scope);
+    cut_before_[cut.side == ScopeCut::Side::begin ? index(first) : index(last) + 1] = 1;
+    return Done{};
+  }
+
+  Status<> cut_between(const std::string& outer) {
+    std::vector<std::pair<std::string_view, NodeId>> children;
+    bool exists = false;
+    for (const NodeId node : graph_.nodes()) {
+      const std::string_view scope = scope_of(graph_, node);
+      if (!is_inside(scope, outer)) continue;
+      exists = true;
+      const std::string_view child = child_of(scope, outer);
+      if (!child.empty()) children.emplace_back(child, node);
+    }
+    if (!exists && !outer.empty()) return no_such_scope(outer);
+    std::stable_sort(children.begin(), children.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    NodeId first = kNone<NodeId>;  // of all children
+    std::vector<NodeId> begins;    // of each child
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (i > 0 && children[i].first == children[i - 1].first) continue;
+      begins.push_back(children[i].second);
+      first = std::min(first, children[i].second);
+    }
+    if (begins.size() < 2) return too_few_children(outer, begins.size());
+    for (const NodeId begin : begins) {
+      if (begin != first) cut_before_[index(begin)] = 1;
+    }
+    return Done{};
+  }
+
+  static Error too_few_children(const std::string& outer, std::size_t count) {
+    return {(outer.empty() ? "the model" : "the scope \"" + outer + '"') + " has " +
+            (count == 0 ? "no scope" : "only one scope") + " inside it to split between"};
+  }
+
+  // The longest part of the path that nodes are in, and what there is inside it.
+  Error no_such_scope(const std::string& scope) const {
+    std::string_view deepest = scope;
+    const auto is_there = [&](std::string_view part) {
+      const auto nodes = graph_.nodes();
+      return std::any_of(nodes.begin(), nodes.end(),
+                         [&](NodeId node) { return is_inside(scope_of(graph_, node), part); });
+    };
+    do {
+      const std::size_t dot = deepest.rfind('.');
+      deepest = dot == deepest.npos ? std::string_view() : deepest.substr(0, dot);
+    } while (!deepest.empty() && !is_there(deepest));
+    const std::string_view missing = std::string_view(scope).substr(
+        0, scope.find('.', deepest.size() + (deepest.empty() ? 0 : 1)));
+    Error error{"no node is in the scope \"" + std::string(missing) + '"'};
+    if (!deepest.empty()) {
+      error.message += ": \"" + std::string(deepest) + "\" is the deepest part that there is";
+    }
+    if (const std::string note = children_note(deepest, child_of(missing, deepest));
+        !note.empty()) {
+      error.notes.push_back(note);
+    }
+    return error;
+  }
+
+  std::string children_note(std::string_view outer, std::string_view wanted) const {
+    constexpr std::size_t kMostNamed = 10;
+    std::vector<std::string_view> children;
+    for (const NodeId node : graph_.nodes()) {
+      const std::string_view scope = scope_of(graph_, node);
+      if (scope.empty() || !is_inside(scope, outer)) continue;
+      const std::string_view child = child_of(scope, outer);
+      if (!child.empty()) children.push_back(child);
+    }
+    std::sort(children.begin(), children.end());
+    children.erase(std::unique(children.begin(), children.end()), children.end());
+    if (children.empty()) return outer.empty() ? "the model's nodes have no scopes" : "";
+    NearestName nearest(wanted);
+    for (const std::string_view child : children) nearest.offer(child);
+    const std::string path = outer.empty() ? "" : std::string(outer) + '.';
+    if (!nearest.best().empty())
+      return "did you mean \"" + path + std::string(nearest.best()) + "\"?";
+    std::string note =
+        "inside " + (outer.empty() ? "the model" : '"' + std::string(outer) + '"') + " there are: ";
+    for (std::size_t i = 0; i < std::min(children.size(), kMostNamed); ++i) {
+      note += (i == 0 ? "" : ", ") + std::string(children[i]);
+    }
+    return note + (children.size() > kMostNamed ? ", ..." : "");
+  }
+
+  // Cuts only count between two nodes that are no markers.
+  StageNumbers number() const {
+    StageNumbers result{PerNode<std::uint32_t>(graph_.node_count()), {}};
+    std::uint32_t stage = 0;
+    bool is_cut = false, has_nodes = false, cut_first = false;
+    for (const NodeId node : graph_.nodes()) {
+      is_cut = is_cut || cut_before_[index(node)] != 0;
+      result.stage_of[node] = stage;
+      if (is_stage_marker(graph_, node)) continue;
+      if (is_cut && has_nodes) ++stage;
+      cut_first = cut_first || (is_cut && !has_nodes);
+      result.stage_of[node] = stage;
+      has_nodes = true;
+      is_cut = false;
+    }
+    is_cut = is_cut || cut_before_.back() != 0;
+    if (cut_first) result.notes.push_back("a cut before the first node makes no stage");
+    if (is_cut && has_nodes) result.notes.push_back("a cut after the last node makes no stage");
+    return result;
+  }
+
+  const Graph& graph_;
+  const CutOptions& options_;
+  std::vector<std::uint8_t> cut_before_;  // by node, and behind the last
+};
+
+}  // namespace
+
+bool is_stage_marker(const Graph& graph, NodeId node) {
+  std::string_view op = graph.op(node);
+  const std::string_view domain = graph.domain(node);
+  drop_end(op, ".default");
+  if (!drop_end(op, "pipe_split")) return false;
+  drop_end(op, "_");
+  if (op.empty()) return domain.empty() || domain == "pippy";
+  return (drop_end(op, ".") || drop_end(op, "::")) && ends_with(op, "pippy");
+}
+
+bool has_stage_markers(const Graph& graph) {
+  const auto nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](NodeId node) { return is_stage_marker(graph, node); });
+}
+
+Result<StageNumbers> cut_stages(const Graph& graph, const CutOptions& options) {
+  return Cutter(graph, options).run();
+}
+
+Partition form_stages(const Graph& graph, const PerNode<std::uint32_t>& stage_of) {
+  std::uint32_t most = 0;
+  for (const NodeId node : graph.nodes()) most = std::max(most, stage_of[node] + 1);
+  std::vector<PartId> part_of_stage(most, kNone<PartId>);
+  for (const NodeId node : graph.nodes()) {
+    if (!is_stage_marker(graph, node)) part_of_stage[stage_of[node]] = PartId{0};
+  }
+  std::vector<std::string> names;
+  for (PartId& part : part_of_stage) {
+    if (part == kNone<PartId>) continue;
+    part = id_at<PartId>(names.size());
+    names.push_back("submod_pp_" + std::to_string(names.size()));
+  }
+  PerNode<PartId> part_of(graph.node_count(), kNone<PartId>);
+  for (const NodeId node : graph.nodes()) {
+    if (!is_stage_marker(graph, node)) part_of[node] = part_of_stage[stage_of[node]];
+  }
+  return make_partition(std::move(part_of), std::move(names), {});
+}
+
+}  // namespace cleave

@@ -1,0 +1,62 @@
+#include "core/trail.h"
+
+#include "core/split.h"
+
+namespace cleave {
+namespace {
+
+// Names of parts move no node, and where all subgraphs are kept it does not matter by what.
+bool split_alike(SplitOptions a, const SplitOptions& b) {
+  a.partition = b.partition;
+  constexpr std::size_t kAll = KeepOptions::kUnlimited;
+  if (a.keep.most == kAll && b.keep.most == kAll) a.keep = b.keep;
+  return a == b;
+}
+
+// Where the nodes run that the graph has now, if `before` held but for the lists.
+PerNode<Place> places_under(const Present& now, const Origin& before,
+                            const std::vector<SupportList>& lists) {
+  const Graph& graph = before.graph != nullptr ? *before.graph : now.graph;
+  SplitOptions options = before.options;
+  auto split = split_graph(graph, lists, now.facts, options);
+  if (!split) {
+    options.extend = {};
+    split = split_graph(graph, lists, now.facts, options);
+  }
+  if (before.graph == nullptr) return places(graph, split.value().partition);
+  const NamedPlaces named = named_places(graph, split.value().partition);
+  PerNode<Place> places(now.graph.node_count(), Place::absent);
+  for (const NodeId node : now.graph.nodes()) {
+    const auto found = named.find(std::string(now.graph.node(node).name));
+    if (found != named.end()) places[node] = found->second;
+  }
+  return places;
+}
+
+// What the first step, in which the earlier lists and settings still hold, is blamed on.
+Change first_change(const Origin& before) {
+  const bool is_same_model = before.is_same_model.value_or(false);
+  if (before.are_same_lists || before.lists) {
+    return is_same_model ? Change::program : Change::model;
+  }
+  return is_same_model ? Change::list : Change::model_or_list;
+}
+
+}  // namespace
+
+std::vector<Step> make_trail(const Present& now, const Origin& before) {
+  const bool same_settings = before.graph == nullptr && split_alike(before.options, now.options);
+  std::vector<Step> trail;
+  const auto add = [&](Change change, const std::vector<SupportList>& lists, bool is_present) {
+    trail.push_back(
+        {change, is_present ? places(now.graph, now.partition) : places_under(now, before, lists)});
+  };
+  const bool lists_differ = !before.are_same_lists && before.lists.has_value();
+  add(first_change(before), lists_differ ? *before.lists : now.lists,
+      !lists_differ && same_settings);
+  if (lists_differ) add(Change::list, now.lists, same_settings);
+  if (!same_settings) add(Change::settings, now.lists, true);
+  return trail;
+}
+
+}  // namespace cleave

@@ -1,0 +1,209 @@
+// Advice as JSON. Every remedy can be tried: its rule is one of a native support list, to be given
+// with one more --support.
+#include <algorithm>
+
+#include "formats/advice_report.h"
+#include "formats/json_text.h"
+#include "formats/report_words.h"
+#include "formats/rule_json.h"
+
+namespace cleave {
+namespace {
+
+using Layout = JsonText::Layout;
+
+std::string_view kind_name(Gap::Kind kind) {
+  switch (kind) {
+    case Gap::Kind::op:
+      return "op";
+    case Gap::Kind::condition:
+      return "condition";
+    case Gap::Kind::denied:
+      return "denied";
+  }
+  return {};
+}
+
+class AdviceWriter {
+ public:
+  explicit AdviceWriter(const AdviceReport& report) : report_(report) {}
+
+  std::string write() {
+    json_.begin_object();
+    json_.text("format", "cleave.advice");
+    json_.number("version", 1);
+    write_models();
+    write_lists();
+    json_.begin_object("link", Layout::one_line);
+    json_.number("bandwidth", report_.link.bytes_per_second);
+    json_.text("name", report_.link.name);
+    json_.end_object();
+    json_.text("goal", goal_name(report_.options.goal));
+    json_.key("now");
+    write_outcome(report_.advice.now);
+    write_remedies("each", report_.advice.each);
+    write_remedies("steps", report_.advice.steps);
+    write_settings();
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  void write_models() {
+    json_.begin_list("models");
+    for (const LoadedModel& model : report_.models) {
+      json_.begin_object(Layout::one_line);
+      json_.text("path", model.source.path());
+      json_.text("name", model.graph.name());
+      json_.number("nodes", model.graph.node_count());
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_lists() {
+    json_.begin_object("support");
+    json_.text("name", support_name(report_.lists));
+    json_.begin_list("files", Layout::one_line);
+    for (const SupportList& list : report_.lists) json_.text(list.path);
+    json_.end_list();
+    json_.end_object();
+  }
+
+  void write_coverage_of(std::string_view key, const Coverage& coverage) {
+    json_.begin_object(key);
+    json_.number("acc", coverage.acc);
+    json_.number("total", coverage.total);
+    json_.number("ratio", coverage.ratio());
+    json_.end_object();
+  }
+
+  void write_outcome(const Outcome& outcome) {
+    json_.begin_object(Layout::one_line);
+    json_.number("acc_subgraphs", outcome.acc_subgraphs);
+    json_.number("subgraphs", outcome.subgraphs);
+    json_.number("link_bytes", outcome.link_bytes);
+    json_.number("values_of_unknown_bytes", outcome.unknown_bytes);
+    json_.number("qps", outcome.qps());
+    json_.number("shared_qps", outcome.shared_qps());
+    json_.number("supported_nodes", outcome.supported);
+    write_coverage_of("nodes", outcome.nodes);
+    write_coverage_of("flops", outcome.flops);
+    json_.end_object();
+  }
+
+  void write_dtype(DType dtype) {
+    dtype == DType::unknown ? json_.null() : json_.text(dtype_name(dtype));
+  }
+
+  void write_signature(const Signature& signature) {
+    json_.begin_object("signature", Layout::one_line);
+    json_.begin_list("args");
+    for (const DType dtype : signature.args) write_dtype(dtype);
+    json_.end_list();
+    json_.begin_object("kwargs");
+    for (const auto& [name, dtype] : signature.kwargs) {
+      json_.text_key(name);
+      write_dtype(dtype);
+    }
+    json_.end_object();
+    json_.end_object();
+  }
+
+  // Which rule stands in the way; null when none names the op.
+  void write_refusal(const Gap& gap) {
+    json_.key("refused_by");
+    if (gap.kind == Gap::Kind::op) return json_.null();
+    const SupportList& list = report_.lists[gap.list];
+    const auto& rules = gap.kind == Gap::Kind::denied ? list.deny : list.allow;
+    json_.begin_object(Layout::one_line);
+    json_.text("file", list.path);
+    json_.text("rules", gap.kind == Gap::Kind::denied ? "deny" : "allow");
+    json_.number("index", std::find(rules.begin(), rules.end(), gap.rule) - rules.begin());
+    json_.number("line", gap.rule.line);
+    json_.end_object();
+  }
+
+  void write_failed(const Gap& gap) {
+    json_.begin_list("failed");
+    for (const FailedPart& part : gap.failed) {
+      json_.begin_object(Layout::one_line);
+      json_.text("subject", part.subject);
+      json_.text("expected", part.expected);
+      json_.text("actual", part.actual);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_remedy(const Remedy& remedy) {
+    const Gap& gap = remedy.gap;
+    json_.begin_object();
+    json_.text("kind", kind_name(gap.kind));
+    json_.text("op", gap.op);
+    json_.text("domain", gap.domain);
+    write_signature(gap.signature);
+    write_refusal(gap);
+    write_failed(gap);
+    json_.key("remedy");
+    gap.kind == Gap::Kind::denied ? json_.null() : write_allow_rule(json_, gap.remedy);
+    json_.number("nodes", remedy.nodes);
+    json_.begin_list("models", Layout::one_line);
+    for (const std::size_t model : remedy.models) {
+      json_.text(report_.models[model].source.path());
+    }
+    json_.end_list();
+    json_.key("then");
+    write_outcome(remedy.then);
+    json_.end_object();
+  }
+
+  void write_remedies(std::string_view key, const std::vector<Remedy>& remedies) {
+    json_.begin_list(key);
+    for (const Remedy& remedy : remedies) write_remedy(remedy);
+    json_.end_list();
+  }
+
+  void write_setting(const Setting& setting) {
+    json_.number("min_acc_module_size", setting.min_acc_size);
+    json_.text("start", start_side_name(setting.start));
+  }
+
+  void write_settings() {
+    json_.begin_list("settings");
+    for (const Setting& setting : report_.sweep.settings) {
+      json_.begin_object();
+      write_setting(setting);
+      json_.key("outcome");
+      write_outcome(setting.outcome);
+      json_.end_object();
+    }
+    json_.end_list();
+    json_.begin_object("knee", Layout::one_line);
+    write_setting(report_.sweep.settings[report_.sweep.knee]);
+    json_.end_object();
+  }
+
+  const AdviceReport& report_;
+  JsonText json_;
+};
+
+}  // namespace
+
+std::string_view goal_name(Goal goal) {
+  switch (goal) {
+    case Goal::subgraphs:
+      return "subgraphs";
+    case Goal::bytes:
+      return "bytes";
+    case Goal::qps:
+      return "qps";
+    case Goal::flops:
+      return "flops";
+  }
+  return {};
+}
+
+std::string advice_json(const AdviceReport& report) { return AdviceWriter(report).write(); }
+
+}  // namespace cleave

@@ -1,0 +1,33 @@
+// Advice as a report: what `cleave advise` prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/advice.h"
+#include "core/settings_sweep.h"
+#include "formats/model_file.h"
+
+namespace cleave {
+
+struct AdviceReport {
+  const std::vector<LoadedModel>& models;
+  const std::vector<SupportList>& lists;
+  const SplitOptions& split;
+  const Link& link;
+  const AdviceOptions& options;
+  const Advice& advice;
+  const SettingsSweep& sweep;
+};
+
+// "subgraphs", "bytes", "qps", "flops"
+std::string_view goal_name(Goal goal);
+
+// For a planning meeting, at most 100 columns: the best order first, then each gap by itself, then
+// settings. No colour.
+std::string advice_text(const AdviceReport& report);
+
+// cleave.advice version 1, every gap and setting. A remedy is given as a rule for a support list.
+std::string advice_json(const AdviceReport& report);
+
+}  // namespace cleave

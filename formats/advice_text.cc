@@ -1,0 +1,312 @@
+// Advice for people: the best order to implement things in, what each would bring by itself, and
+// what other settings would.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "formats/advice_report.h"
+#include "formats/diagnostic.h"
+#include "formats/number_text.h"
+#include "formats/reason_text.h"
+#include "formats/report_words.h"
+#include "formats/text_layout.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostGaps = 20;
+constexpr std::size_t kNameColumns = 42;
+
+std::string_view goal_text(Goal goal) {
+  switch (goal) {
+    case Goal::subgraphs:
+      return "fewest accelerator subgraphs";
+    case Goal::bytes:
+      return "fewest bytes over the link";
+    case Goal::qps:
+      return "most inferences a second over the link";
+    case Goal::flops:
+      return "most FLOPs on the accelerator";
+  }
+  return {};
+}
+
+// "+3", "-1", "=": by how much a count grows.
+std::string change_text(std::uint64_t before, std::uint64_t after,
+                        std::string (*text)(std::uint64_t)) {
+  if (before == after) return "=";
+  return after > before ? "+" + text(after - before) : "-" + text(before - after);
+}
+
+// "+6.5%", in points of a percent.
+std::string points_text(double before, double after) {
+  const double points = (after - before) * 100;
+  if (points == 0) return "=";
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), std::abs(points),
+                                 std::chars_format::fixed, 1)
+                       .ptr;
+  const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
+  const std::string sign = points > 0 ? "+" : "-";
+  return digits == "0.0" ? sign + "<0.1%" : sign + std::string(digits) + "%";
+}
+
+// Rates stand as they are then: what bounds nothing has none.
+std::string qps_text(const Outcome& outcome) {
+  const auto qps = outcome.qps();
+  if (!qps) return "-";
+  return (outcome.unknown_bytes > 0 ? "<" : "") + rate_text(*qps);
+}
+
+std::string link_bytes_text(const Outcome& outcome) {
+  return bytes_text(outcome.link_bytes) + (outcome.unknown_bytes > 0 ? "+" : "");
+}
+
+std::string share_text(const Coverage& coverage) {
+  return coverage.total > 0 ? percent_text(coverage.ratio()) : "-";
+}
+
+// "(float32 x3, int64)": runs of one dtype counted.
+std::string short_signature(const Signature& signature) {
+  Signature keywords{{}, signature.kwargs};
+  std::string text;
+  for (std::size_t i = 0; i < signature.args.size();) {
+    std::size_t end = i + 1;
+    while (end < signature.args.size() && signature.args[end] == signature.args[i]) ++end;
+    const DType dtype = signature.args[i];
+    const std::string name(dtype == DType::unknown ? "-" : dtype_name(dtype));
+    text += (text.empty() ? "" : ", ") + name;
+    if (end - i == 2) text += ", " + name;
+    if (end - i > 2) text += " x" + std::to_string(end - i);
+    i = end;
+  }
+  if (signature.kwargs.empty()) return "(" + text + ")";
+  const std::string rest = signature_text(keywords).substr(1);
+  return "(" + text + (text.empty() ? "" : ", ") + rest;
+}
+
+// The op and what it reads. Of a dotted name that is too long the end is kept.
+std::string gap_name(const Gap& gap, std::size_t columns) {
+  std::string op = escaped((gap.domain.empty() ? "" : gap.domain + "::") + gap.op);
+  const std::string signature = short_signature(gap.signature);
+  const std::size_t taken = text_columns(signature) + 3;
+  for (std::size_t dot = op.find('.'); text_columns(op) + taken > columns;) {
+    if (dot == std::string::npos) break;
+    op = "..." + op.substr(dot + 1);
+    dot = op.find('.', 3);
+  }
+  return fitted(op + signature, columns);
+}
+
+class AdviceText {
+ public:
+  explicit AdviceText(const AdviceReport& report) : report_(report), advice_(report.advice) {}
+
+  std::string write() {
+    write_headline();
+    write_steps();
+    write_each();
+    write_settings();
+    write_notes();
+    return std::move(text_);
+  }
+
+ private:
+  void add_line(std::string_view line) { text_ += wrapped(line, 0, 2); }
+
+  // ---- the conclusion ----
+
+  std::string models_text() const {
+    const std::string first = fitted(model_name(report_.models.front()), 40);
+    const std::size_t others = report_.models.size() - 1;
+    return others == 0 ? first : first + " and " + counted(others, "more model", "more models");
+  }
+
+  // What the goal is about.
+  std::string goal_value(const Outcome& outcome) const {
+    switch (report_.options.goal) {
+      case Goal::subgraphs:
+        return counted(outcome.acc_subgraphs, "accelerator subgraph", "accelerator subgraphs");
+      case Goal::bytes:
+        return link_bytes_text(outcome) + " over the link";
+      case Goal::qps:
+        return outcome.qps() ? qps_text(outcome) + " QPS" : "no bound by the link";
+      case Goal::flops:
+        if (outcome.flops.total == 0) return "no FLOPs known";
+        return share_text(outcome.flops) + " of the FLOPs on the accelerator";
+    }
+    return {};
+  }
+
+  void write_headline() {
+    std::string line = models_text() + ": " + goal_value(advice_.now);
+    if (advice_.each.empty()) {
+      line += "; " + escaped(support_name(report_.lists)) + " accepts every node";
+    } else if (!is_better(advice_.each.front().then, advice_.now, report_.options.goal)) {
+      line += "; no single addition to " + escaped(support_name(report_.lists)) +
+              " brings the goal nearer";
+    } else if (!advice_.steps.empty()) {
+      line += " now, " + goal_value(advice_.steps.back().then) + " with " +
+              counted(advice_.steps.size(), "addition", "additions") + " to " +
+              escaped(support_name(report_.lists));
+    }
+    add_line(line);
+    add_line("goal: " + std::string(goal_text(report_.options.goal)) + ", link " +
+             link_text(report_.link));
+  }
+
+  // ---- gaps ----
+
+  static std::string title_of(const Gap& gap) {
+    if (gap.kind == Gap::Kind::denied) {
+      return "lift the deny rule on line " + std::to_string(gap.rule.line);
+    }
+    return gap_name(gap, kNameColumns);
+  }
+
+  // What stands in the way beyond that no rule names the op.
+  std::string obstacle_of(const Gap& gap) const {
+    if (gap.kind == Gap::Kind::op) return {};
+    const SupportList& list = report_.lists[gap.list];
+    if (gap.kind == Gap::Kind::condition) {
+      return failed_parts_text(gap.failed) + " (" + rule_place(list, gap.rule) + ")";
+    }
+    return deny_rule_text(list, gap.rule);
+  }
+
+  // The table, and below each row what stands in the way.
+  void append(std::string_view table, const std::vector<std::string>& obstacles) {
+    text_ += '\n';
+    for (const std::string& obstacle : obstacles) {
+      const std::size_t end = table.find('\n') + 1;
+      text_ += table.substr(0, end);
+      table.remove_prefix(end);
+      if (!obstacle.empty()) text_ += wrapped(fitted(obstacle, 250), 6, 8);
+    }
+  }
+
+  void write_steps() {
+    if (advice_.steps.empty()) return;
+    TextTable table(
+        {"best order", "subgraphs", "link bytes", "QPS", "nodes", "work"},
+        {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+    std::vector<std::string> obstacles(2);
+    const auto add = [&](const std::string& title, const Outcome& outcome) {
+      table.add_row({title, count_text(outcome.acc_subgraphs), link_bytes_text(outcome),
+                     qps_text(outcome), share_text(outcome.nodes), share_text(outcome.flops)});
+    };
+    add("    now", advice_.now);
+    for (std::size_t i = 0; i < advice_.steps.size(); ++i) {
+      const std::string number = std::to_string(i + 1);
+      const std::string space(number.size() < 3 ? 3 - number.size() : 0, ' ');
+      add(space + number + " " + title_of(advice_.steps[i].gap), advice_.steps[i].then);
+      obstacles.push_back(obstacle_of(advice_.steps[i].gap));
+    }
+    append(table.text(), obstacles);
+  }
+
+  void write_each() {
+    if (advice_.each.empty()) return;
+    TextTable table(
+        {"each by itself", "accepts", "models", "subgraphs", "link bytes", "QPS", "work"},
+        {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
+         Align::right});
+    std::vector<std::string> obstacles(1);
+    const Outcome& now = advice_.now;
+    std::size_t left_out = 0;
+    std::size_t idle = 0;
+    for (const Remedy& remedy : advice_.each) {
+      if (remedy.nodes == 0) {
+        ++idle;
+        continue;
+      }
+      if (obstacles.size() > kMostGaps) {
+        ++left_out;
+        continue;
+      }
+      table.add_row(
+          {"  " + title_of(remedy.gap), count_text(remedy.nodes), count_text(remedy.models.size()),
+           change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
+           change_text(now.link_bytes, remedy.then.link_bytes, bytes_text), qps_text(remedy.then),
+           points_text(now.flops.ratio(), remedy.then.flops.ratio())});
+      obstacles.push_back(obstacle_of(remedy.gap));
+    }
+    append(table.text(), obstacles);
+    if (left_out > 0) add_line("  ... and " + count_text(left_out) + " more (see --json)");
+    if (idle > 0) {
+      add_line("  " + counted(idle, "more accepts", "more accept") +
+               " no node by itself: a node with bodies needs its own op and all of theirs");
+    }
+  }
+
+  // ---- settings ----
+
+  // Of the sides under one minimum size the one that serves the goal best: the side asked for
+  // when it is as good.
+  const Setting& best_side(std::size_t first, std::size_t last) const {
+    const auto& settings = report_.sweep.settings;
+    const StartSide asked = report_.split.subgraphs.start;
+    std::size_t best = first;
+    for (std::size_t i = first; i < last; ++i) {
+      if (settings[i].start == asked) best = i;
+    }
+    for (std::size_t i = first; i < last; ++i) {
+      if (is_better(settings[i].outcome, settings[best].outcome, report_.options.goal)) best = i;
+    }
+    return settings[best];
+  }
+
+  void write_settings() {
+    const auto& settings = report_.sweep.settings;
+    const Setting& knee = settings[report_.sweep.knee];
+    TextTable table({"settings", "start", "subgraphs", "link bytes", "QPS", "nodes", "work", ""},
+                    {Align::left, Align::left, Align::right, Align::right, Align::right,
+                     Align::right, Align::right, Align::left});
+    for (std::size_t first = 0; first < settings.size();) {
+      std::size_t last = first;
+      const std::size_t size = settings[first].min_acc_size;
+      while (last < settings.size() && settings[last].min_acc_size == size) ++last;
+      const bool is_knee = size == knee.min_acc_size;
+      const Setting& setting = is_knee ? knee : best_side(first, last);
+      const Outcome& outcome = setting.outcome;
+      table.add_row({"  --min-acc-module-size " + count_text(size),
+                     std::string(start_side_name(setting.start)), count_text(outcome.acc_subgraphs),
+                     link_bytes_text(outcome), qps_text(outcome), share_text(outcome.nodes),
+                     share_text(outcome.flops), is_knee ? "<- knee" : ""});
+      first = last;
+    }
+    append(table.text(), std::vector<std::string>(1 + minimum_sizes(settings)));
+  }
+
+  static std::size_t minimum_sizes(const std::vector<Setting>& settings) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+      if (i == 0 || settings[i].min_acc_size != settings[i - 1].min_acc_size) ++count;
+    }
+    return count;
+  }
+
+  void write_notes() {
+    text_ += '\n';
+    if (report_.models.size() > 1) {
+      add_line("Numbers are sums over the models; QPS is the rate at which all of them run once.");
+    }
+    add_line(
+        "Every row is a split made with it. --json has each remedy as a rule for a support list.");
+    if (advice_.now.unknown_bytes > 0) {
+      add_line("note: the bytes of " + counted(advice_.now.unknown_bytes, "value", "values") +
+               " over the link are not known and left out; see --dim");
+    }
+  }
+
+  const AdviceReport& report_;
+  const Advice& advice_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string advice_text(const AdviceReport& report) { return AdviceText(report).write(); }
+
+}  // namespace cleave

@@ -1,0 +1,248 @@
+// From a report to a check's data: gates, then what moved since the baseline and why, then the
+// nodes on the CPU with the rules to blame.
+#include "formats/check.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <unordered_set>
+
+#include "core/fingerprint.h"
+#include "core/trail.h"
+#include "formats/report_words.h"
+#include "formats/support_file.h"
+#include "formats/text_layout.h"
+#include "formats/value_text.h"
+
+namespace cleave {
+namespace {
+
+class CheckMaker {
+ public:
+  CheckMaker(const Report& report, const CheckRequest& request, const EarlierResult* before)
+      : report_(report),
+        graph_(report.model.graph),
+        partition_(report.split.partition),
+        request_(request),
+        before_(before) {}
+
+  CheckRun make() {
+    run_.list_place = place_of_list(report_);
+    run_.now = measure(graph_, partition_, report_.split.boundaries, report_.preview);
+    if (before_ != nullptr) compare_with_baseline();
+    hold_against_limits();
+    hold_against_requirements();
+    list_cpu_nodes();
+    return std::move(run_);
+  }
+
+ private:
+  bool on_cpu(NodeId node) const { return !partition_.is_acc(partition_.part_of[node]); }
+
+  // ---- the baseline ----
+
+  Origin origin(const LoadedModel* earlier) const {
+    Origin origin{.options = before_->options};
+    KeepOptions& keep = origin.options.keep;  // what is not told of it is as now
+    const KeepOptions& keep_now = report_.options.keep;
+    keep.link_bandwidth = before_->link_bandwidth.value_or(keep_now.link_bandwidth);
+    keep.host_flops = keep_now.host_flops;
+    keep.host_bandwidth = keep_now.host_bandwidth;
+    if (earlier != nullptr) origin.graph = &earlier->graph;
+    if (before_->fingerprint) {
+      const Graph& graph = earlier != nullptr ? earlier->graph : graph_;
+      origin.is_same_model = *before_->fingerprint == fingerprint(graph);
+    }
+    if (!before_->lists) return origin;
+    origin.are_same_lists = std::equal(
+        before_->lists->begin(), before_->lists->end(), report_.lists.begin(), report_.lists.end(),
+        [](const std::string& text, const SupportList& list) { return text == list.text; });
+    std::vector<SupportList> lists;
+    for (const std::string& text : *before_->lists) {
+      auto list = parse_support("baseline", text);
+      if (!list) return origin;  // of a version that read more than this one
+      lists.push_back(std::move(list->list));
+    }
+    origin.lists = std::move(lists);
+    return origin;
+  }
+
+  void compare_with_baseline() {
+    run_.before = before_->measures;
+    std::optional<LoadedModel> earlier;  // the model under the shapes of the baseline
+    const auto bindings = changed_bindings(before_->bindings, report_.model.bindings);
+    if (!bindings.empty()) earlier = read_again(report_.model, before_->bindings);
+    const std::vector<Step> trail =
+        make_trail({graph_, report_.facts, report_.lists, report_.options, partition_},
+                   origin(earlier ? &*earlier : nullptr));
+    const Comparison comparison = compare(graph_, before_->places, trail);
+    run_.removed = comparison.removed.size();
+    for (const Move& move : comparison.moves) {
+      if (move.to == Place::acc && move.from != Place::cpu)
+        continue;  // new there: no loss, no gain
+      auto& moves = move.to == Place::cpu ? run_.regressions : run_.improvements;
+      moves.push_back({checked_node(report_, move.node), move.from, move.to, move.cause});
+    }
+    run_.settings = changed_settings(before_->options, report_.options);
+    run_.settings.insert(run_.settings.end(), bindings.begin(), bindings.end());
+    for (const std::string& name : before_->other_settings) {
+      run_.settings.push_back(name + ": not known to this version");
+    }
+  }
+
+  // ---- gates ----
+
+  void hold_against_limits() {
+    const std::vector<ValueId> unknown = values_of_unknown_shape(graph_);
+    const std::vector<Gate> gates =
+        evaluate_gates(request_.limits, {.now = run_.now,
+                                         .unknown_shapes = unknown.size(),
+                                         .before = run_.before,
+                                         .new_cpu_nodes = run_.regressions.size()});
+    for (const Gate& gate : gates) run_.gates.push_back({gate, detail_of(gate, unknown)});
+  }
+
+  std::string detail_of(const Gate& gate, const std::vector<ValueId>& unknown_shapes) const {
+    if (gate.passed()) return {};
+    if (gate.kind == GateKind::no_unknown_shapes) return shapes_text(unknown_shapes);
+    if (gate.verdict == GateVerdict::not_known) {
+      if (gate.kind == GateKind::min_flops_coverage) return "no node's FLOPs are known";
+      return "the sizes of some tensors that cross the link are not known: see cleave preview";
+    }
+    if (gate.kind == GateKind::max_new_cpu_nodes) return names_text(run_.regressions);
+    if (gate.kind != GateKind::max_cpu_nodes) return {};
+    std::vector<NodeId> nodes;
+    for (const NodeId node : graph_.nodes()) {
+      if (on_cpu(node)) nodes.push_back(node);
+    }
+    return names_text(nodes);
+  }
+
+  std::string shapes_text(const std::vector<ValueId>& values) const {
+    std::vector<std::string> names;
+    for (const ValueId value : values) {
+      if (names.size() == kNamed) break;
+      names.push_back(escaped(graph_.value(value).name) + " " + type_text(graph_, value));
+    }
+    const std::string mend = dim_options(graph_);
+    return some_of(names, kNamesColumns) + (mend.empty() ? "" : "; give " + mend);
+  }
+
+  static std::string name_of(const CheckedMove& move) { return move.node.name; }
+  std::string name_of(NodeId node) const { return std::string(graph_.node(node).name); }
+
+  template <class Items>
+  std::string names_text(const Items& items) const {
+    std::vector<std::string> names;
+    for (const auto& item : items) {
+      if (names.size() == kNamed) break;
+      names.push_back(fitted(escaped(name_of(item)), 60));
+    }
+    return some_of(names, kNamesColumns);
+  }
+
+  void hold_against_requirements() {
+    for (const std::string& pattern : request_.require) {
+      const std::vector<NodeId> nodes = required_nodes(graph_, pattern);
+      std::vector<NodeId> refused;
+      std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(refused),
+                   [&](NodeId node) { return on_cpu(node); });
+      for (const NodeId node : refused) required_.insert(index(node));
+      run_.gates.push_back({require_gate(pattern, nodes.size(), refused.size()),
+                            refused.empty() ? std::string() : names_text(refused)});
+    }
+  }
+
+  // ---- nodes on the CPU ----
+
+  void list_cpu_nodes() {
+    const std::unordered_set<std::string_view> breaking = new_where_not_allowed();
+    for (const bool first : {true, false}) {
+      for (const NodeId node : graph_.nodes()) {
+        if (run_.cpu_nodes.size() == kMostCpuNodes) return;
+        const bool breaks =
+            breaking.count(graph_.node(node).name) != 0 || required_.count(index(node)) != 0;
+        if (!on_cpu(node) || breaks != first) continue;
+        run_.cpu_nodes.push_back(checked_node(report_, node));
+        run_.cpu_nodes.back().breaks_gate = breaks;
+      }
+    }
+  }
+
+  std::unordered_set<std::string_view> new_where_not_allowed() const {
+    std::unordered_set<std::string_view> nodes;
+    const bool are_too_many =
+        std::any_of(run_.gates.begin(), run_.gates.end(), [](const CheckedGate& checked) {
+          return checked.gate.kind == GateKind::max_new_cpu_nodes && !checked.gate.passed();
+        });
+    if (!are_too_many) return nodes;
+    for (const CheckedMove& move : run_.regressions) nodes.insert(move.node.name);
+    return nodes;
+  }
+
+  static constexpr std::size_t kNamed = 100;  // names that may be shown in one line
+  static constexpr std::size_t kNamesColumns = 160;
+
+  const Report& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+  const CheckRequest& request_;
+  const EarlierResult* before_;
+  std::unordered_set<std::uint32_t> required_;  // on the CPU, though a `require` asks for them
+  CheckRun run_;
+};
+
+}  // namespace
+
+bool CheckRun::passed() const {
+  return std::all_of(gates.begin(), gates.end(),
+                     [](const CheckedGate& checked) { return checked.gate.passed(); });
+}
+
+bool Check::passed() const {
+  return std::all_of(runs.begin(), runs.end(), [](const CheckRun& run) { return run.passed(); });
+}
+
+std::vector<NodeId> required_nodes(const Graph& graph, const std::string& pattern) {
+  const std::size_t separator = pattern.find("::");
+  const std::string_view op =
+      separator == std::string::npos ? pattern : std::string_view(pattern).substr(separator + 2);
+  const auto is_of_op = [&](NodeId node) {
+    if (!glob_match(op, graph.op(node))) return false;
+    return separator == std::string::npos ||
+           plain_domain(graph.domain(node)) ==
+               plain_domain(std::string_view(pattern).substr(0, separator));
+  };
+  std::vector<NodeId> nodes;
+  for (const NodeId node : graph.nodes()) {
+    const std::string_view name = graph.node(node).name;
+    if (name == pattern || glob_match(pattern, name) || is_of_op(node)) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+void fail_vain_requirements(Check& check) {
+  std::set<std::string> met;
+  const auto each = [&](const auto& visit) {
+    for (CheckRun& run : check.runs) {
+      for (CheckedGate& checked : run.gates) {
+        if (checked.gate.kind == GateKind::require) visit(checked);
+      }
+    }
+  };
+  each([&](const CheckedGate& checked) {
+    if (checked.gate.verdict != GateVerdict::not_applicable) met.insert(checked.gate.subject);
+  });
+  each([&](CheckedGate& checked) {
+    if (met.count(checked.gate.subject) != 0) return;
+    checked.gate.verdict = GateVerdict::not_known;
+    checked.detail = "no model has a node or op of that name";
+  });
+}
+
+CheckRun check_report(const Report& report, const CheckRequest& request,
+                      const EarlierResult* before) {
+  return CheckMaker(report, request, before).make();
+}
+
+}  // namespace cleave

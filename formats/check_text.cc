@@ -1,0 +1,83 @@
+#include "formats/check_text.h"
+
+#include <algorithm>
+
+#include "formats/check_words.h"
+#include "formats/diagnostic.h"
+#include "formats/move_text.h"
+#include "formats/number_text.h"
+#include "formats/report_words.h"
+#include "formats/text_layout.h"
+
+namespace cleave {
+namespace {
+
+std::string indented(std::string_view text, std::size_t columns) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    result += std::string(columns, ' ') + std::string(text.substr(0, end)) + '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+std::string gates_text(const CheckRun& run) {
+  TextTable table({"", "gate", "is", "must be"},
+                  {Align::left, Align::left, Align::left, Align::left});
+  for (const CheckedGate& checked : run.gates) {
+    const Gate& gate = checked.gate;
+    table.add_row(
+        {std::string(gate_mark(gate)), gate_title(gate), gate_actual(run, gate), gate_limit(gate)});
+  }
+  std::string text = indented(table.text(), 2);
+  for (const CheckedGate& checked : run.gates) {
+    if (checked.detail.empty() || checked.gate.kind == GateKind::max_new_cpu_nodes) continue;
+    text += wrapped(gate_title(checked.gate) + ": " + checked.detail, 2, 4);
+  }
+  return text;
+}
+
+std::string run_text(const CheckRun& run) {
+  std::string text = wrapped(run_title(run), 0, 2);
+  if (!run.gates.empty()) text += gates_text(run);
+  text += moves_text(run.regressions, "newly on the CPU", run.settings);
+  text += moves_text(run.improvements, "newly on the accelerator", run.settings);
+  if (run.removed > 0) {
+    text += "\n  " + counted(run.removed, "node", "nodes") + " of the baseline no longer there\n";
+  }
+  return text;
+}
+
+// With several runs: where to look.
+std::string overview_text(const Check& check) {
+  TextTable table(
+      {"", "model", "list", "node coverage", "subgraphs", "gates"},
+      {Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
+  for (const CheckRun& run : check.runs) {
+    const auto held =
+        std::count_if(run.gates.begin(), run.gates.end(),
+                      [](const CheckedGate& checked) { return checked.gate.passed(); });
+    table.add_row(
+        {run.passed() ? "ok" : "FAIL", fitted(escaped(run.model), 40),
+         fitted(escaped(run.list), 40), percent_text(run.now.nodes.ratio()),
+         count_text(run.now.acc_subgraphs),
+         count_text(static_cast<std::uint64_t>(held)) + " of " + count_text(run.gates.size())});
+  }
+  return indented(table.text(), 2);
+}
+
+}  // namespace
+
+std::string check_text(const Check& check) {
+  std::string text =
+      std::string(check.passed() ? "passed: " : "FAILED: ") + verdict_text(check) + '\n';
+  const bool is_asked = std::any_of(check.runs.begin(), check.runs.end(),
+                                    [](const CheckRun& run) { return !run.gates.empty(); });
+  if (check.runs.size() > 1 || !is_asked) text += '\n' + overview_text(check);
+  if (!is_asked) return text;
+  for (const CheckRun& run : check.runs) text += '\n' + run_text(run);
+  return text;
+}
+
+}  // namespace cleave

@@ -1,0 +1,186 @@
+#include "formats/check_words.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <initializer_list>
+
+#include "formats/diagnostic.h"
+#include "formats/number_text.h"
+#include "formats/report_words.h"
+#include "formats/text_layout.h"
+
+namespace cleave {
+namespace {
+
+std::uint64_t whole(double number) { return static_cast<std::uint64_t>(number); }
+
+std::string decimal_text(double number, int digits) {
+  std::array<char, 48> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number,
+                                     std::chars_format::fixed, digits)
+                           .ptr};
+}
+
+// "95%", "94.97%": with as many digits as it takes to tell the share from the others.
+std::string share_text(double share, std::initializer_list<double> others) {
+  constexpr int kMostDigits = 12;
+  for (int digits = 0; digits < kMostDigits; ++digits) {
+    const auto look = [&](double number) {
+      return digits < 2 ? percent_text(number) : decimal_text(number * 100, digits) + "%";
+    };
+    const bool is_told = std::all_of(others.begin(), others.end(), [&](double other) {
+      return other == share || look(other) != look(share);
+    });
+    if (is_told) return look(share);
+  }
+  return percent_text(share);
+}
+
+std::string share_of(const Gate& gate, double share) {
+  const double actual = gate.actual.value_or(share);
+  return share_text(share, {actual, gate.limit, gate.baseline.value_or(actual)});
+}
+
+bool is_regression(GateKind kind) { return kind >= GateKind::node_coverage_regression; }
+
+std::string coverage_words(const CheckRun& run, const Gate& gate) {
+  const std::string share = share_of(gate, *gate.actual);
+  if (gate.kind == GateKind::min_node_coverage) {
+    const Coverage& nodes = run.now.nodes;
+    return share + " (" + count_text(whole(nodes.acc)) + " of " +
+           counted(whole(nodes.total), "node", "nodes") + ")";
+  }
+  if (gate.kind == GateKind::min_flops_coverage) {
+    return share + " of " + flops_text(run.now.flops.total);
+  }
+  return share + " of " + bytes_text(whole(run.now.parameter_bytes.total));
+}
+
+std::string regression_words(const Gate& gate) {
+  if (gate.kind == GateKind::qps_regression) {
+    return rate_text(*gate.actual) + " QPS" +
+           (gate.baseline ? ", was " + rate_text(*gate.baseline) : ", was not bounded");
+  }
+  return share_of(gate, *gate.actual) + ", was " + share_of(gate, *gate.baseline);
+}
+
+}  // namespace
+
+std::string gate_name(const Gate& gate) {
+  const std::string name(gate_kind_name(gate.kind));
+  return gate.kind == GateKind::require ? name + " " + gate.subject : name;
+}
+
+std::string gate_title(const Gate& gate) {
+  switch (gate.kind) {
+    case GateKind::min_node_coverage:
+      return "node coverage";
+    case GateKind::min_flops_coverage:
+      return "FLOPs coverage";
+    case GateKind::min_parameter_coverage:
+      return "parameter coverage";
+    case GateKind::max_acc_subgraphs:
+      return "accelerator subgraphs";
+    case GateKind::max_cpu_nodes:
+      return "CPU nodes";
+    case GateKind::max_boundary_bytes:
+      return "boundary bytes";
+    case GateKind::min_qps:
+      return "link-bound QPS";
+    case GateKind::require:
+      return "require " + fitted(cleave::quoted(gate.subject), 60);
+    case GateKind::no_unknown_shapes:
+      return "unknown shapes";
+    case GateKind::max_new_cpu_nodes:
+      return "new CPU nodes";
+    case GateKind::node_coverage_regression:
+      return "node coverage kept";
+    case GateKind::flops_coverage_regression:
+      return "FLOPs coverage kept";
+    case GateKind::parameter_coverage_regression:
+      return "parameter coverage kept";
+    case GateKind::qps_regression:
+      return "link-bound QPS kept";
+  }
+  return {};
+}
+
+std::string gate_actual(const CheckRun& run, const Gate& gate) {
+  if (gate.kind == GateKind::require) {
+    if (!gate.actual) return "no such node";
+    if (gate.passed()) return "on the accelerator";
+    return counted(whole(*gate.actual), "node", "nodes") + " on the CPU";
+  }
+  if (!gate.actual) {
+    return gate.verdict == GateVerdict::not_known ? "not known" : "not bounded";
+  }
+  if (is_regression(gate.kind)) return regression_words(gate);
+  switch (gate.kind) {
+    case GateKind::min_node_coverage:
+    case GateKind::min_flops_coverage:
+    case GateKind::min_parameter_coverage:
+      return coverage_words(run, gate);
+    case GateKind::max_boundary_bytes:
+      return (run.now.is_boundary_known ? "" : "more than ") + bytes_text(whole(*gate.actual));
+    case GateKind::min_qps:
+      return (run.now.is_boundary_known ? "" : "below ") + rate_text(*gate.actual) + " QPS";
+    default:
+      return count_text(whole(*gate.actual));
+  }
+}
+
+std::string gate_limit(const Gate& gate) {
+  switch (gate.kind) {
+    case GateKind::require:
+      return {};
+    case GateKind::min_node_coverage:
+    case GateKind::min_flops_coverage:
+    case GateKind::min_parameter_coverage:
+      return "at least " + share_of(gate, gate.limit);
+    case GateKind::min_qps:
+      return "at least " + rate_text(gate.limit);
+    case GateKind::max_boundary_bytes:
+      return "at most " + bytes_text(whole(gate.limit));
+    case GateKind::node_coverage_regression:
+    case GateKind::flops_coverage_regression:
+    case GateKind::parameter_coverage_regression:
+      return "at least " + share_of(gate, gate.limit);
+    case GateKind::qps_regression:
+      return gate.baseline ? "at least " + rate_text(gate.limit) : std::string();
+    default:
+      return "at most " + count_text(whole(gate.limit));
+  }
+}
+
+std::string gate_sentence(const CheckRun& run, const CheckedGate& checked) {
+  const std::string limit = gate_limit(checked.gate);
+  return gate_title(checked.gate) + (checked.gate.kind == GateKind::require ? ": " : " is ") +
+         gate_actual(run, checked.gate) + (limit.empty() ? "" : ", must be " + limit) +
+         (checked.detail.empty() ? "" : "; " + checked.detail);
+}
+
+std::string_view gate_mark(const Gate& gate) { return gate.passed() ? "ok" : "FAIL"; }
+
+std::string run_title(const CheckRun& run) {
+  return escaped(run.model) + " with " + escaped(run.list);
+}
+
+std::string verdict_text(const Check& check) {
+  std::size_t gates = 0;
+  std::size_t failed = 0;
+  for (const CheckRun& run : check.runs) {
+    gates += run.gates.size();
+    failed += static_cast<std::size_t>(
+        std::count_if(run.gates.begin(), run.gates.end(),
+                      [](const CheckedGate& checked) { return !checked.gate.passed(); }));
+  }
+  if (gates == 0) return "no gate was given";
+  if (failed == 0)
+    return gates == 1 ? "the gate holds" : "all " + count_text(gates) + " gates hold";
+  if (gates == 1) return "the gate fails";
+  return count_text(failed) + " of " + count_text(gates) +
+         (failed == 1 ? " gates fails" : " gates fail");
+}
+
+}  // namespace cleave

@@ -1,0 +1,36 @@
+// Words that every output of `check` uses.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/check.h"
+
+namespace cleave {
+
+// "min-coverage-nodes", "require conv1": as options name it.
+std::string gate_name(const Gate& gate);
+
+// "node coverage", "accelerator subgraphs", `"conv1" on the accelerator`
+std::string gate_title(const Gate& gate);
+
+// "95.7% (66 of 69 nodes)", "not known", "3"
+std::string gate_actual(const CheckRun& run, const Gate& gate);
+
+// "at least 97%", "at most 4"; empty where there is no number to it.
+std::string gate_limit(const Gate& gate);
+
+// `node coverage is 95.7% (66 of 69 nodes), must be at least 97%; conv1, conv2`
+std::string gate_sentence(const CheckRun& run, const CheckedGate& checked);
+
+// "ok", "FAIL"
+std::string_view gate_mark(const Gate& gate);
+
+// `resnet18.json with npu.json`, as they were named.
+std::string run_title(const CheckRun& run);
+
+// "all 5 gates hold", "2 of 5 gates fail"
+std::string verdict_text(const Check& check);
+
+}  // namespace cleave

@@ -1,0 +1,73 @@
+#include "formats/checked_node.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "formats/reason_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kLongestChain = 10'000;
+
+// The rule that the reason, or that of the node blamed by it, and so on, comes from.
+RulePlace root_of_reason(const Report& report, NodeId node) {
+  for (std::size_t i = 0; i < kLongestChain && report.model.graph.nodes().contains(node); ++i) {
+    const Reason& reason = report.split.reasons[node];
+    const bool is_denied = reason.code == ReasonCode::denied;
+    const bool has_rule = is_denied || reason.code == ReasonCode::rule_failed;
+    if (has_rule && reason.because == kNone<NodeId>) {
+      const SupportList& list = report.lists[reason.list];
+      const Rule& rule = (is_denied ? list.deny : list.allow)[reason.rule];
+      return {list.path, rule.line, rule.column};
+    }
+    if (has_rule || reason.because == kNone<NodeId>) break;
+    node = reason.because;
+  }
+  return place_of_list(report);
+}
+
+}  // namespace
+
+RulePlace place_of_list(const Report& report) {
+  RulePlace place;
+  if (!report.lists.empty()) place.file = report.lists.front().path;
+  return place;
+}
+
+CheckedNode checked_node(const Report& report, NodeId node) {
+  const Graph& graph = report.model.graph;
+  const Partition& partition = report.split.partition;
+  CheckedNode checked;
+  checked.name = graph.node(node).name;
+  checked.op = graph.op(node);
+  if (partition.is_acc(partition.part_of[node])) {
+    checked.place = place_of_list(report);
+    return checked;
+  }
+  const ReasonContext context{graph, report.lists, report.facts,
+                              report.options.subgraphs.min_acc_size};
+  const Reason& reason = report.split.reasons[node];
+  checked.code = reason.code;
+  checked.cause = cause_text(context, node, reason);
+  checked.detail = reason_text(context, node, reason);
+  if (reason.because != kNone<NodeId>) checked.because = graph.node(reason.because).name;
+  checked.place = root_of_reason(report, node);
+  return checked;
+}
+
+std::vector<MoveGroup> group_moves(const std::vector<CheckedMove>& moves) {
+  std::vector<MoveGroup> groups;
+  std::map<std::pair<Change, std::string>, std::size_t> places;
+  for (const CheckedMove& move : moves) {
+    const auto [place, is_new] = places.try_emplace({move.change, move.node.cause}, groups.size());
+    if (is_new) groups.push_back({move.change, move.node.cause, {}});
+    groups[place->second].moves.push_back(&move);
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const MoveGroup& a, const MoveGroup& b) { return a.change < b.change; });
+  return groups;
+}
+
+}  // namespace cleave

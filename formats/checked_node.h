@@ -1,0 +1,54 @@
+// A node as checks and diffs speak of it: its reason in words and the rule at the root of it, free
+// of the graph.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/comparison.h"
+#include "core/reason.h"
+#include "formats/report.h"
+
+namespace cleave {
+
+// Where a rule stands; line 0: the file as a whole.
+struct RulePlace {
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
+struct CheckedNode {
+  std::string name;
+  std::string op;
+  ReasonCode code = ReasonCode::none;  // none: on the accelerator
+  std::string cause;                   // what nodes of one cause have in common, in words
+  std::string detail;                  // the whole reason
+  std::string because;                 // the node to blame; empty for none
+  RulePlace place;           // of the rule that is the root of the reason, else of the list
+  bool breaks_gate = false;  // new on the CPU where that is not allowed, or required elsewhere
+};
+
+struct CheckedMove {
+  CheckedNode node;
+  Place from;
+  Place to;
+  Change change;  // the one to blame
+};
+
+// Cost: the words of a reason, and the chain of nodes that blame each other.
+CheckedNode checked_node(const Report& report, NodeId node);
+
+// The list, where a rule of it is not to be told.
+RulePlace place_of_list(const Report& report);
+
+// Moves of the same change and cause, in the order in which they first appear, model changes first.
+struct MoveGroup {
+  Change change;
+  std::string cause;  // in words; empty when they are on the accelerator
+  std::vector<const CheckedMove*> moves;
+};
+std::vector<MoveGroup> group_moves(const std::vector<CheckedMove>& moves);
+
+}  // namespace cleave

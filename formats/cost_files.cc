@@ -1,0 +1,225 @@
+#include "formats/cost_files.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "core/name_table.h"
+#include "core/spelling.h"
+#include "formats/csv_rows.h"
+#include "formats/number_text.h"
+#include "formats/utf8.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostNamed = 10;
+constexpr std::size_t kMostDevices = 1'000'000;
+
+std::optional<double> parse_real(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+bool refuse_other_bytes(std::string_view text, SupportFaults& faults) {
+  const std::size_t bad = std::min(text.find('\0'), first_invalid_utf8(text));
+  if (bad == text.npos) return false;
+  faults.error(bad, "the file must be text in UTF-8, and this is not");
+  return true;
+}
+
+class NodeTimesReader {
+ public:
+  NodeTimesReader(const SourceFile& source, const Graph& graph)
+      : source_(source), faults_(source.path(), source.bytes()), graph_(graph) {
+    times_.microseconds = PerNode<double>(graph.node_count(), -1);
+    for (const NodeId node : graph.nodes()) add_name(node);
+    for (const NodeId node : graph.constants()) add_name(node);
+  }
+
+  Loaded<NodeTimes> read() && {
+    if (!refuse_other_bytes(source_.bytes(), faults_)) read_rows();
+    if (faults_.errors().empty() && times_.count == 0) {
+      faults_.errors().push_back(
+          diagnostic_of(source_.path(), "has the time of no node of the model"));
+    }
+    if (!faults_.errors().empty()) return std::move(faults_.errors());
+    warn_of_unknown();
+    return std::move(times_);
+  }
+
+ private:
+  std::string_view name_of(std::uint32_t node) const { return graph_.node(NodeId{node}).name; }
+  void add_name(NodeId node) {
+    names_.find_or_insert(name_of(index(node)), index(node),
+                          [&](std::uint32_t i) { return name_of(i); });
+  }
+
+  void read_rows() {
+    CsvRows rows(source_.bytes(), faults_);
+    bool is_first = true;
+    while (const auto row = rows.next()) {
+      const bool may_be_heading = std::exchange(is_first, false);
+      if (may_be_heading && row->cells == std::vector<std::string>{"node", "time_us"}) continue;
+      read_row(*row);
+    }
+  }
+
+  void read_row(const CsvRow& row) {
+    if (row.cells.size() != 2) {
+      return faults_.error(row.offset, "expected a node and its time in microseconds, found " +
+                                           counted_cells(row.cells.size()));
+    }
+    const auto time = parse_real(row.cells[1]);
+    if (!time || *time < 0) {
+      return faults_.error(row.offset, "the time of " + quoted(row.cells[0]) + " is " +
+                                           quoted(row.cells[1]) +
+                                           ": give microseconds as a number that is not below 0");
+    }
+    const std::uint32_t node =
+        names_.find(row.cells[0], [&](std::uint32_t i) { return name_of(i); });
+    if (node == NameTable::kAbsent) return note_unknown(row);
+    if (node >= graph_.node_count()) return;  // a constant: takes no time
+    double& known = times_.microseconds[NodeId{node}];
+    if (known >= 0) return faults_.error(row.offset, quoted(row.cells[0]) + " is given twice");
+    known = *time;
+    ++times_.count;
+  }
+
+  static std::string counted_cells(std::size_t count) {
+    return std::to_string(count) + (count == 1 ? " cell" : " cells");
+  }
+
+  void note_unknown(const CsvRow& row) {
+    if (++unknown_count_ > kMostNamed) return;
+    Diagnostic warning =
+        diagnostic_at(source_.path(), source_.bytes(), row.offset,
+                      "the model has no node " + quoted(row.cells[0]) + ": its time is not read");
+    warning.severity = Severity::warning;
+    NearestName nearest(row.cells[0]);
+    for (const NodeId node : graph_.nodes()) nearest.offer(graph_.node(node).name);
+    if (!nearest.best().empty()) {
+      warning.notes.push_back("did you mean " + quoted(nearest.best()) + "?");
+    }
+    times_.warnings.push_back(std::move(warning));
+  }
+
+  void warn_of_unknown() {
+    if (unknown_count_ <= kMostNamed) return;
+    times_.warnings.push_back(diagnostic_of(
+        source_.path(), count_text(unknown_count_ - kMostNamed) + " more names are no nodes"));
+    times_.warnings.back().severity = Severity::warning;
+  }
+
+  const SourceFile& source_;
+  SupportFaults faults_;
+  const Graph& graph_;
+  NameTable names_;
+  NodeTimes times_;
+  std::size_t unknown_count_ = 0;
+};
+
+class DevicesReader {
+ public:
+  explicit DevicesReader(const SourceFile& source)
+      : source_(source), faults_(source.path(), source.bytes()) {}
+
+  Loaded<std::vector<DeviceSpec>> read() && {
+    if (!refuse_other_bytes(source_.bytes(), faults_)) read_rows();
+    if (faults_.errors().empty() && devices_.empty()) {
+      faults_.errors().push_back(diagnostic_of(source_.path(), "has no devices"));
+    }
+    if (!faults_.errors().empty()) return std::move(faults_.errors());
+    return std::move(devices_);
+  }
+
+ private:
+  static constexpr std::array<std::string_view, 4> kColumns = {"name", "memory", "speed", "link"};
+
+  void read_rows() {
+    CsvRows rows(source_.bytes(), faults_);
+    const auto heading = rows.next();
+    if (!heading || !read_heading(*heading)) return;
+    while (const auto row = rows.next()) {
+      if (row->cells.size() == columns_.size()) {
+        read_row(*row);
+      } else {
+        faults_.error(row->offset, "expected " + std::to_string(columns_.size()) +
+                                       " cells as the first line has, found " +
+                                       std::to_string(row->cells.size()));
+      }
+      if (devices_.size() <= kMostDevices) continue;
+      return faults_.error(row->offset, "more than 1,000,000 devices");
+    }
+  }
+
+  bool read_heading(const CsvRow& heading) {
+    for (const std::string& cell : heading.cells) {
+      const auto column = std::find(kColumns.begin(), kColumns.end(), cell);
+      const bool is_new = std::find(columns_.begin(), columns_.end(), cell) == columns_.end();
+      if (column != kColumns.end() && is_new) columns_.push_back(*column);
+    }
+    const bool has_name = std::find(columns_.begin(), columns_.end(), "name") != columns_.end();
+    if (has_name && columns_.size() == heading.cells.size()) return true;
+    faults_.error(heading.offset,
+                  "the first line must name the columns: name, and some of memory, speed, link");
+    return false;
+  }
+
+  void read_row(const CsvRow& row) {
+    DeviceSpec device;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (!row.cells[i].empty()) read_cell(row, columns_[i], row.cells[i], device);
+    }
+    if (device.name.empty()) return faults_.error(row.offset, "the device has no name");
+    devices_.push_back(std::move(device));
+  }
+
+  void read_cell(const CsvRow& row, std::string_view column, const std::string& cell,
+                 DeviceSpec& device) {
+    const auto refuse = [&](std::string_view wanted) {
+      faults_.error(row.offset, quoted(cell) + " is no " + std::string(column) + ": give " +
+                                    std::string(wanted));
+    };
+    if (column == "name") {
+      device.name = cell;
+    } else if (column == "memory") {
+      device.memory = parse_bytes(cell);
+      if (!device.memory) refuse("bytes, as 24GiB");
+    } else if (column == "speed") {
+      device.speed = parse_real(cell).value_or(0);
+      if (!(device.speed >= kLeastSpeed && device.speed <= kMostSpeed)) {
+        refuse("how fast it is, where 1 is as the options say");
+      }
+    } else {
+      device.link = parse_link(cell);
+      if (!device.link) refuse("a bandwidth, as 100GiB/s or gen4x16");
+    }
+  }
+
+  // Beyond these, times lose their sense.
+  static constexpr double kLeastSpeed = 1e-9;
+  static constexpr double kMostSpeed = 1e9;
+
+  const SourceFile& source_;
+  SupportFaults faults_;
+  std::vector<std::string_view> columns_;
+  std::vector<DeviceSpec> devices_;
+};
+
+}  // namespace
+
+Loaded<NodeTimes> read_node_times(const SourceFile& source, const Graph& graph) {
+  return NodeTimesReader(source, graph).read();
+}
+
+Loaded<std::vector<DeviceSpec>> read_devices(const SourceFile& source) {
+  return DevicesReader(source).read();
+}
+
+}  // namespace cleave

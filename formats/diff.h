@@ -1,0 +1,44 @@
+// A diff: what moved between two splits and which change moved it. Plain data, as formats/check.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/measures.h"
+#include "formats/checked_node.h"
+#include "formats/report.h"
+
+namespace cleave {
+
+struct DiffSide {
+  std::string model, list;  // as the command line named them
+  Measures measures;
+};
+
+struct Diff {
+  DiffSide before, after;
+  bool is_same_model = true;
+  bool is_same_list = true;
+  std::vector<std::string> settings;  // that differ: "start: cpu, was acc"
+  // Nodes that both have, model order. Of those now on the accelerator, `cause` and `detail` say
+  // why they were not.
+  std::vector<CheckedMove> to_cpu, to_acc;
+  std::vector<CheckedMove> added;  // with their places now
+  struct Removed {
+    std::string node;
+    Place from;
+  };
+  std::vector<Removed> removed;  // by name
+};
+
+// `side.model` and `side.list` are the caller's to fill. Nodes are matched by name. Cost: up to two
+// more splits, and a reading of the later model under the earlier shapes where these differ.
+Diff diff_reports(const Report& before, const Report& after);
+
+// The numbers of both side by side, then the nodes by the change to blame. At most 100 columns.
+std::string diff_text(const Diff& diff);
+
+// cleave.diff version 1.
+std::string diff_json(const Diff& diff);
+
+}  // namespace cleave

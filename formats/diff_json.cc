@@ -1,0 +1,53 @@
+#include "formats/diff.h"
+#include "formats/json_text.h"
+#include "formats/move_json.h"
+
+namespace cleave {
+namespace {
+
+using Layout = JsonText::Layout;
+
+void write_side(JsonText& json, std::string_view key, const DiffSide& side) {
+  json.begin_object(key);
+  json.text("model", side.model);
+  json.text("list", side.list);
+  write_measures(json, side.measures);
+  json.end_object();
+}
+
+}  // namespace
+
+std::string diff_json(const Diff& diff) {
+  JsonText json;
+  json.begin_object();
+  json.text("format", "cleave.diff");
+  json.number("version", 1);
+  write_side(json, "before", diff.before);
+  write_side(json, "after", diff.after);
+  json.flag("model_changed", !diff.is_same_model);
+  json.flag("list_changed", !diff.is_same_list);
+  json.begin_list("settings_changed");
+  for (const std::string& setting : diff.settings) json.text(setting);
+  json.end_list();
+  json.begin_list("moves");
+  for (const std::vector<CheckedMove>* const moves : {&diff.to_cpu, &diff.to_acc, &diff.added}) {
+    for (const CheckedMove& move : *moves) {
+      json.begin_object();
+      write_move(json, move);
+      json.end_object();
+    }
+  }
+  json.end_list();
+  json.begin_list("removed");
+  for (const Diff::Removed& removed : diff.removed) {
+    json.begin_object(Layout::one_line);
+    json.text("node", removed.node);
+    json.text("from", place_name(removed.from));
+    json.end_object();
+  }
+  json.end_list();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace cleave

@@ -1,0 +1,267 @@
+#include "formats/dot_view.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/cost.h"
+#include "formats/dot_nodes.h"
+#include "formats/dot_part_box.h"
+#include "formats/dot_style.h"
+#include "formats/number_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::uint32_t kOutside = kNone<std::uint32_t>;
+constexpr std::size_t kMostPorts = 24;  // on either side; more are drawn as one
+constexpr std::size_t kLongestTitle = 48;
+
+// A value on its way from one box to another. A port's end is the value that passes it.
+struct Flow {
+  std::uint32_t from;
+  std::uint32_t to;
+  ValueId value;
+  bool crosses;  // from one part into another, or in or out of the graph
+
+  auto ends() const { return std::tie(from, to); }
+  auto key() const { return std::tie(from, to, value); }
+};
+
+enum class Side : std::uint8_t { inside, in, out };
+
+void sort_unique(std::vector<Flow>& flows) {
+  std::sort(flows.begin(), flows.end(),
+            [](const Flow& a, const Flow& b) { return a.key() < b.key(); });
+  flows.erase(std::unique(flows.begin(), flows.end(),
+                          [](const Flow& a, const Flow& b) { return a.key() == b.key(); }),
+              flows.end());
+}
+
+class ViewDrawing {
+ public:
+  ViewDrawing(const Report& report, const Views& views, ViewId view,
+              const PerNode<std::uint32_t>& box_of)
+      : report_(report),
+        graph_(report.model.graph),
+        partition_(report.split.partition),
+        views_(views),
+        id_(view),
+        box_of_(box_of),
+        drawing_(start_drawing("view", "")) {}
+
+  std::string draw() {
+    gather();
+    for (const ViewBox box : view().boxes)
+      box.view == kNone<ViewId> ? add_node(box.node) : add_group(box.view);
+    add_part_boxes();
+    add_flows(inside_, Side::inside);
+    add_flows(in_, Side::in);
+    add_flows(out_, Side::out);
+    return drawing_.text();
+  }
+
+ private:
+  const View& view() const { return views_[id_]; }
+
+  // ---- what flows ----
+
+  void gather() {
+    for (const NodeId node : views_.nodes(id_)) {
+      for (const Operand& operand : graph_.operands(node)) gather_read(operand.value, node);
+      for (const ValueId value : graph_.outputs(node)) gather_made(value, node);
+    }
+    sort_unique(inside_);
+    bundle_ports(in_, &Flow::from);
+    bundle_ports(out_, &Flow::to);
+  }
+
+  void gather_read(ValueId value, NodeId reader) {
+    if (graph_.is_parameter(value)) return;
+    const NodeId maker = graph_.value(value).producer;
+    const std::uint32_t to = box_of_[reader];
+    const std::uint32_t from = maker == kNone<NodeId> ? kOutside : box_of_[maker];
+    const bool crosses =
+        maker == kNone<NodeId> || partition_.part_of[maker] != partition_.part_of[reader];
+    if (from == kOutside) {
+      in_.push_back({index(value), to, value, crosses});
+    } else if (from != to) {
+      inside_.push_back({from, to, value, crosses});
+    }
+  }
+
+  void gather_made(ValueId value, NodeId maker) {
+    const auto users = graph_.users(value);
+    const auto outside = std::find_if(users.begin(), users.end(),
+                                      [&](NodeId user) { return box_of_[user] == kOutside; });
+    const bool leaves = graph_.is_graph_output(value);
+    if (outside == users.end() && !leaves) return;
+    const bool crosses = leaves || std::any_of(outside, users.end(), [&](NodeId user) {
+                           return partition_.part_of[user] != partition_.part_of[maker];
+                         });
+    out_.push_back({box_of_[maker], index(value), value, crosses});
+  }
+
+  // Where there are many ports they become one, whose number is none.
+  void bundle_ports(std::vector<Flow>& flows, std::uint32_t Flow::*port) {
+    std::vector<std::uint32_t> ports;
+    for (const Flow& flow : flows) ports.push_back(flow.*port);
+    std::sort(ports.begin(), ports.end());
+    ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+    if (ports.size() > kMostPorts) {
+      for (Flow& flow : flows) flow.*port = kOutside;
+    }
+    sort_unique(flows);
+  }
+
+  // ---- boxes ----
+
+  void add_node(NodeId node) {
+    const char* role = "unsupported";
+    if (node_role(report_, node) == DotRole::acc) role = "acc";
+    if (node_role(report_, node) == DotRole::kept_on_cpu) role = "kept";
+    add_box("n" + std::to_string(index(node)), role, node_role(report_, node),
+            node_label(graph_, node));
+  }
+
+  // A box around the nodes of each part, where there are several.
+  void add_part_boxes() {
+    std::map<PartId, std::vector<std::string>> members;
+    for (const ViewBox box : view().boxes) {
+      if (box.view == kNone<ViewId>) {
+        members[partition_.part_of[box.node]].push_back("n" + std::to_string(index(box.node)));
+      }
+    }
+    if (members.size() < 2) return;
+    for (auto& [part, ids] : members) {
+      drawing_.add_cluster(
+          cluster_attributes(partition_.devices[index(part)], part_line(partition_, part)),
+          std::move(ids));
+    }
+  }
+
+  void add_group(ViewId group) {
+    const auto nodes = views_.nodes(group);
+    const auto cpu =
+        static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) {
+          return !partition_.is_acc(partition_.part_of[node]);
+        }));
+    std::string label = "\u25b8 " + dot_text(views_[group].title, kLongestTitle) + "\\n" +
+                        counted(nodes.size(), "node");
+    const char* role = cpu == 0 ? "acc" : "mixed";
+    if (cpu == nodes.size()) role = "cpu";
+    if (cpu > 0 && cpu < nodes.size()) label += ", " + count_text(cpu) + " on the CPU";
+    if (cpu == nodes.size()) label += " on the CPU";
+    add_box("g" + std::to_string(index(group)), std::string("group ") + role,
+            cpu == 0 ? DotRole::acc : DotRole::cpu, label);
+  }
+
+  void add_box(const std::string& id, const std::string& kind, DotRole role, std::string label) {
+    drawing_.add_node(id,
+                      with_role(role, {{"id", id}, {"class", kind}, {"label", std::move(label)}}));
+  }
+
+  std::string box_id(std::uint32_t box) const {
+    const ViewBox& of = view().boxes[box];
+    return of.view == kNone<ViewId> ? "n" + std::to_string(index(of.node))
+                                    : "g" + std::to_string(index(of.view));
+  }
+
+  // ---- flows ----
+
+  // Flows are sorted by their ends: one edge for those of the same ends.
+  void add_flows(const std::vector<Flow>& flows, Side side) {
+    for (std::size_t begin = 0; begin < flows.size();) {
+      std::size_t end = begin;
+      while (end < flows.size() && flows[end].ends() == flows[begin].ends()) ++end;
+      add_flow(std::span(flows).subspan(begin, end - begin), side);
+      begin = end;
+    }
+  }
+
+  void add_flow(std::span<const Flow> flows, Side side) {
+    const Flow& flow = flows.front();
+    const std::string from = side == Side::in ? port_id(flow, flow.from, side) : box_id(flow.from);
+    const std::string to = side == Side::out ? port_id(flow, flow.to, side) : box_id(flow.to);
+    DotAttributes attributes = {{"tooltip", flow_line(flows)}};
+    if (std::any_of(flows.begin(), flows.end(), [](const Flow& one) { return one.crosses; })) {
+      attributes.push_back({"class", "crossing"});
+      attributes.push_back({"penwidth", "1.6"});
+      if (side == Side::inside) attributes.push_back({"label", " " + bytes_label(flows)});
+    }
+    drawing_.add_edge(from, to, attributes);
+  }
+
+  // The ellipse at the drawing's edge that the value passes; the same value has the same one.
+  std::string port_id(const Flow& flow, std::uint32_t port, Side side) {
+    std::string id = side == Side::in ? "s" : "t";
+    std::string label;
+    if (port == kOutside) {
+      id += "_";
+      label = side == Side::in ? "values from outside" : "values for outside";
+    } else {
+      id += std::to_string(port) + "_";
+      const NodeId other =
+          side == Side::in ? graph_.value(flow.value).producer : outer_user(flow.value);
+      if (other != kNone<NodeId>) id += std::to_string(index(other));
+      label = dot_text(graph_.value(flow.value).name, kLongestTitle);
+    }
+    drawing_.add_node(
+        id, with_role(DotRole::terminal, {{"id", id}, {"class", "port"}, {"label", label}}));
+    return id;
+  }
+
+  NodeId outer_user(ValueId value) const {
+    for (const NodeId user : graph_.users(value)) {
+      if (box_of_[user] == kOutside) return user;
+    }
+    return kNone<NodeId>;
+  }
+
+  std::string bytes_label(std::span<const Flow> flows) const {
+    std::uint64_t bytes = 0;
+    for (const Flow& flow : flows) {
+      const auto more = value_bytes(graph_, flow.value);
+      if (!more) return "size unknown";
+      bytes += *more;
+    }
+    return bytes_text(bytes);
+  }
+
+  std::string flow_line(std::span<const Flow> flows) const {
+    if (flows.size() == 1) return value_line(graph_, flows[0].value);
+    return counted(flows.size(), "value") + ", " + bytes_label(flows);
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+  const Views& views_;
+  ViewId id_;
+  const PerNode<std::uint32_t>& box_of_;
+  DotGraph drawing_;
+  std::vector<Flow> inside_, in_, out_;
+};
+
+}  // namespace
+
+ViewDrawings::ViewDrawings(const Report& report, const Views& views)
+    : report_(report), views_(views), box_of_(report.model.graph.node_count(), kOutside) {}
+
+std::string ViewDrawings::draw(ViewId view) {
+  const std::vector<ViewBox>& boxes = views_[view].boxes;
+  for (std::uint32_t box = 0; box < boxes.size(); ++box) {
+    if (boxes[box].view == kNone<ViewId>) {
+      box_of_[boxes[box].node] = box;
+    } else {
+      for (const NodeId node : views_.nodes(boxes[box].view)) box_of_[node] = box;
+    }
+  }
+  std::string text = ViewDrawing(report_, views_, view, box_of_).draw();
+  for (const NodeId node : views_.nodes(view)) box_of_[node] = kOutside;
+  return text;
+}
+
+}  // namespace cleave

@@ -1,0 +1,259 @@
+#include "formats/html_data.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "core/cost.h"
+#include "formats/diagnostic.h"
+#include "formats/dot_style.h"
+#include "formats/json_text.h"
+#include "formats/number_text.h"
+#include "formats/reason_text.h"
+#include "formats/report_words.h"
+#include "formats/value_text.h"
+
+namespace cleave {
+namespace {
+
+using Layout = JsonText::Layout;
+
+constexpr std::size_t kMostNodes = 50'000;
+constexpr std::size_t kMostNamed = 200;  // nodes listed under a cause
+
+struct OpNumbers {
+  std::size_t nodes = 0;
+  std::size_t acc = 0;
+};
+
+class DataWriter {
+ public:
+  DataWriter(const Report& report, const Views& views, const std::vector<std::string>& svgs)
+      : report_(report),
+        graph_(report.model.graph),
+        partition_(report.split.partition),
+        preview_(report.preview),
+        views_(views),
+        svgs_(svgs),
+        reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {
+    for (const NodeId node : graph_.nodes()) {
+      const bool is_drawn = !svgs[index(views.view_of[node])].empty();
+      if ((is_drawn || !is_acc(node)) && listed_.size() < kMostNodes) listed_.push_back(node);
+    }
+  }
+
+  std::string write() {
+    json_.begin_object();
+    write_coverage();
+    write_parts();
+    write_ops();
+    write_reason_counts();
+    write_causes();
+    write_nodes();
+    write_views();
+    write_notes();
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  bool is_acc(NodeId node) const { return partition_.is_acc(partition_.part_of[node]); }
+
+  void pair(std::string_view key, double number, const std::string& text) {
+    json_.begin_list(key);
+    json_.number(number);
+    json_.text(text);
+    json_.end_list();
+  }
+
+  void bytes(std::string_view key, std::uint64_t count) {
+    pair(key, static_cast<double>(count), bytes_text(count));
+  }
+
+  // ---- the whole ----
+
+  void write_coverage() {
+    const Coverages& coverage = preview_.coverage;
+    json_.begin_list("coverage");
+    const auto count = [](double value) { return count_text(static_cast<std::uint64_t>(value)); };
+    const auto size = [](double value) { return bytes_text(static_cast<std::uint64_t>(value)); };
+    write_covered("nodes", coverage.nodes, count(coverage.nodes.acc), count(coverage.nodes.total));
+    write_covered(coverage.unknown_flops > 0 ? "known FLOPs" : "FLOPs", coverage.flops,
+                  flops_text(coverage.flops.acc), flops_text(coverage.flops.total));
+    write_covered("parameters", coverage.parameter_bytes, size(coverage.parameter_bytes.acc),
+                  size(coverage.parameter_bytes.total));
+    json_.end_list();
+  }
+
+  void write_covered(std::string_view what, const Coverage& coverage, const std::string& acc,
+                     const std::string& total) {
+    if (coverage.total <= 0) return;
+    json_.begin_object(Layout::one_line);
+    json_.text("what", what);
+    json_.number("ratio", coverage.ratio());
+    json_.text("text", percent_text(coverage.ratio()) + ": " + acc + " of " + total);
+    json_.end_object();
+  }
+
+  // ---- tables ----
+
+  void write_parts() {
+    json_.begin_list("parts");
+    for (const PartId part : partition_.parts()) write_part(part);
+    json_.end_list();
+  }
+
+  void write_part(PartId part) {
+    const PartNumbers& numbers = preview_.parts[part];
+    json_.begin_object(Layout::one_line);
+    json_.text("name", escaped(partition_.name(part)));
+    json_.flag("acc", partition_.is_acc(part));
+    json_.number("nodes", partition_.nodes(part).size());
+    bytes("in", numbers.input_bytes);
+    bytes("out", numbers.output_bytes);
+    bytes("parameters", numbers.parameter_bytes);
+    pair("flops", numbers.flops,
+         flops_text(numbers.flops) + (numbers.unknown_flops > 0 ? "+" : ""));
+    pair("qps", numbers.qps.value_or(-1), numbers.qps ? rate_text(*numbers.qps) : "-");
+    json_.flag("bottleneck", preview_.bound && preview_.bound->bottleneck == part);
+    json_.begin_list("hazards");
+    for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
+    json_.end_list();
+    json_.end_object();
+  }
+
+  void write_ops() {
+    std::map<std::string_view, OpNumbers> ops;
+    for (const NodeId node : graph_.nodes()) {
+      OpNumbers& op = ops[graph_.op(node)];
+      ++op.nodes;
+      if (is_acc(node)) ++op.acc;
+    }
+    json_.begin_list("ops");
+    for (const auto& [name, op] : ops) {
+      json_.begin_object(Layout::one_line);
+      json_.text("op", escaped(name));
+      json_.number("nodes", op.nodes);
+      json_.number("acc", op.acc);
+      json_.number("cpu", op.nodes - op.acc);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  // ---- reasons ----
+
+  void write_reason_counts() {
+    std::array<std::size_t, kReasonCodeCount> counts{};
+    for (const NodeId node : graph_.nodes()) {
+      if (!is_acc(node)) ++counts[static_cast<std::size_t>(report_.split.reasons[node].code)];
+    }
+    std::vector<std::size_t> codes;
+    for (std::size_t code = 0; code < counts.size(); ++code) {
+      if (counts[code] > 0) codes.push_back(code);
+    }
+    std::stable_sort(codes.begin(), codes.end(),
+                     [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
+    json_.begin_list("reasons");
+    for (const std::size_t code : codes) {
+      json_.begin_object(Layout::one_line);
+      json_.text("code", reason_code_name(static_cast<ReasonCode>(code)));
+      json_.number("count", counts[code]);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_causes() {
+    json_.begin_list("causes");
+    for (const Cause& cause : group_by_cause(reasons_, report_.split.reasons)) {
+      json_.begin_object(Layout::one_line);
+      json_.text("text", cause.text);
+      json_.text("code", reason_code_name(report_.split.reasons[cause.nodes.front()].code));
+      json_.number("count", cause.nodes.size());
+      json_.begin_list("nodes");
+      for (std::size_t i = 0; i < std::min(cause.nodes.size(), kMostNamed); ++i) {
+        json_.number(index(cause.nodes[i]));
+      }
+      json_.end_list();
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  // ---- nodes and drawings ----
+
+  void write_nodes() {
+    json_.begin_list("node_ids", Layout::one_line);
+    for (const NodeId node : listed_) json_.number(index(node));
+    json_.end_list();
+    json_.begin_list("nodes");
+    for (const NodeId node : listed_) write_node(node);
+    json_.end_list();
+  }
+
+  void write_node(NodeId node) {
+    const auto outputs = graph_.outputs(node);
+    const Reason& reason = report_.split.reasons[node];
+    json_.begin_list(Layout::one_line);
+    json_.text(escaped(graph_.node(node).name));
+    json_.text(escaped(graph_.op(node)));
+    json_.number(index(partition_.part_of[node]));
+    json_.number(index(views_.view_of[node]));
+    if (reason.code == ReasonCode::none) {
+      json_.null();
+    } else {
+      json_.begin_list();
+      json_.text(reason_code_name(reason.code));
+      json_.text(reason_text(reasons_, node, reason));
+      json_.end_list();
+    }
+    json_.text(outputs.empty() ? "" : type_text(graph_, outputs[0]));
+    json_.text(escaped(graph_.text(graph_.node(node).scope)));
+    const bool has_blamed =
+        reason.because != kNone<NodeId> && graph_.nodes().contains(reason.because);
+    has_blamed ? json_.number(index(reason.because)) : json_.null();
+    json_.end_list();
+  }
+
+  void write_views() {
+    json_.begin_list("views");
+    for (std::size_t i = 0; i < views_.views.size(); ++i) {
+      const View& view = views_.views[i];
+      json_.begin_object(Layout::one_line);
+      json_.text("title", escaped(view.title));
+      json_.key("parent");
+      view.parent == kNone<ViewId> ? json_.null() : json_.number(index(view.parent));
+      json_.number("nodes", view.node_count());
+      json_.text("svg", svgs_[i]);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_notes() {
+    json_.begin_list("notes");
+    for (const std::string& note : report_.notes) json_.text(note);
+    json_.end_list();
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+  const Preview& preview_;
+  const Views& views_;
+  const std::vector<std::string>& svgs_;
+  ReasonContext reasons_;
+  std::vector<NodeId> listed_;
+  JsonText json_;
+};
+
+}  // namespace
+
+std::string html_data(const Report& report, const Views& views,
+                      const std::vector<std::string>& svgs) {
+  return DataWriter(report, views, svgs).write();
+}
+
+}  // namespace cleave

@@ -1,0 +1,144 @@
+#include "formats/junit.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "formats/check_words.h"
+#include "formats/diagnostic.h"
+#include "formats/move_text.h"
+
+namespace cleave {
+namespace {
+
+// Text of an attribute or element. What XML has no character for was made \xNN by escaped().
+std::string xml(std::string_view text) {
+  std::string result;
+  for (const char c : escaped(text)) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+std::string attribute(std::string_view name, std::string_view value) {
+  return " " + std::string(name) + "=\"" + xml(value) + "\"";
+}
+
+std::string number_text(double number) {
+  std::string text(32, '\0');
+  text.resize(static_cast<std::size_t>(
+      std::to_chars(text.data(), text.data() + text.size(), number).ptr - text.data()));
+  return text;
+}
+
+struct Counts {
+  std::size_t tests = 0;
+  std::size_t failures = 0;
+  std::size_t skipped = 0;
+
+  std::string attributes() const {
+    return attribute("tests", std::to_string(tests)) +
+           attribute("failures", std::to_string(failures)) + attribute("errors", "0") +
+           attribute("skipped", std::to_string(skipped));
+  }
+};
+
+void count(const CheckRun& run, Counts& counts) {
+  for (const CheckedGate& checked : run.gates) {
+    ++counts.tests;
+    if (!checked.gate.passed()) ++counts.failures;
+    if (checked.gate.verdict == GateVerdict::not_applicable) ++counts.skipped;
+  }
+}
+
+std::string property(std::string_view name, const std::string& value) {
+  return "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
+}
+
+std::string properties(const CheckRun& run) {
+  const Measures& now = run.now;
+  std::string text = "    <properties>\n";
+  text += property("coverage.nodes", number_text(now.nodes.ratio()));
+  text += property("coverage.flops", number_text(now.flops.ratio()));
+  text += property("coverage.params", number_text(now.parameter_bytes.ratio()));
+  text += property("acc_subgraphs", std::to_string(now.acc_subgraphs));
+  text += property("cpu_nodes", std::to_string(now.cpu_nodes));
+  text += property("boundary_bytes", std::to_string(now.boundary_bytes));
+  if (now.qps) text += property("qps", number_text(*now.qps));
+  return text + "    </properties>\n";
+}
+
+// The nodes that broke the gate and why, a line each.
+std::string broken_by(const CheckRun& run, const CheckedGate& checked) {
+  std::string text = checked.detail.empty() ? "" : escaped(checked.detail) + "\n";
+  if (checked.gate.kind != GateKind::max_new_cpu_nodes) return text;
+  text.clear();
+  for (const CheckedMove& move : run.regressions) {
+    text += escaped(move.node.name) + ": " + change_text(move.change, run.settings) + ": " +
+            escaped(move.node.detail) + "\n";
+  }
+  return text;
+}
+
+// The lines of a text, each fit for XML.
+std::string xml_lines(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    result += xml(text.substr(0, end)) + '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+std::string test_case(const CheckRun& run, const CheckedGate& checked) {
+  const Gate& gate = checked.gate;
+  std::string text = "    <testcase" + attribute("name", gate_name(gate)) +
+                     attribute("classname", run.model + " with " + run.list);
+  if (gate.verdict == GateVerdict::not_applicable) {
+    return text + ">\n      <skipped" + attribute("message", gate_actual(run, gate)) +
+           "/>\n    </testcase>\n";
+  }
+  if (gate.passed()) return text + "/>\n";
+  const std::string limit = gate_limit(gate);
+  const std::string message = gate_title(gate) + ": " + gate_actual(run, gate) +
+                              (limit.empty() ? "" : ", must be " + limit);
+  return text + ">\n      <failure" + attribute("message", message) +
+         attribute("type", gate_kind_name(gate.kind)) + ">" + xml_lines(broken_by(run, checked)) +
+         "</failure>\n    </testcase>\n";
+}
+
+}  // namespace
+
+std::string check_junit(const Check& check) {
+  Counts all;
+  for (const CheckRun& run : check.runs) count(run, all);
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
+                     attribute("name", "cleave check") + all.attributes() + ">\n";
+  for (const CheckRun& run : check.runs) {
+    Counts counts;
+    count(run, counts);
+    text += "  <testsuite" + attribute("name", run.model + " with " + run.list) +
+            counts.attributes() + ">\n" + properties(run);
+    for (const CheckedGate& checked : run.gates) text += test_case(run, checked);
+    text += "  </testsuite>\n";
+  }
+  return text + "</testsuites>\n";
+}
+
+}  // namespace cleave

@@ -1,0 +1,15 @@
+// JUnit XML, as CI servers read it: a test suite for each model and list, a test case for each
+// gate, the numbers as properties. Field list: github.com/testmoapp/junitxml.
+#pragma once
+
+#include <string>
+
+#include "formats/check.h"
+
+namespace cleave {
+
+// Gates that cannot be judged fail; those with nothing to hold them against are skipped. No times:
+// the same check gives the same bytes.
+std::string check_junit(const Check& check);
+
+}  // namespace cleave

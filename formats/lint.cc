@@ -1,0 +1,251 @@
+#include "formats/lint.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "formats/number_text.h"
+#include "formats/onnx_names.h"
+#include "formats/report_words.h"
+
+namespace cleave {
+namespace {
+
+std::string op_text(const Rule& rule) {
+  return cleave::quoted(rule.domain.empty() ? rule.op : rule.domain + "::" + rule.op);
+}
+
+// Where the other rule stands: "line 12"; on the rule's own line with the column.
+std::string place_text(const Rule& other, const Rule& rule) {
+  if (other.line == 0) return "another line";
+  const std::string line = "line " + std::to_string(other.line);
+  return other.line == rule.line ? line + ", column " + std::to_string(other.column) : line;
+}
+
+// `rule "Conv"`, `the deny rule for "Conv"`, `the deny rule for nodes "head.*"`, `the deny rule`
+std::string rule_text(const Rule& rule, bool is_deny) {
+  if (!is_deny) return "rule " + op_text(rule);
+  if (!rule.op.empty()) return "the deny rule for " + op_text(rule);
+  if (rule.node_name.empty()) return "the deny rule";
+  return "the deny rule for nodes " + cleave::quoted(rule.node_name);
+}
+
+bool is_plain_name(const Rule& rule) {
+  return !rule.op.empty() && !is_glob(rule.op) && rule.op.find('.') == rule.op.npos;
+}
+
+// Do the names in the list look like ONNX's?
+bool looks_like_onnx(const SupportList& list) {
+  std::size_t plain = 0;
+  std::size_t known = 0;
+  for (const std::vector<Rule>* const rules : {&list.allow, &list.deny}) {
+    for (const Rule& rule : *rules) {
+      if (rule.opset) return true;
+      if (!is_plain_name(rule)) continue;
+      ++plain;
+      if (find_onnx_op(rule.domain, rule.op) != nullptr) ++known;
+    }
+  }
+  return plain > 0 && 2 * known >= plain;
+}
+
+class Linter {
+ public:
+  Linter(const SupportList& list, const RuleUse* use) : list_(list), use_(use) {}
+
+  std::vector<LintFinding> lint(bool is_onnx) {
+    if (is_onnx) each_rule([this](const Rule& rule, RuleRef ref) { look_up(rule, ref); });
+    for (const RuleFault& fault : find_rule_faults(list_)) add_fault(fault);
+    if (use_ != nullptr) {
+      each_rule([this](const Rule& rule, RuleRef ref) { add_use(rule, ref); });
+      add_missing_ops();
+    }
+    std::stable_sort(
+        findings_.begin(), findings_.end(),
+        [](const LintFinding& a, const LintFinding& b) { return place(a) < place(b); });
+    return std::move(findings_);
+  }
+
+ private:
+  static std::tuple<std::uint32_t, std::uint32_t> place(const LintFinding& finding) {
+    constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
+    return {finding.line == 0 ? kLast : finding.line, finding.column};
+  }
+
+  const Rule& rule_of(RuleRef ref) const {
+    return (ref.is_deny ? list_.deny : list_.allow)[ref.index];
+  }
+
+  template <class Look>
+  void each_rule(Look look) {
+    for (std::uint32_t i = 0; i < list_.allow.size(); ++i) look(list_.allow[i], {false, i});
+    for (std::uint32_t i = 0; i < list_.deny.size(); ++i) look(list_.deny[i], {true, i});
+  }
+
+  void add(LintKind kind, Severity severity, const Rule& rule, std::string message,
+           std::string note = {}) {
+    findings_.push_back(
+        {kind, severity, rule.line, rule.column, std::move(message), std::move(note)});
+  }
+
+  // ---- against ONNX's names ----
+
+  void look_up(const Rule& rule, RuleRef ref) {
+    if (rule.op.empty()) return;
+    if (!is_onnx_domain(rule.domain)) return look_up_domain(rule);
+    if (is_glob(rule.op)) return look_up_glob(rule);
+    const OnnxOpNames* const op = find_onnx_op(rule.domain, rule.op);
+    if (op == nullptr) return unknown_op(rule);
+    for (const AttributeRule& attribute : rule.attributes) {
+      look_up_attribute(rule, *op, attribute.name);
+    }
+    look_up_inputs(rule, ref, *op);
+    if (rule.opset && !rule.opset->same_schema && rule.opset->highest < op->since) {
+      add(LintKind::impossible, Severity::error, rule,
+          rule_text(rule, ref.is_deny) + " is for opsets up to " +
+              std::to_string(rule.opset->highest) + ", but ONNX has the op since opset " +
+              std::to_string(op->since));
+    }
+  }
+
+  // Domains that are not ONNX's are anyone's, but for slips.
+  void look_up_domain(const Rule& rule) {
+    const std::string near =
+        nearest_name(rule.domain, {"ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training",
+                                   "com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc"});
+    if (near.empty() || near == rule.domain) return;
+    add(LintKind::unknown_domain, Severity::warning, rule,
+        "no domain " + cleave::quoted(rule.domain) + " is known",
+        "did you mean " + cleave::quoted(near) + "?");
+  }
+
+  void look_up_glob(const Rule& rule) {
+    const auto names = onnx_op_names(rule.domain);
+    if (std::any_of(names.begin(), names.end(),
+                    [&](std::string_view name) { return glob_match(rule.op, name); })) {
+      return;
+    }
+    add(LintKind::unknown_op, Severity::error, rule,
+        "no op of ONNX is named like " + op_text(rule));
+  }
+
+  void unknown_op(const Rule& rule) {
+    std::string note;
+    if (const std::string near = nearest_name(rule.op, onnx_op_names(rule.domain)); !near.empty()) {
+      note = "did you mean " + cleave::quoted(near) + "?";
+    }
+    add(LintKind::unknown_op, Severity::error, rule, "ONNX has no op " + op_text(rule),
+        std::move(note));
+  }
+
+  void look_up_attribute(const Rule& rule, const OnnxOpNames& op, const std::string& name) {
+    if (std::binary_search(op.attributes.begin(), op.attributes.end(), name)) return;
+    const std::string near = nearest_name(name, op.attributes);
+    std::string note;
+    if (!near.empty()) {
+      note = "did you mean " + cleave::quoted(near) + "?";
+    } else {
+      for (const std::string_view known : op.attributes) {
+        note += (note.empty() ? "it has " : ", ") + std::string(known);
+      }
+      if (note.empty()) note = "it has none";
+    }
+    add(LintKind::unknown_attribute, Severity::error, rule,
+        "op " + op_text(rule) + " has no attribute " + cleave::quoted(name), std::move(note));
+  }
+
+  void look_up_inputs(const Rule& rule, RuleRef ref, const OnnxOpNames& op) {
+    if (!rule.kwargs.empty()) {
+      add(LintKind::unused_condition, Severity::warning, rule,
+          rule_text(rule, ref.is_deny) +
+              " has conditions on keyword inputs, which no ONNX node has");
+    }
+    std::size_t inputs = rule.inputs.size();
+    for (const ShapeRule& shape : rule.shapes) {
+      inputs = std::max(inputs, std::size_t{shape.input} + 1);
+    }
+    if (inputs <= op.inputs) return;
+    add(LintKind::unused_condition, Severity::warning, rule,
+        rule_text(rule, ref.is_deny) + " has a condition on input " + std::to_string(inputs - 1) +
+            ", but the op has at most " + counted(op.inputs, "input", "inputs"));
+  }
+
+  // ---- of the rules among themselves ----
+
+  void add_fault(const RuleFault& fault) {
+    const Rule& rule = rule_of(fault.rule);
+    const Rule& other = rule_of(fault.other);
+    const std::string subject = rule_text(rule, fault.rule.is_deny);
+    switch (fault.kind) {
+      case LintKind::impossible:
+        add(fault.kind, Severity::error, rule, subject + " can hold of no node: " + fault.detail);
+        return;
+      case LintKind::contradiction:
+        add(fault.kind, Severity::error, rule,
+            subject + " allows what " + rule_text(other, true) + " on " + place_text(other, rule) +
+                " denies");
+        return;
+      default:
+        add(fault.kind, Severity::warning, rule,
+            subject + " says nothing that " + rule_text(other, fault.other.is_deny) + " on " +
+                place_text(other, rule) + " does not");
+    }
+  }
+
+  // ---- against models ----
+
+  void add_use(const Rule& rule, RuleRef ref) {
+    const RuleUse::Count& count = use_->count(ref);
+    const std::string subject = rule_text(rule, ref.is_deny);
+    if (count.named == 0) {
+      add(LintKind::never_matched, Severity::note, rule, subject + " is for no node of the models");
+      return;
+    }
+    if (count.held > 0) return;
+    std::string note = escaped(count.example) + ": ";
+    for (std::size_t i = 0; i < count.failed.size(); ++i) {
+      const FailedPart& part = count.failed[i];
+      note += (i > 0 ? "; " : "") + escaped(part.subject) + " is " + escaped(part.actual) +
+              ", wants " + escaped(part.expected);
+    }
+    add(LintKind::never_held, Severity::warning, rule,
+        subject + " names " + counted(count.named, "node", "nodes") +
+            " of the models, but its conditions hold of none",
+        std::move(note));
+  }
+
+  void add_missing_ops() {
+    for (const RuleUse::Op& op : use_->ops_without_rule()) {
+      const std::string name = op.domain.empty() ? op.op : op.domain + "::" + op.op;
+      findings_.push_back({LintKind::no_rule,
+                           Severity::note,
+                           0,
+                           0,
+                           "no rule names op " + cleave::quoted(name) + ", which " +
+                               counted(op.nodes, "node has", "nodes have") + " (" +
+                               escaped(op.first) + (op.nodes > 1 ? ", ...)" : ")"),
+                           {}});
+    }
+  }
+
+  const SupportList& list_;
+  const RuleUse* use_;
+  std::vector<LintFinding> findings_;
+};
+
+}  // namespace
+
+std::size_t Lint::count(Severity severity) const {
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [&](const LintFinding& finding) { return finding.severity == severity; }));
+}
+
+Lint lint_support(const SupportList& list, const RuleUse* use, const LintRequest& request) {
+  Lint lint{.list = list.path, .models = request.models, .findings = {}};
+  lint.is_onnx = request.has_onnx_model || looks_like_onnx(list);
+  lint.findings = Linter(list, use).lint(lint.is_onnx);
+  return lint;
+}
+
+}  // namespace cleave

@@ -1,0 +1,33 @@
+// The findings as compilers tell theirs: a line each, which editors can jump to.
+#include "formats/lint.h"
+#include "formats/number_text.h"
+#include "formats/report_words.h"
+
+namespace cleave {
+
+std::string_view severity_name(Severity severity) {
+  if (severity == Severity::error) return "error";
+  return severity == Severity::warning ? "warning" : "note";
+}
+
+std::string lint_text(const Lint& lint) {
+  std::string text;
+  for (const LintFinding& finding : lint.findings) {
+    text += escaped(lint.list);
+    if (finding.line > 0) {
+      text += ":" + std::to_string(finding.line) + ":" + std::to_string(finding.column);
+    }
+    text += ": " + std::string(severity_name(finding.severity)) + ": " + finding.message + " [" +
+            std::string(lint_kind_name(finding.kind)) + "]\n";
+    if (!finding.note.empty()) text += "    " + finding.note + "\n";
+  }
+  const std::size_t errors = lint.count(Severity::error);
+  const std::size_t warnings = lint.count(Severity::warning);
+  text += escaped(lint.list) + ": " + counted(errors, "error", "errors") + ", " +
+          counted(warnings, "warning", "warnings") + ", " +
+          counted(lint.count(Severity::note), "note", "notes");
+  if (!lint.is_onnx) text += "; the ops are not ONNX's: their names were not looked up";
+  return text + "\n";
+}
+
+}  // namespace cleave

@@ -1,0 +1,334 @@
+#include "formats/model_explorer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/cost.h"
+#include "formats/json_text.h"
+#include "formats/number_text.h"
+#include "formats/reason_text.h"
+#include "formats/report_words.h"
+#include "formats/value_text.h"
+
+namespace cleave {
+namespace {
+
+using Layout = JsonText::Layout;
+
+constexpr std::string_view kGreen = "#c8e6c9";
+constexpr std::string_view kRed = "#ffcdd2";
+
+// Layers are told apart by slashes.
+std::string layer_of(std::string_view text) {
+  std::string layer(text);
+  std::replace(layer.begin(), layer.end(), '/', '_');
+  return layer;
+}
+
+class ExplorerGraph {
+ public:
+  explicit ExplorerGraph(const Report& report)
+      : report_(report),
+        graph_(report.model.graph),
+        partition_(report.split.partition),
+        reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {}
+
+  std::string write() {
+    json_.begin_object();
+    json_.text("label", model_name(report_.model));
+    json_.begin_list("graphs");
+    json_.begin_object();
+    json_.text("id", "split");
+    json_.begin_list("nodes");
+    for (const ValueId input : graph_.inputs()) write_input(input);
+    for (const NodeId node : graph_.nodes()) write_node(node);
+    write_outputs();
+    json_.end_list();
+    write_partitions();
+    write_styles();
+    write_overlays();
+    json_.end_object();
+    json_.end_list();
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  // Names of nodes and of values may be equal: ids say which it is.
+  static std::string id_of(NodeId node) { return "n" + std::to_string(index(node)); }
+  static std::string id_of_input(ValueId input) { return "i" + std::to_string(index(input)); }
+
+  void add_pair(std::string_view key, std::string_view value) {
+    json_.begin_object(Layout::one_line);
+    json_.text("key", key);
+    json_.text("value", value);
+    json_.end_object();
+  }
+
+  void begin_node(const std::string& id, std::string_view label, std::string_view layer) {
+    json_.begin_object();
+    json_.text("id", id);
+    json_.text("label", label);
+    json_.text("namespace", layer);
+  }
+
+  void write_input(ValueId input) {
+    begin_node(id_of_input(input), "input " + std::string(graph_.value(input).name), "");
+    begin_outputs();
+    write_output(0, input);
+    json_.end_list();
+    json_.end_object();
+  }
+
+  void begin_outputs() { json_.begin_list("outputsMetadata"); }
+
+  void write_output(std::size_t slot, ValueId value) {
+    json_.begin_object(Layout::one_line);
+    json_.text("id", std::to_string(slot));
+    json_.begin_list("attrs");
+    add_pair("tensor_name", graph_.value(value).name);
+    add_pair("shape", type_text(graph_, value));
+    json_.end_list();
+    json_.end_object();
+  }
+
+  std::string layer_of_node(NodeId node) const {
+    std::string layer = layer_of(partition_.name(partition_.part_of[node]));
+    std::string scope = layer_of(graph_.text(graph_.node(node).scope));
+    std::replace(scope.begin(), scope.end(), '.', '/');
+    return scope.empty() ? layer : layer + "/" + scope;
+  }
+
+  void write_node(NodeId node) {
+    begin_node(id_of(node), graph_.op(node), layer_of_node(node));
+    json_.begin_list("attrs");
+    const bool is_acc = partition_.is_acc(partition_.part_of[node]);
+    add_pair("name", graph_.node(node).name);
+    add_pair("device", is_acc ? "accelerator" : "CPU");
+    const Reason& reason = report_.split.reasons[node];
+    if (reason.code != ReasonCode::none) {
+      add_pair("why on the CPU", reason_text(reasons_, node, reason));
+    }
+    json_.end_list();
+    json_.begin_list("incomingEdges");
+    std::size_t slot = 0;
+    for (const Operand& operand : graph_.operands(node)) write_edge(operand.value, slot++);
+    json_.end_list();
+    begin_outputs();
+    for (const ValueId output : graph_.outputs(node)) {
+      write_output(graph_.value(output).slot, output);
+    }
+    json_.end_list();
+    json_.begin_object("style", Layout::one_line);
+    json_.text("backgroundColor", is_acc ? kGreen : kRed);
+    json_.end_object();
+    json_.end_object();
+  }
+
+  void write_edge(ValueId id, std::size_t slot) {
+    const Value& value = graph_.value(id);
+    if (value.kind == ValueKind::parameter) return;
+    json_.begin_object(Layout::one_line);
+    json_.text("sourceNodeId",
+               value.kind == ValueKind::input ? id_of_input(id) : id_of(value.producer));
+    json_.text("sourceNodeOutputId", std::to_string(value.slot));
+    json_.text("targetNodeInputId", std::to_string(slot));
+    json_.end_object();
+  }
+
+  // Each of the graph's outputs, as listed, is a node that reads it.
+  void write_outputs() {
+    std::size_t number = 0;
+    for (const ValueId output : graph_.outputs()) {
+      begin_node("o" + std::to_string(number++), "output " + std::string(graph_.value(output).name),
+                 "");
+      json_.begin_list("incomingEdges");
+      write_edge(output, 0);
+      json_.end_list();
+      json_.end_object();
+    }
+  }
+
+  // What the side panel says of each layer that is a partition.
+  void write_partitions() {
+    json_.begin_object("groupNodeAttributes");
+    json_.begin_object("", Layout::one_line);
+    json_.text("support list", support_name(report_.lists));
+    json_.text("on the accelerator", coverage_text(report_.preview.coverage, "on the accelerator"));
+    json_.end_object();
+    for (const PartId part : partition_.parts()) {
+      const PartNumbers& numbers = report_.preview.parts[part];
+      json_.text_key(layer_of(partition_.name(part)));
+      json_.begin_object(Layout::one_line);
+      json_.text("device", partition_.is_acc(part) ? "accelerator" : "CPU");
+      json_.text("nodes", count_text(partition_.nodes(part).size()));
+      json_.text("in", bytes_text(numbers.input_bytes));
+      json_.text("out", bytes_text(numbers.output_bytes));
+      json_.text("parameters", bytes_text(numbers.parameter_bytes));
+      json_.text("work", flops_text(numbers.flops));
+      if (numbers.qps) json_.text("QPS", rate_text(*numbers.qps));
+      json_.end_object();
+    }
+    json_.end_object();
+  }
+
+  void write_styles() {
+    json_.begin_list("groupNodeConfigs");
+    for (const PartId part : partition_.parts()) {
+      json_.begin_object(Layout::one_line);
+      json_.text("namespaceRegex", "^" + escaped_regex(layer_of(partition_.name(part))) + "$");
+      json_.text("backgroundColor", partition_.is_acc(part) ? kGreen : kRed);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  static std::string escaped_regex(std::string_view text) {
+    constexpr std::string_view kSpecial = "\\^$.|?*+()[]{}";
+    std::string escaped;
+    for (const char c : text) {
+      if (kSpecial.find(c) != std::string_view::npos) escaped += '\\';
+      escaped += c;
+    }
+    return escaped;
+  }
+
+  // What crosses from one partition to another, with its bytes.
+  void write_overlays() {
+    json_.begin_object("tasksData");
+    json_.begin_list("edgeOverlaysDataListLeftPane");
+    json_.begin_object();
+    json_.text("type", "edge_overlays");
+    json_.text("name", "partition borders");
+    json_.begin_list("overlays");
+    json_.begin_object();
+    json_.text("name", "bytes that cross");
+    json_.text("edgeColor", "#d32f2f");
+    json_.begin_list("edges");
+    for (const PartId part : partition_.parts()) {
+      for (const ValueId value : report_.split.boundaries.outputs[part]) write_crossings(value);
+    }
+    json_.end_list();
+    json_.end_object();
+    json_.end_list();
+    json_.end_object();
+    json_.end_list();
+    json_.end_object();
+  }
+
+  void write_crossings(ValueId id) {
+    const NodeId producer = graph_.value(id).producer;
+    const auto bytes = value_bytes(graph_, id);
+    for (const NodeId user : graph_.users(id)) {
+      if (partition_.part_of[user] == partition_.part_of[producer]) continue;
+      json_.begin_object(Layout::one_line);
+      json_.text("sourceNodeId", id_of(producer));
+      json_.text("targetNodeId", id_of(user));
+      json_.text("label", bytes ? bytes_text(*bytes) : "?");
+      json_.end_object();
+    }
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+  ReasonContext reasons_;
+  JsonText json_;
+};
+
+// One measure of the nodes that have it.
+class NodeData {
+ public:
+  NodeData(const Graph& graph, std::string_view name) : graph_(graph) {
+    json_.begin_object();
+    json_.text("name", name);
+    json_.begin_object("results");
+  }
+
+  // False, with nothing written, for a node without outputs: it has no key.
+  bool begin(NodeId node) {
+    const IdRange<ValueId> outputs = graph_.outputs(node);
+    if (outputs.empty()) return false;
+    json_.text_key(graph_.value(outputs[0]).name);
+    json_.begin_object(Layout::one_line);
+    json_.key("value");
+    return true;
+  }
+  void add(NodeId node, std::string_view value, std::string_view colour) {
+    if (!begin(node)) return;
+    json_.text(value);
+    if (!colour.empty()) json_.text("bgColor", colour);
+    json_.end_object();
+  }
+  void add(NodeId node, double value) {
+    if (!begin(node)) return;
+    json_.number(value);
+    json_.end_object();
+  }
+
+  JsonText& end_results() {
+    json_.end_object();
+    return json_;
+  }
+  std::string finish() && {
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  const Graph& graph_;
+  JsonText json_;
+};
+
+std::string partition_data(const Report& report) {
+  static constexpr std::array<std::string_view, 6> kGreens = {"#c8e6c9", "#a5d6a7", "#dcedc8",
+                                                              "#b2dfdb", "#c5e1a5", "#b2ebf2"};
+  const Partition& partition = report.split.partition;
+  NodeData data(report.model.graph, "partition");
+  for (const NodeId node : report.model.graph.nodes()) {
+    const PartId part = partition.part_of[node];
+    data.add(node, partition.name(part),
+             partition.is_acc(part) ? kGreens[index(part) / 2 % kGreens.size()] : kRed);
+  }
+  data.end_results().flag("showExpandedSummaryOnGroupNode", true);
+  return std::move(data).finish();
+}
+
+std::string reason_data(const Report& report) {
+  NodeData data(report.model.graph, "why on the CPU");
+  for (const NodeId node : report.model.graph.nodes()) {
+    const Reason& reason = report.split.reasons[node];
+    if (reason.code != ReasonCode::none) data.add(node, reason_code_name(reason.code), kRed);
+  }
+  data.end_results().flag("showExpandedSummaryOnGroupNode", true);
+  return std::move(data).finish();
+}
+
+std::string flops_data(const Report& report) {
+  const PerNode<std::optional<double>> flops = node_flops(report.model.graph);
+  NodeData data(report.model.graph, "FLOPs");
+  for (const NodeId node : report.model.graph.nodes()) {
+    if (flops[node]) data.add(node, *flops[node]);
+  }
+  JsonText& json = data.end_results();
+  json.begin_list("gradient", Layout::one_line);
+  for (const auto& [stop, colour] : {std::pair{0, "#fffde7"}, std::pair{1, "#e65100"}}) {
+    json.begin_object();
+    json.number("stop", stop);
+    json.text("bgColor", colour);
+    json.end_object();
+  }
+  json.end_list();
+  return std::move(data).finish();
+}
+
+}  // namespace
+
+std::vector<NamedText> model_explorer_files(const Report& report) {
+  return {{"graph.json", ExplorerGraph(report).write()},
+          {"partition.json", partition_data(report)},
+          {"reason.json", reason_data(report)},
+          {"flops.json", flops_data(report)}};
+}
+
+}  // namespace cleave

@@ -1,0 +1,23 @@
+// Files for Google's Model Explorer: the model with each partition as a layer, and data to colour
+// its nodes by.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "formats/report.h"
+
+namespace cleave {
+
+struct NamedText {
+  std::string name;  // of the file
+  std::string text;
+};
+
+// `graph.json`, to be opened first: partitions are layers, CPU nodes have their reason, what
+// crosses a border has its bytes as an edge overlay. Then node data, one file a measure:
+// `partition.json`, `reason.json`, `flops.json`. Nodes are known by their output tensors, so that
+// the data also fits the model as Model Explorer reads it itself. Linear.
+std::vector<NamedText> model_explorer_files(const Report& report);
+
+}  // namespace cleave

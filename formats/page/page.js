@@ -1,0 +1,407 @@
+"use strict";
+// The page's script. All text from the model reaches the page as text nodes, never as markup; the
+// drawings are Graphviz's own SVG.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const [NAME, OP, PART, VIEW, REASON, TYPE, SCOPE, BECAUSE] = [0, 1, 2, 3, 4, 5, 6, 7];
+const nodeById = new Map(data.node_ids.map((id, i) => [id, data.nodes[i]]));
+const byId = (id) => document.getElementById(id);
+
+// ---- making elements ----
+
+// make("td", {class: "number"}, "12", child...)
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+const link = (text, go) => make("button", { class: "link", type: "button", onclick: go }, text);
+const count = (number) => number.toLocaleString("en-US");
+const counted = (number, thing) => `${count(number)} ${thing}${number === 1 ? "" : "s"}`;
+
+// ---- state: the view that is open, what is chosen, what is filtered ----
+
+const state = { view: 0, chosen: null, filter: null };
+
+function chooseNode(id) {
+  const node = nodeById.get(id);
+  if (!node) return;
+  state.chosen = { node: id };
+  if (data.views[node[VIEW]].svg) openView(node[VIEW], true);
+  showNode(id);
+  mark(true);
+}
+
+function choosePart(part) {
+  state.chosen = { part };
+  showPart(part);
+  const view = data.views.findIndex((one) => one.title === data.parts[part].name);
+  openView(view >= 0 && data.views[view].svg ? view : state.view, true);
+  mark(true);
+}
+
+// ---- the drawing: one view at a time, moved and scaled as a whole ----
+
+const canvas = byId("canvas");
+const place = { x: 0, y: 0, scale: 1 };
+let boxes = new Map();  // of the open view, by id
+
+function openView(view, keepChosen) {
+  if (state.view === view && canvas.firstChild) return;
+  state.view = view;
+  if (!keepChosen) state.chosen = null;
+  const drawn = new DOMParser().parseFromString(data.views[view].svg, "image/svg+xml");
+  canvas.replaceChildren(document.importNode(drawn.documentElement, true));
+  for (const title of canvas.querySelectorAll("g > title")) title.remove();
+  boxes = new Map([...canvas.querySelectorAll("g.node")].map((box) => [box.id, box]));
+  showPath();
+  fit(0.8);
+  mark(false);
+  if (!keepChosen) showOverview();
+}
+
+function movePicture() {
+  const svg = canvas.firstChild;
+  svg.style.transform = `translate(${place.x}px, ${place.y}px) scale(${place.scale})`;
+}
+
+// The drawing's size as Graphviz gives it, in pixels.
+function pictureSize() {
+  const box = canvas.firstChild.viewBox.baseVal;
+  return { width: box.width * 4 / 3, height: box.height * 4 / 3 };
+}
+
+// The whole drawing; or its top, where it would be smaller than the least scale.
+function fit(least) {
+  const size = pictureSize();
+  const scale = Math.min(canvas.clientWidth / size.width, canvas.clientHeight / size.height, 1.2);
+  place.scale = Math.max(scale, least);
+  place.x = (canvas.clientWidth - size.width * place.scale) / 2;
+  place.y = 0;
+  movePicture();
+}
+
+function zoom(factor, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
+  const scale = Math.min(Math.max(place.scale * factor, 0.02), 8);
+  place.x = x - (x - place.x) * scale / place.scale;
+  place.y = y - (y - place.y) * scale / place.scale;
+  place.scale = scale;
+  movePicture();
+}
+
+function centre(element) {
+  if (place.scale < 0.6) place.scale = 0.9;
+  movePicture();
+  const outer = canvas.getBoundingClientRect();
+  const inner = element.getBoundingClientRect();
+  place.x += outer.left + outer.width / 2 - (inner.left + inner.width / 2);
+  place.y += outer.top + outer.height / 2 - (inner.top + inner.height / 2);
+  movePicture();
+}
+
+function listenToPointer() {
+  let grip = null;
+  canvas.addEventListener("pointerdown", (event) => {
+    grip = { x: event.clientX - place.x, y: event.clientY - place.y, moved: false, id: event.pointerId };
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!grip || grip.id !== event.pointerId) return;
+    const x = event.clientX - grip.x, y = event.clientY - grip.y;
+    if (!grip.moved && Math.hypot(x - place.x, y - place.y) < 4) return;
+    if (!grip.moved) canvas.setPointerCapture(event.pointerId);
+    grip.moved = true;
+    canvas.classList.add("dragged");
+    [place.x, place.y] = [x, y];
+    movePicture();
+  });
+  const release = (event) => {
+    const clicked = grip && !grip.moved && event.type === "pointerup";
+    grip = null;
+    canvas.classList.remove("dragged");
+    if (clicked) clickAt(event.target);
+  };
+  canvas.addEventListener("pointerup", release);
+  canvas.addEventListener("pointercancel", release);
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const box = canvas.getBoundingClientRect();
+    zoom(Math.exp(-event.deltaY * 0.0015), event.clientX - box.left, event.clientY - box.top);
+  }, { passive: false });
+}
+
+function clickAt(target) {
+  const box = target.closest("g.node");
+  if (!box) return;
+  const number = Number(box.id.slice(1));
+  if (box.id.startsWith("n")) chooseNode(number);
+  else if (box.id.startsWith("g")) enterGroup(number);
+  else if (!box.id.endsWith("_")) chooseNode(Number(box.id.split("_")[1]));
+}
+
+function enterGroup(view) {
+  if (data.views[view].svg) return openView(view);
+  showMessage(data.views[view].title, `${counted(data.views[view].nodes, "node")}: too many to draw. ` +
+    "Search for a node by name, or draw the partition alone with cleave draw.");
+}
+
+// What is chosen and what the filter hits, in the drawing.
+function mark(moveThere) {
+  for (const old of canvas.querySelectorAll(".chosen")) old.classList.remove("chosen");
+  const chosen = state.chosen?.node != null ? boxOf(state.chosen.node) : null;
+  if (chosen) chosen.classList.add("chosen");
+  for (const [part, button] of [...byId("timeline").children].entries()) {
+    button.classList.toggle("chosen", state.chosen != null && state.chosen.part === part);
+  }
+  const isHit = filterOf(state);
+  canvas.classList.toggle("filtered", isHit != null);
+  for (const old of canvas.querySelectorAll(".hit")) old.classList.remove("hit");
+  if (isHit) for (const [id, node] of nodeById) if (isHit(node)) boxOf(id)?.classList.add("hit");
+  const target = chosen || canvas.querySelector(".hit");
+  if (moveThere && target) centre(target);
+}
+
+// Which nodes stand out: those of the reason that is filtered for, else of the partition chosen.
+function filterOf({ filter, chosen }) {
+  if (filter != null) return (node) => node[REASON] && node[REASON][0] === filter;
+  if (chosen?.part != null) return (node) => node[PART] === chosen.part;
+  return null;
+}
+
+// The box of a node in the open view: its own, or the group's that it is in.
+function boxOf(id) {
+  const node = nodeById.get(id);
+  if (!node) return null;
+  let view = node[VIEW];
+  if (view === state.view) return boxes.get(`n${id}`);
+  while (view != null && data.views[view].parent !== state.view) view = data.views[view].parent;
+  return view == null ? null : boxes.get(`g${view}`);
+}
+
+function showPath() {
+  const steps = [];
+  for (let view = state.view; view != null; view = data.views[view].parent) steps.unshift(view);
+  const items = steps.map((view) => view === state.view
+    ? make("b", {}, data.views[view].title || "model")
+    : link(data.views[view].title || "model", () => openView(view)));
+  byId("path").replaceChildren(...items.flatMap((item, i) => i === 0 ? [item] : ["\u203a", item]));
+}
+
+// ---- beside the drawing ----
+
+const side = byId("side");
+
+function terms(pairs) {
+  const list = make("dl");
+  for (const [term, value] of pairs) {
+    if (value == null || value === "") continue;
+    list.append(make("dt", {}, term), make("dd", {}, value));
+  }
+  return list;
+}
+
+function showMessage(title, text) {
+  side.replaceChildren(make("h3", {}, title), make("p", {}, text));
+}
+
+function showNode(id) {
+  const node = nodeById.get(id);
+  const part = data.parts[node[PART]];
+  const blamed = node[BECAUSE] == null ? null : nodeById.get(node[BECAUSE]);
+  side.replaceChildren(make("h3", {}, node[NAME]), terms([
+    ["op type", node[OP]],
+    ["runs on", part.acc ? "accelerator" : "CPU"],
+    ["why", node[REASON] ? node[REASON][1] : part.acc ? "supported" : ""],
+    ["reason code", node[REASON] && node[REASON][0]],
+    ["because of", blamed && link(blamed[NAME], () => chooseNode(node[BECAUSE]))],
+    ["partition", link(part.name, () => choosePart(node[PART]))],
+    ["gives", node[TYPE]],
+    ["scope", node[SCOPE]],
+  ]));
+}
+
+function showPart(index) {
+  const part = data.parts[index];
+  side.replaceChildren(make("h3", {}, part.name), terms([
+    ["runs on", part.acc ? "accelerator" : "CPU"],
+    ["nodes", count(part.nodes)],
+    ["takes in", part.in[1]],
+    ["gives out", part.out[1]],
+    ["parameters", part.parameters[1]],
+    ["work", part.flops[1]],
+    ["link allows", part.acc && part.qps[0] >= 0 ? `${part.qps[1]} QPS${part.bottleneck ? ": the bottleneck" : ""}` : null],
+    ["look at", part.hazards.join("; ")],
+  ]));
+}
+
+function showOverview() {
+  const causes = data.causes.slice(0, 12).map((cause) => make("li", {},
+    link(cause.text, () => showCause(cause)), make("small", {}, ` ${counted(cause.count, "node")}`)));
+  side.replaceChildren(
+    make("h3", {}, causes.length ? "Why nodes are on the CPU" : "All nodes are on the accelerator"),
+    make("ol", {}, ...causes),
+    ...data.notes.map((note) => make("p", {}, make("small", {}, note))));
+}
+
+function showCause(cause) {
+  const nodes = cause.nodes.filter((id) => nodeById.has(id)).map((id) =>
+    make("li", {}, link(nodeById.get(id)[NAME], () => chooseNode(id))));
+  const more = cause.count - nodes.length;
+  side.replaceChildren(make("h3", {}, cause.text), make("ol", {}, ...nodes),
+    more > 0 ? make("small", {}, `and ${count(more)} more`) : "");
+}
+
+// ---- search and filter ----
+
+const kMostHits = 100;
+
+function search() {
+  const text = byId("search").value.trim().toLowerCase();
+  if (!text) return showOverview();
+  const hits = [];
+  let found = 0;
+  for (const [id, node] of nodeById) {
+    if (!node[NAME].toLowerCase().includes(text) && !node[OP].toLowerCase().includes(text)) continue;
+    if (++found <= kMostHits) hits.push(id);
+  }
+  side.replaceChildren(make("h3", {}, counted(found, "node") + " found"), make("ol", {}, ...hits.map((id) =>
+    make("li", {}, link(nodeById.get(id)[NAME], () => chooseNode(id)), make("small", {}, " " + nodeById.get(id)[OP])))),
+    found > kMostHits ? make("small", {}, `and ${count(found - kMostHits)} more`) : "");
+}
+
+function showReasons() {
+  byId("reasons").replaceChildren(...data.reasons.map((reason) => make("button", {
+    type: "button", "aria-pressed": "false", "data-code": reason.code,
+    onclick: (event) => {
+      state.filter = state.filter === reason.code ? null : reason.code;
+      for (const button of byId("reasons").children) button.setAttribute("aria-pressed", "false");
+      event.target.setAttribute("aria-pressed", String(state.filter != null));
+      mark(false);
+      filterTable();
+    },
+  }, `${reason.code || "none"} ${count(reason.count)}`)));
+}
+
+// ---- coverage and timeline ----
+
+function showCoverage() {
+  byId("coverage").replaceChildren(...data.coverage.map((one) => make("div", { class: "card" },
+    make("b", {}, one.text), make("span", {}, `${one.what} on the accelerator`),
+    make("div", { class: "bar" }, make("i", { style: `width:${one.ratio * 100}%` })))));
+}
+
+function showTimeline() {
+  const isNamed = data.parts.length <= 40;
+  byId("timeline").replaceChildren(...data.parts.map((part, index) => make("button", {
+    type: "button", class: part.acc ? "acc" : "cpu", title: `${part.name}: ${counted(part.nodes, "node")}`,
+    onclick: () => choosePart(index),
+  }, isNamed ? part.name : "")));
+  sizeTimeline();
+}
+
+function sizeTimeline() {
+  const by = byId("timeline-by").value;
+  const sizes = data.parts.map((part) => Array.isArray(part[by]) ? part[by][0] : part[by]);
+  const least = Math.max(...sizes, 1) / 200;
+  for (const [i, button] of [...byId("timeline").children].entries()) {
+    button.style.flexGrow = Math.max(sizes[i], least);
+  }
+}
+
+// ---- tables ----
+
+// A column: its title, a cell's text, what it sorts by (else the text), whether it is a number.
+const kTables = {
+  "Partitions": {
+    rows: () => data.parts.map((part, index) => ({ part, index })),
+    columns: [
+      { title: "partition", cell: (row) => link(row.part.name, () => choosePart(row.index)), sort: (row) => row.index },
+      { title: "on", cell: (row) => row.part.acc ? "accelerator" : "CPU" },
+      { title: "nodes", sort: (row) => row.part.nodes, cell: (row) => count(row.part.nodes), number: true },
+      ...["in", "out", "parameters", "flops", "qps"].map((field) => ({
+        title: { flops: "work", qps: "QPS" }[field] || field,
+        sort: (row) => row.part[field][0], cell: (row) => row.part[field][1], number: true,
+      })),
+    ],
+  },
+  "Nodes on the CPU": {
+    rows: () => [...nodeById].filter(([, node]) => node[REASON] && (state.filter == null || node[REASON][0] === state.filter))
+      .map(([id, node]) => ({ id, node })),
+    columns: [
+      { title: "node", cell: (row) => link(row.node[NAME], () => chooseNode(row.id)), sort: (row) => row.id },
+      { title: "op type", cell: (row) => row.node[OP] },
+      { title: "reason", cell: (row) => row.node[REASON][0] },
+      { title: "why", cell: (row) => row.node[REASON][1] },
+      { title: "partition", cell: (row) => data.parts[row.node[PART]].name, sort: (row) => row.node[PART] },
+    ],
+  },
+  "Op types": {
+    rows: () => data.ops,
+    columns: [
+      { title: "op type", cell: (row) => row.op },
+      ...["nodes", "acc", "cpu"].map((field) => ({
+        title: { acc: "on the accelerator", cpu: "on the CPU" }[field] || field,
+        sort: (row) => row[field], cell: (row) => count(row[field]), number: true,
+      })),
+    ],
+  },
+};
+const kMostRows = 2000;
+const shown = { table: "Partitions", column: 0, falling: false };
+
+function sortKey(column, row) {
+  return column.sort ? column.sort(row) : column.cell(row);
+}
+
+function showTable() {
+  const table = kTables[shown.table];
+  const column = table.columns[shown.column];
+  const rows = table.rows().sort((a, b) => {
+    const [x, y] = [sortKey(column, a), sortKey(column, b)];
+    return (x < y ? -1 : x > y ? 1 : 0) * (shown.falling ? -1 : 1);
+  });
+  const heads = table.columns.map((one, i) => make("th", {
+    class: one.number && "number", "aria-sort": i !== shown.column ? "none" : shown.falling ? "descending" : "ascending",
+  }, make("button", { type: "button", onclick: () => sortBy(i) },
+    one.title + (i === shown.column ? (shown.falling ? " \u2193" : " \u2191") : ""))));
+  const body = rows.slice(0, kMostRows).map((row) => make("tr", {},
+    ...table.columns.map((one) => make("td", { class: one.number && "number" }, one.cell(row)))));
+  const tabs = Object.keys(kTables).map((name) => make("button", {
+    type: "button", "aria-pressed": String(name === shown.table),
+    onclick: () => { Object.assign(shown, { table: name, column: 0, falling: false }); showTable(); },
+  }, name));
+  byId("tables").replaceChildren(make("nav", {}, ...tabs),
+    make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))),
+    rows.length > kMostRows ? make("p", {}, `the first ${count(kMostRows)} of ${count(rows.length)}`) : "");
+}
+
+function sortBy(column) {
+  const isNumber = kTables[shown.table].columns[column].number;
+  shown.falling = shown.column === column ? !shown.falling : Boolean(isNumber);
+  shown.column = column;
+  showTable();
+}
+
+function filterTable() {
+  if (state.filter != null) Object.assign(shown, { table: "Nodes on the CPU", column: 0, falling: false });
+  showTable();
+}
+
+// ---- start ----
+
+showCoverage();
+showTimeline();
+showReasons();
+showTable();
+listenToPointer();
+byId("timeline-by").addEventListener("change", sizeTimeline);
+byId("search").addEventListener("input", search);
+byId("zoom-in").addEventListener("click", () => zoom(1.3));
+byId("zoom-out").addEventListener("click", () => zoom(1 / 1.3));
+byId("zoom-fit").addEventListener("click", () => fit(0.02));
+window.addEventListener("resize", () => fit(0.8));
+openView(0);

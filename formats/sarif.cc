@@ -1,0 +1,240 @@
+#include "formats/sarif.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "core/fingerprint.h"
+#include "formats/check_words.h"
+#include "formats/diagnostic.h"
+#include "formats/json_text.h"
+#include "formats/report_words.h"
+
+namespace cleave {
+namespace {
+
+using Layout = JsonText::Layout;
+
+struct SarifRule {
+  std::string_view id;
+  std::string_view name;
+  std::string_view text;
+  std::string_view help;
+};
+
+// By reason code; the first stands for gates.
+constexpr std::array<SarifRule, kReasonCodeCount> kRules = {{
+    {"gate", "GateFails", "A gate of cleave check does not hold.",
+     "Give the gate another limit, or mend what breaks it."},
+    {"no_rule", "NoRule", "No rule of the support list names the operator.",
+     "Add an allow rule for it once the accelerator can run it."},
+    {"rule_failed", "RuleFailed", "A rule names the operator, but its conditions do not hold.",
+     "Widen the rule's conditions, or change the model to meet them."},
+    {"denied", "Denied", "A deny rule takes the node off the accelerator.",
+     "Narrow or remove the deny rule once it is not needed."},
+    {"non_tensor_input", "NonTensorInput",
+     "The node reads data that is no tensor from a node on the CPU.",
+     "Support the node that makes the data, or allow such data to cross: --allow-non-tensor."},
+    {"non_tensor_output", "NonTensorOutput",
+     "The node makes data that is no tensor for a node on the CPU, or for the caller.",
+     "Support the node that reads the data, or allow such data to cross: --allow-non-tensor."},
+    {"fusion_group", "FusionGroup", "The node is tied to a CPU node by data that is no tensor.",
+     "Support every node of the group, or form no groups: --skip-fusion."},
+    {"small_subgraph", "SmallSubgraph",
+     "The node's accelerator subgraph was below the minimum size.",
+     "Support its neighbours, or lower --min-acc-module-size."},
+    {"host_shape", "HostShape", "The node computes shapes, which stays on the host.",
+     "Run without --host-shapes to place it by its own."},
+    {"qdq_group", "QdqGroup", "The node's quantize/dequantize group holds a CPU node.",
+     "Support every node of the group, or run without --keep-qdq."},
+    {"over_cap", "OverCap", "The node's accelerator subgraph was beyond the number to keep.",
+     "Keep more accelerator subgraphs."},
+}};
+
+// A path as the reference of a URI: what is no letter, digit or one of -._~/ is %NN.
+std::string uri_of(std::string_view path) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string uri = path.starts_with('/') ? "file://" : "";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') ||
+                          std::string_view("-._~/").find(c) != std::string_view::npos;
+    if (is_plain) {
+      uri += c;
+    } else {
+      uri += '%';
+      uri += kDigits[byte >> 4U];
+      uri += kDigits[byte & 15U];
+    }
+  }
+  return uri;
+}
+
+class SarifWriter {
+ public:
+  explicit SarifWriter(const Check& check) : check_(check) {}
+
+  std::string write() {
+    json_.begin_object();
+    json_.text("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+    json_.text("version", "2.1.0");
+    json_.begin_list("runs");
+    json_.begin_object();
+    write_tool();
+    json_.begin_list("results");
+    write_gates();
+    for (const bool is_breaking : {true, false}) write_nodes(is_breaking);
+    json_.end_list();
+    if (left_out() > 0) write_notification();
+    json_.text("columnKind", "unicodeCodePoints");
+    json_.end_object();
+    json_.end_list();
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  static constexpr std::size_t kMostResults = 5000;
+
+  void write_text(std::string_view key, std::string_view text) {
+    json_.begin_object(key, Layout::one_line);
+    json_.text("text", text);
+    json_.end_object();
+  }
+
+  void write_tool() {
+    json_.begin_object("tool");
+    json_.begin_object("driver");
+    json_.text("name", "cleave");
+    json_.begin_list("rules");
+    for (const SarifRule& rule : kRules) {
+      json_.begin_object();
+      json_.text("id", rule.id);
+      json_.text("name", rule.name);
+      write_text("shortDescription", rule.text);
+      write_text("fullDescription", rule.text);
+      write_text("help", rule.help);
+      json_.end_object();
+    }
+    json_.end_list();
+    json_.end_object();
+    json_.end_object();
+  }
+
+  struct Result {
+    std::size_t rule;
+    bool is_error;
+    std::string message;
+    RulePlace place;
+    const CheckRun& run;
+    std::string node;  // empty: of a gate
+  };
+
+  void write_result(const Result& result) {
+    if (written_++ >= kMostResults) return;
+    json_.begin_object();
+    json_.text("ruleId", kRules[result.rule].id);
+    json_.number("ruleIndex", result.rule);
+    json_.text("level", result.is_error ? "error" : "note");
+    write_text("message", result.message);
+    json_.begin_list("locations");
+    json_.begin_object();
+    write_place(result.place);
+    if (!result.node.empty()) write_logical_place(result);
+    json_.end_object();
+    json_.end_list();
+    json_.begin_object("partialFingerprints", Layout::one_line);
+    json_.text("primaryLocationLineHash", hash_of(result));
+    json_.end_object();
+    json_.end_object();
+  }
+
+  void write_place(const RulePlace& place) {
+    json_.begin_object("physicalLocation");
+    json_.begin_object("artifactLocation", Layout::one_line);
+    json_.text("uri", uri_of(place.file));
+    json_.end_object();
+    json_.begin_object("region", Layout::one_line);
+    json_.number("startLine", std::max(place.line, 1U));
+    if (place.column > 0) json_.number("startColumn", place.column);
+    json_.end_object();
+    json_.end_object();
+  }
+
+  void write_logical_place(const Result& result) {
+    json_.begin_list("logicalLocations");
+    json_.begin_object(Layout::one_line);
+    json_.text("name", result.node);
+    json_.text("fullyQualifiedName", result.run.model + "/" + result.node);
+    json_.text("kind", "element");
+    json_.end_object();
+    json_.end_list();
+  }
+
+  // The same from run to run, whatever else changes: model, list, node and rule.
+  static std::string hash_of(const Result& result) {
+    const std::string key = result.run.model + '\n' + result.run.list + '\n' + result.node + '\n' +
+                            std::string(kRules[result.rule].id) +
+                            (result.node.empty() ? '\n' + result.message : std::string());
+    return fingerprint_text(fingerprint(key));
+  }
+
+  void write_gates() {
+    for (const CheckRun& run : check_.runs) {
+      for (const CheckedGate& checked : run.gates) {
+        if (checked.gate.passed()) continue;
+        write_result({0,
+                      true,
+                      run_title(run) + ": " + gate_sentence(run, checked),
+                      run.list_place,
+                      run,
+                      {}});
+      }
+    }
+  }
+
+  void write_nodes(bool is_breaking) {
+    for (const CheckRun& run : check_.runs) {
+      for (const CheckedNode& node : run.cpu_nodes) {
+        if (node.breaks_gate != is_breaking) continue;
+        write_result({static_cast<std::size_t>(node.code), is_breaking,
+                      cleave::quoted(node.name) + " (" + escaped(node.op) + ") of " +
+                          escaped(run.model) + " runs on the CPU: " + node.detail,
+                      node.place, run, node.name});
+      }
+    }
+  }
+
+  // Results not written, and nodes that were not even listed.
+  std::size_t left_out() const {
+    std::size_t count = written_ > kMostResults ? written_ - kMostResults : 0;
+    for (const CheckRun& run : check_.runs) count += run.now.cpu_nodes - run.cpu_nodes.size();
+    return count;
+  }
+
+  void write_notification() {
+    json_.begin_list("invocations");
+    json_.begin_object();
+    json_.flag("executionSuccessful", true);
+    json_.begin_list("toolExecutionNotifications");
+    json_.begin_object();
+    json_.text("level", "note");
+    write_text("message", counted(left_out(), "result is", "results are") + " left out");
+    json_.end_object();
+    json_.end_list();
+    json_.end_object();
+    json_.end_list();
+  }
+
+  const Check& check_;
+  std::size_t written_ = 0;
+  JsonText json_;
+};
+
+}  // namespace
+
+std::string check_sarif(const Check& check) { return SarifWriter(check).write(); }
+
+}  // namespace cleave

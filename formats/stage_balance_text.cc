@@ -1,0 +1,160 @@
+// The words and bars of reports on balanced stages.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "formats/number_text.h"
+#include "formats/report_words.h"
+#include "formats/stage_balance.h"
+#include "formats/text_layout.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostCurveRows = 20;
+constexpr std::size_t kCurveBar = 30;
+constexpr double kAsGood = 1.001;  // as BalanceResult::enough_stages has it
+
+std::string bytes_or_more(double bytes) {
+  constexpr double kMost = 1.8e19;
+  return bytes < kMost ? bytes_text(static_cast<std::uint64_t>(bytes)) : "more than 15 EiB";
+}
+
+double microseconds(const StageBalance& balance, double amount) {
+  return balance.unit == "ms" ? amount * 1e3 : amount;
+}
+
+// "0.4%", "0.02%": at least the gap, with two digits at most.
+std::string gap_text(double gap) {
+  double percent = gap * 100;
+  double unit = 0.01;
+  while (percent / unit > 99) unit *= 10;
+  percent = std::ceil(percent / unit - 1e-9) * unit;
+  const int decimals = unit < 0.05 ? 2 : unit < 0.5 ? 1 : 0;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.*f%%", decimals, percent);
+  return text.data();
+}
+
+std::string certificate_text(const std::string& certificate) {
+  if (certificate == "ideals") return "by exact search";
+  if (certificate == "path-mincut") return "by minimum cuts";
+  if (certificate == "single-node") return "by its heaviest node alone";
+  return "by the sum of all work";
+}
+
+// What bare numbers count.
+std::string_view counted_thing(BalanceBy by) {
+  return by == BalanceBy::params ? " parameters" : by == BalanceBy::nodes ? " nodes" : "";
+}
+
+std::string proof_text(const StageBalance& balance) {
+  const std::string by = " (" + certificate_text(balance.certificate) + ")";
+  if (balance.gap <= 0) return "proved optimal" + by;
+  if (balance.gap < 10) return "proved within " + gap_text(balance.gap) + " of the optimum" + by;
+  return "no assignment is proved to need more than " + amount_text(balance, balance.bound) + by;
+}
+
+std::size_t slowest_stage(const StageBalance& balance) {
+  const auto slower = [](const StageLoad& a, const StageLoad& b) { return a.load < b.load; };
+  return static_cast<std::size_t>(
+      std::max_element(balance.loads.begin(), balance.loads.end(), slower) - balance.loads.begin());
+}
+
+double efficiency(const StageBalance& balance) {
+  double compute = 0;
+  for (const StageLoad& load : balance.loads) compute += load.compute;
+  return compute / (balance.objective * static_cast<double>(balance.loads.size()));
+}
+
+std::string rate_line(const StageBalance& balance) {
+  const std::string efficient = percent_text(std::min(efficiency(balance), 1.0));
+  if (balance.by != BalanceBy::time) return "mean load " + efficient + " of the bottleneck's";
+  return "throughput at most " + rate_text(1e6 / microseconds(balance, balance.objective)) +
+         " a second; pipeline efficiency " + efficient;
+}
+
+// The points worth a row: few, or the first ones, powers of two and what lies between, the last.
+std::vector<CurvePoint> thinned(const StageBalance& balance) {
+  std::vector<CurvePoint> points;
+  for (const CurvePoint& point : balance.curve) {
+    const std::uint32_t k = point.stages;
+    const bool is_round = (k & (k - 1)) == 0 || (k % 3 == 0 && ((k / 3) & (k / 3 - 1)) == 0);
+    const bool is_end =
+        k == balance.curve.back().stages || k == balance.enough_stages || k == balance.loads.size();
+    if (balance.curve.size() <= kMostCurveRows || is_round || is_end) points.push_back(point);
+  }
+  return points;
+}
+
+}  // namespace
+
+std::string amount_text(const StageBalance& balance, double amount) {
+  if (!std::isfinite(amount)) return "-";
+  switch (balance.by) {
+    case BalanceBy::time:
+      return duration_text(microseconds(balance, amount));
+    case BalanceBy::flops:
+      return flops_text(amount);
+    case BalanceBy::bytes:
+      return bytes_or_more(amount);
+    case BalanceBy::params:
+    case BalanceBy::nodes:
+      break;
+  }
+  return amount < 1e18 ? count_text(static_cast<std::uint64_t>(std::llround(amount))) : "?";
+}
+
+std::vector<std::string> balance_conclusions(const StageBalance& balance,
+                                             const std::vector<std::string>& names) {
+  if (balance.loads.empty()) return {};
+  if (balance.objective <= 0) return {"no stage costs anything: there is nothing to balance"};
+  std::vector<std::string> lines = {"bottleneck " + names[slowest_stage(balance)] + ", " +
+                                    amount_text(balance, balance.objective) +
+                                    std::string(counted_thing(balance.by)) + ", " +
+                                    proof_text(balance)};
+  lines.push_back(rate_line(balance));
+  if (balance.curve.empty()) return lines;
+  // With a target, more stages may be faster: then these are the fewest that hold it.
+  const CurvePoint& most = balance.curve.back();
+  const bool is_as_good = balance.objective <= most.objective * kAsGood;
+  if (is_as_good && balance.enough_stages < most.stages) {
+    lines.push_back(counted(balance.enough_stages, "stage is", "stages are") + " as good as " +
+                    count_text(most.stages));
+  }
+  return lines;
+}
+
+std::string share_bar(const StageBalance& balance, const StageLoad& load, std::size_t width) {
+  if (balance.objective <= 0) return "-";
+  const auto characters = [&](double amount) {
+    const double share = std::clamp(amount / balance.objective, 0.0, 1.0);
+    return static_cast<std::size_t>(std::llround(share * static_cast<double>(width)));
+  };
+  const std::size_t all = characters(load.load);
+  const std::size_t compute = std::min(all, characters(load.compute));
+  const auto percent = std::llround(100 * std::min(load.load / balance.objective, 1.0));
+  const std::string number = std::to_string(percent) + "%";
+  return std::string(compute, '#') + std::string(all - compute, '=') +
+         std::string(width - all, ' ') + std::string(5 - number.size(), ' ') + number;
+}
+
+std::string curve_text(const StageBalance& balance) {
+  if (balance.curve.size() < 2 || balance.objective <= 0) return {};
+  double most = 0;
+  for (const CurvePoint& point : balance.curve) {
+    if (std::isfinite(point.objective)) most = std::max(most, point.objective);
+  }
+  TextTable table({"stages", "bottleneck", ""}, {Align::right, Align::right, Align::left});
+  for (const CurvePoint& point : thinned(balance)) {
+    const bool fits = std::isfinite(point.objective);
+    const double share = fits ? point.objective / most : 0;
+    const auto bar = static_cast<std::size_t>(std::llround(share * double{kCurveBar}));
+    table.add_row({count_text(point.stages), amount_text(balance, point.objective),
+                   fits ? std::string(bar, '#') : "none found that fits"});
+  }
+  return table.text();
+}
+
+}  // namespace cleave

@@ -1,0 +1,50 @@
+// What the reports of `partition` and `stage` are made from: parts in call order, what crosses
+// between them, what they share, and what a balancing policy knows of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/backward.h"
+#include "core/boundary.h"
+#include "core/partition.h"
+#include "core/stage_boundary.h"
+#include "formats/model_file.h"
+#include "formats/stage_balance.h"
+
+namespace cleave {
+
+// What skipping stages costs, and which way was taken.
+struct SkipReport {
+  SkipCosts costs;
+  bool relayed = false;
+};
+
+struct StagesReport {
+  const LoadedModel& model;
+  std::string_view part_word;  // "partition", "stage"
+  const Partition& partition;
+  const Boundaries& boundaries;
+  const Boundaries& root;                  // as the root calls the parts
+  std::vector<std::string> devices = {};   // by part, "" where it has none; empty: none has one
+  const BackwardPlan* backward = nullptr;  // none: the root only calls forward
+  std::optional<SkipReport> skips = {};
+  std::optional<StageBalance> balance = {};
+  std::vector<std::string> notes = {};
+};
+
+// cleave.stages version 1, as --json prints it and -o writes manifest.json.
+std::string stages_json(const StagesReport& report);
+
+// The same for a person, at most 100 columns, conclusion first.
+std::string stages_text(const StagesReport& report);
+
+// The drawing, columns from left to right in call order, each as tall as it is busy: see
+// formats/dot_stages.h.
+std::string stages_dot(const StagesReport& report);
+
+}  // namespace cleave

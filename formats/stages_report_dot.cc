@@ -1,0 +1,98 @@
+// The drawing of parts or stages: a column each, what flows between them.
+#include <algorithm>
+#include <map>
+
+#include "core/cost.h"
+#include "core/preview.h"
+#include "formats/diagnostic.h"
+#include "formats/dot_ops.h"
+#include "formats/dot_stages.h"
+#include "formats/number_text.h"
+#include "formats/report_values.h"
+#include "formats/report_words.h"
+#include "formats/stages_report.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostOps = 2;  // in a column
+
+class StagesDrawer {
+ public:
+  explicit StagesDrawer(const StagesReport& report)
+      : report_(report),
+        graph_(report.model.graph),
+        numbers_(preview_split(graph_, report.partition, report.boundaries, default_link())) {
+    for (const PartId part : report.partition.parts()) {
+      most_flops_ = std::max(most_flops_, numbers_.parts[part].flops);
+    }
+  }
+
+  std::string draw() {
+    const std::string word(report_.part_word);
+    drawing_.title =
+        model_name(report_.model) + ": " + counted(report_.partition.count(), word, word + "s");
+    for (const PartId part : report_.partition.parts()) add_column(part);
+    add_flows();
+    return draw_stages(drawing_);
+  }
+
+ private:
+  void add_column(PartId part) {
+    const PartNumbers& numbers = numbers_.parts[part];
+    const auto nodes = report_.partition.nodes(part);
+    StageColumn column{.name = escaped(report_.partition.name(part)), .lines = {}, .share = 0};
+    if (!report_.devices.empty()) column.lines.push_back(escaped(report_.devices[index(part)]));
+    column.lines.push_back(counted(nodes.size(), "node", "nodes"));
+    if (report_.balance) {
+      const StageLoad& load = report_.balance->loads[index(part)];
+      column.lines.push_back(amount_text(*report_.balance, load.load));
+      if (report_.balance->objective > 0) column.share = load.load / report_.balance->objective;
+    } else {
+      column.lines.push_back(work_text(numbers));
+      if (most_flops_ > 0) column.share = numbers.flops / most_flops_;
+    }
+    column.lines.push_back(bytes_text(numbers.parameter_bytes) + " of parameters");
+    column.lines.push_back(ops_line(graph_, count_ops(graph_, nodes), kMostOps));
+    drawing_.columns.push_back(std::move(column));
+  }
+
+  struct Flow {
+    std::size_t values = 0;
+    std::uint64_t bytes = 0;
+    bool is_known = true;
+  };
+
+  void add_flows() {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Flow> flows;
+    for (const PartId part : report_.partition.parts()) {
+      for (const ValueId value : report_.root.inputs[part]) {
+        const NodeId producer = graph_.value(value).producer;
+        if (graph_.value(value).kind != ValueKind::node_output) continue;
+        Flow& flow = flows[{index(report_.partition.part_of[producer]), index(part)}];
+        const auto bytes = value_bytes(graph_, value);
+        ++flow.values;
+        flow.is_known = flow.is_known && bytes.has_value() &&
+                        !__builtin_add_overflow(flow.bytes, *bytes, &flow.bytes);
+      }
+    }
+    for (const auto& [ends, flow] : flows) {
+      const std::string bytes = bytes_text(flow.bytes) + (flow.is_known ? "" : "+");
+      drawing_.flows.push_back(
+          {ends.first, ends.second,
+           flow.values == 1 ? bytes : count_text(flow.values) + " values, " + bytes});
+    }
+  }
+
+  const StagesReport& report_;
+  const Graph& graph_;
+  const Preview numbers_;
+  double most_flops_ = 0;
+  StagesDrawing drawing_;
+};
+
+}  // namespace
+
+std::string stages_dot(const StagesReport& report) { return StagesDrawer(report).draw(); }
+
+}  // namespace cleave

@@ -1,0 +1,252 @@
+// The report on parts or stages for people: what came out, then the table, then what they share.
+#include <algorithm>
+#include <cmath>
+
+#include "core/cost.h"
+#include "core/preview.h"
+#include "core/shared_parameters.h"
+#include "formats/diagnostic.h"
+#include "formats/number_text.h"
+#include "formats/report_values.h"
+#include "formats/report_words.h"
+#include "formats/stages_report.h"
+#include "formats/text_layout.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostStages = 64;
+constexpr std::size_t kMostShared = 10;
+
+class StagesText {
+ public:
+  explicit StagesText(const StagesReport& report)
+      : report_(report),
+        graph_(report.model.graph),
+        partition_(report.partition),
+        boundaries_(report.boundaries),
+        numbers_(preview_split(graph_, partition_, boundaries_, default_link())),
+        depends_on_(find_dependencies(graph_, boundaries_)) {}
+
+  std::string write() {
+    write_headline();
+    if (report_.balance) {
+      write_balanced_stages();
+      write_balance();
+    } else {
+      write_stages();
+    }
+    write_unknown();
+    write_skips();
+    write_shared();
+    write_backward();
+    write_notes();
+    return std::move(text_);
+  }
+
+ private:
+  void add_line(std::string_view line) { text_ += wrapped(line, 0, 2); }
+
+  std::string name_text(PartId part) const { return fitted(escaped(partition_.name(part)), 24); }
+
+  void write_headline() {
+    const std::string word(report_.part_word);
+    add_line(fitted(model_name(report_.model), 40) + ": " +
+             counted(partition_.members.size(), "node", "nodes") + " in " +
+             counted(partition_.count(), word, word + "s"));
+    if (!report_.balance) return;
+    std::vector<std::string> names;
+    for (const PartId part : partition_.parts()) names.push_back(name_text(part));
+    for (const std::string& line : balance_conclusions(*report_.balance, names)) add_line(line);
+  }
+
+  // ---- the table ----
+
+  std::string device_text(PartId part) const {
+    const std::string& device = report_.devices[index(part)];
+    return device.empty() ? "-" : fitted(escaped(device), 16);
+  }
+
+  std::string needs_text(PartId part) const {
+    std::vector<std::string> names;
+    for (const PartId other : depends_on_[part]) names.push_back(name_text(other));
+    return names.empty() ? "-" : some_of(names, 30);
+  }
+
+  // The device stands behind the name, where any stage has one.
+  std::vector<std::string> row_of(PartId part) const {
+    const PartNumbers& numbers = numbers_.parts[part];
+    std::vector<std::string> row = {name_text(part)};
+    if (!report_.devices.empty()) row.push_back(device_text(part));
+    row.push_back(count_text(partition_.nodes(part).size()));
+    row.push_back(work_text(numbers));
+    row.push_back(bytes_text(numbers.parameter_bytes));
+    row.push_back(crossing_text(graph_, boundaries_.inputs[part], numbers.input_bytes));
+    row.push_back(crossing_text(graph_, boundaries_.outputs[part], numbers.output_bytes));
+    row.push_back(needs_text(part));
+    return row;
+  }
+
+  void write_stages() {
+    if (partition_.count() == 0) return;
+    std::vector<std::string> headings = {std::string(report_.part_word)};
+    std::vector<Align> aligns = {Align::left};
+    if (!report_.devices.empty()) {
+      headings.emplace_back("device");
+      aligns.push_back(Align::left);
+    }
+    for (const char* heading : {"nodes", "work", "parameters", "in", "out"}) {
+      headings.emplace_back(heading);
+      aligns.push_back(Align::right);
+    }
+    headings.emplace_back("needs");
+    aligns.push_back(Align::left);
+    TextTable table(std::move(headings), std::move(aligns));
+    for (const PartId part : partition_.parts()) {
+      if (index(part) == kMostStages) break;
+      table.add_row(row_of(part));
+    }
+    text_ += '\n' + table.text();
+    if (partition_.count() > kMostStages) {
+      add_line("... and " + count_text(partition_.count() - kMostStages) + " more (see --json)");
+    }
+  }
+
+  void write_balanced_stages() {
+    if (partition_.count() == 0) return;
+    std::vector<std::string> headings = {std::string(report_.part_word),
+                                         "nodes",
+                                         "load",
+                                         "of the bottleneck",
+                                         "parameters",
+                                         "memory",
+                                         "in",
+                                         "out"};
+    std::vector<Align> aligns(headings.size(), Align::right);
+    aligns[0] = aligns[3] = Align::left;
+    if (!report_.devices.empty()) {
+      headings.insert(headings.begin() + 1, "device");
+      aligns.insert(aligns.begin() + 1, Align::left);
+    }
+    TextTable table(std::move(headings), std::move(aligns));
+    for (const PartId part : partition_.parts()) {
+      if (index(part) == kMostStages) break;
+      table.add_row(balanced_row(part));
+    }
+    text_ += '\n' + table.text();
+    if (partition_.count() > kMostStages) {
+      add_line("... and " + count_text(partition_.count() - kMostStages) + " more (see --json)");
+    }
+  }
+
+  std::vector<std::string> balanced_row(PartId part) const {
+    const StageBalance& balance = *report_.balance;
+    const StageLoad& load = balance.loads[index(part)];
+    const PartNumbers& numbers = numbers_.parts[part];
+    const bool has_devices = !report_.devices.empty();
+    std::vector<std::string> row = {
+        fitted(escaped(partition_.name(part)), 16),
+        count_text(partition_.nodes(part).size()),
+        amount_text(balance, load.load),
+        share_bar(balance, load, has_devices ? 8 : 14),
+        bytes_text(numbers.parameter_bytes),
+        bytes_text(static_cast<std::uint64_t>(load.memory_bytes.value_or(0))),
+        crossing_text(graph_, boundaries_.inputs[part], numbers.input_bytes),
+        crossing_text(graph_, boundaries_.outputs[part], numbers.output_bytes)};
+    if (has_devices) {
+      row.insert(row.begin() + 1, fitted(escaped(report_.devices[index(part)]), 12));
+    }
+    return row;
+  }
+
+  void write_balance() {
+    const std::string curve = curve_text(*report_.balance);
+    if (!curve.empty()) text_ += '\n' + curve;
+    if (!report_.balance->assumptions.empty()) text_ += '\n';
+    for (const std::string& line : report_.balance->assumptions) text_ += wrapped(line, 0, 11);
+  }
+
+  // What would make bytes known that are not.
+  void write_unknown() {
+    const auto is_unknown = [&](ValueId value) {
+      return graph_.value(value).is_tensor() && !value_bytes(graph_, value);
+    };
+    const auto& inputs = boundaries_.inputs.items;
+    const auto& outputs = boundaries_.outputs.items;
+    if (std::none_of(inputs.begin(), inputs.end(), is_unknown) &&
+        std::none_of(outputs.begin(), outputs.end(), is_unknown)) {
+      return;
+    }
+    const std::string dims = dim_options(graph_);
+    if (dims.empty()) return;
+    text_ += '\n';
+    add_line("? is not known: to know more give " + dims);
+  }
+
+  // ---- what they share ----
+
+  void write_skips() {
+    if (!report_.skips || report_.skips->costs.values == 0) return;
+    const SkipCosts& costs = report_.skips->costs;
+    const auto sent = [&](std::size_t transfers, std::uint64_t bytes) {
+      const bool none_known = costs.unknown_sizes == costs.values;
+      return counted(transfers, "transfer", "transfers") + ", " +
+             (none_known ? "size unknown" : bytes_text(bytes)) +
+             (!none_known && costs.unknown_sizes > 0 ? "+" : "");
+    };
+    const std::string direct = sent(costs.direct_transfers, costs.direct_bytes);
+    const std::string relay = sent(costs.relay_transfers, costs.relay_bytes);
+    text_ += '\n' + counted(costs.values, "value skips", "values skip") + " a stage or more\n";
+    text_ += "  direct  " + direct + (report_.skips->relayed ? "" : "  (chosen)") + '\n';
+    text_ += "  relay   " + relay + (report_.skips->relayed ? "  (chosen)" : "") + '\n';
+  }
+
+  void write_shared() {
+    const std::vector<SharedParameter> shared = find_shared_parameters(graph_, boundaries_);
+    if (shared.empty()) return;
+    text_ += "\n" + counted(shared.size(), "parameter is", "parameters are") +
+             " copied into several " + std::string(report_.part_word) + "s\n";
+    for (std::size_t i = 0; i < std::min(shared.size(), kMostShared); ++i) {
+      std::vector<std::string> names;
+      for (const auto& copy : shared[i].copies) names.push_back(name_text(copy.first));
+      text_ += wrapped(
+          fitted(escaped(graph_.value(shared[i].parameter).name), 40) + ": " + some_of(names, 80),
+          2, 4);
+    }
+    if (shared.size() > kMostShared) {
+      text_ += "  ... and " + count_text(shared.size() - kMostShared) + " more (see --json)\n";
+    }
+  }
+
+  void write_backward() {
+    if (report_.backward == nullptr) return;
+    std::size_t calls = 0;
+    for (const auto& step : report_.backward->steps) {
+      if (std::holds_alternative<StageBackward>(step)) ++calls;
+    }
+    const std::size_t sums = report_.backward->steps.size() - calls;
+    text_ += '\n';
+    add_line("backward from " + quoted(graph_.value(report_.backward->loss).name) + ": " +
+             counted(calls, "stage", "stages") + " called backwards, " +
+             counted(sums, "gradient is a sum", "gradients are sums"));
+  }
+
+  void write_notes() {
+    if (!report_.notes.empty()) text_ += '\n';
+    for (const std::string& note : report_.notes) add_line("note: " + escaped(note));
+  }
+
+  const StagesReport& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+  const Boundaries& boundaries_;
+  const Preview numbers_;
+  const PerPartLists<PartId> depends_on_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string stages_text(const StagesReport& report) { return StagesText(report).write(); }
+
+}  // namespace cleave

@@ -1,0 +1,51 @@
+// Workloads: the public inputs of "Efficient Algorithms for Device Placement of DNN Graph
+// Operators" (Tarnawski et al., NeurIPS 2020), JSON files of a graph with costs and the devices it
+// is to be placed on. Their optima are known, so that balanced stages can be held against them.
+//
+//   {"maxFPGAs": 6, "maxCPUs": 1, "maxSizePerFPGA": 17185374208.0,
+//    "nodes": [{"id": 1, "supportedOnFpga": true, "fpgaLatency": 0.7, "cpuLatency": 7,
+//               "isBackwardNode": false, "colorClass": 3, "size": 131325952}, ...],
+//    "edges": [{"sourceId": 1, "destId": 2, "cost": 0.01}, ...]}
+//
+// "FPGA" is any accelerator. Latencies and costs are in one unit (ms), sizes in bytes. Booleans are
+// written as true and false or as 1 and 0. The cost of an edge is that of moving its source's one
+// output, so that all edges out of a node bear the same.
+//
+// What the stages' order is made of: edges between forward nodes. A backward node stands with the
+// nodes of its colour class; where a class has no forward node, edges between backward nodes count
+// the other way round, as if a forward node without cost stood for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/balance_problem.h"
+#include "formats/diagnostic.h"
+#include "formats/source_file.h"
+
+namespace cleave {
+
+struct WorkloadDevices {
+  std::uint32_t accelerators = 0;
+  std::uint32_t hosts = 0;
+  double memory = kUnlimited;  // of an accelerator, bytes
+};
+
+struct Workload {
+  BalanceProblem problem;          // items: the nodes in the file's order; no devices yet
+  std::vector<std::string> names;  // of the items: their ids
+  std::size_t edge_count = 0;
+  WorkloadDevices devices;  // as the file has them
+  Diagnostics warnings;
+};
+
+// Refuses, beside what is no such file: ids that stand twice or nowhere, edges out of one node with
+// costs more than 1e-6 apart, edges from a backward node to a forward one, cycles. Linear, but for
+// sorting.
+Loaded<Workload> read_workload(const SourceFile& source);
+
+// The devices as stages take them, which is in any order.
+std::vector<BalanceDevice> balance_devices(const WorkloadDevices& devices);
+
+}  // namespace cleave

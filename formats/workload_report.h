@@ -1,0 +1,36 @@
+// Reports on the stages of a workload: no graph stands behind it, its nodes bear their ids as
+// names, its values the id of the node that makes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/balance.h"
+#include "formats/stage_balance.h"
+#include "formats/workload_file.h"
+
+namespace cleave {
+
+struct WorkloadReport {
+  std::string path;
+  const Workload& workload;
+  const BalanceProblem& problem;  // with the devices that were used
+  const BalanceResult& result;
+  const StageBalance& balance;
+  std::vector<std::string> notes = {};
+};
+
+// "stage_0", ...
+std::string workload_stage_name(std::size_t stage);
+
+// cleave.stages version 1. Stages depend on those that the order of stages says, which are earlier
+// ones; gradients that flow back are among the inputs.
+std::string workload_json(const WorkloadReport& report);
+
+// For a person, conclusion first.
+std::string workload_text(const WorkloadReport& report);
+
+// The drawing: see formats/dot_stages.h.
+std::string draw_workload(const WorkloadReport& report);
+
+}  // namespace cleave

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Runs a split ONNX model part by part and writes what each part takes and makes, as test data.
+
+usage: capture_inputs.py DIR [-o OUT] [--inputs FILE.npz|FOLDER] [--dim N=8]... [--seed N] [--force]
+
+DIR is the folder that `cleave split`, `partition` or `stage` wrote for an ONNX model (-o DIR). Inputs
+of the model are taken from --inputs, as arrays by name or as a folder with input_0.pb, input_1.pb, ...
+(ONNX's test_data_set_0), or drawn at random from the declared types and shapes, always the same for
+the same --seed; --dim fixes a symbolic dimension. They go through the parts in call order, unoptimised,
+in ONNX Runtime. For each part it writes
+
+    OUT/<part>/model.onnx                     the part, with its weights
+    OUT/<part>/test_data_set_0/input_0.pb     its inputs, in the order of model.onnx
+    OUT/<part>/test_data_set_0/output_0.pb    its outputs
+
+so that each part is one test as ONNX's own backend tests are: with the default OUT, DIR/captured,
+`onnx.backend.test.loader.load_model_tests(DIR, "captured")` finds them. Tensors, sequences and optionals
+are written (TensorProto, SequenceProto, OptionalProto); ONNX has no such file for a map.
+
+Then each part is run once more, alone, on the files that were written, and must make the same bits.
+
+Exit status: 0 all parts captured; 1 some could not be, or do not make the same again; 2 wrong usage;
+3 the split model cannot run; 4 OUT cannot be written, or is there and --force is not given; 77 onnx,
+onnxruntime or numpy is not there.
+"""
+
+import argparse
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+try:
+    import onnx
+    import onnxruntime as ort
+
+    from ort_inputs import CannotRun, bound_dims, find_inputs
+    from ort_values import (
+        UNOPTIMISED,
+        CannotWrite,
+        first_line,
+        open_session,
+        output_names,
+        proto_of,
+        read_value,
+        run,
+    )
+    from verify_split import WrongUsage, counted, parse_dim, passed_parameters
+    from verify_split import read_inputs, read_manifest
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    print(
+        f"capture_inputs.py: skipped: needs the Python module {error.name} "
+        "(pip install onnx onnxruntime numpy)",
+        file=sys.stderr,
+    )
+    sys.exit(77)
+
+DATA_SET = "test_data_set_0"
+
+
+@dataclass
+class Captured:
+    name: str
+    inputs: int = 0
+    outputs: int = 0
+    data_bytes: int = 0
+    same: str = "-"
+    faults: list = field(default_factory=list)
+
+
+# ---- one part ----
+
+
+def place_model(source, folder):
+    """Copies the part into `folder` as model.onnx, and its external data beside it: links to weights
+    are refused by ONNX's checker."""
+    shutil.copyfile(source, folder / "model.onnx")
+    places = {
+        entry.value
+        for tensor in onnx.load(str(source), load_external_data=False).graph.initializer
+        for entry in tensor.external_data
+        if entry.key == "location"
+    }
+    for place in sorted(places):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source.parent / place, folder / place)
+
+
+def write_values(folder, prefix, declared, values):
+    """The bytes written. Raises CannotWrite."""
+    written = 0
+    for i, value in enumerate(declared):
+        data = proto_of(values[value.name], value.type, value.name).SerializeToString()
+        (folder / f"{prefix}_{i}.pb").write_bytes(data)
+        written += len(data)
+    return written
+
+
+def read_values(folder, prefix, declared):
+    return {
+        value.name: read_value(folder / f"{prefix}_{i}.pb", value.type)
+        for i, value in enumerate(declared)
+    }
+
+
+def run_again(folder):
+    """Whether the part makes of the files in `folder` what is written there."""
+    ort.set_seed(0)
+    session = open_session(folder / "model.onnx", UNOPTIMISED)
+    feeds = read_values(folder / DATA_SET, "input", session.get_inputs())
+    wanted = read_values(folder / DATA_SET, "output", session.get_outputs())
+    made = run(session, feeds, output_names(session))
+    return [name for name in wanted if made[name].content() != wanted[name].content()]
+
+
+def capture_part(model, folder, values):
+    """Writes one part's folder and adds what it makes to `values`."""
+    captured = Captured(folder.name)
+    lacking = []
+    try:
+        ort.set_seed(0)
+        session = open_session(model, UNOPTIMISED)
+        lacking = [i.name for i in session.get_inputs() if i.name not in values]
+        if lacking:
+            captured.faults.append(f"not run: {', '.join(lacking)} was not made before")
+            return captured
+        values.update(run(session, values, output_names(session)))
+    except Exception as error:  # whatever ONNX Runtime raises
+        captured.faults.append(first_line(error))
+        return captured
+    captured.inputs, captured.outputs = len(session.get_inputs()), len(session.get_outputs())
+    data = folder / DATA_SET
+    data.mkdir(parents=True)
+    place_model(model, folder)
+    try:
+        captured.data_bytes = write_values(data, "input", session.get_inputs(), values)
+        captured.data_bytes += write_values(data, "output", session.get_outputs(), values)
+    except CannotWrite as error:
+        captured.faults.append(f"ONNX has no file for {error}")
+        return captured
+    changed = run_again(folder)
+    captured.same = "no" if changed else "yes"
+    captured.faults += [f'output "{name}" is another when run alone' for name in changed]
+    return captured
+
+
+# ---- all parts, and the table ----
+
+
+def capture(folder, out, values):
+    """What was captured of each part. `values`: those of root.onnx's inputs, by name."""
+    parts = read_manifest(folder)["partitions"]
+    values = {**values, **passed_parameters(folder / "root.onnx", parts, values)}
+    names = [part["name"] for part in parts]
+    return [capture_part(folder / f"{name}.onnx", out / name, values) for name in names]
+
+
+def size_text(size):
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.3g} {unit}"
+        size /= 1024
+    return f"{size:.3g} GiB"
+
+
+def table(captured, out):
+    faulty = [one for one in captured if one.faults]
+    head = f"captured: {counted(len(captured) - len(faulty), 'part')} of {len(captured)}, in {out}"
+    rows = [("part", "inputs", "outputs", "data", "same when run alone")]
+    for one in captured:
+        size = size_text(one.data_bytes)
+        rows.append((one.name, str(one.inputs), str(one.outputs), size, one.same))
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if 0 < i < 4 else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in rows
+    ]
+    faults = [f"fault: {one.name}: {fault}" for one in faulty for fault in one.faults]
+    return "\n".join([head, "", *lines, *([""] if faults else []), *faults])
+
+
+def make_folder(out, force):
+    """An empty folder. Raises OSError; also where it would have to delete what is no capture."""
+    if out.exists():
+        if not force:
+            raise FileExistsError(f'"{out}" is there already: give another with -o, or --force')
+        others = [path.name for path in out.iterdir() if not (path / "model.onnx").exists()]
+        if others:
+            raise FileExistsError(f'"{out}" holds "{others[0]}", which is no captured part')
+        shutil.rmtree(out)
+    out.mkdir(parents=True)
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path)
+    parser.add_argument("-o", "--out", metavar="OUT", type=Path, help="DIR/captured if not given")
+    parser.add_argument("--inputs", metavar="WHERE", help="a .npz file, or a folder of .pb files")
+    parser.add_argument("--dim", type=parse_dim, action="append", default=[])
+    parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (0)")
+    parser.add_argument("--force", action="store_true", help="replace OUT")
+    return parser.parse_args()
+
+
+def find_values(options):
+    """Values of the inputs of root.onnx, by name. Raises CannotRun, WrongUsage."""
+    root = options.folder / "root.onnx"
+    if not root.is_file():
+        raise WrongUsage(f"{root}: there is no such file: DIR is no split of an ONNX model")
+    parts = read_manifest(options.folder)["partitions"]
+    try:
+        given = read_inputs(options.inputs, root) if options.inputs else {}
+    except (OSError, ValueError, EOFError) as error:
+        raise WrongUsage(f"{options.inputs}: {first_line(error)}") from error
+    dims = {**bound_dims(root, parts), **dict(options.dim)}
+    return find_inputs(root, given, dims, options.seed)[0]
+
+
+def main():
+    options = parse_options()
+    out = options.out or options.folder / "captured"
+    try:
+        values = find_values(options)
+        make_folder(out, options.force)
+        captured = capture(options.folder, out, values)
+    except (WrongUsage, CannotRun, OSError) as error:
+        what = f"{options.folder}: " if isinstance(error, CannotRun) else ""
+        print(f"capture_inputs.py: {what}{error}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, WrongUsage) else 3 if isinstance(error, CannotRun) else 4)
+    print(table(captured, out))
+    sys.exit(1 if any(one.faults for one in captured) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""Inputs for a model: read from ONNX's test data, given as arrays, or drawn at random.
+
+Random inputs follow the declared types and shapes. Where the model refuses them, other sizes of free
+dims and other values are tried: most operators take one or another.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import onnxruntime as ort
+from onnx import TensorProto
+
+from ort_values import (
+    NUMPY_TYPES,
+    UNOPTIMISED,
+    Value,
+    first_line,
+    open_session,
+    output_names,
+    read_value,
+    run,
+)
+
+# Types that numpy does not have: the ONNX number, and the integers that hold their bits. Bits below
+# `most` stand for small numbers, in any of these types.
+BIT_TYPES = {
+    "bfloat16": (TensorProto.BFLOAT16, np.uint16, 0x4000),
+    "float8e4m3fn": (TensorProto.FLOAT8E4M3FN, np.uint8, 0x40),
+    "float8e4m3fnuz": (TensorProto.FLOAT8E4M3FNUZ, np.uint8, 0x40),
+    "float8e5m2": (TensorProto.FLOAT8E5M2, np.uint8, 0x40),
+    "float8e5m2fnuz": (TensorProto.FLOAT8E5M2FNUZ, np.uint8, 0x40),
+}
+
+
+class CannotRun(Exception):
+    """The original neither loads nor runs with any inputs that were tried."""
+
+
+@dataclass
+class Draw:
+    """How inputs are drawn where nobody says: the size of free dims, the rank of inputs that
+    declare none, and the least and most of integers."""
+
+    size: int
+    rank: int
+    least: int
+    most: int
+    low: float = -1.0
+
+
+DRAWS = [
+    Draw(2, 2, 0, 1),
+    Draw(1, 1, 0, 1),
+    Draw(4, 3, 0, 1),
+    Draw(2, 1, 1, 1),
+    Draw(2, 0, 0, 0),
+    Draw(8, 4, 0, 1),
+    Draw(2, 2, 0, 1, low=0.1),
+    Draw(3, 2, 1, 2),
+    Draw(16, 2, 0, 1),
+]
+
+
+def draw_array(kind, shape, draw, random):
+    if kind == "string":
+        return Value(plain=random.choice(np.array(["a", "b", "1.5"], dtype=object), size=shape))
+    if kind in BIT_TYPES:
+        number, bits, most = BIT_TYPES[kind]
+        array = random.integers(0, most, size=shape).astype(bits)
+        return Value(kept=ort.OrtValue.ortvalue_from_numpy_with_onnx_type(array, number))
+    if kind not in NUMPY_TYPES:
+        raise CannotRun(f"its inputs cannot be made here: no array of {kind}")
+    if kind.startswith(("float", "double")):
+        array = random.uniform(draw.low, 1, size=shape)
+    elif kind == "bool":
+        array = random.integers(0, 1, size=shape, endpoint=True)
+    else:
+        array = random.integers(draw.least, draw.most, size=shape, endpoint=True)
+    return Value.of_array(np.asarray(array).astype(NUMPY_TYPES[kind]))
+
+
+def draw_value(kind, shape, draw, random):
+    inner = re.fullmatch(r"optional\((.+)\)", kind)
+    if inner:
+        return draw_value(inner.group(1), shape, draw, random)
+    inner = re.fullmatch(r"seq\((.+)\)", kind)
+    if inner:
+        items = [draw_value(inner.group(1), shape or [2, 3], draw, random) for _ in range(2)]
+        return Value(plain=[item.plain() for item in items])
+    inner = re.fullmatch(r"tensor\((\w+)\)", kind)
+    if inner:
+        return draw_array(inner.group(1), shape, draw, random)
+    inner = re.fullmatch(r"map\((\w+),tensor\((\w+)\)\)", kind)
+    if inner:
+        keys = ["a", "b"] if inner.group(1) == "string" else [0, 1]
+        values = draw_array(inner.group(2), [2], draw, random).plain().tolist()
+        return Value(plain=dict(zip(keys, values)))
+    raise CannotRun(f"its inputs cannot be made here: no value of {kind}")
+
+
+def shape_for(declared, dims, draw):
+    if declared.shape is None:
+        return [draw.size] * draw.rank
+    return [dim if isinstance(dim, int) else dims.get(dim, draw.size) for dim in declared.shape]
+
+
+def draw_inputs(session, given, dims, draw, seed):
+    """A Value for each input of the session; `given` ones as they are."""
+    random = np.random.default_rng(seed)
+    feeds = {}
+    for declared in session.get_inputs():
+        if declared.name in given:
+            feeds[declared.name] = given[declared.name]
+        else:
+            shape = shape_for(declared, dims, draw)
+            feeds[declared.name] = draw_value(declared.type, shape, draw, random)
+    return feeds
+
+
+def bound_dims(path, parts):
+    """The size that a split was made for, of each symbolic dim of the model's inputs that it bound:
+    the parts of the manifest state their inputs with it."""
+    shapes = {value["name"]: value["shape"] for part in parts for value in part["inputs"]}
+    dims = {}
+    for declared in open_original(path).get_inputs():
+        for dim, size in zip(declared.shape or [], shapes.get(declared.name) or []):
+            if isinstance(dim, str) and isinstance(size, int):
+                dims.setdefault(dim, size)
+    return dims
+
+
+def open_original(path):
+    try:
+        ort.set_seed(0)
+        return open_session(path, UNOPTIMISED)
+    except Exception as error:
+        raise CannotRun(f"does not load: {first_line(error)}") from error
+
+
+def find_inputs(path, given, dims, seed):
+    """Inputs that the model takes, and what it makes of them. `given`: Values by input name."""
+    session = open_original(path)
+    names, failure = output_names(session), None
+    is_all_given = all(declared.name in given for declared in session.get_inputs())
+    for draw in DRAWS[:1] if is_all_given else DRAWS:
+        feeds = draw_inputs(session, given, dims, draw, seed)
+        try:
+            return feeds, run(session, feeds, names)
+        except Exception as error:
+            failure = failure or error
+    how = "runs with none of the inputs tried" if not is_all_given else "does not run"
+    raise CannotRun(f"{how}: {first_line(failure)}")
+
+
+def read_data_set(folder, path):
+    """The inputs in a test_data_set folder, for the model at `path`: Values by name."""
+    session = open_original(path)
+    found = {}
+    for i, declared in enumerate(session.get_inputs()):
+        file = folder / f"input_{i}.pb"
+        if file.exists():
+            try:
+                found[declared.name] = read_value(file, declared.type)
+            except Exception as error:
+                raise CannotRun(f"its input {i} cannot be made here: {first_line(error)}") from error
+    return found

@@ -1,0 +1,269 @@
+"""Values that flow between ONNX Runtime sessions: how they are kept, compared, read and written.
+
+A Value is a tensor, sequence, map or optional. Most stay as ONNX Runtime keeps them, since numpy has
+no type for some tensors (bfloat16, float8, 4-bit integers). In files they lie as ONNX's backend tests
+have them: one TensorProto, SequenceProto or OptionalProto a file.
+"""
+
+import ctypes
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
+
+UNOPTIMISED = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+OPTIMISED = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+
+# ONNX Runtime's names of element types, for the types that numpy has.
+NUMPY_TYPES = {
+    "float": np.float32,
+    "double": np.float64,
+    "float16": np.float16,
+    "bool": np.bool_,
+    "int8": np.int8,
+    "int16": np.int16,
+    "int32": np.int32,
+    "int64": np.int64,
+    "uint8": np.uint8,
+    "uint16": np.uint16,
+    "uint32": np.uint32,
+    "uint64": np.uint64,
+}
+
+
+class CannotWrite(Exception):
+    """ONNX has no file for such a value."""
+
+
+class Value:
+    """A tensor, sequence, map or optional: as ONNX Runtime keeps it, or as Python has it."""
+
+    def __init__(self, kept=None, plain=None):
+        self.kept = kept if kept is not None and kept.has_value() else None
+        self._plain = plain
+
+    @staticmethod
+    def of_array(array):
+        """Of a numpy array of a type that ONNX Runtime knows, or of strings."""
+        if array.dtype.kind in "OUS":
+            return Value(plain=array.astype(object))
+        contiguous = np.ascontiguousarray(array).reshape(array.shape)
+        return Value(kept=ort.OrtValue.ortvalue_from_numpy(contiguous))
+
+    def plain(self):
+        """As InferenceSession.run takes it; raises where numpy has no such type."""
+        if self.kept is None:
+            return self._plain
+        if self.kept.is_tensor():
+            return self.kept.numpy().copy()  # it may be a view of what ONNX Runtime keeps
+        return [item.plain() for item in items_of(self.kept)]
+
+    def content(self):
+        """What is compared: types, shapes and bytes, nested as the value is."""
+        if self.kept is None:
+            return content_of_plain(self._plain)
+        if self.kept.is_tensor():
+            return content_of_tensor(self.kept)
+        return [item.content() for item in items_of(self.kept)]
+
+
+def content_of_tensor(tensor):
+    kind, shape = tensor.data_type(), tuple(tensor.shape())
+    if kind == "tensor(string)":
+        return kind, shape, tuple(tensor.numpy().ravel().tolist())
+    size = tensor.tensor_size_in_bytes()
+    return kind, shape, ctypes.string_at(tensor.data_ptr(), size) if size else b""
+
+
+def content_of_plain(plain):
+    if isinstance(plain, np.ndarray):
+        if plain.dtype.kind in "OUS":
+            return "tensor(string)", plain.shape, tuple(plain.ravel().tolist())
+        return content_of_tensor(ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(plain)))
+    if isinstance(plain, dict):
+        return sorted(plain.items())
+    if isinstance(plain, list):
+        return [content_of_plain(item) for item in plain]
+    return plain
+
+
+def element_of(kind):
+    """ONNX's number of the element type in "tensor(float)", "seq(tensor(float))" or the like."""
+    return getattr(TensorProto, re.search(r"tensor\((\w+)\)", kind).group(1).upper())
+
+
+def items_of(sequence):
+    """The tensors of a sequence that ONNX Runtime keeps: it has no other way to hand them out."""
+    number, int64 = element_of(sequence.data_type()), TensorProto.INT64
+    graph = helper.make_graph(
+        [
+            helper.make_node("SequenceAt", ["s", "i"], ["item"]),
+            helper.make_node("SequenceLength", ["s"], ["n"]),
+        ],
+        "item",
+        [
+            helper.make_tensor_sequence_value_info("s", number, None),
+            helper.make_tensor_value_info("i", int64, []),
+        ],
+        [
+            helper.make_tensor_value_info("item", number, None),
+            helper.make_tensor_value_info("n", int64, []),
+        ],
+    )
+    session = open_graph(graph)
+
+    def ask(output, index):
+        at = ort.OrtValue.ortvalue_from_numpy(np.array(index, np.int64))
+        return session.run_with_ort_values([output], {"s": sequence, "i": at})[0]
+
+    try:
+        length = int(ask("n", 0).numpy())
+    except ort.capi.onnxruntime_pybind11_state.Fail:  # SequenceAt 0 of an empty sequence
+        length = 0
+    return [Value(ask("item", i)) for i in range(length)]
+
+
+# ---- sessions ----
+
+
+def open_session(model, level, folder=None, settings=None):
+    """A session on the CPU, one thread, nothing logged. `model`: a path, or the bytes of one whose
+    external data lie in `folder`; `settings`: session options of ONNX Runtime, by key."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = level
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    if folder is not None:
+        key = "session.model_external_initializers_file_folder_path"
+        options.add_session_config_entry(key, str(Path(folder).resolve()))
+    for key, value in (settings or {}).items():
+        options.add_session_config_entry(key, value)
+    model = model if isinstance(model, bytes) else str(model)
+    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def open_graph(graph):
+    opsets = [helper.make_opsetid("", 21)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    return open_session(model.SerializeToString(), UNOPTIMISED)
+
+
+def output_names(session):
+    """Each once: an output may be listed twice."""
+    return list(dict.fromkeys(output.name for output in session.get_outputs()))
+
+
+def run(session, feeds, names):
+    """The named outputs as Values, from Values by name; inputs that have a default may lack."""
+    inputs = [*session.get_inputs(), *session.get_overridable_initializers()]
+    taken = {i.name: feeds[i.name] for i in inputs if i.name in feeds}
+    has_maps = any("map(" in output.type for output in session.get_outputs())
+    if not has_maps and all(value.kept is not None for value in taken.values()):
+        kept = session.run_with_ort_values(
+            names, {name: value.kept for name, value in taken.items()}
+        )
+        return {name: Value(kept=value) for name, value in zip(names, kept)}
+    plain = session.run(names, {name: value.plain() for name, value in taken.items()})
+    return {name: Value(plain=value) for name, value in zip(names, plain)}
+
+
+def run_model(path, level, feeds, seed=0, settings=None):
+    ort.set_seed(seed)
+    session = open_session(path, level, settings=settings)
+    return run(session, feeds, output_names(session))
+
+
+def first_line(error):
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:300] if lines else type(error).__name__
+
+
+# ---- files, as ONNX's backend tests have them ----
+
+
+def value_of_tensor(tensor):
+    """The Value of a TensorProto."""
+    if tensor.data_type == TensorProto.STRING:
+        return Value(plain=numpy_helper.to_array(tensor).astype(object))
+    if TensorProto.DataType.Name(tensor.data_type).lower() in NUMPY_TYPES:
+        return Value.of_array(numpy_helper.to_array(tensor))
+    # ONNX Runtime makes it itself, as a graph that has it for its weight and output.
+    named = TensorProto()
+    named.CopyFrom(tensor)
+    named.name = "t"
+    out = helper.make_tensor_value_info("t", tensor.data_type, list(tensor.dims))
+    session = open_graph(helper.make_graph([], "constant", [], [out], [named]))
+    return Value(kept=session.run_with_ort_values(["t"], {})[0])
+
+
+def value_of_sequence(sequence):
+    kind = onnx.SequenceProto.DataType.Name(sequence.elem_type)
+    if kind == "SEQUENCE":
+        return Value(plain=[value_of_sequence(one).plain() for one in sequence.sequence_values])
+    if kind == "MAP":
+        return Value(plain=[numpy_helper.to_dict(one) for one in sequence.map_values])
+    return Value(plain=[value_of_tensor(one).plain() for one in sequence.tensor_values])
+
+
+def value_of_optional(optional):
+    if optional.HasField("tensor_value"):
+        return value_of_tensor(optional.tensor_value)
+    if optional.HasField("sequence_value"):
+        return value_of_sequence(optional.sequence_value)
+    return Value()
+
+
+def read_value(path, kind):
+    """The Value in a file. `kind`: the type by ONNX Runtime's name, which the file does not say."""
+    data = path.read_bytes()
+    if kind.startswith("seq("):
+        return value_of_sequence(onnx.SequenceProto.FromString(data))
+    if kind.startswith("optional("):
+        return value_of_optional(onnx.OptionalProto.FromString(data))
+    return value_of_tensor(TensorProto.FromString(data))
+
+
+def tensor_proto(content, name):
+    kind, shape, data = content
+    proto = TensorProto(name=name, dims=shape, data_type=element_of(kind))
+    if proto.data_type == TensorProto.STRING:
+        proto.string_data.extend(text.encode() for text in data)
+    else:
+        proto.raw_data = data
+    return proto
+
+
+def sequence_proto(items, name):
+    if not all(isinstance(item, tuple) for item in items):
+        raise CannotWrite("a sequence of what is no tensor")
+    return onnx.SequenceProto(
+        name=name,
+        elem_type=onnx.SequenceProto.TENSOR,
+        tensor_values=[tensor_proto(item, "") for item in items],
+    )
+
+
+def optional_proto(content, name):
+    proto = onnx.OptionalProto(name=name)
+    if isinstance(content, list):
+        proto.elem_type = onnx.OptionalProto.SEQUENCE
+        proto.sequence_value.CopyFrom(sequence_proto(content, ""))
+    elif content is not None:
+        proto.elem_type = onnx.OptionalProto.TENSOR
+        proto.tensor_value.CopyFrom(tensor_proto(content, ""))
+    return proto
+
+
+def proto_of(value, kind, name):
+    """The message that read_value reads; raises CannotWrite for a map."""
+    content = value.content()
+    if kind.startswith("optional("):
+        return optional_proto(content, name)
+    if kind.startswith("seq("):
+        return sequence_proto(content, name)
+    if not isinstance(content, tuple):
+        raise CannotWrite(f"a value of {kind}")
+    return tensor_proto(content, name)

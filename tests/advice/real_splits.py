@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Holds what `cleave advise` promises against splits that are really made.
+
+For every gap by itself, every step of the best order and every setting, `cleave preview` splits the
+models with the remedy's rule in one more support list (or without the deny rule, or under the
+setting), and the sums over the models must be the advice's numbers.
+
+usage: real_splits.py PROJECT_FOLDER CLEAVE      exit status 1 when a number differs
+"""
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+NPU, TINY, ORT = "npu.json", "tiny_npu.txt", "ort_ops.config"
+# Models, lists, options: of the models, of the split, of the advice. Two lists at once, ONNX bodies,
+# several models in one advice.
+CASES = [
+    (["resnet18.json"], [NPU], [], [], []),
+    (["dlrm.json", "transformer_encoder.json"], [NPU], [], [], ["--goal", "bytes"]),
+    (["attention.onnx"], [ORT], [], ["--start", "fewest"], ["--goal", "flops"]),
+    (["attention.onnx"], [TINY], [], ["--min-acc-module-size", "2"], []),
+    (["mobile_block.onnx"], [NPU, TINY], ["--dim", "N=1"], [], ["--goal", "qps"]),
+    (["resnet18.json", "dlrm.json", "mobile_block.onnx"], [NPU, TINY], [], [], ["--steps", "8"]),
+]
+
+
+class Splitter:
+    """Splits models with cleave and sums up as advice does."""
+
+    def __init__(self, cleave, models, options):
+        self.cleave, self.models, self.options = cleave, models, options
+
+    def output(self, *arguments):
+        command = [self.cleave, *arguments, "-q", "--json"]
+        return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+    def outcome(self, lists, settings):
+        sums = dict.fromkeys(("acc_subgraphs", "subgraphs", "link_bytes", "seconds", "shared",
+                              "nodes", "flops"), 0)
+        for model in self.models:
+            supports = [text for path in lists for text in ("-s", path)]
+            report = self.output("preview", model, *supports, *self.options, *settings)
+            on_acc = [part for part in report["partitions"] if part["is_acc"]]
+            sums["acc_subgraphs"] += len(on_acc)
+            sums["subgraphs"] += len(report["partitions"])
+            sums["link_bytes"] += sum(part["input_bytes"] + part["output_bytes"] for part in on_acc)
+            if report["link"]:
+                sums["seconds"] += 1 / report["link"]["max_qps"]
+                sums["shared"] += 1 / report["link"]["shared_qps"]
+            sums["nodes"] += report["coverage"]["nodes"]["acc"]
+            sums["flops"] += report["coverage"]["flops"]["acc"]
+        return sums
+
+
+class Lists:
+    """Support lists with remedies: files in a folder of their own."""
+
+    def __init__(self, paths, tmp):
+        self.paths, self.tmp, self.remedies, self.lifted = paths, tmp, [], {}
+
+    def with_remedy(self, remedy):
+        other = Lists(self.paths, self.tmp)
+        other.remedies = list(self.remedies)
+        other.lifted = {path: list(indices) for path, indices in self.lifted.items()}
+        if remedy["remedy"] is None:
+            refused = remedy["refused_by"]
+            other.lifted.setdefault(refused["file"], []).append(refused["index"])
+        else:
+            other.remedies.append(remedy["remedy"])
+        return other
+
+    def files(self):
+        files = []
+        for number, path in enumerate(self.paths):
+            if str(path) in self.lifted:
+                rules = json.loads(path.read_text())
+                gone = self.lifted[str(path)]
+                rules["deny"] = [rule for i, rule in enumerate(rules["deny"]) if i not in gone]
+                path = self.tmp / f"less{number}.json"
+                path.write_text(json.dumps(rules))
+            files.append(path)
+        if self.remedies:
+            more = self.tmp / "more.json"
+            more.write_text(json.dumps({"format": "cleave.support", "version": 1, "name": "more",
+                                        "allow": self.remedies}))
+            files.append(more)
+        return files
+
+
+def faults(promised, real):
+    """Where the two differ."""
+    def rate(seconds):
+        return None if seconds == 0 else 1 / seconds
+
+    wanted = [(name, promised[name], real[name])
+              for name in ("acc_subgraphs", "subgraphs", "link_bytes")]
+    wanted += [("qps", promised["qps"], rate(real["seconds"])),
+               ("shared_qps", promised["shared_qps"], rate(real["shared"])),
+               ("nodes", promised["nodes"]["acc"], real["nodes"]),
+               ("flops", promised["flops"]["acc"], real["flops"])]
+    for name, have, want in wanted:
+        same = have == want or (None not in (have, want)
+                                and math.isclose(have, want, rel_tol=1e-9))
+        if not same:
+            yield f"{name} is promised as {have} and comes to {want}"
+
+
+def check_case(project, cleave, case, tmp):
+    """(rows checked, faults found) of one case."""
+    models, lists, model_options, split_options, advice_options = case
+    samples = project / "samples"
+    models = [samples / model for model in models]
+    paths = [samples / path for path in lists]
+    supports = [text for path in paths for text in ("-s", path)]
+    splitter = Splitter(cleave, models, model_options)
+    advice = splitter.output("advise", *models, *supports, *model_options, *split_options,
+                             *advice_options)
+    rows = [("now", advice["now"], Lists(paths, tmp), split_options)]
+    for remedy in advice["each"]:
+        rows.append((f"{remedy['kind']} {remedy['op']}", remedy["then"],
+                     Lists(paths, tmp).with_remedy(remedy), split_options))
+    filled = Lists(paths, tmp)
+    for number, remedy in enumerate(advice["steps"], 1):
+        filled = filled.with_remedy(remedy)
+        rows.append((f"step {number} {remedy['op']}", remedy["then"], filled, split_options))
+    for setting in advice["settings"]:
+        rows.append((f"setting {setting['min_acc_module_size']} {setting['start']}",
+                     setting["outcome"], Lists(paths, tmp),
+                     ["--min-acc-module-size", str(setting["min_acc_module_size"]),
+                      "--start", setting["start"]]))
+    found = 0
+    for what, promised, with_lists, settings in rows:
+        for fault in faults(promised, splitter.outcome(with_lists.files(), settings)):
+            print(f"{[path.name for path in models]} {what}: {fault}")
+            found += 1
+    return len(rows), found
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    project, cleave = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    checked = failed = 0
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as tmp:
+            rows, found = check_case(project, cleave, case, Path(tmp))
+        checked += rows
+        failed += found
+    print(f"{checked} rows checked, {failed} numbers differ")
+    sys.exit(1 if failed or checked < 50 else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+#include "core/advice.h"
+
+#include "core/settings_sweep.h"
+#include "core/split.h"
+#include "tests/catch2.h"
+#include "tests/core/graph_text.h"
+#include "tests/core/random_graph.h"
+
+namespace cleave {
+namespace {
+
+const OpFacts kNoFacts;
+
+std::vector<SupportList> list_of(std::initializer_list<const char*> ops) {
+  SupportList list;
+  for (const char* const op : ops) list.allow.emplace_back().op = op;
+  return {list};
+}
+
+Advice advice_for(const std::vector<const Graph*>& graphs, const std::vector<SupportList>& lists,
+                  const AdviceOptions& options) {
+  std::vector<ModelToSplit> models;
+  for (const Graph* const graph : graphs) models.push_back({*graph, kNoFacts});
+  auto advice = advise(models, lists, {}, default_link(), options);
+  REQUIRE(advice.has_value());
+  return *std::move(advice);
+}
+
+// "g 3, h 2": the op and the accelerator subgraphs then.
+std::string describe(const std::vector<Remedy>& remedies) {
+  std::string text;
+  for (const Remedy& remedy : remedies) {
+    text += (text.empty() ? "" : ", ") + remedy.gap.op + ' ' +
+            std::to_string(remedy.then.acc_subgraphs);
+  }
+  return text;
+}
+
+// g cuts twice with little data, h once with much of it.
+constexpr const char* kCuts = R"(
+  input x
+  a = f(x)
+  b = g(a)
+  c = f(b)
+  d = g(c)
+  e: float32[1000] = f(d)
+  i: float32[1000] = h(e)
+  j = f(i)
+  output j)";
+
+TEST_CASE("Gaps are ranked by what closing them gains for the goal") {
+  const Graph graph = graph_from_text(kCuts);
+  const Advice advice = advice_for({&graph}, list_of({"f"}), {});
+  CHECK(advice.now.acc_subgraphs == 4);
+  CHECK(describe(advice.each) == "g 2, h 3");
+  CHECK(describe(advice.steps) == "g 2, h 1");
+  CHECK(advice.each[0].nodes == 2);
+  CHECK(advice.steps[1].then.nodes.ratio() == 1);
+  const Advice by_bytes = advice_for({&graph}, list_of({"f"}), {.goal = Goal::bytes});
+  CHECK(describe(by_bytes.each) == "h 3, g 2");
+  CHECK(by_bytes.now.link_bytes == 6 * 16 + 2 * 4000);
+  CHECK(by_bytes.each[0].then.link_bytes == 6 * 16);
+}
+
+TEST_CASE("The best order ends where it is told to, or where nothing more is gained") {
+  const Graph graph = graph_from_text(kCuts);
+  CHECK(describe(advice_for({&graph}, list_of({"f"}), {.steps = 1}).steps) == "g 2");
+  CHECK(advice_for({&graph}, list_of({"f"}), {.steps = 0}).steps.empty());
+  // To support g splits what the CPU has as one.
+  const Graph apart = graph_from_text("input x\n a = h(x)\n b = g(a)\n c = h(b)\n output c");
+  const Advice advice = advice_for({&apart}, list_of({"f"}), {});
+  CHECK(advice.now.acc_subgraphs == 0);
+  CHECK(advice.steps.empty());
+  CHECK(describe(advice.each) == "g 1, h 2");
+}
+
+TEST_CASE("Numbers are summed over the models, and each gap says which of them have it") {
+  const Graph first = graph_from_text("input x\n a = f(x)\n b = g(a)\n c = f(b)\n output c");
+  const Graph second = graph_from_text("input x\n a = f(x)\n b = h(a)\n c = f(b)\n output c");
+  const Graph third = graph_from_text(kCuts);
+  const Advice advice = advice_for({&first, &second, &third}, list_of({"f"}), {});
+  CHECK(advice.now.acc_subgraphs == 8);
+  CHECK(describe(advice.each) == "g 5, h 6");
+  CHECK(advice.each[0].models == std::vector<std::size_t>{0, 2});
+  CHECK(advice.each[1].models == std::vector<std::size_t>{1, 2});
+  CHECK(describe(advice.steps) == "g 5, h 3");
+}
+
+TEST_CASE("A remedy found in one model is tried on all that have the op") {
+  SupportList list = list_of({"f"})[0];
+  Rule& rule = list.allow.emplace_back();
+  rule.op = "g";
+  rule.attributes.push_back({"n", {}, {}, 4.0});
+  rule.attributes.push_back({"m", {}, {}, 4.0});
+  const Graph first = graph_from_text("input x\n a = g(x) {n=9, m=9}\n output a");
+  const Graph second = graph_from_text("input x\n a = g(x) {n=9, m=1}\n output a");
+  const Advice advice = advice_for({&first, &second}, {list}, {.goal = Goal::flops});
+  REQUIRE(advice.each.size() == 2);
+  CHECK(advice.each[0].models == std::vector<std::size_t>{1});
+  CHECK(advice.each[0].nodes == 1);
+  CHECK(advice.each[1].nodes == 2);
+}
+
+TEST_CASE("Rates are those of running every model once") {
+  Outcome a;
+  a.link_seconds = 0.25;
+  Outcome b;
+  b.link_seconds = 0.25;
+  b.shared_link_seconds = 1;
+  a.add(b);
+  CHECK(a.qps() == 2);
+  CHECK(a.shared_qps() == 1);
+  CHECK_FALSE(Outcome{}.qps().has_value());
+}
+
+TEST_CASE("Every promise is kept by a split made with the remedy") {
+  for (std::uint32_t seed = 0; seed < 120; ++seed) {
+    const RandomGraph random = random_graph(seed, 20);
+    INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);
+    SupportList list = list_of({"f"})[0];
+    for (const NodeId node : random.graph.nodes()) {
+      if (random.support.supported.contains(node)) continue;
+      list.deny.emplace_back().node_name = std::string(random.graph.node(node).name);
+    }
+    SplitOptions options;
+    options.subgraphs.min_acc_size = seed % 3;
+    const std::vector<ModelToSplit> models{{random.graph, kNoFacts}};
+    const auto advice = advise(models, {list}, options, default_link(),
+                               {.goal = static_cast<Goal>(seed % 4), .steps = 3});
+    REQUIRE(advice.has_value());
+    FilledLists after_steps({list});
+    for (const Remedy& step : advice->steps) {
+      after_steps.fill(step.gap);
+      const auto split =
+          split_outcome(models[0], after_steps.with_remedies(), options, default_link());
+      REQUIRE(split->outcome.acc_subgraphs == step.then.acc_subgraphs);
+      REQUIRE(split->outcome.link_bytes == step.then.link_bytes);
+    }
+    for (std::size_t i = 0; i + 1 < advice->each.size(); ++i) {
+      REQUIRE_FALSE(
+          is_better(advice->each[i + 1].then, advice->each[i].then, static_cast<Goal>(seed % 4)));
+    }
+  }
+}
+
+// ---- settings ----
+
+TEST_CASE("Settings are tried where something changes, and the knee is where little work is lost") {
+  // Subgraphs of 3, 1 and 2 nodes, with the work in the first.
+  const Graph graph = graph_from_text(R"(
+    input x: float32[512,512]
+    a: float32[512,512] = MatMul(x, x)
+    b: float32[512,512] = MatMul(a, x)
+    c: float32[512,512] = MatMul(b, x)
+    d = g(c)
+    e = Relu(d)
+    f = g(e)
+    h = Relu(f)
+    i = Relu(h)
+    output i)");
+  const std::vector<ModelToSplit> models{{graph, kNoFacts}};
+  const auto sweep = sweep_settings(models, list_of({"MatMul", "Relu"}), {}, default_link());
+  REQUIRE(sweep.has_value());
+  std::string text;
+  for (const Setting& setting : sweep->settings) {
+    if (setting.start != StartSide::reference) continue;
+    text += std::to_string(setting.min_acc_size) + ": " +
+            std::to_string(setting.outcome.acc_subgraphs) + '\n';
+  }
+  CHECK(text == "1: 3\n2: 2\n3: 1\n");
+  CHECK(sweep->settings.size() == 9);
+  CHECK(sweep->settings[sweep->knee].min_acc_size == 3);
+}
+
+TEST_CASE("Of many sizes twelve are tried, the least and the greatest among them") {
+  std::string text = "input x\n a0 = f(x)\n";
+  std::string last = "a0";
+  for (int size = 1; size <= 20; ++size) {
+    for (int i = 0; i <= size; ++i) {
+      const std::string name = "n" + std::to_string(size) + "_" + std::to_string(i);
+      text += name + " = " + (i == 0 ? "g(" : "f(") + last + ")\n";
+      last = name;
+    }
+  }
+  const Graph graph = graph_from_text(text + "output " + last);
+  const std::vector<ModelToSplit> models{{graph, kNoFacts}};
+  const auto sweep = sweep_settings(models, list_of({"f"}), {}, default_link());
+  REQUIRE(sweep.has_value());
+  CHECK(sweep->settings.size() == 36);
+  CHECK(sweep->settings.front().min_acc_size == 1);
+  CHECK(sweep->settings.back().min_acc_size == 20);
+}
+
+TEST_CASE("A model without accelerator subgraphs has one setting a side") {
+  const Graph graph = graph_from_text("input x\n a = g(x)\n output a");
+  const std::vector<ModelToSplit> models{{graph, kNoFacts}};
+  const auto sweep = sweep_settings(models, {}, {}, default_link());
+  REQUIRE(sweep.has_value());
+  CHECK(sweep->settings.size() == 3);
+  CHECK(sweep->knee == 0);
+}
+
+}  // namespace
+}  // namespace cleave

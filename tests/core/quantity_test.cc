@@ -1,0 +1,42 @@
+#include "core/quantity.h"
+
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+TEST_CASE("a quantity is a number and the unit behind it") {
+  const auto quantity = parse_quantity(" 1.5 GiB ");
+  REQUIRE(quantity);
+  CHECK(quantity->value == 1.5);
+  CHECK_FALSE(quantity->whole);
+  CHECK(quantity->unit == "GiB");
+  CHECK(parse_quantity("12")->whole == 12u);
+  for (const char* text : {"", "GiB", "-1", "nan", "inf", "1e999"}) {
+    INFO(text);
+    CHECK_FALSE(parse_quantity(text));
+  }
+}
+
+TEST_CASE("durations need a unit") {
+  CHECK(parse_duration("12ms") == 12 * 1e-3);
+  CHECK(parse_duration("300 us") == 300 * 1e-6);
+  CHECK(parse_duration("1.5s") == 1.5);
+  CHECK(parse_duration("2min") == 120);
+  CHECK_FALSE(parse_duration("12"));
+  CHECK_FALSE(parse_duration("12 h"));
+}
+
+TEST_CASE("rates of computing are FLOPs a second, with or without saying so") {
+  CHECK(parse_flops_rate("10T") == 10e12);
+  CHECK(parse_flops_rate("312 TFLOP/s") == 312e12);
+  CHECK(parse_flops_rate("1.5GFLOPS") == 1.5e9);
+  CHECK(parse_flops_rate("1e12") == 1e12);
+  for (const char* text : {"0", "T", "-1T", "10GB/s", "1e308P"}) {
+    INFO(text);
+    CHECK_FALSE(parse_flops_rate(text));
+  }
+}
+
+}  // namespace
+}  // namespace cleave

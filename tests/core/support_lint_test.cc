@@ -1,0 +1,238 @@
+#include "core/support_lint.h"
+
+#include <random>
+
+#include "core/rule_cover.h"
+#include "tests/catch2.h"
+#include "tests/core/graph_text.h"
+
+namespace cleave {
+namespace {
+
+Rule rule_of(std::string op) {
+  Rule rule;
+  rule.op = std::move(op);
+  return rule;
+}
+
+AttributeRule group_of(std::int64_t group) {
+  AttributeRule rule;
+  rule.name = "group";
+  rule.accepted.emplace_back(group);
+  return rule;
+}
+
+ShapeRule rank_of(std::uint32_t input, std::int64_t rank) {
+  ShapeRule rule;
+  rule.input = input;
+  rule.rank = rank;
+  return rule;
+}
+
+MaybeTypes types(std::initializer_list<DType> dtypes) {
+  TypeSet set;
+  for (const DType dtype : dtypes) set.add(dtype);
+  return set;
+}
+
+// "allow 1 shadowed by allow 0\n"
+std::string describe(const std::vector<RuleFault>& faults) {
+  const auto text = [](RuleRef ref) {
+    return std::string(ref.is_deny ? "deny " : "allow ") + std::to_string(ref.index);
+  };
+  std::string result;
+  for (const RuleFault& fault : faults) {
+    result += text(fault.rule) + " " + std::string(lint_kind_name(fault.kind));
+    result += fault.kind == LintKind::impossible ? ": " + fault.detail : " by " + text(fault.other);
+    result += '\n';
+  }
+  return result;
+}
+
+TEST_CASE("a rule that another covers is shadowed, of two equal ones the later") {
+  SupportList list;
+  Rule grouped = rule_of("Conv");
+  grouped.attributes = {group_of(1)};
+  list.allow = {rule_of("Relu"), grouped, rule_of("Conv"), rule_of("Relu"), rule_of("Re*")};
+  CHECK(describe(find_rule_faults(list)) ==
+        "allow 0 shadowed by allow 4\nallow 1 shadowed by allow 2\nallow 3 shadowed by allow 4\n");
+}
+
+TEST_CASE("an allow rule whose every node is denied contradicts the deny rule") {
+  SupportList list;
+  Rule narrow = rule_of("Conv");
+  narrow.inputs = {types({DType::float32})};
+  list.allow = {narrow, rule_of("Relu"), rule_of("Conv")};
+  Rule denied = rule_of("Conv");
+  denied.inputs = {types({DType::float32, DType::float16})};
+  list.deny = {denied};
+  CHECK(describe(find_rule_faults(list)) == "allow 0 contradiction by deny 0\n");
+}
+
+TEST_CASE("conditions that exclude each other are told") {
+  SupportList list;
+  Rule ranks = rule_of("A");
+  ranks.shapes = {rank_of(0, 4), rank_of(0, 2)};
+  Rule axis = rule_of("B");
+  axis.shapes = {rank_of(1, 2)};
+  axis.shapes[0].multiple_of = {{2, 16}};
+  Rule nothing = rule_of("C");
+  nothing.inputs = {std::nullopt, TypeSet{}};
+  list.allow = {ranks, axis, nothing};
+  CHECK(describe(find_rule_faults(list)) ==
+        "allow 0 impossible: input 0 cannot be of rank 4 and of rank 2\n"
+        "allow 1 impossible: input 1 of rank 2 has no axis 2\n"
+        "allow 2 impossible: input 1 may be of no dtype\n");
+}
+
+TEST_CASE("a glob covers what it matches for sure") {
+  CHECK(covers(rule_of("aten.*"), rule_of("aten.*.default")));
+  CHECK(covers(rule_of("*"), rule_of("Conv?")));
+  CHECK(covers(rule_of("Conv?"), rule_of("Conv1")));
+  CHECK(!covers(rule_of("Conv?"), rule_of("Conv*")));
+  CHECK(!covers(rule_of("Conv"), rule_of("Conv*")));
+  CHECK(!covers(rule_of("a.*.b"), rule_of("a.*")));
+  Rule other = rule_of("Conv");
+  other.domain = "ml";
+  CHECK(!covers(rule_of("Conv"), other));
+}
+
+TEST_CASE("use: nodes that rules name and hold of, and ops that none names") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = Conv(x) {group=1}
+    b = Conv(a) {group=2}
+    c = ml::Gelu(b)
+    i = If(c, ^x)
+    | h = Erf(x)
+    d = Erf(c)
+    output d, i)");
+  SupportList list;
+  Rule grouped = rule_of("Conv");
+  grouped.attributes = {group_of(4)};
+  list.allow = {rule_of("Conv"), grouped, rule_of("Sin"), rule_of("If")};
+  Rule by_name;
+  by_name.node_name = "b*";
+  list.deny = {by_name};
+  RuleUse use(list);
+  use.add(graph, {});
+  CHECK(use.count({false, 0}).named == 2);
+  CHECK(use.count({false, 0}).held == 2);
+  CHECK(use.count({false, 1}).named == 2);
+  CHECK(use.count({false, 1}).held == 0);
+  CHECK(use.count({false, 1}).example == "a");
+  REQUIRE(use.count({false, 1}).failed.size() == 1);
+  CHECK(use.count({false, 1}).failed[0].subject == "attribute group");
+  CHECK(use.count({false, 2}).named == 0);
+  CHECK(use.count({true, 0}).held == 1);
+  std::string missing;
+  for (const RuleUse::Op& op : use.ops_without_rule()) {
+    missing += op.domain + "::" + op.op + " " + std::to_string(op.nodes) + " " + op.first + "\n";
+  }
+  CHECK(missing == "::Erf 2 h\nml::Gelu 1 c\n");
+}
+
+// ---- property: what is covered is never matched alone ----
+
+class RandomRule {
+ public:
+  explicit RandomRule(std::uint32_t seed) : random_(seed) {}
+
+  Rule make(bool is_deny) {
+    static constexpr const char* kOps[] = {"f", "g", "f*", "*", "?", "f?"};
+    Rule rule = rule_of(is_deny && one_in(4) ? "" : kOps[below(6)]);
+    if (one_in(3)) rule.inputs = {some_types()};
+    if (one_in(5)) rule.inputs.resize(2);
+    if (one_in(4)) rule.outputs = {some_types()};
+    if (one_in(3)) rule.attributes = {attribute()};
+    if (one_in(3)) rule.shapes = {shape()};
+    if (one_in(4)) rule.opset = OpsetRule{1 + number(3), 3 + number(4), false};
+    if (one_in(5)) rule.kwargs = {{"k", *some_types()}};
+    if (is_deny && one_in(4)) rule.node_name = one_in(2) ? "n*" : "n1";
+    if (is_deny && one_in(4)) rule.input_dtype = some_types();
+    return rule;
+  }
+
+  std::size_t below(std::size_t bound) { return random_() % bound; }
+
+ private:
+  bool one_in(std::size_t n) { return below(n) == 0; }
+  std::int64_t number(std::size_t bound) { return static_cast<std::int64_t>(below(bound)); }
+
+  MaybeTypes some_types() {
+    TypeSet set;
+    for (const DType dtype : {DType::float32, DType::int8}) {
+      if (one_in(2)) set.add(dtype);
+    }
+    if (set.dtypes == 0) set.add(DType::float32);
+    return set;
+  }
+
+  AttributeRule attribute() {
+    AttributeRule rule;
+    rule.name = one_in(2) ? "a" : "b";
+    if (one_in(2)) {
+      if (one_in(2)) rule.min = static_cast<double>(number(3));
+      rule.max = static_cast<double>(1 + number(3));
+      return rule;
+    }
+    for (std::size_t i = 1 + below(2); i > 0; --i) rule.accepted.emplace_back(number(3));
+    return rule;
+  }
+
+  ShapeRule shape() {
+    ShapeRule rule;
+    if (one_in(2)) rule.rank = 1 + number(2);
+    rule.is_static = one_in(3);
+    if (one_in(3)) rule.max_dim = 2 + number(6);
+    if (one_in(3)) rule.multiple_of = {{0, 1 + number(4)}};
+    return rule;
+  }
+
+  std::mt19937 random_;
+};
+
+bool matches(const Graph& graph, NodeId node, const Rule& rule, bool is_deny) {
+  SupportList list;
+  (is_deny ? list.deny : list.allow) = {rule};
+  if (is_deny) list.allow = {rule_of("*")};
+  const ReasonCode code = match_node(graph, node, {list}, {}).code;
+  return is_deny ? code == ReasonCode::denied : code == ReasonCode::none;
+}
+
+TEST_CASE("property: a rule that covers another matches every node that the other does") {
+  std::string text = "opset \"\" 4\ninput x: float32[4,6]\ninput y: int8[8]\ninput z: float32[N]\n";
+  std::string outputs;
+  int count = 0;
+  for (const char* const op : {"f", "g", "ff"}) {
+    for (const char* const input : {"x", "y", "z", "x, k=y", "_, y"}) {
+      for (const char* const attributes : {"", " {a=1}", " {a=2, b=0}", " {b=1}"}) {
+        const std::string name = "n" + std::to_string(count++);
+        text += name + " = " + op + "(" + input + ")" + attributes + "\n";
+        outputs += (outputs.empty() ? "" : ", ") + name;
+      }
+    }
+  }
+  const Graph graph = graph_from_text(text + "output " + outputs);
+  int covered = 0;
+  int matched = 0;
+  for (std::uint32_t seed = 0; seed < 6000; ++seed) {
+    RandomRule random(seed);
+    const bool is_deny = random.below(3) == 0;
+    const Rule wide = random.make(is_deny);
+    const Rule narrow = random.below(3) == 0 ? wide : random.make(is_deny);
+    if (!covers(wide, narrow)) continue;
+    ++covered;
+    for (const NodeId node : graph.nodes()) {
+      if (!matches(graph, node, narrow, is_deny)) continue;
+      ++matched;
+      INFO("seed " << seed << ", node " << graph.node(node).name);
+      REQUIRE(matches(graph, node, wide, is_deny));
+    }
+  }
+  CHECK(covered > 1000);
+  CHECK(matched > 5000);
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,116 @@
+#include "formats/html_report.h"
+
+#include "formats/dot.h"
+#include "formats/dot_view.h"
+#include "formats/html_data.h"
+#include "tests/catch2.h"
+#include "tests/formats/report_case.h"
+
+#include <nlohmann/json.hpp>
+
+namespace cleave {
+namespace {
+
+using Catch::Matchers::Contains;
+using Json = nlohmann::json;
+
+// All ops but `Odd` are on the accelerator.
+ReportCase make_case(std::string_view graph) { return make_report_case(graph, "Relu\nTanh\n"); }
+
+constexpr std::string_view kModel = R"(
+  input x: float32[4,8]
+  a: float32[4,8] = Relu(x)
+  b: float32[4,8] = Odd(a)
+  c: float32[4,8] = Tanh(b)
+  output c)";
+
+std::string drawing_of(const ReportCase& made, const ViewOptions& options, std::uint32_t view) {
+  const Report report = made.report();
+  const Views views = make_views(report.model.graph, report.split.partition, options);
+  return ViewDrawings(report, views).draw(ViewId{view});
+}
+
+TEST_CASE("A view draws its nodes by role, with what comes in and goes out") {
+  const std::string drawing = drawing_of(make_case(kModel), {}, 0);
+  CHECK_THAT(drawing, Contains("id=n0") && Contains("id=n1") && Contains("id=n2"));
+  CHECK_THAT(drawing, Contains("class=unsupported"));
+  CHECK_THAT(drawing, Contains("id=s0_") && Contains("id=t3_"));
+  CHECK_THAT(drawing, Contains("n0 -> n1") && Contains("n1 -> n2"));
+  CHECK_THAT(drawing, Contains("128 B"));
+}
+
+TEST_CASE("A view draws groups with what is on the CPU in them, and one edge between two") {
+  const std::string drawing = drawing_of(make_case(R"(
+    input x: float32[4,8]
+    scope m
+    a: float32[4,8] = Relu(x)
+    b: float32[4,8] = Tanh(a)
+    scope k
+    c: float32[4,8] = Relu(a, b)
+    d: float32[4,8] = Tanh(c)
+    output d)"),
+                                         {.most_boxes = 2}, 0);
+  CHECK_THAT(drawing, Contains("m\\n2 nodes") && Contains("k\\n2 nodes"));
+  CHECK_THAT(drawing, Contains("g1 -> g2") && Contains("2 values, 256 B"));
+  CHECK_THAT(drawing, !Contains("n0"));
+}
+
+TEST_CASE("What comes from outside a view leads to its maker") {
+  const std::string drawing = drawing_of(make_case(kModel), {.most_boxes = 2}, 0);
+  CHECK_THAT(drawing, Contains("g1") && Contains("n2"));
+  CHECK_THAT(drawing_of(make_case(kModel), {.most_boxes = 2}, 1), Contains("t2_2"));
+}
+
+TEST_CASE("Many values from outside are drawn as one") {
+  std::string text = "input x0: float32[2]\n";
+  std::string reads = "x0";
+  for (int i = 1; i < 30; ++i) {
+    text += "input x" + std::to_string(i) + ": float32[2]\n";
+    reads += ", x" + std::to_string(i);
+  }
+  const std::string drawing =
+      drawing_of(make_case(text + "a = Relu(" + reads + ")\n output a"), {}, 0);
+  CHECK_THAT(drawing, Contains("values from outside") && Contains("30 values, 240 B"));
+}
+
+TEST_CASE("The page's data holds partitions, reasons and nodes, ready to be shown") {
+  const ReportCase made = make_case(kModel);
+  const Report report = made.report();
+  const Views views = make_views(report.model.graph, report.split.partition, {});
+  const Json data = Json::parse(html_data(report, views, {"<svg/>"}));
+  REQUIRE(data["parts"].size() == 3);
+  CHECK(data["parts"][0]["name"] == "_run_on_acc_0");
+  CHECK(data["parts"][0]["in"] == Json::array({128, "128 B"}));
+  CHECK(data["reasons"] == Json::parse(R"([{"code": "no_rule", "count": 1}])"));
+  REQUIRE(data["nodes"].size() == 3);
+  CHECK(data["nodes"][0] == Json::parse(R"(["a", "Relu", 0, 0, null, "float32[4, 8]", "", null])"));
+  CHECK(data["nodes"][1][4] == Json::parse(R"(["no_rule", "no rule names op \"Odd\""])"));
+  CHECK(data["views"][0]["svg"] == "<svg/>");
+  CHECK(data["notes"] == Json::parse(R"(["a note"])"));
+}
+
+TEST_CASE("Nodes that no drawing shows are listed when they are on the CPU") {
+  const ReportCase made = make_case(kModel);
+  const Report report = made.report();
+  const Views views = make_views(report.model.graph, report.split.partition, {});
+  const Json data = Json::parse(html_data(report, views, {""}));
+  CHECK(data["node_ids"] == Json::parse("[1]"));
+}
+
+TEST_CASE("The page holds its data where no text from the model can end it") {
+  const auto page = html_report(make_case(kModel).report());
+  if (!page) {
+    CHECK_THAT(format_diagnostic(page.error().front()), Contains("layout library"));
+    return;
+  }
+  CHECK_THAT(*page, Contains("<title>m - cleave</title>"));
+  CHECK_THAT(*page, Contains("2 of 3 nodes"));
+  CHECK_THAT(*page, !Contains("{{"));
+  const std::size_t begin = page->find("id=\"data\">") + 10;
+  const std::string data = page->substr(begin, page->find("</script>", begin) - begin);
+  CHECK_THAT(data, !Contains("<"));
+  CHECK(Json::parse(data)["views"][0]["svg"].get<std::string>().starts_with("<svg"));
+}
+
+}  // namespace
+}  // namespace cleave

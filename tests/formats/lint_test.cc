@@ -1,0 +1,87 @@
+#include "formats/lint.h"
+
+#include "formats/onnx_names.h"
+#include "formats/support_file.h"
+#include "tests/catch2.h"
+#include "tests/core/graph_text.h"
+
+namespace cleave {
+namespace {
+
+SupportList list_of(const std::string& allow) {
+  auto loaded = parse_support(
+      "npu.json", "{\"format\": \"cleave.support\", \"version\": 1, \"allow\": [\n" + allow + "]}");
+  if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
+  return std::move(loaded->list);
+}
+
+// The findings without the closing count.
+std::string linted(const SupportList& list, const RuleUse* use = nullptr,
+                   const LintRequest& request = {.has_onnx_model = true, .models = {}}) {
+  std::string text = lint_text(lint_support(list, use, request));
+  text.resize(text.rfind('\n', text.size() - 2) + 1);
+  return text;
+}
+
+TEST_CASE("ops and attributes that no version of ONNX has are told with the nearest that it has") {
+  CHECK(linted(list_of("\"Convv\",\n{\"op\": \"Conv\", \"attributes\": {\"groups\": 1}}")) ==
+        "npu.json:2:1: error: ONNX has no op \"Convv\" [unknown_op]\n"
+        "    did you mean \"Conv\"?\n"
+        "npu.json:3:1: error: op \"Conv\" has no attribute \"groups\" [unknown_attribute]\n"
+        "    did you mean \"group\"?\n");
+}
+
+TEST_CASE("what later opsets brought is known, and what other domains have is theirs") {
+  CHECK(linted(list_of("\"Gelu\", \"Attention\", {\"op\": \"FusedConv\", \"domain\": "
+                       "\"com.microsoft\"}, {\"op\": \"Mine\", \"domain\": \"my.ops\"}"))
+            .empty());
+  CHECK(linted(list_of("{\"op\": \"FusedConv\", \"domain\": \"com.microsotf\"}")) ==
+        "npu.json:2:1: warning: no domain \"com.microsotf\" is known [unknown_domain]\n"
+        "    did you mean \"com.microsoft\"?\n");
+}
+
+TEST_CASE("conditions on what an op does not have, and opsets before it was there") {
+  CHECK(
+      linted(list_of("{\"op\": \"Relu\", \"inputs\": [null, [\"int8\"]]},\n"
+                     "{\"op\": \"Gelu\", \"opset\": [11, 19]}")) ==
+      "npu.json:2:1: warning: rule \"Relu\" has a condition on input 1, but the op has at most 1 "
+      "input [unused_condition]\n"
+      "npu.json:3:1: error: rule \"Gelu\" is for opsets up to 19, but ONNX has the op since opset "
+      "20 [impossible]\n");
+}
+
+TEST_CASE("a list of other ops than ONNX's is not held against its names") {
+  const SupportList list = list_of("\"torch.relu\", \"view\", \"size\"");
+  const Lint lint = lint_support(list, nullptr, {});
+  CHECK(!lint.is_onnx);
+  CHECK(lint.findings.empty());
+  CHECK(lint_support(list_of("\"Relu\", \"Convv\""), nullptr, {}).is_onnx);
+}
+
+TEST_CASE("rules that models do not meet, and ops that no rule names") {
+  const Graph graph = graph_from_text("input x\na = Relu(x)\nb = Erf(a)\nc = Erf(b)\noutput c");
+  const SupportList list =
+      list_of("{\"op\": \"Relu\", \"shapes\": {\"0\": {\"rank\": 4}}},\n\"Conv\"");
+  RuleUse use(list);
+  use.add(graph, {});
+  CHECK(
+      linted(list, &use) ==
+      "npu.json:2:1: warning: rule \"Relu\" names 1 node of the models, but its conditions hold of "
+      "none [never_held]\n"
+      "    a: shape of input 0 is rank 2, wants rank 4\n"
+      "npu.json:3:1: note: rule \"Conv\" is for no node of the models [never_matched]\n"
+      "npu.json: note: no rule names op \"Erf\", which 2 nodes have (b, ...) [no_rule]\n");
+}
+
+TEST_CASE("names of ONNX: versions are put together") {
+  REQUIRE(find_onnx_op("", "Resize") != nullptr);
+  CHECK(find_onnx_op("", "Resize")->since == 10);
+  CHECK(find_onnx_op("ai.onnx", "Gelu")->since == 20);
+  CHECK(find_onnx_op("", "Pad")->inputs == 4);
+  CHECK(find_onnx_op("", "Nonesuch") == nullptr);
+  CHECK(find_onnx_op("com.microsoft", "Gelu") == nullptr);
+  CHECK(onnx_op_names("com.microsoft").empty());
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,41 @@
+// Splits of ONNX models that stand as files, for tests of what is written.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <string>
+#include <string_view>
+
+#include "formats/onnx_writer.h"
+#include "tests/catch2.h"
+#include "tests/formats/onnx_text.h"
+#include "tests/formats/test_folder.h"
+
+namespace cleave {
+
+// The bytes of a model from the text of its graph alone: opset 17, the given IR version.
+std::string onnx_model(const std::string& graph, const ModelEdit& edit = nullptr,
+                       int ir_version = 8);
+
+onnx::ModelProto parsed(const std::string& bytes);
+
+// A model read from its file, and cut where CPU and accelerator meet.
+class OnnxSplitText {
+ public:
+  // On the accelerator are all nodes but those of one op type.
+  OnnxSplitText(const std::string& path, std::string_view cpu_op);
+
+  const LoadedModel& model() const { return model_; }
+  const Partition& partition() const { return partition_; }
+
+  // Writes to a new folder; with RootWeights::reference into one that is there.
+  Loaded<OnnxWritten> write(const std::string& folder, const OnnxWriteOptions& options,
+                            bool force = false) const;
+
+ private:
+  LoadedModel model_;
+  Partition partition_;
+  Boundaries boundaries_;
+};
+
+}  // namespace cleave

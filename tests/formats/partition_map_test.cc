@@ -1,0 +1,112 @@
+#include "formats/partition_map.h"
+
+#include "tests/catch2.h"
+#include "tests/core/graph_text.h"
+#include "tests/formats/test_folder.h"
+
+namespace cleave {
+namespace {
+
+// "node=part" of each entry; else the faults as "line:column: message".
+std::string parsed(std::string_view text) {
+  const auto entries = parse_partition_map("map", text);
+  std::string out;
+  if (!entries) {
+    for (const Diagnostic& fault : entries.error()) {
+      out += std::to_string(fault.line) + ":" + std::to_string(fault.column) + ": " +
+             fault.message + "\n";
+    }
+    return out;
+  }
+  for (const PartitionMapEntry& entry : *entries) {
+    out += (out.empty() ? "" : " ") + entry.node + "=" + entry.part;
+  }
+  return out;
+}
+
+// "name: nodes" of each part; else the messages, notes behind.
+std::string resolved(std::string_view graph_text, std::string_view map) {
+  const TestFolder folder;
+  const Graph graph = graph_from_text(graph_text);
+  const auto assignment = read_partition_map(folder.with_file("map", map), graph);
+  std::string out;
+  if (!assignment) {
+    for (const Diagnostic& fault : assignment.error()) {
+      out += fault.message + "\n";
+      for (const std::string& note : fault.notes) out += "  " + note + "\n";
+    }
+    return out;
+  }
+  for (const NodeId node : graph.nodes()) {
+    out += (out.empty() ? "" : " ") + assignment->names[index(assignment->part_of[node])];
+  }
+  return out;
+}
+
+TEST_CASE("A map is JSON with numbers or names for parts") {
+  CHECK(parsed(R"( {"a": 0, "b": "encoder", "c d": -1, "é": 0} )") == "a=0 b=encoder c d=-1 é=0");
+  CHECK(parsed("{}").empty());
+}
+
+TEST_CASE("A map is CSV, with a heading or without") {
+  CHECK(parsed("node,partition\na,0\nb,encoder\n") == "a=0 b=encoder");
+  CHECK(parsed("a,0\r\n\r\nb, 1\r\n") == "a=0 b=1");
+  CHECK(parsed("\"a,\"\"b\"\"\",0\nnode,1") == "a,\"b\"=0 node=1");
+  CHECK(parsed("").empty());
+}
+
+TEST_CASE("A map is TSV where its first line has a tab") {
+  CHECK(parsed("node\tpartition\na,b\t0\nc\tx y\n") == "a,b=0 c=x y");
+}
+
+TEST_CASE("What is no map is refused with its place") {
+  CHECK(parsed(R"({"a": 0.5})") ==
+        "1:7: the part of \"a\" must be a whole number or a name, not 0.5\n");
+  CHECK(parsed(R"({"a": [0]})") ==
+        "1:7: the part of \"a\" must be a whole number or a name, not a list\n");
+  CHECK(parsed("{\"a\": 0,\n \"a\": 1}") == "2:2: \"a\" is given twice\n");
+  CHECK(parsed("{\"a\": 0") ==
+        "1:8: not valid JSON: the text ends too early: expected ',' or '}'\n");
+  CHECK(parsed("a,0\na,1\n") == "2:1: \"a\" is given twice\n");
+  CHECK(parsed("a,0\nb\n") ==
+        "2:1: expected a node and its part, with a comma between, found 1 cell\n");
+  CHECK(parsed("a\t0\nb\t0\t1\n") ==
+        "2:1: expected a node and its part, with a tab between, found 3 cells\n");
+  CHECK(parsed("a,\n") == "1:1: the part of \"a\" has no name\n");
+  CHECK(parsed("\"a,0\n") ==
+        "1:1: the quote is not closed\n"
+        "1:1: expected a node and its part, with a comma between, found 1 cell\n");
+  CHECK(parsed("\"a\"b,0\n") == "1:4: only a separator may follow the closing quote\n");
+  CHECK(parsed("a,\xFF\n") == "1:3: a partition map is text in UTF-8, and this is not\n");
+}
+
+TEST_CASE("Parts are called by their ids; a number and the same digits are one") {
+  CHECK(resolved("input x\n a = f(x)\n b = f(a)\n c = f(b)\n output c",
+                 R"({"c": "0", "b": "mid", "a": 0})") == "submod_0 submod_mid submod_0");
+}
+
+TEST_CASE("Constants may be in the map") {
+  CHECK(resolved("input x\n param w\n const c = Cast(w)\n a = f(x, c)\n output a", "c,0\na,1\n") ==
+        "submod_1");
+}
+
+TEST_CASE("Unknown names and nodes without a part are all told at once") {
+  CHECK(resolved("input x\n conv1 = f(x)\n relu = f(conv1)\n output relu", "conv11,0\nrelu,1\n") ==
+        "the model has no node \"conv11\"\n  did you mean \"conv1\"?\n"
+        "1 node has no part: \"conv1\"\n");
+}
+
+TEST_CASE("The first ten unknown and the first ten missing are named") {
+  std::string graph = "input x\n n0 = f(x)\n", map;
+  for (int i = 1; i < 12; ++i) graph += "n" + std::to_string(i) + " = f(x)\n";
+  for (int i = 0; i < 13; ++i) map += "quite_another_" + std::to_string(i) + ",0\n";
+  const std::string faults = resolved(graph + "output n0", map);
+  CHECK(faults.find("the model has no node \"quite_another_9\"\n") != faults.npos);
+  CHECK(faults.find("quite_another_10") == faults.npos);
+  CHECK(faults.find("... and 3 more names that are no nodes of the model\n") != faults.npos);
+  CHECK(faults.find("12 nodes have no part: \"n0\", \"n1\", \"n2\", \"n3\", \"n4\", \"n5\", "
+                    "\"n6\", \"n7\", \"n8\", \"n9\" and 2 more\n") != faults.npos);
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""What scripts/verify_split.py and scripts/capture_inputs.py say, write and exit with.
+
+usage: scripts_test.py PROJECT_FOLDER CLEAVE       exit status 1 when something is otherwise
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import numpy_helper
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import pitfall_models  # noqa: E402
+
+PROJECT, CLEAVE = (Path(argument).resolve() for argument in sys.argv[1:3])
+
+
+def run(script, *arguments):
+    command = [sys.executable, PROJECT / "scripts" / script, *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def expect(result, status, words=""):
+    said = result.stdout + result.stderr
+    assert result.returncode == status, f"exits {result.returncode}, not {status}: {said}"
+    assert words in said, f'says nothing of "{words}": {said}'
+
+
+def split(model, ops, folder, *options):
+    support = folder.with_suffix(".txt")
+    support.write_text("\n".join(ops) + "\n")
+    command = [CLEAVE, "split", model, "-s", support, "-o", folder, "-q", *options]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+def runs_alone(part):
+    """Without a line of the scripts: numpy and ONNX Runtime on the files of one part."""
+    data = part / "test_data_set_0"
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(part / "model.onnx", options)
+
+    def array(kind, i):
+        return numpy_helper.to_array(onnx.TensorProto.FromString((data / f"{kind}_{i}.pb").read_bytes()))
+
+    feeds = {v.name: array("input", i) for i, v in enumerate(session.get_inputs())}
+    for i, made in enumerate(session.run(None, feeds)):
+        wanted = array("output", i)
+        assert (made.dtype, made.shape) == (wanted.dtype, wanted.shape), part
+        assert made.tobytes() == wanted.tobytes(), part
+    assert len(list(data.iterdir())) == len(feeds) + len(session.get_outputs()), part
+
+
+def test_verify_tells_a_changed_part(folder, mobile):
+    model = PROJECT / "samples" / "mobile_block.onnx"
+    expect(run("verify_split.py", model, mobile), 0, "equal: 1 output, bit for bit, from root.onnx")
+    part = mobile / "_run_on_cpu_1.onnx"
+    before = part.read_bytes()
+    changed = onnx.load_from_string(before)
+    graph = changed.graph
+    last = graph.output[0].name
+    for node in graph.node:
+        node.output[:] = ["was" if name == last else name for name in node.output]
+    graph.node.append(onnx.helper.make_node("Neg", ["was"], [last]))
+    part.write_bytes(changed.SerializeToString())
+    expect(run("verify_split.py", model, mobile), 1, "NOT equal, or not sound: chain of 8 parts")
+    part.write_bytes(before)
+
+
+def test_sizes_that_a_split_was_made_for_are_taken(folder, mobile):
+    model = PROJECT / "samples" / "mobile_block.onnx"
+    bound = split(model, ["Conv", "Relu"], folder / "bound", "--dim", "N=3")
+    expect(run("verify_split.py", model, bound), 0, "equal")
+    expect(run("capture_inputs.py", bound), 0, "captured")
+
+
+def test_verify_tells_what_it_cannot_do(folder, mobile):
+    model = PROJECT / "samples" / "mobile_block.onnx"
+    expect(run("verify_split.py", folder / "none.onnx", mobile), 2, "there is no such file")
+    expect(run("verify_split.py", model, folder), 2, "manifest.json")
+    unknown = pitfall_models.make_model("41_domain_unknown")
+    (folder / "unknown.onnx").write_bytes(unknown.SerializeToString())
+    parts = split(folder / "unknown.onnx", ["Relu"], folder / "unknown")
+    expect(run("verify_split.py", folder / "unknown.onnx", parts), 3, "acme:MyOp")
+
+
+def test_capture_writes_parts_that_run_alone(folder, mobile):
+    out = folder / "captured"
+    expect(run("capture_inputs.py", mobile, "-o", out), 0, "captured: 8 parts of 8")
+    parts = sorted(out.iterdir())
+    assert [p.name for p in parts] == sorted(p.stem for p in mobile.glob("_run_on_*.onnx"))
+    for part in parts:
+        runs_alone(part)
+    from onnx.backend.test.loader import load_model_tests
+
+    found = load_model_tests(str(folder), "captured")
+    assert sorted(test.name for test in found) == [p.name for p in parts]
+
+
+def test_capture_is_the_same_again_and_takes_inputs(folder, mobile):
+    first = {p.relative_to(folder / "captured"): p.read_bytes() for p in (folder / "captured").rglob("*.pb")}
+    expect(run("capture_inputs.py", mobile, "-o", folder / "captured"), 4, "is there already")
+    expect(run("capture_inputs.py", mobile, "-o", folder / "captured", "--force"), 0)
+    again = {p.relative_to(folder / "captured"): p.read_bytes() for p in (folder / "captured").rglob("*.pb")}
+    assert first == again
+    declared = onnx.load(mobile / "root.onnx", load_external_data=False).graph.input[0]
+    dims = [d.dim_value or 3 for d in declared.type.tensor_type.shape.dim]
+    given = np.arange(np.prod(dims), dtype=np.float32).reshape(dims) / 100
+    np.savez(folder / "given.npz", **{declared.name: given})
+    expect(run("capture_inputs.py", mobile, "-o", folder / "given", "--inputs", folder / "given.npz"), 0)
+    data = folder / "given" / "_run_on_acc_0" / "test_data_set_0"
+    taken = onnx.TensorProto.FromString((data / "input_0.pb").read_bytes())
+    assert taken.name == declared.name and numpy_helper.to_array(taken).tobytes() == given.tobytes()
+    # what was captured for the first part is what the whole model may be given, too
+    expect(run("verify_split.py", PROJECT / "samples/mobile_block.onnx", mobile, "--inputs", data), 0)
+
+
+def test_capture_writes_sequences_and_optionals(folder, mobile):
+    for name, proto in (("48_sequence_crossing", onnx.SequenceProto), ("49_optional_crossing", onnx.OptionalProto)):
+        model = folder / f"{name}.onnx"
+        model.write_bytes(pitfall_models.make_model(name).SerializeToString())
+        ops = ["SequenceConstruct", "Optional", "Relu"]
+        parts = split(model, ops, folder / name, "--allow-non-tensor", "--skip-fusion")
+        expect(run("capture_inputs.py", parts), 0, "captured: 3 parts of 3")
+        data = parts / "captured" / "_run_on_cpu_1" / "test_data_set_0"
+        value = proto.FromString((data / "input_0.pb").read_bytes())
+        tensor = value.tensor_values[1] if proto is onnx.SequenceProto else value.tensor_value
+        made = onnx.TensorProto.FromString((data / "output_0.pb").read_bytes())
+        assert list(tensor.dims) == [2, 3] and made.raw_data.endswith(tensor.raw_data)
+
+
+def test_capture_refuses_what_is_no_split(folder, mobile):
+    expect(run("capture_inputs.py", folder), 2, "DIR is no split of an ONNX model")
+    expect(run("capture_inputs.py", mobile, "--inputs", folder / "none.npz"), 2, "none.npz")
+    expect(run("capture_inputs.py", mobile, "-o", mobile, "--force"), 4, "which is no captured part")
+
+
+def main():
+    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        model = PROJECT / "samples" / "mobile_block.onnx"
+        ops = (PROJECT / "samples" / "tiny_npu.txt").read_text().splitlines()
+        mobile = split(model, ops, folder / "mobile")
+        for name, test in tests:
+            test(folder, mobile)
+            print(f"ok      {name.removeprefix('test_').replace('_', ' ')}")
+
+
+if __name__ == "__main__":
+    main()

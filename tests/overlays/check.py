@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Holds the files for Netron and Model Explorer against the split they are made from.
+
+Both viewers drop in silence what refers to nothing. So every node and value that a file names must
+be one of the model, every node of the model must be there, and the bytes that cross must add up to
+those of the report.
+
+usage: check.py PROJECT_FOLDER CLEAVE      exit status 1 when something refers to nothing
+"""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CASES = [("resnet18.json", "npu.json"), ("dlrm.json", "npu.json"),
+         ("transformer_encoder.json", "npu.json"), ("mobile_block.onnx", "tiny_npu.txt"),
+         ("attention.onnx", "ort_ops.config")]
+
+
+def made_by(cleave, model, support, tmp):
+    """(report, graph, Netron's attachment, Model Explorer's files by name) of one split."""
+    netron, folder = tmp / "attachment.json", tmp / "explorer"
+    printed = subprocess.run(
+        [cleave, "preview", model, "-s", support, "-q", "--json", "--netron", netron,
+         "--model-explorer", folder], check=True, capture_output=True).stdout
+    graph = subprocess.run([cleave, "convert", model, "-q"], check=True, capture_output=True).stdout
+    files = {path.name: json.loads(path.read_text()) for path in folder.iterdir()}
+    return json.loads(printed), json.loads(graph), json.loads(netron.read_text()), files
+
+
+def check_netron(report, graph, attachment):
+    nodes = {node["name"] for node in graph["nodes"]}
+    values = {output["name"] for node in graph["nodes"] for output in node["outputs"]}
+    yield attachment["signature"] == "netron:attachment", "signature"
+    partitions = {}
+    for item in attachment["metadata"] + attachment["metrics"]:
+        known = {"model": {""}, "node": nodes, "value": values}[item["kind"]]
+        yield item["target"] in known, f"{item['kind']} {item['target']!r} is not in the model"
+        if item["name"] == "partition":
+            partitions[item["target"]] = item["value"]
+    yield partitions == report["node_map"], "partitions of nodes"
+    reasons = [item["value"] for item in attachment["metadata"] if item["name"] == "why on the CPU"]
+    yield reasons == [reason["detail"] for reason in report["cpu_reasons"]], "reasons"
+
+
+def check_explorer_graph(report, graph):
+    nodes = {node["id"]: node for node in graph["nodes"]}
+    yield len(nodes) == len(graph["nodes"]), "ids are unique"
+    names = {}
+    for node in graph["nodes"]:
+        for edge in node.get("incomingEdges", []):
+            source = nodes.get(edge["sourceNodeId"])
+            yield source is not None, f"edge from {edge['sourceNodeId']}"
+            slots = {output["id"] for output in source.get("outputsMetadata", [])}
+            yield edge["sourceNodeOutputId"] in slots, f"output of {edge['sourceNodeId']}"
+        for attribute in node.get("attrs", []):
+            if attribute["key"] == "name":
+                names[attribute["value"]] = node["namespace"].split("/")[0]
+    yield names == report["node_map"], "layers of nodes"
+    layers = set(report["node_map"].values())
+    yield set(graph["groupNodeAttributes"]) == layers | {""}, "attributes of layers"
+    for config in graph["groupNodeConfigs"]:
+        matched = [layer for layer in layers if re.search(config["namespaceRegex"], layer)]
+        yield len(matched) == 1, f"{config['namespaceRegex']} matches {matched}"
+    for edge in graph["tasksData"]["edgeOverlaysDataListLeftPane"][0]["overlays"][0]["edges"]:
+        ends = [nodes[edge[end]] for end in ("sourceNodeId", "targetNodeId")]
+        yield ends[0]["namespace"].split("/")[0] != ends[1]["namespace"].split("/")[0], "overlay"
+
+
+def check_node_data(report, graph, files):
+    tensors = {node["outputs"][0]["name"]: node["name"] for node in graph["nodes"]
+               if node["outputs"]}
+    for name in ("partition.json", "reason.json", "flops.json"):
+        for key in files[name]["results"]:
+            yield key in tensors, f"{name}: {key!r} is no first output of a node"
+    for tensor, node in tensors.items():
+        if node in report["node_map"]:
+            yield (files["partition.json"]["results"][tensor]["value"]
+                   == report["node_map"][node]), f"partition of {node}"
+    codes = sorted(result["value"] for result in files["reason.json"]["results"].values())
+    wanted = sorted(reason["code"] for reason in report["cpu_reasons"]
+                    if reason["node"] in tensors.values())
+    yield codes == wanted, "reasons"
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    project, cleave = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    checked = failed = 0
+    for model, support in CASES:
+        with tempfile.TemporaryDirectory() as tmp:
+            report, graph, attachment, files = made_by(
+                cleave, project / "samples" / model, project / "samples" / support, Path(tmp))
+        checks = [*check_netron(report, graph, attachment),
+                  *check_explorer_graph(report, files["graph.json"]["graphs"][0]),
+                  *check_node_data(report, graph, files)]
+        checked += len(checks)
+        for holds, what in checks:
+            if not holds:
+                failed += 1
+                print(f"{model}: {what}")
+    print(f"{checked} checks, {failed} failed")
+    sys.exit(1 if failed or not checked else 0)
+
+
+if __name__ == "__main__":
+    main()

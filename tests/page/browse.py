@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Opens HTML reports in headless Chromium as a reader would: looks at what is shown, clicks a node,
+opens a group, filters by reason, searches, sorts. Fails on anything that the console reports.
+
+usage: browse.py CLEAVE SAMPLES [--shots DIR]
+Exits 77 (ctest: skipped) where there is no Chromium with its driver.
+"""
+
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+
+FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --window-size=1500,1300
+--disable-background-networking --disable-component-update --disable-sync""".split()
+
+
+def start_browser(profile: str, *more: str) -> webdriver.Chrome:
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in [*FLAGS, *more, f"--user-data-dir={profile}"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
+    return webdriver.Chrome(options=options, service=service)
+
+
+class Page:
+    """One report in the browser."""
+
+    def __init__(self, browser: webdriver.Chrome, path: pathlib.Path):
+        self.browser = browser
+        browser.get(path.as_uri())
+
+    def all(self, selector: str) -> list:
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def one(self, selector: str):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def text(self, selector: str) -> str:
+        return self.one(selector).text
+
+    def click(self, element) -> None:
+        """As a hand does: where the element is seen, not by its handler."""
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        ActionChains(self.browser).move_to_element(element).click().perform()
+
+    def side(self) -> str:
+        return self.text("#side")
+
+    def check_console(self) -> None:
+        said = self.browser.get_log("browser")
+        assert not said, f"the console says: {json.dumps(said, indent=1)}"
+
+
+def make_page(cleave: str, model: pathlib.Path, support: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    page = folder / (model.stem + ".html")
+    subprocess.run([cleave, "preview", model, "-s", support, "--html", page], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return page
+
+
+def chain(count: int) -> dict:
+    """A model of `count` nodes in ten scopes, one node in fifty of an op that no list names, and one
+    node whose name would be markup."""
+    nodes = []
+    for i in range(count):
+        op = "Odd" if i % 50 == 49 else "Relu"
+        name = "<img src=x onerror=alert(1)>&\"'" if i == 7 else f"n{i}"
+        nodes.append({"name": name, "op": op, "inputs": [nodes[-1]["outputs"][0]["name"] if nodes else "x"],
+                      "scope": f"block{i * 10 // count}.layer{i * 100 // count}",
+                      "outputs": [{"name": f"v{i}", "dtype": "float32", "shape": [1, 64]}]})
+    return {"format": "cleave.graph", "version": 1, "name": "chain",
+            "inputs": [{"name": "x", "dtype": "float32", "shape": [1, 64]}],
+            "outputs": [f"v{count - 1}"], "parameters": [], "nodes": nodes}
+
+
+def check_small(page: Page) -> None:
+    """A model whose nodes are all drawn in one picture."""
+    assert "66 of 69 nodes" in page.text("#conclusion")
+    assert len(page.all("#timeline button")) == 4
+    assert len(page.all("#canvas g.node.acc")) == 66
+    assert len(page.all("#canvas g.node.unsupported")) == 3
+    page.click(page.one("#canvas g.node.unsupported"))
+    assert page.side().startswith("conv1\n") and "on input 0" in page.side() or "rule" in page.side(), page.side()
+    assert page.one("#canvas g.node.chosen").text.startswith("Conv2d")
+    page.click(page.one("#reasons button[data-code=no_rule]"))
+    assert len(page.all("#canvas g.node.hit")) == 2
+    assert len(page.all("#tables tbody tr")) == 2
+    page.click(page.one("#reasons button[data-code=no_rule]"))
+    assert not page.all("#canvas g.node.hit")
+    page.one("#search").send_keys("maxpool")
+    hits = page.all("#side li button")
+    assert [hit.text for hit in hits] == ["maxpool"]
+    page.click(hits[0])
+    assert page.side().startswith("maxpool\n") and "accelerator" in page.side()
+    page.click(page.all("#tables nav button")[0])
+    page.click(page.all("#tables th button")[2])
+    assert page.all("#tables tbody td")[0].text == "_run_on_acc_1"
+    page.click(page.all("#timeline button")[2])
+    assert page.side().startswith("_run_on_cpu_2\n")
+    assert len(page.all("#canvas g.node.hit")) == 2
+
+
+def check_large(page: Page) -> None:
+    """A model that is drawn as groups to open."""
+    assert "4,900 of 5,000 nodes" in page.text("#conclusion")
+    groups = page.all("#canvas g.node.mixed")
+    assert 2 <= len(groups) <= 80, len(groups)
+    page.click(groups[0])
+    assert len(page.all("#path button")) == 1
+    page.one("#search").send_keys("onerror")
+    hits = page.all("#side li button")
+    assert [hit.text for hit in hits] == ["<img src=x onerror=alert(1)>&\"'"]
+    page.click(hits[0])
+    assert page.side().startswith("<img src=x onerror=alert(1)>&\"'\n")
+    assert page.one("#canvas g.node.chosen") is not None
+    assert not page.all("#side img, #canvas img")
+    page.click(page.all("#path button")[0])
+    assert not page.all("#path button")
+    page.click(page.one("#reasons button[data-code=no_rule]"))
+    assert page.all("#canvas g.node.hit")
+    assert len(page.all("#tables tbody tr")) == 100
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cleave")
+    parser.add_argument("samples", type=pathlib.Path)
+    parser.add_argument("--shots", type=pathlib.Path, help="folder to save screenshots in, light and dark")
+    args = parser.parse_args()
+    if not shutil.which("chromium") or not shutil.which("chromedriver"):
+        print("skipped: there is no chromium with chromedriver; scripts/setup.sh --all installs them")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        large, support = folder / "chain.json", folder / "ops.txt"
+        large.write_text(json.dumps(chain(5000)))
+        support.write_text("Relu\n")
+        pages = [(make_page(args.cleave, args.samples / "resnet18.json", args.samples / "npu.json", folder), check_small),
+                 (make_page(args.cleave, large, support, folder), check_large)]
+        for look in ([], ["--force-dark-mode"]):
+            browser = start_browser(str(folder / f"profile{len(look)}"), *look)
+            try:
+                for path, check in pages:
+                    page = Page(browser, path)
+                    check(page)
+                    if args.shots:
+                        shot = f"{path.stem}-{'dark' if look else 'light'}.png"
+                        browser.execute_script("window.scrollTo(0, 0)")
+                        browser.save_screenshot(str(args.shots / shot))
+                    page.check_console()
+                    print(f"{path.stem}: as it should be{' in the dark' if look else ''}")
+            finally:
+                browser.quit()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
