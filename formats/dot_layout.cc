@@ -10,15 +10,19 @@
 namespace cleave {
 namespace {
 
-struct FreeContext {
-  void operator()(GVC_t* context) const { gvFreeContext(context); }
-};
 struct CloseGraph {
   void operator()(Agraph_t* graph) const { agclose(graph); }
 };
 struct FreeRendered {
   void operator()(char* bytes) const { gvFreeRenderData(bytes); }
 };
+
+// The one context of the process, never freed: Graphviz's text plugin keeps the fonts of the first
+// context it met and reads them for the next one, which crashes once the first is gone.
+GVC_t* layout_context() {
+  static GVC_t* const context = gvContext();
+  return context;
+}
 
 // Graphviz's last message, as one line.
 Diagnostics fault(const std::string& what) {
@@ -35,18 +39,18 @@ Diagnostics fault(const std::string& what) {
 
 Loaded<std::string> layout_svg(const std::string& dot) {
   agseterr(AGMAX);  // messages are kept for aglasterr() instead of printed
-  const std::unique_ptr<GVC_t, FreeContext> context(gvContext());
+  GVC_t* const context = layout_context();
   if (context == nullptr) return fault("no layout context");
   const std::unique_ptr<Agraph_t, CloseGraph> graph(agmemread(dot.c_str()));
   if (graph == nullptr) return fault("the drawing is no graph");
-  if (gvLayout(context.get(), graph.get(), "dot") != 0) {
+  if (gvLayout(context, graph.get(), "dot") != 0) {
     return fault("cannot lay the drawing out; is the package graphviz installed?");
   }
   char* bytes = nullptr;
   unsigned int size = 0;
-  const int status = gvRenderData(context.get(), graph.get(), "svg", &bytes, &size);
+  const int status = gvRenderData(context, graph.get(), "svg", &bytes, &size);
   const std::unique_ptr<char, FreeRendered> rendered(bytes);
-  gvFreeLayout(context.get(), graph.get());
+  gvFreeLayout(context, graph.get());
   if (status != 0 || bytes == nullptr) return fault("cannot render the drawing as SVG");
   return std::string(bytes, size);
 }
