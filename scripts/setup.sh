@@ -10,7 +10,7 @@ packages=(
   g++ cmake ninja-build pkg-config ccache
   libcli11-dev nlohmann-json3-dev libspdlog-dev catch2 libgraphviz-dev graphviz
   libsimdjson-dev libprotozero-dev libonnx-dev libprotobuf-dev protobuf-compiler
-  python3 python3-venv
+  python3 python3-venv valgrind
 )
 case "${1:-}" in
   '') ;;

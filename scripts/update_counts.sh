@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Renews the instruction counts that a test holds (tests/bench/instruction_counts.json): for when more
+# instructions are worth what they buy, or fewer are to be held from now on.
+#
+# usage: scripts/update_counts.sh "REASON"
+#
+# Builds build/release, counts, shows what changed and a message for the commit: the reason stands in
+# it, so that whoever asks git where the time went finds the answer.
+set -euo pipefail
+if [ $# -ne 1 ] || [ -z "${1// /}" ]; then
+  echo 'usage: scripts/update_counts.sh "REASON"' >&2
+  echo 'update_counts: say why the counts may change; it goes into the commit' >&2
+  exit 2
+fi
+# shellcheck source=scripts/steps.sh
+. "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
+cd "$root"
+
+count() {
+  ctest --test-dir build/release --show-only=json-v1 | python3 -c '
+import json, os, sys
+tests = json.load(sys.stdin)["tests"]
+(command,) = (one["command"] for one in tests if one["name"].startswith("instructions: five"))
+os.execv(command[0], [*command, "--update"])'
+}
+
+build_what_counts() {
+  cmake --preset release -DBUILD_TESTING=ON &&
+    cmake --build build/release --target cleave cleave_make_graph --parallel "$jobs"
+}
+
+step build-release "release build (build/release)" build_what_counts
+changes=$(count)
+if [ -z "$changes" ]; then
+  echo "update_counts: nothing changed by half a percent"
+  exit 0
+fi
+printf '\nA message for the commit:\n\nInstruction counts: %s\n\n%s\n\n' "$1" "$changes"
+git diff --stat -- tests/bench/instruction_counts.json
