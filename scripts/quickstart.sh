@@ -13,7 +13,7 @@ fi
 cd "$root"
 
 scripts/setup.sh
-step build-release "build (build/release)" build release release
+step build-release "build (build/release)" build release release -DBUILD_TESTING=OFF
 cleave=build/release/cleave
 out=build/release/quickstart
 step quickstart "cleave split samples/resnet18.json -s samples/npu.json -o $out --force" \
