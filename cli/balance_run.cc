@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/cost_files.h"
 #include "formats/number_text.h"
@@ -112,8 +113,14 @@ OrRefusal<BalanceOptions> options_for(const BalanceArgs& args, double unit_secon
   return options;
 }
 
+Result<BalanceResult> balance_with_progress(const BalanceProblem& problem, BalanceOptions options) {
+  ProgressBar bar("");
+  options.progress = bar.observer();
+  return balance_stages(problem, options);
+}
+
 OrRefusal<Done> solve(BalanceRun& run, const BalanceOptions& options, BalanceBy by) {
-  auto result = balance_stages(run.problem, options);
+  auto result = balance_with_progress(run.problem, options);
   if (!result) return Refusal{.code = ExitCode::check_failed, .error = std::move(result).error()};
   run.result = *std::move(result);
   run.balance = stage_balance_of(run.problem, run.result, by);

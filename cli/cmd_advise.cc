@@ -4,6 +4,7 @@
 
 #include "cli/choice.h"
 #include "cli/command.h"
+#include "cli/progress_bar.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "cli/whole_number.h"
@@ -53,9 +54,9 @@ class AdviseCommand : public Command {
     }
     const Link link = choose_link(split_.link, *lists);
     split_.options.keep.link_bandwidth = link.bytes_per_second;
-    const auto advice = advise(to_split, *lists, split_.options, link, options_);
+    const auto advice = advise_with_progress(to_split, *lists, link);
     if (!advice) return refuse(advice.error());
-    const auto sweep = sweep_settings(to_split, *lists, split_.options, link);
+    const auto sweep = sweep_with_progress(to_split, *lists, link);
     if (!sweep) return refuse(sweep.error());
     const AdviceReport report{models, *lists, split_.options, link, options_, *advice, *sweep};
     write_stdout(json_ ? advice_json(report) : advice_text(report));
@@ -72,6 +73,22 @@ class AdviseCommand : public Command {
       if (auto model = load_model(args)) models.push_back(*std::move(model));
     }
     return models;
+  }
+
+  Result<Advice> advise_with_progress(std::span<const ModelToSplit> models,
+                                      const std::vector<SupportList>& lists, const Link& link) {
+    ProgressBar bar("");
+    options_.progress = bar.observer();
+    auto advice = advise(models, lists, split_.options, link, options_);
+    options_.progress = {};  // the bar is gone, what it was shown in stays
+    return advice;
+  }
+
+  Result<SettingsSweep> sweep_with_progress(std::span<const ModelToSplit> models,
+                                            const std::vector<SupportList>& lists,
+                                            const Link& link) const {
+    ProgressBar bar("");
+    return sweep_settings(models, lists, split_.options, link, bar.observer());
   }
 
   static ExitCode refuse(const Error& error) {

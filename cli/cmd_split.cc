@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/progress_bar.h"
 #include "cli/report_files.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
@@ -25,8 +26,11 @@ Status<Diagnostics> write_drawings(const Report& report, const OutputFolder& fol
   if (!written) return written;
   written = folder.write("preview.dot", draw_preview(report));
   const Partition& partition = report.split.partition;
+  ProgressBar bar(folder.final_path());
+  const Progress progress = bar.observer();
   for (const PartId part : partition.parts()) {
     if (!written) return written;
+    tell(progress, {"drawing", "parts", index(part), partition.count()});
     written = folder.write(file_name_of(partition.name(part)) + ".dot",
                            draw_part(report, part, kCollapseAbove));
   }

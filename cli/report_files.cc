@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/html_report.h"
 #include "formats/model_explorer.h"
@@ -11,6 +12,11 @@
 
 namespace cleave {
 namespace {
+
+Loaded<std::string> html_with_progress(const Report& report, const std::string& path) {
+  ProgressBar bar(path);
+  return html_report(report, bar.observer());
+}
 
 ExitCode write_text(const std::string& path, const std::string& text) {
   const auto written = write_file(path, text);
@@ -48,7 +54,7 @@ ExitCode ReportFiles::write(const Report& report) const {
 
 ExitCode ReportFiles::write_html(const Report& report) const {
   if (html_.empty()) return ExitCode::done;
-  const auto page = html_report(report);
+  const auto page = html_with_progress(report, html_);
   if (!page) return refuse(page.error(), ExitCode::external_failed);
   return write_text(html_, *page);
 }

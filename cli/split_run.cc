@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/reason_text.h"
 #include "formats/report_words.h"
@@ -34,6 +35,18 @@ std::string start_note(const Split& split) {
   if (other >= count) return {};
   return "starting from the other side gives " + std::to_string(other) + " subgraphs instead of " +
          std::to_string(count) + ": see --start fewest";
+}
+
+// Bars are gone when these return: what is wrong may be printed then.
+Loaded<LoadedModel> read_with_progress(const ModelArgs& args) {
+  ProgressBar bar(args.path == "-" ? "standard input" : args.path);
+  return read_model(args.path, args.bindings, bar.observer());
+}
+
+Result<Split> split_with_progress(const LoadedModel& model, const std::vector<SupportList>& lists,
+                                  const OpFacts& facts, const SplitOptions& options) {
+  ProgressBar bar(model_name(model));
+  return split_graph(model.graph, lists, facts, options, bar.observer());
 }
 
 // "host shapes: 31 nodes, 12 fewer subgraphs"; nothing when not asked for.
@@ -77,7 +90,7 @@ Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList
 }
 
 std::optional<LoadedModel> load_model(const ModelArgs& args) {
-  auto loaded = read_model(args.path, args.bindings);
+  auto loaded = read_with_progress(args);
   if (!loaded) {
     print_diagnostics(loaded.error());
     return std::nullopt;
@@ -121,7 +134,7 @@ ExitCode SplitRun::compute(const SplitArgs& args) {
   options_.keep.link_bandwidth = link.bytes_per_second;
   warn_of_near_misses(graph(), lists_, facts_);
 
-  auto result = split_graph(graph(), lists_, facts_, options_);
+  auto result = split_with_progress(*model_, lists_, facts_, options_);
   if (!result) {
     print_error(result.error().message, result.error().notes);
     return ExitCode::usage;

@@ -2,6 +2,7 @@
 
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -66,6 +67,15 @@ void print_error(std::string_view message, const std::vector<std::string>& notes
 void print_warning(std::string_view message) { spdlog::warn("cleave: warning: {}", message); }
 
 void print_info(std::string_view message) { spdlog::info("{}", message); }
+
+bool is_progress_wanted() {
+  const char* const terminal = std::getenv("TERM");
+  const bool can_erase = terminal != nullptr && std::string_view(terminal) != "dumb";
+  struct stat output {};
+  const bool is_pipe = ::fstat(STDOUT_FILENO, &output) == 0 && S_ISFIFO(output.st_mode);
+  return can_erase && !is_pipe && ::isatty(STDERR_FILENO) == 1 &&
+         spdlog::should_log(spdlog::level::info);
+}
 
 void set_up_terminal(const TerminalOptions& options) {
   const auto mode = colour_wanted() ? spdlog::color_mode::always : spdlog::color_mode::never;

@@ -29,6 +29,10 @@ void print_warning(std::string_view message);
 // A line for a person on standard error; nothing with --quiet.
 void print_info(std::string_view message);
 
+// True when a person watches: standard error is a terminal that can erase a line, messages are not
+// turned off, and standard output is no pipe, whose reader may draw on the same terminal.
+bool is_progress_wanted();
+
 // What is said on standard error: this and all that is more important.
 enum class LogLevel { debug, info, warning, error };
 

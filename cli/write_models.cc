@@ -3,15 +3,17 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/choice.h"
+#include "cli/progress_bar.h"
 #include "formats/graph_json.h"
 
 namespace cleave {
 namespace {
 
 Status<Diagnostics> write_json_models(const LoadedModel& model, const ModelPieces& pieces,
-                                      const OutputFolder& folder) {
+                                      const OutputFolder& folder, const Progress& progress) {
   const Partition& partition = pieces.partition;
   for (const PartId part : partition.parts()) {
+    tell(progress, {"writing", "parts", index(part), partition.count()});
     const std::string device = pieces.devices.empty() ? "" : pieces.devices[index(part)];
     const auto written =
         folder.write(file_name_of(partition.name(part)) + ".json",
@@ -62,14 +64,17 @@ Loaded<std::vector<std::string>> write_models(const LoadedModel& model, const Mo
                                      "holds the model itself, and would be replaced: give another "
                                      "folder")};
   }
+  ProgressBar bar(folder.final_path());
   if (model.format != ModelFormat::onnx) {
-    if (auto written = write_json_models(model, pieces, folder); !written) {
+    auto written = write_json_models(model, pieces, folder, bar.observer());
+    if (!written) {
       return std::move(written).error();
     }
     return std::vector<std::string>();
   }
   OnnxWriteOptions onnx = options;
   onnx.tags.pipeline_stages = pieces.are_stages;
+  onnx.progress = bar.observer();
   auto written = write_onnx_split(
       model, {pieces.partition, pieces.parts, pieces.root, pieces.devices}, onnx, folder);
   if (!written) return std::move(written).error();

@@ -17,6 +17,12 @@ struct Candidate {
   std::vector<std::size_t> models;
 };
 
+// Gaps tried where every round has one less, down to the last step.
+std::size_t most_tries(std::size_t gaps, std::size_t steps) {
+  const std::size_t rounds = std::min(gaps, std::max<std::size_t>(steps, 1));
+  return gaps * rounds - rounds * (rounds - std::min<std::size_t>(rounds, 1)) / 2;
+}
+
 class Adviser {
  public:
   Adviser(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
@@ -110,9 +116,12 @@ class Adviser {
   }
 
   // Every gap that is left by itself, the best first; of equals the one first met.
-  Result<std::vector<Remedy>> try_all() const {
+  Result<std::vector<Remedy>> try_all() {
     std::vector<Remedy> remedies;
-    for (Candidate& candidate : candidates()) {
+    std::vector<Candidate> candidates = this->candidates();
+    if (to_try_ == 0) to_try_ = most_tries(candidates.size(), options_.steps);
+    for (Candidate& candidate : candidates) {
+      tell(options_.progress, {"trying", "gaps", tried_++, to_try_});
       auto tried = try_one(std::move(candidate));
       if (!tried) return std::move(tried).error();
       remedies.push_back(*std::move(tried));
@@ -137,6 +146,8 @@ class Adviser {
   std::set<std::string> taken_;     // keys of the gaps that are closed
   std::vector<Outcome> outcomes_;   // by model
   std::vector<NodeSet> supported_;  // by model
+  std::size_t tried_ = 0;           // gaps
+  std::size_t to_try_ = 0;          // by the gaps there were at first
 };
 
 }  // namespace

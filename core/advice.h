@@ -14,6 +14,7 @@
 
 #include "core/gaps.h"
 #include "core/outcome.h"
+#include "core/progress.h"
 
 namespace cleave {
 
@@ -33,7 +34,8 @@ struct Advice {
 
 struct AdviceOptions {
   Goal goal = Goal::subgraphs;
-  std::size_t steps = 5;  // at most; fewer where nothing more is gained
+  std::size_t steps = 5;   // at most; fewer where nothing more is gained
+  Progress progress = {};  // told the gaps tried, of those that may be tried
 };
 
 // Refuses what split_graph refuses. Cost: a split of the models with the gap, for each gap and each

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/balance_problem.h"
+#include "core/progress.h"
 #include "core/result.h"
 
 namespace cleave {
@@ -30,6 +31,7 @@ struct BalanceOptions {
   Effort effort = Effort::normal;  // counted in moves, so that the same input gives the same answer
   std::uint64_t seed = 1;
   double time_limit_seconds = kUnlimited;  // safety stop; see BalanceResult::time_limit_hit
+  Progress progress = {};                  // told of each search by itself; each may end early
 };
 
 struct CurvePoint {

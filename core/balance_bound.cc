@@ -94,6 +94,7 @@ class ChainBound {
   }
 
   bool may_measure() const {
+    tell(options_.progress, {"bounding stages", "steps", network_.steps(), options_.flow_steps});
     const bool is_late = options_.deadline != nullptr && options_.deadline->has_passed();
     return network_.steps() < options_.flow_steps && !is_late;
   }

@@ -23,6 +23,7 @@ struct BoundOptions {
   double reached = kUnlimited;   // an objective known to be reachable: no bound is above
   std::uint64_t flow_steps = 0;  // work on minimum cuts; what is not cut counts as free
   const Deadline* deadline = nullptr;
+  const Progress* progress = nullptr;
 };
 
 struct Bound {

@@ -195,6 +195,9 @@ class ExactSearch {
   // By kind; false when neither the stage nor a larger one can be below the limit.
   bool price() {
     ++stages_tried_;
+    if (stages_tried_ % 65536 == 0) {
+      tell(options_.progress, {"searching exactly", "stages", stages_tried_, options_.most_stages});
+    }
     is_given_up_ = stages_tried_ > options_.most_stages ||
                    (stages_tried_ % 65536 == 0 && options_.deadline != nullptr &&
                     options_.deadline->has_passed());

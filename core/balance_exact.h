@@ -13,6 +13,7 @@ struct ExactOptions {
   std::size_t most_ideals = 0;    // more: no search
   std::uint64_t most_stages = 0;  // pairs of ideals that are tried as a stage; more: given up
   const Deadline* deadline = nullptr;
+  const Progress* progress = nullptr;
 };
 
 struct ExactResult {

@@ -103,7 +103,8 @@ void Portfolio::make_room() {
     ExactResult exact = exact_search(instance_, {.below = kUnlimited,
                                                  .most_ideals = budget_.ideals,
                                                  .most_stages = budget_.last_stages,
-                                                 .deadline = &deadline_});
+                                                 .deadline = &deadline_,
+                                                 .progress = &options_.progress});
     answer_.is_proved_impossible = exact.is_complete && exact.best.objective == kUnlimited;
     if (offer(std::move(exact.best))) {
       if (exact.is_complete) answer_.bound = {best_.objective, "ideals"};
@@ -122,16 +123,18 @@ void Portfolio::make_room() {
                                      .seed = options_.seed,
                                      .start_fits = false,
                                      .enough = answer_.bound.objective,
-                                     .deadline = &deadline_});
+                                     .deadline = &deadline_,
+                                     .progress = &options_.progress});
   answer_.moves += found.moves;
   offer(std::move(found.best));
 }
 
 void Portfolio::raise_bound() {
   if (is_done()) return;
-  Bound bound = flow_bound(
-      instance_,
-      {.reached = best_.objective, .flow_steps = budget_.flow_steps, .deadline = &deadline_});
+  Bound bound = flow_bound(instance_, {.reached = best_.objective,
+                                       .flow_steps = budget_.flow_steps,
+                                       .deadline = &deadline_,
+                                       .progress = &options_.progress});
   if (bound.objective > answer_.bound.objective) answer_.bound = std::move(bound);
 }
 
@@ -140,7 +143,8 @@ void Portfolio::search_exactly(std::uint64_t most_stages) {
   ExactResult exact = exact_search(instance_, {.below = best_.objective * (1 - 1e-9),
                                                .most_ideals = budget_.ideals,
                                                .most_stages = most_stages,
-                                               .deadline = &deadline_});
+                                               .deadline = &deadline_,
+                                               .progress = &options_.progress});
   if (!exact.is_complete) return;
   if (exact.best.objective < kUnlimited) offer(std::move(exact.best));
   answer_.bound = {best_.objective, "ideals"};
@@ -152,7 +156,8 @@ void Portfolio::search_locally() {
                                     {.moves = budget_.moves,
                                      .seed = options_.seed,
                                      .enough = answer_.bound.objective,
-                                     .deadline = &deadline_});
+                                     .deadline = &deadline_,
+                                     .progress = &options_.progress});
   answer_.moves += found.moves;
   offer(std::move(found.best));
 }

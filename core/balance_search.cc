@@ -50,8 +50,9 @@ class Annealing {
   struct Round {
     double scale = 1;  // of loads: the best objective so far
     unsigned exponent = 24;
-    double temperature = 0.1;  // at its beginning
-    std::uint64_t moves = 0;   // to try
+    double temperature = 0.1;        // at its beginning
+    std::uint64_t moves = 0;         // to try
+    std::uint64_t moves_before = 0;  // tried in earlier rounds
   };
   // The least greatest load met, and the stages then; objective kUnlimited when none fitted.
   Candidate run(const Candidate& start, std::vector<double> reserve, const Round& round);
@@ -118,7 +119,11 @@ Candidate Annealing::run(const Candidate& start, std::vector<double> reserve, co
   Candidate best;
   best.kind_of_stage = start.kind_of_stage;
   for (std::uint64_t move = 0; move < round.moves; ++move) {
-    if (move % 4096 == 0 && options_.deadline != nullptr && options_.deadline->has_passed()) break;
+    if (move % 4096 == 0) {
+      tell(options_.progress,
+           {"improving stages", "moves", round.moves_before + move, options_.moves});
+      if (options_.deadline != nullptr && options_.deadline->has_passed()) break;
+    }
     const double done = static_cast<double>(move) / static_cast<double>(round.moves);
     const double temperature = round.temperature * (1 - done) + 1e-4;
     const std::uint32_t group = pick_group(state);
@@ -178,7 +183,8 @@ class LocalSearch {
         .scale = std::min(best_.objective, scale_),
         .exponent = kExponents[rounds_ % 3],
         .temperature = kTemperatures[without_gain_ % 3],
-        .moves = std::min<std::uint64_t>(20'000 + 200 * instance_.size(), options_.moves - tried_)};
+        .moves = std::min<std::uint64_t>(20'000 + 200 * instance_.size(), options_.moves - tried_),
+        .moves_before = tried_};
   }
 
   // Cuts what a round has found anew, and goes on from it, from the best, or from the best stirred.

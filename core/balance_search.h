@@ -13,6 +13,7 @@
 
 #include "core/balance_instance.h"
 #include "core/balance_orders.h"
+#include "core/progress.h"
 
 namespace cleave::balance {
 
@@ -33,6 +34,7 @@ struct SearchOptions {
   bool start_fits = true;  // the devices' memory; else the search begins by making room
   double enough = 0;       // an objective that needs no further search: the lower bound
   const Deadline* deadline = nullptr;
+  const Progress* progress = nullptr;
 };
 
 struct SearchResult {

@@ -16,14 +16,21 @@ constexpr std::size_t kMostSizes = 12;
 class Sweep {
  public:
   Sweep(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
-        SplitOptions split, const Link& link)
-      : models_(models), lists_(lists), split_(std::move(split)), link_(link) {}
+        SplitOptions split, const Link& link, const Progress& progress)
+      : models_(models),
+        lists_(lists),
+        split_(std::move(split)),
+        link_(link),
+        progress_(progress) {}
 
   Result<SettingsSweep> run() && {
     if (auto failed = find_sizes()) return *std::move(failed);
     SettingsSweep sweep;
-    for (const std::size_t min_acc_size : minimum_sizes()) {
+    const std::vector<std::size_t> sizes = minimum_sizes();
+    for (const std::size_t min_acc_size : sizes) {
       for (const StartSide side : kSides) {
+        tell(progress_,
+             {"trying", "settings", sweep.settings.size(), sizes.size() * kSides.size()});
         auto outcome = outcome_under(min_acc_size, side);
         if (!outcome) return std::move(outcome).error();
         sweep.settings.push_back({min_acc_size, side, *outcome});
@@ -97,6 +104,7 @@ class Sweep {
   const std::vector<SupportList>& lists_;
   SplitOptions split_;
   const Link& link_;
+  const Progress& progress_;
   std::set<std::size_t> sizes_;
 };
 
@@ -104,8 +112,9 @@ class Sweep {
 
 Result<SettingsSweep> sweep_settings(std::span<const ModelToSplit> models,
                                      const std::vector<SupportList>& lists,
-                                     const SplitOptions& split, const Link& link) {
-  return Sweep(models, lists, split, link).run();
+                                     const SplitOptions& split, const Link& link,
+                                     const Progress& progress) {
+  return Sweep(models, lists, split, link, progress).run();
 }
 
 }  // namespace cleave

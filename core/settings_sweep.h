@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/outcome.h"
+#include "core/progress.h"
 
 namespace cleave {
 
@@ -28,6 +29,7 @@ struct SettingsSweep {
 // nodes where no FLOPs are known; of equals the first. Refuses what split_graph refuses.
 Result<SettingsSweep> sweep_settings(std::span<const ModelToSplit> models,
                                      const std::vector<SupportList>& lists,
-                                     const SplitOptions& split, const Link& link);
+                                     const SplitOptions& split, const Link& link,
+                                     const Progress& progress = {});
 
 }  // namespace cleave

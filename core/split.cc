@@ -11,6 +11,8 @@
 namespace cleave {
 namespace {
 
+constexpr std::uint64_t kPasses = 6;  // as they are told of
+
 Error no_such_subgraph(std::size_t number, const Subgraphs& subgraphs) {
   std::string have;
   for (std::size_t i = 0; i < subgraphs.count(); ++i) {
@@ -61,11 +63,17 @@ std::size_t subgraph_count(const Graph& graph, const Support& support, const Qdq
 }  // namespace
 
 Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& lists,
-                          const OpFacts& facts, const SplitOptions& options) {
+                          const OpFacts& facts, const SplitOptions& options,
+                          const Progress& progress) {
   Split split;
+  const auto tell_passed = [&](std::uint64_t passes) {
+    tell(progress, {"splitting", "passes", passes, kPasses});
+  };
+  tell_passed(0);
 
   // What the lists say of each node by itself.
   split.support = match_support(graph, lists, facts);
+  tell_passed(1);
 
   if (options.qdq.keep) split.qdq_groups = find_qdq_groups(graph);
 
@@ -80,17 +88,20 @@ Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& li
 
   // What may go to the accelerator without non-tensor data crossing the link...
   split.acc_found = find_acc_nodes(graph, verdicts, options.acc_finder);
+  tell_passed(2);
 
   // ... and what must stay together: because it exchanges such data, and after that Q/DQ groups, if
   // asked to: last, since a group is whole only among nodes that are there to stay. From here on
   // the accelerator set does not change: split.fusions.acc.
   split.fusions = find_groups(graph, split.acc_found, split.qdq_groups, options);
+  tell_passed(3);
 
   // Alternating runs, as long as they can be; then those too small to be worth a transfer go.
   split.found = split_subgraphs(graph, split.fusions, options.subgraphs);
   MergedSubgraphs merged = merge_small_subgraphs(graph, split.found.subgraphs,
                                                  split.fusions.acc.reasons, options.subgraphs);
   split.host_shapes.subgraphs = merged.subgraphs.count();
+  tell_passed(4);
 
   // Of those that are left the most valuable, if there may be only so many. Before the extension,
   // which may bring back some of what went.
@@ -104,6 +115,7 @@ Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& li
   split.extended = *std::move(extended);
   split.reasons = std::move(kept.reasons);
   for (const NodeId node : split.extended) split.reasons[node] = {};  // on the accelerator now
+  tell_passed(5);
 
   // From here on the parts stand. What crosses between them follows.
   split.partition = make_partition(kept.subgraphs, options.partition);

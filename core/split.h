@@ -12,6 +12,7 @@
 #include "core/options.h"
 #include "core/partition.h"
 #include "core/preview.h"
+#include "core/progress.h"
 #include "core/qdq_groups.h"
 #include "core/result.h"
 #include "core/subgraphs.h"
@@ -36,6 +37,7 @@ struct Split {
 // Refuses only what the options ask in vain: an extension of a subgraph that is not there or is not
 // on the accelerator. Linear, but for what `automatic` extension tries and takes back.
 Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& lists,
-                          const OpFacts& facts, const SplitOptions& options);
+                          const OpFacts& facts, const SplitOptions& options,
+                          const Progress& progress = {});
 
 }  // namespace cleave

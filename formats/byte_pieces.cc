@@ -73,8 +73,9 @@ Outcome system_fault(const std::string& file, const char* what) {
 class PieceWriter {
  public:
   // Writes to `fd`, which messages call `shown`.
-  PieceWriter(std::span<const ByteSource> sources, int fd, const std::string& shown)
-      : sources_(sources), fd_(fd), shown_(shown), buffer_(kBufferBytes) {}
+  PieceWriter(std::span<const ByteSource> sources, int fd, const std::string& shown,
+              const BytesWritten& written)
+      : sources_(sources), fd_(fd), shown_(shown), written_(written), buffer_(kBufferBytes) {}
 
   Outcome write(const BytePieces& pieces) {
     for (const BytePieces::Piece& piece : pieces.pieces()) {
@@ -182,6 +183,7 @@ class PieceWriter {
 
   Outcome flush() {
     if (!write_all(fd_, {buffer_.data(), used_})) return system_fault(shown_, "cannot be written");
+    if (written_) written_(used_);
     used_ = 0;
     return Done{};
   }
@@ -189,6 +191,7 @@ class PieceWriter {
   std::span<const ByteSource> sources_;
   int fd_;
   const std::string& shown_;
+  const BytesWritten& written_;
   std::uint32_t selected_ = BytePieces::kMade;  // the source that is copied from
   int from_ = -1;
   std::optional<Descriptor> opened_;
@@ -203,10 +206,11 @@ class PieceWriter {
 }  // namespace
 
 Outcome write_pieces(const BytePieces& pieces, std::span<const ByteSource> sources,
-                     const OutputPath& output) {
+                     const OutputPath& output, const BytesWritten& written) {
   Descriptor fd(::open(output.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd.is_open()) return system_fault(output.shown, "cannot be created");
-  if (Outcome done = PieceWriter(sources, fd.get(), output.shown).write(pieces); !done) return done;
+  if (Outcome done = PieceWriter(sources, fd.get(), output.shown, written).write(pieces); !done)
+    return done;
   if (!fd.close()) return system_fault(output.shown, "cannot be written");
   return Done{};
 }

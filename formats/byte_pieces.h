@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,10 +57,14 @@ struct OutputPath {
   std::string shown;
 };
 
-// Creates or truncates the file and writes the pieces in order, through a buffer of 256 KiB.
+// Told the bytes written since it was told last.
+using BytesWritten = std::function<void(std::uint64_t bytes)>;
+
+// Creates or truncates the file and writes the pieces in order, through a buffer of 256 KiB; tells
+// `written`, unless it is empty, after each buffer.
 // Errors: the output cannot be written, a source cannot be read or has shrunk; with the system's
 // words.
 Status<Diagnostics> write_pieces(const BytePieces& pieces, std::span<const ByteSource> sources,
-                                 const OutputPath& output);
+                                 const OutputPath& output, const BytesWritten& written = {});
 
 }  // namespace cleave

@@ -10,6 +10,7 @@
 #include "core/boundary.h"
 #include "core/graph.h"
 #include "core/partition.h"
+#include "core/progress.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 
@@ -28,7 +29,8 @@ struct GraphJson {
 // Linear; the graph's names are views into `source`. Beside the graph, needs about 4 bytes for each
 // bracket, comma, colon, string and number of the text. `bindings` sets symbolic dims and the
 // shapes of inputs (shapes of other values stay as the file has them but for bound dims).
-Loaded<GraphJson> read_graph_json(const SourceFile& source, const ShapeBindings& bindings);
+Loaded<GraphJson> read_graph_json(const SourceFile& source, const ShapeBindings& bindings,
+                                  const Progress& progress = {});
 
 // The whole graph as native JSON, one node a line. From JSON: nodes, inputs and parameters
 // verbatim. From ONNX: made from the graph; constants become parameters; attributes that rules can

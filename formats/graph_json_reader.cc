@@ -35,11 +35,13 @@ constexpr std::array<std::string_view, 8> kFields = {
 constexpr std::string_view kFormatName = "cleave.graph";
 constexpr std::int64_t kNewestVersion = 1;
 constexpr std::size_t kLargestJson = 0xFFFFFFFF - 1024;  // simdjson counts in 32 bits
+constexpr std::size_t kNodesBetweenTold = 4096;
 
 class GraphJsonReader {
  public:
-  GraphJsonReader(const SourceFile& source, const ShapeBindings& bindings)
+  GraphJsonReader(const SourceFile& source, const ShapeBindings& bindings, const Progress& progress)
       : source_(source),
+        progress_(progress),
         faults_(source),
         cursor_(std::make_unique<JsonCursor>(source.bytes())),
         values_(*cursor_, faults_, builder_, bindings),
@@ -79,6 +81,7 @@ class GraphJsonReader {
   Loaded<GraphJson> finish();
 
   const SourceFile& source_;
+  const Progress& progress_;
   JsonFaults faults_;
   std::unique_ptr<JsonCursor> cursor_;
   GraphBuilder builder_;
@@ -210,7 +213,12 @@ void GraphJsonReader::add_parameter(const DeclaredValue& value) {
 void GraphJsonReader::read_nodes(JsonFields& fields) {
   if (!fields.is(JsonType::list)) return;
   cursor_->enter();
-  for (std::size_t i = 0; cursor_->next_item() && !faults_.is_full(); ++i) nodes_.read(i);
+  for (std::size_t i = 0; cursor_->next_item() && !faults_.is_full(); ++i) {
+    if (i % kNodesBetweenTold == 0) {
+      tell(progress_, {"reading", "bytes", cursor_->offset(), source_.size()});
+    }
+    nodes_.read(i);
+  }
 }
 
 // Whether the file is one of ours at all matters more than its faults: a header that stands behind
@@ -352,12 +360,13 @@ bool looks_like_json(std::string_view bytes) {
   return first != bytes.npos && bytes[first] == '{';
 }
 
-Loaded<GraphJson> read_graph_json(const SourceFile& source, const ShapeBindings& bindings) {
+Loaded<GraphJson> read_graph_json(const SourceFile& source, const ShapeBindings& bindings,
+                                  const Progress& progress) {
   if (source.size() > kLargestJson) {
     return Diagnostics{
         diagnostic_of(source.path(), "is larger than 4 GiB, the most that can be read as JSON")};
   }
-  return GraphJsonReader(source, bindings).read();
+  return GraphJsonReader(source, bindings, progress).read();
 }
 
 }  // namespace cleave

@@ -61,10 +61,12 @@ std::string svg_element(const std::string& document) {
   return begin == std::string::npos ? document : document.substr(begin);
 }
 
-Loaded<std::vector<std::string>> lay_out(const Report& report, const Views& views) {
+Loaded<std::vector<std::string>> lay_out(const Report& report, const Views& views,
+                                         const Progress& progress) {
   std::vector<std::string> svgs(views.views.size());
   ViewDrawings drawings(report, views);
   for (std::size_t i = 0; i < svgs.size(); ++i) {
+    tell(progress, {"laying out", "drawings", i, svgs.size()});
     if (views.views[i].boxes.empty() && i > 0) continue;
     auto laid_out = layout_svg(drawings.draw(id_at<ViewId>(i)));
     if (!laid_out) return std::move(laid_out).error();
@@ -92,9 +94,9 @@ std::string fill(std::string_view page,
 
 }  // namespace
 
-Loaded<std::string> html_report(const Report& report) {
+Loaded<std::string> html_report(const Report& report, const Progress& progress) {
   const Views views = make_views(report.model.graph, report.split.partition, {});
-  const auto svgs = lay_out(report, views);
+  const auto svgs = lay_out(report, views, progress);
   if (!svgs) return svgs.error();
   const std::string text = report_text(report);
   return fill(kHtmlPage, {{"title", html_text(model_name(report.model))},

@@ -11,8 +11,9 @@
 namespace cleave {
 namespace {
 
-Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings& bindings) {
-  Loaded<GraphJson> json = read_graph_json(source, bindings);
+Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings& bindings,
+                                          const Progress& progress) {
+  Loaded<GraphJson> json = read_graph_json(source, bindings, progress);
   if (!json) return std::move(json).error();
   return LoadedModel{.source = std::move(source),
                      .format = ModelFormat::graph_json,
@@ -23,8 +24,9 @@ Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings
                      .output_tree = json->output_tree};
 }
 
-Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings) {
-  Loaded<OnnxLoaded> onnx = read_onnx(source, bindings);
+Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings,
+                                    const Progress& progress) {
+  Loaded<OnnxLoaded> onnx = read_onnx(source, bindings, progress);
   if (!onnx) return std::move(onnx).error();
   return LoadedModel{.source = std::move(source),
                      .format = ModelFormat::onnx,
@@ -39,7 +41,8 @@ struct FormatRow {
   ModelFormat format;
   std::string_view name;
   bool (*probe)(std::string_view bytes);
-  Loaded<LoadedModel> (*read)(SourceFile source, const ShapeBindings& bindings);
+  Loaded<LoadedModel> (*read)(SourceFile source, const ShapeBindings& bindings,
+                              const Progress& progress);
 };
 constexpr std::array<FormatRow, 2> kFormats = {{
     {ModelFormat::graph_json, "json", looks_like_json, read_graph_json_model},
@@ -108,7 +111,8 @@ std::string description_of(std::string_view bytes) {
 
 }  // namespace
 
-Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings) {
+Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
+                               const Progress& progress) {
   Loaded<SourceFile> source = SourceFile::open(path);
   if (!source) return std::move(source).error();
   const std::string_view bytes = source->bytes();
@@ -116,7 +120,7 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
   if (find_stranger(bytes) == nullptr) {
     for (const FormatRow& row : kFormats) {
       if (!row.probe(bytes)) continue;
-      Loaded<LoadedModel> model = row.read(std::move(*source), bindings);
+      Loaded<LoadedModel> model = row.read(std::move(*source), bindings, progress);
       if (model) model->bindings = bindings;
       return model;
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/graph.h"
+#include "core/progress.h"
 #include "core/support.h"
 #include "formats/diagnostic.h"
 #include "formats/onnx_model.h"
@@ -44,7 +45,8 @@ struct LoadedModel {
 };
 
 // Reads the model at `path` ("-": standard input). On error: all faults found, at most 20.
-Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings);
+Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
+                               const Progress& progress = {});
 
 // The model's file read again under other bindings; nothing when these cannot be given to it. What
 // came from standard input can be read again, too.

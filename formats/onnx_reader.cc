@@ -172,7 +172,8 @@ void append(std::vector<T>& to, std::vector<T> more) {
 
 }  // namespace
 
-Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings) {
+Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
+                             const Progress& progress) {
   Loaded<OnnxModel> indexed = index_onnx(source);
   if (!indexed) return std::move(indexed).error();
   auto model = std::make_unique<OnnxModel>(*std::move(indexed));
@@ -184,7 +185,7 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
   Loaded<OnnxLinks> links = link_onnx_graph(source.path(), *model);
   if (!links) return std::move(links).error();
 
-  Loaded<OnnxTypes> types = infer_onnx_types(source, *model, links->order, bindings);
+  Loaded<OnnxTypes> types = infer_onnx_types(source, *model, links->order, bindings, progress);
   if (!types) return std::move(types).error();
 
   Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, *links, *types);

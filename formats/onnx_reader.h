@@ -22,7 +22,8 @@ struct OnnxLoaded {
 
 // Index, shapes and graph. Linear in the records of the file; weights are not touched. Errors name
 // the node: `m.onnx: node "x": reads "y", which nothing produces`.
-Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings);
+Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
+                             const Progress& progress = {});
 
 // The index alone. Refuses: truncated or malformed protobuf, nesting deeper than 100, records past
 // 4 GiB, no graph.

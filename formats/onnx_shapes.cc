@@ -25,7 +25,8 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kNotes = 10;          // of a kind; the rest is counted
+constexpr std::size_t kNotes = 10;  // of a kind; the rest is counted
+constexpr std::size_t kNodesBetweenTold = 1024;
 constexpr int kFunctionDepth = 32;          // calls of the model's functions within each other
 constexpr std::size_t kBudget = 4'000'000;  // nodes inferred within functions, all calls together
 
@@ -134,7 +135,7 @@ class Inference {
     }
   }
 
-  OnnxTypes run(const std::vector<std::uint32_t>& order);
+  OnnxTypes run(const std::vector<std::uint32_t>& order, const Progress& progress);
 
  private:
   void declare(Scope& scope, const std::vector<OnnxValueInfo>& infos);
@@ -371,7 +372,7 @@ void Inference::report_unknown(OnnxTypes& out) const {
   ranks.append_to(out.notes, " more values without a known rank");
 }
 
-OnnxTypes Inference::run(const std::vector<std::uint32_t>& order) {
+OnnxTypes Inference::run(const std::vector<std::uint32_t>& order, const Progress& progress) {
   OnnxTypes out;
   const Opsets opsets = opsets_of(model_.opsets);
   const OnnxGraph& graph = model_.graph;
@@ -382,7 +383,11 @@ OnnxTypes Inference::run(const std::vector<std::uint32_t>& order) {
     scope.values[input.name].type = bound_.bound_input(input.name, parse_onnx_type(input.type));
   }
   add_initializers(scope, graph);
-  for (const std::uint32_t i : order) infer_node(scope, graph.nodes[i]);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i % kNodesBetweenTold == 0)
+      tell(progress, {"inferring types of", "nodes", i, order.size()});
+    infer_node(scope, graph.nodes[order[i]]);
+  }
   finish(scope);
   report_unknown(out);
   return out;
@@ -392,10 +397,10 @@ OnnxTypes Inference::run(const std::vector<std::uint32_t>& order) {
 
 Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
                                    const std::vector<std::uint32_t>& order,
-                                   const ShapeBindings& bindings) {
+                                   const ShapeBindings& bindings, const Progress& progress) {
   Loaded<OnnxBoundShapes> bound = OnnxBoundShapes::make(source.path(), model, bindings);
   if (!bound) return std::move(bound).error();
-  return Inference(model, *bound, bindings.inference).run(order);
+  return Inference(model, *bound, bindings.inference).run(order, progress);
 }
 
 }  // namespace cleave

@@ -36,7 +36,7 @@ struct OnnxTypes {
 // model's own functions, which are inferred call by call up to a limit.
 Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
                                    const std::vector<std::uint32_t>& order,
-                                   const ShapeBindings& bindings);
+                                   const ShapeBindings& bindings, const Progress& progress = {});
 
 // Facts from the ONNX schema registry: attribute defaults, schema versions.
 OpFacts onnx_op_facts();

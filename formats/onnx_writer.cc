@@ -32,10 +32,23 @@ std::vector<std::string> files_of_parts(const Partition& partition) {
   return files;
 }
 
+// About how many: weights, once in the parts and once more in each whole model that holds them.
+std::uint64_t estimated_bytes(const OnnxSplitJob& job) {
+  if (job.options.root_weights == RootWeights::reference) return 0;
+  std::uint64_t bytes = 0;
+  for (const PartId part : job.partition.parts()) {
+    for (const ValueId value : job.boundaries.parameters[part]) {
+      bytes += job.source.size(job.initializer(value));
+    }
+  }
+  return job.options.root_weights == RootWeights::inlined ? 2 * bytes : bytes;
+}
+
 class SplitWriter {
  public:
   SplitWriter(const OnnxSplitJob& job, const OutputFolder& folder) : job_(job), folder_(folder) {
     places_.by_initializer.resize(job.onnx().graph.initializers.size());
+    if (job.options.progress) bytes_to_write_ = estimated_bytes(job);
   }
 
   Loaded<OnnxWritten> write() {
@@ -112,7 +125,13 @@ class SplitWriter {
                    "is what this split is made from, and would be replaced: give the model's "
                    "file another name");
     }
-    auto done = write_pieces(pieces, job_.source.files(), {folder_.path_of(file), shown(file)});
+    const auto told = [this](std::uint64_t bytes) {
+      bytes_written_ += bytes;
+      tell(job_.options.progress,
+           {"writing", "bytes", bytes_written_, std::max(bytes_written_, bytes_to_write_)});
+    };
+    auto done =
+        write_pieces(pieces, job_.source.files(), {folder_.path_of(file), shown(file)}, told);
     if (done) written_.files.push_back(std::move(file));
     return done;
   }
@@ -168,6 +187,8 @@ class SplitWriter {
   const OutputFolder& folder_;
   OnnxWeightPlaces places_;
   OnnxWritten written_;
+  std::uint64_t bytes_written_ = 0;
+  std::uint64_t bytes_to_write_ = 0;
 };
 
 }  // namespace

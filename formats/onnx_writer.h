@@ -9,6 +9,7 @@
 
 #include "core/boundary.h"
 #include "core/partition.h"
+#include "core/progress.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_node_tags.h"
@@ -34,6 +35,7 @@ struct OnnxWriteOptions {
   // A model of more bytes is not written, since no protobuf library reads it: a part's weights go
   // to `<part>.onnx.data` then.
   std::uint64_t largest_model = (std::uint64_t{1} << 31U) - 2;
+  Progress progress = {};  // told the bytes written, of about those there will be
 };
 
 // What is to be written of a split.

@@ -1,0 +1,67 @@
+#include "cli/progress_bar.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "cli/terminal.h"
+#include "formats/progress_text.h"
+
+namespace cleave {
+namespace {
+
+// A task is shown once it has run so long, and if all of it will take the least.
+constexpr double kSecondsUnseen = 0.4;
+constexpr double kLeastSeconds = 1;
+constexpr double kSecondsBetween = 0.1;
+
+void write_stderr(const std::string& text) {
+  // A terminal that is gone is no reason to stop the work.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+// The last column stays free: some terminals wrap when it is written.
+std::size_t terminal_columns() {
+  winsize size{};
+  const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return (is_known ? size.ws_col : std::size_t{80}) - 1;
+}
+
+double seconds_between(std::chrono::steady_clock::time_point a,
+                       std::chrono::steady_clock::time_point b) {
+  return std::chrono::duration<double>(b - a).count();
+}
+
+}  // namespace
+
+ProgressBar::ProgressBar(std::string subject) : subject_(std::move(subject)) {}
+
+ProgressBar::~ProgressBar() {
+  if (is_shown_) write_stderr("\r\x1b[K");
+}
+
+Progress ProgressBar::observer() {
+  if (!is_progress_wanted()) return {};
+  return [this](const WorkDone& work) { show(work); };
+}
+
+void ProgressBar::show(const WorkDone& work) {
+  const Clock::time_point now = Clock::now();
+  if (task_ != work.task || work.done < done_) {
+    task_ = work.task;
+    task_begin_ = now;
+    shown_at_ = {};
+  }
+  done_ = work.done;
+  const double seconds = seconds_between(task_begin_, now);
+  const bool is_long =
+      seconds * static_cast<double>(work.total) >= kLeastSeconds * static_cast<double>(work.done);
+  if (seconds < kSecondsUnseen || !is_long) return;
+  if (seconds_between(shown_at_, now) < kSecondsBetween) return;
+  shown_at_ = now;
+  is_shown_ = true;
+  write_stderr("\r" + progress_line(work, subject_, seconds, terminal_columns()) + "\x1b[K");
+}
+
+}  // namespace cleave

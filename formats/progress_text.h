@@ -1,0 +1,20 @@
+// How far work has come, as a line for a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/progress.h"
+
+namespace cleave {
+
+// `reading m.json [#####...............] 25%, 52 MiB of 208 MiB, 71 MiB/s, 3 s left`: after so many
+// seconds of the task. Shorter where the terminal has fewer columns: without the bar, then cut.
+std::string progress_line(const WorkDone& work, std::string_view subject, double seconds,
+                          std::size_t columns);
+
+// "3 s", "1 min 20 s", "2 h 5 min"
+std::string time_left_text(double seconds);
+
+}  // namespace cleave

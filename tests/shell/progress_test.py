@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Watches progress bars on a terminal of its own: they tell the share, the rate and the time left,
+are erased in the end, and leave standard output as it is. Without a terminal, with --quiet and
+where standard output is a pipe there is none.
+
+usage: progress_test.py CLEAVE      exit status 1 when something is not as it should be
+"""
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+from pathlib import Path
+
+COLUMNS = 100
+LINE = re.compile(r"reading \S+ (\[[#.]{20}\] )?\d+%, [\d.,]+ [KMG]?i?B of [\d.,]+ [KMG]iB, "
+                  r"[\d.,]+ [KMG]?i?B/s, [\dhmins ]+ left")
+
+
+def write_chain(path, count):
+    """A model that takes more than a second to read."""
+    with path.open("w") as out:
+        out.write('{"format": "cleave.graph", "version": 1, "name": "chain", "inputs": [{"name": "x", '
+                  '"dtype": "float32", "shape": [1, 64]}], "outputs": ["v0"], "parameters": [], "nodes": [')
+        for i in range(count):
+            node = {"name": f"n{i}", "op": "Relu", "inputs": ["x" if i == 0 else f"v{i - 1}"],
+                    "attributes": {"axes": [1, 2, 3], "mode": "linear"}, "scope": f"block{i // 9}.relu",
+                    "outputs": [{"name": f"v{i}", "dtype": "float32", "shape": [1, 64]}]}
+            out.write((",\n" if i else "\n") + json.dumps(node))
+        out.write("]}\n")
+
+
+def on_terminal(command, out, terminal="xterm"):
+    """(what a terminal at standard error was sent, the exit code); `out`: a file, or PIPE."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+    process = subprocess.Popen(command, stdout=out, stderr=theirs, stdin=subprocess.DEVNULL,
+                               env=os.environ | {"TERM": terminal, "NO_COLOR": "1"})
+    os.close(theirs)
+    if out == subprocess.PIPE:
+        threading.Thread(target=process.stdout.read, daemon=True).start()
+    sent = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not chunk:
+            break
+        sent += chunk
+    os.close(ours)
+    return sent.decode(), process.wait()
+
+
+class Test:
+    def __init__(self):
+        self.faults = self.checks = 0
+
+    def expect(self, holds, what):
+        self.checks += 1
+        if not holds:
+            self.faults += 1
+            print(f"wrong: {what}")
+
+    def watch(self, command, expected_output, folder):
+        path = folder / "out.txt"
+        with path.open("wb") as out:
+            sent, code = on_terminal(command, out)
+        self.expect(code == 0, f"exit code {code}")
+        self.expect(path.read_bytes() == expected_output, "standard output is as without a terminal")
+        shown = [line for line in re.split(r"\r|\x1b\[K", sent) if line]
+        bars = [line for line in shown if line.startswith("reading ")]
+        self.expect(len(bars) >= 2, f"a bar is shown and moves: {shown}")
+        told = [LINE.fullmatch(bar) for bar in bars]
+        self.expect(all(told), f"what a bar tells: {bars}")
+        self.expect(all(len(bar) < COLUMNS for bar in bars), "bars fit into a line")
+        shares = [int(re.search(r"(\d+)%", bar)[1]) for bar in bars]
+        self.expect(shares == sorted(shares) and shares[-1] > shares[0], f"shares rise: {shares}")
+        self.expect(sent.rstrip("\n").endswith("\r\x1b[K"), f"erased in the end: {sent[-60:]!r}")
+        self.expect(sent.count("\n") == 0, "nothing stays on the terminal")
+
+    def expect_none(self, what, sent):
+        self.expect("%" not in sent and "\x1b[K" not in sent, f"{what}: {sent[:200]!r}")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    cleave = Path(sys.argv[1]).resolve()
+    test = Test()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        model, support = folder / "chain.json", folder / "ops.txt"
+        support.write_text("Relu\n")
+        preview = [cleave, "preview", model, "-s", support]
+        for count in (100_000, 400_000, 1_600_000):  # until one takes long enough on this machine
+            write_chain(model, count)
+            sent, _ = on_terminal([*preview], subprocess.DEVNULL)
+            if sent.count("reading") >= 4:
+                break
+        plain = subprocess.run(preview, check=True, capture_output=True)
+        test.expect(plain.stderr == b"", f"without a terminal: {plain.stderr[:200]}")
+        test.watch(preview, plain.stdout, folder)
+        with open(os.devnull, "wb") as nowhere:
+            test.expect_none("--quiet", on_terminal([*preview, "--quiet"], nowhere)[0])
+            test.expect_none("dumb terminal", on_terminal(preview, nowhere, "dumb")[0])
+        test.expect_none("--json piped", on_terminal([*preview, "--json"], subprocess.PIPE)[0])
+        write_chain(model, 10)
+        with open(os.devnull, "wb") as nowhere:
+            test.expect_none("a moment's work", on_terminal(preview, nowhere)[0])
+    print(f"{test.checks} checks, {test.faults} faults")
+    sys.exit(1 if test.faults or not test.checks else 0)
+
+
+if __name__ == "__main__":
+    main()
