@@ -131,15 +131,17 @@ std::string dot_id(std::string_view name, std::string_view kind, std::uint32_t n
   return std::string(kind) + ":" + std::to_string(number);
 }
 
-std::string op_label(std::string_view op) {
+std::string_view short_op(std::string_view op) {
   if (op.starts_with("torch.ops.")) {
     op.remove_prefix(std::string_view("torch.ops.").size());
   } else if (op.starts_with("torch.") || op.starts_with("_operator.")) {
     const std::string_view last = op.substr(op.rfind('.') + 1);
     if (!last.empty()) op = last;
   }
-  return dot_text(op, 40);
+  return op;
 }
+
+std::string op_label(std::string_view op) { return dot_text(short_op(op), 40); }
 
 std::string value_line(const Graph& graph, ValueId value) {
   std::string line =

@@ -47,6 +47,8 @@ void arrange_in_columns(DotGraph& drawing, const std::vector<std::string>& ids,
 std::string dot_id(std::string_view name, std::string_view kind, std::uint32_t number);
 
 // An op type without the modules of its host language: `Conv2d` of `torch.nn.modules.conv.Conv2d`.
+std::string_view short_op(std::string_view op);
+// The same as a label.
 std::string op_label(std::string_view op);
 
 // Name, type and bytes of a value, on one line.

@@ -159,6 +159,7 @@ class DataWriter {
     for (const std::size_t code : codes) {
       json_.begin_object(Layout::one_line);
       json_.text("code", reason_code_name(static_cast<ReasonCode>(code)));
+      json_.text("words", reason_code_words(static_cast<ReasonCode>(code)));
       json_.number("count", counts[code]);
       json_.end_object();
     }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/cost.h"
+#include "formats/dot_style.h"
 #include "formats/json_text.h"
 #include "formats/number_text.h"
 #include "formats/reason_text.h"
@@ -100,10 +101,11 @@ class ExplorerGraph {
   }
 
   void write_node(NodeId node) {
-    begin_node(id_of(node), graph_.op(node), layer_of_node(node));
+    begin_node(id_of(node), short_op(graph_.op(node)), layer_of_node(node));
     json_.begin_list("attrs");
     const bool is_acc = partition_.is_acc(partition_.part_of[node]);
     add_pair("name", graph_.node(node).name);
+    if (short_op(graph_.op(node)) != graph_.op(node)) add_pair("op type", graph_.op(node));
     add_pair("device", is_acc ? "accelerator" : "CPU");
     const Reason& reason = report_.split.reasons[node];
     if (reason.code != ReasonCode::none) {
@@ -274,6 +276,14 @@ class NodeData {
     json_.end_object();
     return std::move(json_).finish();
   }
+  // Of words: a group shows how often each stands in it, and there is nothing to add up.
+  std::string finish_words() && {
+    JsonText& json = end_results();
+    json.flag("showExpandedSummaryOnGroupNode", true);
+    json.flag("hideInAggregatedStatsTable", true);
+    json.flag("hideInChildrenStatsTable", true);
+    return std::move(*this).finish();
+  }
 
  private:
   const Graph& graph_;
@@ -290,8 +300,7 @@ std::string partition_data(const Report& report) {
     data.add(node, partition.name(part),
              partition.is_acc(part) ? kGreens[index(part) / 2 % kGreens.size()] : kRed);
   }
-  data.end_results().flag("showExpandedSummaryOnGroupNode", true);
-  return std::move(data).finish();
+  return std::move(data).finish_words();
 }
 
 std::string reason_data(const Report& report) {
@@ -300,8 +309,7 @@ std::string reason_data(const Report& report) {
     const Reason& reason = report.split.reasons[node];
     if (reason.code != ReasonCode::none) data.add(node, reason_code_name(reason.code), kRed);
   }
-  data.end_results().flag("showExpandedSummaryOnGroupNode", true);
-  return std::move(data).finish();
+  return std::move(data).finish_words();
 }
 
 std::string flops_data(const Report& report) {

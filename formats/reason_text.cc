@@ -117,6 +117,24 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
 
 }  // namespace
 
+std::string_view reason_code_words(ReasonCode code) {
+  // In the order of the enumerators.
+  static constexpr std::array<std::string_view, kReasonCodeCount> kWords = {
+      "",
+      "no rule",
+      "rule fails",
+      "denied",
+      "reads a non-tensor",
+      "makes a non-tensor",
+      "tied to a CPU node",
+      "subgraph too small",
+      "shape computation",
+      "quantised group",
+      "over the cap",
+  };
+  return kWords[static_cast<std::size_t>(code)];
+}
+
 std::string rule_place(const SupportList& list, const Rule& rule) {
   const std::string file = escaped(list.path.empty() ? list.name : list.path);
   return rule.line == 0 ? file : file + ":" + std::to_string(rule.line);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph.h"
@@ -21,6 +22,9 @@ struct ReasonContext {
 // One line, lower case, no full stop: `rule "Conv" of npu.json:12 fails: input 0 is int64, wants
 // float32 or float16`; `reads "n" (tuple), made by CPU node "size"`.
 std::string reason_text(const ReasonContext& context, NodeId node, const Reason& reason);
+
+// A code in a few words, for a button or a table: "no rule", "subgraph too small". Empty for none.
+std::string_view reason_code_words(ReasonCode code);
 
 // What the nodes of one cause have in common: `no rule names op "Foo"`, `rule "Conv" of npu.json:12
 // fails`.

@@ -22,6 +22,7 @@ function make(tag, attributes, ...children) {
 
 const link = (text, go) => make("button", { class: "link", type: "button", onclick: go }, text);
 const count = (number) => number.toLocaleString("en-US");
+const wordsOf = (code) => data.reasons.find((reason) => reason.code === code).words || "not told";
 const counted = (number, thing) => `${count(number)} ${thing}${number === 1 ? "" : "s"}`;
 
 // ---- state: the view that is open, what is chosen, what is filtered ----
@@ -58,11 +59,20 @@ function openView(view, keepChosen) {
   const drawn = new DOMParser().parseFromString(data.views[view].svg, "image/svg+xml");
   canvas.replaceChildren(document.importNode(drawn.documentElement, true));
   for (const title of canvas.querySelectorAll("g > title")) title.remove();
+  raiseTitles();
   boxes = new Map([...canvas.querySelectorAll("g.node")].map((box) => [box.id, box]));
   showPath();
   fit(0.8);
   mark(false);
   if (!keepChosen) showOverview();
+}
+
+// Titles of partitions stand in front of the edges that cross them.
+function raiseTitles() {
+  const titles = document.createElementNS("http://www.w3.org/2000/svg", "g");
+  titles.classList.add("titles");
+  titles.append(...canvas.querySelectorAll(".cluster text"));
+  canvas.querySelector(".graph").append(titles);
 }
 
 function movePicture() {
@@ -283,7 +293,8 @@ function showReasons() {
       mark(false);
       filterTable();
     },
-  }, `${reason.code || "none"} ${count(reason.count)}`)));
+    title: reason.code,
+  }, `${wordsOf(reason.code)} ${count(reason.count)}`)));
 }
 
 // ---- coverage and timeline ----
@@ -310,6 +321,10 @@ function sizeTimeline() {
   for (const [i, button] of [...byId("timeline").children].entries()) {
     button.style.flexGrow = Math.max(sizes[i], least);
   }
+  // A name that has no room is none: the tooltip and the table have it.
+  for (const button of byId("timeline").children) button.classList.remove("narrow");
+  const narrow = [...byId("timeline").children].filter((button) => button.scrollWidth > button.clientWidth);
+  for (const button of narrow) button.classList.add("narrow");
 }
 
 // ---- tables ----
@@ -334,7 +349,8 @@ const kTables = {
     columns: [
       { title: "node", cell: (row) => link(row.node[NAME], () => chooseNode(row.id)), sort: (row) => row.id },
       { title: "op type", cell: (row) => row.node[OP] },
-      { title: "reason", cell: (row) => row.node[REASON][0] },
+      { title: "reason", cell: (row) => make("span", { title: row.node[REASON][0] }, wordsOf(row.node[REASON][0])),
+        sort: (row) => wordsOf(row.node[REASON][0]) },
       { title: "why", cell: (row) => row.node[REASON][1] },
       { title: "partition", cell: (row) => data.parts[row.node[PART]].name, sort: (row) => row.node[PART] },
     ],
@@ -403,5 +419,5 @@ byId("search").addEventListener("input", search);
 byId("zoom-in").addEventListener("click", () => zoom(1.3));
 byId("zoom-out").addEventListener("click", () => zoom(1 / 1.3));
 byId("zoom-fit").addEventListener("click", () => fit(0.02));
-window.addEventListener("resize", () => fit(0.8));
+window.addEventListener("resize", () => { fit(0.8); sizeTimeline(); });
 openView(0);
