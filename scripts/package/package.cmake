@@ -1,0 +1,40 @@
+# The Debian package that `cpack` in the build folder makes, and the documents that go with it.
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "cleave developers <cleave@example.org>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "split machine-learning models for an accelerator")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
+    GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS graphviz)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+string(CONCAT CPACK_DEBIAN_PACKAGE_DESCRIPTION
+  "cleave reads a model (ONNX, or its own graph JSON) and a list of what an accelerator can run. It "
+  "finds the nodes that the accelerator takes, cuts the graph into as few accelerator and CPU "
+  "partitions as it can, and writes the pieces as models that run.\n\n"
+  "For every node that stays on the CPU it says why; it gates the coverage in a CI, tells which "
+  "operator to support next, and cuts models into the stages of a pipeline.")
+
+# As Debian wants them: copyright, what changed in the program and what in the package.
+find_program(GZIP gzip)
+if(GZIP)
+  set(package_files ${PROJECT_BINARY_DIR}/package)
+  foreach(document copyright changelog)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${document} ${package_files}/${document} @ONLY)
+  endforeach()
+  add_custom_command(OUTPUT ${package_files}/changelog.gz ${package_files}/changelog.Debian.gz
+    COMMAND ${GZIP} -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md > ${package_files}/changelog.gz
+    COMMAND ${GZIP} -9nc ${package_files}/changelog > ${package_files}/changelog.Debian.gz
+    DEPENDS ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${package_files}/changelog VERBATIM)
+  add_custom_target(package_files ALL DEPENDS ${package_files}/changelog.gz)
+  install(FILES ${package_files}/copyright ${package_files}/changelog.gz
+                ${package_files}/changelog.Debian.gz
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cleave)
+endif()
+
+include(CPack)
