@@ -13,12 +13,14 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS graphviz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-string(CONCAT CPACK_DEBIAN_PACKAGE_DESCRIPTION
-  "cleave reads a model (ONNX, or its own graph JSON) and a list of what an accelerator can run. It "
-  "finds the nodes that the accelerator takes, cuts the graph into as few accelerator and CPU "
-  "partitions as it can, and writes the pieces as models that run.\n\n"
-  "For every node that stays on the CPU it says why; it gates the coverage in a CI, tells which "
-  "operator to support next, and cuts models into the stages of a pipeline.")
+string(CONCAT CPACK_DEBIAN_PACKAGE_DESCRIPTION  # lines of less than 80 columns
+  "cleave reads a model (ONNX, or its own graph JSON) and a list of what an\n"
+  "accelerator can run. It finds the nodes that the accelerator takes, cuts the\n"
+  "graph into as few accelerator and CPU partitions as it can, and writes the\n"
+  "pieces as models that run.\n\n"
+  "For every node that stays on the CPU it says why; it gates the coverage in a\n"
+  "CI, tells which operator to support next, and cuts models into the stages of\n"
+  "a pipeline.")
 
 # As Debian wants them: copyright, what changed in the program and what in the package.
 find_program(GZIP gzip)
