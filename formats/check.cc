@@ -107,7 +107,9 @@ class CheckMaker {
     if (gate.kind == GateKind::no_unknown_shapes) return shapes_text(unknown_shapes);
     if (gate.verdict == GateVerdict::not_known) {
       if (gate.kind == GateKind::min_flops_coverage) return "no node's FLOPs are known";
-      return "the sizes of some tensors that cross the link are not known: see cleave preview";
+      const std::string mend = dim_options(graph_);
+      return "the sizes of some tensors that cross the link are not known: " +
+             (mend.empty() ? "see cleave preview" : "give " + mend);
     }
     if (gate.kind == GateKind::max_new_cpu_nodes) return names_text(run_.regressions);
     if (gate.kind != GateKind::max_cpu_nodes) return {};

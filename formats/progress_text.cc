@@ -10,16 +10,17 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kBarColumns = 20;
+constexpr std::size_t kMostBar = 20;  // columns between the brackets
+constexpr std::size_t kLeastBar = 8;
 
 std::string amount_text(double amount, std::string_view unit) {
   const auto whole = static_cast<std::uint64_t>(std::llround(amount));
   return unit == "bytes" ? bytes_text(whole) : count_text(whole);
 }
 
-std::string bar_of(double share) {
-  const auto full = static_cast<std::size_t>(share * static_cast<double>(kBarColumns));
-  return "[" + std::string(full, '#') + std::string(kBarColumns - full, '.') + "] ";
+std::string bar_of(double share, std::size_t columns) {
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(columns));
+  return "[" + std::string(full, '#') + std::string(columns - full, '.') + "] ";
 }
 
 // "25%, 52 MiB of 208 MiB, 71 MiB/s, 3 s left"
@@ -55,9 +56,11 @@ std::string progress_line(const WorkDone& work, std::string_view subject, double
   std::string task(work.task);
   if (!subject.empty()) task += " " + fitted(escaped(subject), 40);
   const std::string numbers = numbers_of(work, share, seconds);
-  const std::string line = task + " " + bar_of(share) + numbers;
-  if (text_columns(line) <= columns) return line;
-  return fitted(task + " " + numbers, std::max<std::size_t>(columns, 4));
+  const std::size_t taken = text_columns(task) + text_columns(numbers) + std::size_t{4};
+  if (columns < taken + kLeastBar) {
+    return fitted(task + " " + numbers, std::max<std::size_t>(columns, 4));
+  }
+  return task + " " + bar_of(share, std::min(kMostBar, columns - taken)) + numbers;
 }
 
 }  // namespace cleave

@@ -10,7 +10,8 @@
 namespace cleave {
 
 // `reading m.json [#####...............] 25%, 52 MiB of 208 MiB, 71 MiB/s, 3 s left`: after so many
-// seconds of the task. Shorter where the terminal has fewer columns: without the bar, then cut.
+// seconds of the task. Where the terminal has fewer columns the bar is shorter, then gone, then the
+// line is cut.
 std::string progress_line(const WorkDone& work, std::string_view subject, double seconds,
                           std::size_t columns);
 

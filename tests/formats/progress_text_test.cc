@@ -31,6 +31,8 @@ TEST_CASE("no rate is told before something is done, and no more than all is don
 
 TEST_CASE("a progress line fits the terminal") {
   const WorkDone work{"reading", "bytes", 52 * kMiB, 208 * kMiB};
+  CHECK(progress_line(work, "m.json", 1, 70) ==
+        "reading m.json [##........] 25%, 52 MiB of 208 MiB, 52 MiB/s, 3 s left");
   CHECK(progress_line(work, "m.json", 1, 62) ==
         "reading m.json 25%, 52 MiB of 208 MiB, 52 MiB/s, 3 s left");
   const std::string name(200, 'x');

@@ -19,7 +19,7 @@ import threading
 from pathlib import Path
 
 COLUMNS = 100
-LINE = re.compile(r"reading \S+ (\[[#.]{20}\] )?\d+%, [\d.,]+ [KMG]?i?B of [\d.,]+ [KMG]iB, "
+LINE = re.compile(r"reading \S+ (\[[#.]{8,20}\] )?\d+%, [\d.,]+ [KMG]?i?B of [\d.,]+ [KMG]iB, "
                   r"[\d.,]+ [KMG]?i?B/s, [\dhmins ]+ left")
 
 
