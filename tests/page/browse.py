@@ -89,6 +89,11 @@ def check_small(page: Page) -> None:
     assert len(page.all("#timeline button")) == 4
     assert len(page.all("#canvas g.node.acc")) == 66
     assert len(page.all("#canvas g.node.unsupported")) == 3
+    assert len(page.all("#timeline .narrow")) == 3  # names without room
+    assert len(page.all("#canvas .titles text")) == 4
+    assert page.all("#canvas .graph > g")[-1].get_attribute("class") == "titles"  # in front
+    chips = [(chip.text, chip.get_attribute("title")) for chip in page.all("#reasons button")]
+    assert chips == [("no rule 2", "no_rule"), ("rule fails 1", "rule_failed")], chips
     page.click(page.one("#canvas g.node.unsupported"))
     assert page.side().startswith("conv1\n") and "on input 0" in page.side() or "rule" in page.side(), page.side()
     assert page.one("#canvas g.node.chosen").text.startswith("Conv2d")
