@@ -70,12 +70,11 @@ class DiffCommand : public Command {
     }
   }
 
-  // A model from standard input is there once: the second split is of the same.
+  // A model that comes through a pipe is there once: the second split is of the same bytes.
   std::optional<SplitRun> make_second(const SplitRun& before, ExitCode& code) const {
-    if (second_.model.path == "-" && first_.model.path == "-") {
-      return SplitRun::make(before.model(), second_.support, second_.split, code);
-    }
-    return SplitRun::make(second_.model, second_.support, second_.split, code);
+    ModelArgs model = second_.model;
+    if (model.path == first_.model.path) model.path = before.model().source.path_again();
+    return SplitRun::make(model, second_.support, second_.split, code);
   }
 
   static void name(const Side& side, DiffSide& to) {

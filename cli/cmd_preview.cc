@@ -24,8 +24,9 @@ class PreviewCommand : public Command {
     const auto run = SplitRun::make(model_, support_, split_, code);
     if (!run) return code;
     const Report report = run->report();
+    code = files_.write(report);
     write_stdout(json_ ? report_json(report) : report_text(report));
-    return files_.write(report);
+    return code;
   }
 
  private:

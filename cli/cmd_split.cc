@@ -63,15 +63,16 @@ class SplitCommand : public Command {
     options.tags.reason = [&](NodeId node) { return run->why_on_cpu(node); };
     const auto notes = write_models(run->model(), {run->split().partition, boundaries, boundaries},
                                     options, *folder);
-    if (!notes) return refuse(notes.error(), ExitCode::cannot_write);
+    if (!notes) return refuse(notes.error());
     const Report report = run->report(*notes);
     auto written = write_reports(report, *folder);
     if (written) written = write_drawings(report, *folder);
     if (written) written = folder->commit();
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
-    write_stdout(json_ ? report_json(report) : report_text(report));
     print_info("wrote " + output_);
-    return files_.write(report);
+    code = files_.write(report);
+    write_stdout(json_ ? report_json(report) : report_text(report));
+    return code;
   }
 
  private:

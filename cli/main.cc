@@ -1,6 +1,5 @@
 // cleave: load, pass, write, exit code. The only place that catches exceptions.
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
 #include <new>
 
@@ -8,8 +7,10 @@
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/man_page.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "formats/input_watch.h"
 
 namespace cleave {
 namespace {
@@ -79,11 +80,15 @@ ExitCode parse_and_run(std::vector<std::string> arguments) {
   return ExitCode::usage;
 }
 
+ExitCode refuse_changed(const std::string& path) {
+  return refuse({diagnostic_of(path, std::string(kInputChanged))});
+}
+
 ExitCode run_guarded(std::vector<std::string> arguments) {
   try {
     return parse_and_run(std::move(arguments));
-  } catch (const OutputClosed&) {
-    return ExitCode::done;
+  } catch (const InputChanged& input) {
+    return refuse_changed(input.path);
   } catch (const OutputFailed& failed) {
     print_error("standard output cannot be written: " + failed.why);
     return ExitCode::cannot_write;
@@ -91,6 +96,7 @@ ExitCode run_guarded(std::vector<std::string> arguments) {
     std::fputs("cleave: error: out of memory\n", stderr);
     return ExitCode::out_of_memory;
   } catch (const std::exception& error) {
+    if (const char* const changed = changed_input()) return refuse_changed(changed);
     print_error(std::string("this is a bug in cleave: ") + error.what());
     return ExitCode::bug;
   }
@@ -100,6 +106,6 @@ ExitCode run_guarded(std::vector<std::string> arguments) {
 }  // namespace cleave
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed reader is an error of write(), see terminal.h
+  cleave::set_up_signals();
   return static_cast<int>(cleave::run_guarded({argv + 1, argv + argc}));
 }

@@ -63,19 +63,22 @@ ExitCode ReportFiles::write_netron(const Report& report) const {
   return netron_.empty() ? ExitCode::done : write_text(netron_, netron_attachment(report));
 }
 
-// Into the folder, which may be there already.
+// Into the folder, which may be there already; all files or none.
 ExitCode ReportFiles::write_model_explorer(const Report& report) const {
   if (model_explorer_.empty()) return ExitCode::done;
-  std::error_code error;
-  std::filesystem::create_directory(model_explorer_, error);
-  if (error) {
-    return refuse({diagnostic_of(model_explorer_, "cannot be made a folder: " + error.message())},
-                  ExitCode::cannot_write);
+  std::error_code ignored;
+  auto folder = std::filesystem::exists(model_explorer_, ignored)
+                    ? OutputFolder::inside(model_explorer_, true)
+                    : OutputFolder::create(model_explorer_, false);
+  if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
+  const std::vector<NamedText> files = model_explorer_files(report);
+  Status<Diagnostics> written = Done{};
+  for (const NamedText& file : files) {
+    if (written) written = folder->write(file.name, file.text);
   }
-  for (const NamedText& file : model_explorer_files(report)) {
-    const ExitCode code = write_text(model_explorer_ + "/" + file.name, file.text);
-    if (code != ExitCode::done) return code;
-  }
+  if (written) written = folder->commit();
+  if (!written) return refuse(written.error(), ExitCode::cannot_write);
+  for (const NamedText& file : files) print_info("wrote " + model_explorer_ + "/" + file.name);
   return ExitCode::done;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <poll.h>
 #include <spdlog/sinks/ansicolor_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
@@ -9,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+
+#include "formats/input_watch.h"
 
 namespace cleave {
 namespace {
@@ -37,15 +40,24 @@ void log_lines(spdlog::level::level_enum level, std::string_view text) {
   spdlog::log(level, "{}", text);
 }
 
+// A descriptor that does not block was left so by another process: it has room later.
+void wait_for_room(int fd) {
+  ::pollfd room = {.fd = fd, .events = POLLOUT, .revents = 0};
+  ::poll(&room, 1, -1);
+}
+
 }  // namespace
 
 void write_stdout(std::string_view text) {
+  if (const char* const changed = changed_input()) throw InputChanged{changed};
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written >= 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno == EPIPE) {
-      throw OutputClosed{};
+      return;
+    } else if (errno == EAGAIN) {
+      wait_for_room(STDOUT_FILENO);
     } else if (errno != EINTR) {
       throw OutputFailed{std::strerror(errno)};
     }
@@ -88,7 +100,7 @@ void set_up_terminal(const TerminalOptions& options) {
 
 ExitCode refuse(const std::vector<Diagnostic>& diagnostics, ExitCode code) {
   print_diagnostics(diagnostics);
-  return code;
+  return changed_input() != nullptr ? ExitCode::bad_input : code;
 }
 
 }  // namespace cleave

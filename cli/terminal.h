@@ -10,14 +10,19 @@
 
 namespace cleave {
 
-// Thrown by write_stdout when nobody reads standard output any more; main ends quietly with 0.
-struct OutputClosed {};
 // Thrown by write_stdout when standard output cannot be written, with the system's words.
 struct OutputFailed {
   std::string why;
 };
 
-// Writes the text to standard output, all of it.
+// Thrown by write_stdout, before it writes, when an input has changed since it was read: what would
+// be told of it is true of nothing. main exits with 3.
+struct InputChanged {
+  std::string path;
+};
+
+// Writes the text to standard output, all of it. What nobody reads any more (`cleave draw ... |
+// head`) is dropped: the exit code is that of what was done.
 void write_stdout(std::string_view text);
 
 // Prints diagnostics to standard error, in colour when that is a terminal (and NO_COLOR is not
@@ -41,7 +46,8 @@ struct TerminalOptions {
 };
 void set_up_terminal(const TerminalOptions& options);
 
-// Prints the diagnostics and returns the exit code they stand for.
+// Prints the diagnostics and returns the exit code they stand for: bad_input whatever `code` says
+// when an input has changed meanwhile.
 ExitCode refuse(const std::vector<Diagnostic>& diagnostics, ExitCode code = ExitCode::bad_input);
 
 }  // namespace cleave

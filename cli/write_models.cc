@@ -4,6 +4,7 @@
 
 #include "cli/choice.h"
 #include "cli/progress_bar.h"
+#include "cli/terminal.h"
 #include "formats/graph_json.h"
 
 namespace cleave {
@@ -56,19 +57,20 @@ Loaded<OutputFolder> open_output(const std::string& path, bool force,
   return faults;
 }
 
-Loaded<std::vector<std::string>> write_models(const LoadedModel& model, const ModelPieces& pieces,
-                                              const OnnxWriteOptions& options,
-                                              const OutputFolder& folder) {
+Result<std::vector<std::string>, WriteFault> write_models(const LoadedModel& model,
+                                                          const ModelPieces& pieces,
+                                                          const OnnxWriteOptions& options,
+                                                          const OutputFolder& folder) {
   if (folder.would_remove(model.source.path())) {
-    return Diagnostics{diagnostic_of(folder.final_path(),
-                                     "holds the model itself, and would be replaced: give another "
-                                     "folder")};
+    return output_fault(
+        {diagnostic_of(folder.final_path(),
+                       "holds the model itself, and would be replaced: give another folder")});
   }
   ProgressBar bar(folder.final_path());
   if (model.format != ModelFormat::onnx) {
     auto written = write_json_models(model, pieces, folder, bar.observer());
     if (!written) {
-      return std::move(written).error();
+      return output_fault(std::move(written).error());
     }
     return std::vector<std::string>();
   }
@@ -81,9 +83,13 @@ Loaded<std::vector<std::string>> write_models(const LoadedModel& model, const Mo
   if (pieces.backward == nullptr) return std::move(written->notes);
   const auto root = folder.write(
       "root.json", write_root_json(model, pieces.partition, pieces.root, pieces.backward));
-  if (!root) return root.error();
+  if (!root) return output_fault(root.error());
   written->notes.push_back("root.onnx computes the forward pass; root.json has the backward too");
   return std::move(written->notes);
+}
+
+ExitCode refuse(const WriteFault& fault) {
+  return refuse(fault.faults, fault.is_of_input ? ExitCode::bad_input : ExitCode::cannot_write);
 }
 
 }  // namespace cleave

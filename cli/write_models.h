@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/exit_code.h"
 #include "core/backward.h"
 #include "core/boundary.h"
 #include "core/partition.h"
@@ -38,8 +39,12 @@ struct ModelPieces {
 // Writes the ONNX files that write_onnx_split() tells of, or `<part>.json` and `root.json` where
 // the model was read from native JSON, which `options` do not touch; a backward pass, which ONNX
 // has no operators for, in root.json. Yields notes for the report.
-Loaded<std::vector<std::string>> write_models(const LoadedModel& model, const ModelPieces& pieces,
-                                              const OnnxWriteOptions& options,
-                                              const OutputFolder& folder);
+Result<std::vector<std::string>, WriteFault> write_models(const LoadedModel& model,
+                                                          const ModelPieces& pieces,
+                                                          const OnnxWriteOptions& options,
+                                                          const OutputFolder& folder);
+
+// Prints why write_models() wrote nothing, and returns the exit code for it.
+ExitCode refuse(const WriteFault& fault);
 
 }  // namespace cleave

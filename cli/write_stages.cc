@@ -30,7 +30,7 @@ ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
     return ExitCode::done;
   }
   const auto notes = write_models(report.model, pieces, onnx_, *folder);
-  if (!notes) return refuse(notes.error(), ExitCode::cannot_write);
+  if (!notes) return refuse(notes.error());
   report.notes.insert(report.notes.end(), notes->begin(), notes->end());
   return write({stages_json(report), stages_text(report), stages_dot(report)}, folder);
 }

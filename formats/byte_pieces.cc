@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "formats/descriptor.h"
+#include "formats/input_watch.h"
 
 namespace cleave {
 
@@ -60,14 +61,11 @@ constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
 constexpr std::size_t kWindowBytes = std::size_t{64} << 10U;
 constexpr std::uint64_t kLongRange = std::uint64_t{64} << 10U;
 
-using Outcome = Status<Diagnostics>;
+using Outcome = Status<WriteFault>;
 
-Outcome fault(const std::string& file, std::string message) {
-  return Diagnostics{diagnostic_of(file, std::move(message))};
-}
-
-Outcome system_fault(const std::string& file, const char* what) {
-  return fault(file, std::string(what) + ": " + system_words(errno));
+WriteFault system_fault(const std::string& output, const char* what) {
+  const std::string message = std::string(what) + ": " + system_words(errno);
+  return output_fault({diagnostic_of(output, message)});
 }
 
 class PieceWriter {
@@ -84,6 +82,7 @@ class PieceWriter {
                          : copy(piece);
       if (!done) return done;
     }
+    if (Outcome same = check_source(); !same) return same;
     return flush();
   }
 
@@ -96,15 +95,29 @@ class PieceWriter {
   // Makes from_ the source's descriptor.
   Outcome select(std::uint32_t source) {
     if (source == selected_) return Done{};
+    if (Outcome same = check_source(); !same) return same;
     const ByteSource& file = sources_[source];
+    selected_ = source;
     from_ = file.fd;
     if (from_ < 0) {
       opened_.emplace(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-      if (!opened_->is_open()) return system_fault(file.path, "cannot be opened");
+      if (!opened_->is_open()) return source_fault("cannot be opened: " + system_words(errno));
       from_ = opened_->get();
     }
-    selected_ = source;
     return Done{};
+  }
+
+  // Of the source that was copied from up to now: it must be what it was when the ranges were
+  // found.
+  Outcome check_source() const {
+    if (selected_ == BytePieces::kMade || file_stamp(from_) == sources_[selected_].stamp) {
+      return Done{};
+    }
+    return source_fault(std::string(kInputChanged));
+  }
+
+  WriteFault source_fault(std::string message) const {
+    return input_fault({diagnostic_of(sources_[selected_].path, std::move(message))});
   }
 
   // Reads ahead only where the ranges go on nearby, so that scattered ones cost no more than they
@@ -159,10 +172,9 @@ class PieceWriter {
     return n;
   }
 
-  Outcome read_fault(ssize_t n) const {
-    const std::string& path = sources_[selected_].path;
-    if (n < 0) return system_fault(path, "cannot be read");
-    return fault(path, "has become shorter while it was read");
+  WriteFault read_fault(ssize_t n) const {
+    return source_fault(n < 0 ? "cannot be read: " + system_words(errno)
+                              : "has become shorter while it was read");
   }
 
   Outcome put(std::string_view bytes) {

@@ -12,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/diagnostic.h"
+#include "formats/file_stamp.h"
+#include "formats/write_fault.h"
 
 namespace cleave {
 
@@ -22,6 +23,7 @@ namespace cleave {
 struct ByteSource {
   int fd = -1;
   std::string path;
+  FileStamp stamp = {};  // what the file was when the ranges were found
 };
 
 class BytePieces {
@@ -62,9 +64,9 @@ using BytesWritten = std::function<void(std::uint64_t bytes)>;
 
 // Creates or truncates the file and writes the pieces in order, through a buffer of 256 KiB; tells
 // `written`, unless it is empty, after each buffer.
-// Errors: the output cannot be written, a source cannot be read or has shrunk; with the system's
-// words.
-Status<Diagnostics> write_pieces(const BytePieces& pieces, std::span<const ByteSource> sources,
-                                 const OutputPath& output, const BytesWritten& written = {});
+// Errors: the output cannot be written, a source cannot be read or is not what its stamp says; with
+// the system's words.
+Status<WriteFault> write_pieces(const BytePieces& pieces, std::span<const ByteSource> sources,
+                                const OutputPath& output, const BytesWritten& written = {});
 
 }  // namespace cleave

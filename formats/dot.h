@@ -17,7 +17,8 @@ std::string draw_preview(const Report& report);
 std::string draw_part(const Report& report, PartId part, std::size_t collapse_above);
 
 // The drawing laid out as SVG by Graphviz's `dot` engine. Nothing when the layout library is not
-// there. Slow: seconds for 500 nodes.
+// there. Slow: seconds for 500 nodes. Throws std::bad_alloc when there is less memory than that may
+// take.
 Loaded<std::string> layout_svg(const std::string& dot);
 
 }  // namespace cleave

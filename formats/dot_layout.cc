@@ -4,9 +4,11 @@
 #ifdef CLEAVE_HAS_GVC
 
 #include <graphviz/gvc.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
 #include <memory>
+#include <new>
 
 #ifdef __SANITIZE_ADDRESS__
 // Graphviz's text plugin and the font libraries below it keep their caches until the process ends.
@@ -36,6 +38,14 @@ GVC_t* layout_context() {
   return context;
 }
 
+// Graphviz, Pango and fontconfig do not stand a want of memory: they crash, or go on without fonts.
+// So there must be address space for what they may take before they begin.
+void require_room(std::size_t bytes) {
+  void* const room = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) throw std::bad_alloc();
+  ::munmap(room, bytes);
+}
+
 // Graphviz's last message, as one line.
 Diagnostics fault(const std::string& what) {
   const std::unique_ptr<char, Free> said(aglasterr());
@@ -50,6 +60,9 @@ Diagnostics fault(const std::string& what) {
 }  // namespace
 
 Loaded<std::string> layout_svg(const std::string& dot) {
+  constexpr std::size_t kThreadBytes = std::size_t{768} << 20U;  // stacks and heaps of Pango's
+  constexpr std::size_t kBytesPerCharacter = 100;
+  require_room(kThreadBytes + kBytesPerCharacter * dot.size());
   agseterr(AGMAX);  // messages are kept for aglasterr() instead of printed
   GVC_t* const context = layout_context();
   if (context == nullptr) return fault("no layout context");

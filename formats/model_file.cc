@@ -131,10 +131,7 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
 }
 
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings) {
-  const SourceFile& source = model.source;
-  const bool is_stdin = source.path() == "<stdin>";
-  auto again =
-      read_model(is_stdin ? "/dev/fd/" + std::to_string(source.fd()) : source.path(), bindings);
+  auto again = read_model(model.source.path_again(), bindings);
   if (!again) return std::nullopt;
   return *std::move(again);
 }

@@ -62,7 +62,7 @@ Result<OnnxExternalFiles::File, std::string> OnnxExternalFiles::add_file(
   struct stat status = {};
   if (::stat(file.c_str(), &status) != 0) return "cannot be opened: " + system_words(errno);
   if (!S_ISREG(status.st_mode)) return std::string("is no regular file");
-  sources_.push_back({.fd = -1, .path = file.string()});
+  sources_.push_back({.fd = -1, .path = file.string(), .stamp = file_stamp(status)});
   return File{.source = static_cast<std::uint32_t>(sources_.size() - 1),
               .size = static_cast<std::uint64_t>(status.st_size)};
 }

@@ -36,7 +36,8 @@ std::string fields_without_elements(std::string_view tensor) {
 OnnxSource::OnnxSource(const LoadedModel& model)
     : bytes_(model.source.bytes()),
       model_(model.onnx.get()),
-      files_{{.fd = model.source.fd(), .path = model.source.path()}} {}
+      files_{
+          {.fd = model.source.fd(), .path = model.source.path(), .stamp = model.source.stamp()}} {}
 
 Loaded<OnnxSource> OnnxSource::open(const LoadedModel& model) {
   OnnxSource out(model);

@@ -51,8 +51,10 @@ class SplitWriter {
     if (job.options.progress) bytes_to_write_ = estimated_bytes(job);
   }
 
-  Loaded<OnnxWritten> write() {
-    if (Diagnostics faults = check_sources(); !faults.empty()) return faults;
+  Result<OnnxWritten, WriteFault> write() {
+    if (Diagnostics faults = check_sources(); !faults.empty()) {
+      return output_fault(std::move(faults));
+    }
     note_imports();
     for (const PartId part : job_.partition.parts()) {
       if (auto written = write_part(part); !written) return std::move(written).error();
@@ -66,8 +68,8 @@ class SplitWriter {
   }
 
  private:
-  Diagnostics fault(std::string_view file, std::string message) const {
-    return {diagnostic_of(shown(file), std::move(message))};
+  WriteFault fault(std::string_view file, std::string message) const {
+    return output_fault({diagnostic_of(shown(file), std::move(message))});
   }
 
   std::string shown(std::string_view file) const {
@@ -88,13 +90,13 @@ class SplitWriter {
     return faults;
   }
 
-  Status<Diagnostics> write_whole(std::string_view file,
-                                  const Result<BytePieces, std::string>& built) {
+  Status<WriteFault> write_whole(std::string_view file,
+                                 const Result<BytePieces, std::string>& built) {
     if (!built) return fault(file, built.error());
     return write_file(*built, std::string(file));
   }
 
-  Status<Diagnostics> write_part(PartId part) {
+  Status<WriteFault> write_part(PartId part) {
     const std::string& file = job_.files[index(part)];
     note_part(part);
     if (part_outputs(job_, part).empty()) return Done{};
@@ -119,7 +121,7 @@ class SplitWriter {
     place = {.file = static_cast<std::uint32_t>(places_.files.size() - 1), .offset = weight.offset};
   }
 
-  Status<Diagnostics> write_file(const BytePieces& pieces, std::string file) {
+  Status<WriteFault> write_file(const BytePieces& pieces, std::string file) {
     if (is_source(file)) {
       return fault(file,
                    "is what this split is made from, and would be replaced: give the model's "
@@ -193,14 +195,17 @@ class SplitWriter {
 
 }  // namespace
 
-Loaded<OnnxWritten> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
-                                     const OnnxWriteOptions& options, const OutputFolder& folder) {
+Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
+                                                 const OnnxWriteOptions& options,
+                                                 const OutputFolder& folder) {
   Loaded<OnnxSource> source = OnnxSource::open(model);
-  if (!source) return std::move(source).error();
+  if (!source) return input_fault(std::move(source).error());
   std::vector<std::string> references;
   if (options.root_weights == RootWeights::reference) {
     auto found = onnx_references(model, *source, folder.final_path());
-    if (!found) return Diagnostics{diagnostic_of(folder.final_path(), std::move(found).error())};
+    if (!found) {
+      return output_fault({diagnostic_of(folder.final_path(), std::move(found).error())});
+    }
     references = *std::move(found);
   }
   const OnnxSplitJob job{

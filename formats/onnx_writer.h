@@ -14,6 +14,7 @@
 #include "formats/model_file.h"
 #include "formats/onnx_node_tags.h"
 #include "formats/output_folder.h"
+#include "formats/write_fault.h"
 
 namespace cleave {
 
@@ -51,7 +52,8 @@ struct OnnxPieces {
 // model that would be too large; what the system says; for RootWeights::reference, weights outside
 // the output folder. Time: that of copying the bytes written; memory: a few MB whatever the
 // weights.
-Loaded<OnnxWritten> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
-                                     const OnnxWriteOptions& options, const OutputFolder& folder);
+Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
+                                                 const OnnxWriteOptions& options,
+                                                 const OutputFolder& folder);
 
 }  // namespace cleave

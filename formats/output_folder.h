@@ -1,13 +1,16 @@
 // Output that appears whole or not at all: files are written into a temporary sibling of the folder
 // (or of the file) and renamed into place by commit(). Where files have to stand beside others that
 // are there already (weights that they refer to), they are made in a temporary folder within, and
-// commit() moves them out one by one, back again when one of them cannot be moved.
+// commit() moves them out one by one, back again when one of them cannot be moved; manifest.json
+// goes first and comes last, so that a process that is killed in between leaves no set that looks
+// whole. Temporaries go with a process that is stopped, too: see temporary.h.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "formats/diagnostic.h"
+#include "formats/temporary.h"
 
 namespace cleave {
 
@@ -22,10 +25,6 @@ class OutputFolder {
   // unless `force`.
   static Loaded<OutputFolder> inside(const std::string& path, bool force);
 
-  OutputFolder(OutputFolder&& other) noexcept;
-  OutputFolder& operator=(OutputFolder&&) = delete;
-  ~OutputFolder();  // removes the temporary folder unless committed
-
   // Where a file of that name is to be written now. `name` is one path component.
   std::string path_of(std::string_view name) const;
   // The final path.
@@ -33,7 +32,8 @@ class OutputFolder {
   // True of a file that stands where commit() removes it, together with the folder it replaces.
   bool would_remove(const std::string& path) const;
   Status<Diagnostics> write(std::string_view name, std::string_view bytes) const;
-  // Renames into place; with `force` the old folder is swapped out first and removed last.
+  // Renames into place; with `force` the old folder is swapped out first and removed last. Refused
+  // when an input has changed since it was read. Without a commit nothing is left.
   Status<Diagnostics> commit();
 
  private:
@@ -42,12 +42,12 @@ class OutputFolder {
   Status<Diagnostics> commit_files();
   Status<Diagnostics> check_file(const std::string& name) const;
   std::string final_;
-  std::string temporary_;
+  Temporary temporary_;
   bool force_ = false;
   bool is_inside_ = false;
 };
 
-// Writes one file whole or not at all.
+// Writes one file whole or not at all. Refused when an input has changed since it was read.
 Status<Diagnostics> write_file(const std::string& path, std::string_view bytes);
 
 // True of a folder that may be replaced without loss: nothing is there, or nothing is in it, or a

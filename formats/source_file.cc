@@ -10,6 +10,8 @@
 #include <cassert>
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace cleave {
@@ -35,8 +37,13 @@ int open_unnamed() {
 // Copies what a pipe still has to say into an unnamed file.
 Loaded<Descriptor> spool(const std::string& path, int from) {
   Descriptor to(open_unnamed());
-  const std::string no_room = "cannot be copied to a temporary file: ";
-  if (!to.is_open()) return fault(path, no_room + system_words(errno));
+  const auto no_room = [&] {
+    Diagnostics faults =
+        fault(path, "cannot be copied to a temporary file: " + system_words(errno));
+    faults.front().notes.emplace_back("a pipe is copied first: set TMPDIR to a folder with room");
+    return faults;
+  };
+  if (!to.is_open()) return no_room();
   std::vector<char> buffer(std::size_t{1} << 20U);
   while (true) {
     const ssize_t count = ::read(from, buffer.data(), buffer.size());
@@ -44,7 +51,7 @@ Loaded<Descriptor> spool(const std::string& path, int from) {
     if (count < 0) return fault(path, "cannot be read: " + system_words(errno));
     if (count == 0) return to;
     if (!write_all(to.get(), {buffer.data(), static_cast<std::size_t>(count)})) {
-      return fault(path, no_room + system_words(errno));
+      return no_room();
     }
   }
 }
@@ -97,14 +104,22 @@ Loaded<SourceFile> SourceFile::open(const std::string& path) {
     Loaded<Descriptor> spooled = spool(shown, fd.get());
     if (!spooled) return std::move(spooled).error();
     file.fd_ = spooled->release();
+    file.is_spooled_ = true;
     if (::fstat(file.fd_, &status) != 0) return fault(shown, system_words(errno));
   }
   file.size_ = static_cast<std::size_t>(status.st_size);
-  const Mapping mapping = map_padded(file.fd_, file.size_);
-  if (mapping.data == nullptr) return fault(shown, "cannot be mapped: " + system_words(errno));
-  file.data_ = mapping.data;
-  file.mapped_ = mapping.length;
-  return file;
+  if (file.map()) return file;
+  if (errno == ENOMEM) throw std::bad_alloc();
+  return fault(shown, "cannot be mapped: " + system_words(errno));
+}
+
+bool SourceFile::map() {
+  const Mapping mapping = map_padded(fd_, size_);
+  if (mapping.data == nullptr) return false;
+  data_ = mapping.data;
+  mapped_ = mapping.length;
+  watch_ = std::make_unique<InputWatch>(path_, fd_, bytes());
+  return true;
 }
 
 SourceFile SourceFile::from_text(std::string name, std::string_view text) {
@@ -114,10 +129,8 @@ SourceFile SourceFile::from_text(std::string name, std::string_view text) {
   [[maybe_unused]] const bool is_written = file.fd_ >= 0 && write_all(file.fd_, text);
   assert(is_written);
   file.size_ = text.size();
-  const Mapping mapping = map_padded(file.fd_, file.size_);
-  assert(mapping.data != nullptr);
-  file.data_ = mapping.data;
-  file.mapped_ = mapping.length;
+  [[maybe_unused]] const bool is_mapped = file.map();
+  assert(is_mapped);
   return file;
 }
 
@@ -126,7 +139,9 @@ SourceFile::SourceFile(SourceFile&& other) noexcept
       data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       mapped_(std::exchange(other.mapped_, 0)),
-      fd_(std::exchange(other.fd_, -1)) {}
+      fd_(std::exchange(other.fd_, -1)),
+      is_spooled_(other.is_spooled_),
+      watch_(std::move(other.watch_)) {}
 
 SourceFile& SourceFile::operator=(SourceFile&& other) noexcept {
   std::swap(path_, other.path_);
@@ -134,12 +149,19 @@ SourceFile& SourceFile::operator=(SourceFile&& other) noexcept {
   std::swap(size_, other.size_);
   std::swap(mapped_, other.mapped_);
   std::swap(fd_, other.fd_);
+  std::swap(is_spooled_, other.is_spooled_);
+  std::swap(watch_, other.watch_);
   return *this;
 }
 
 SourceFile::~SourceFile() {
+  watch_.reset();
   if (data_ != nullptr) ::munmap(const_cast<char*>(data_), mapped_);
   if (fd_ >= 0) ::close(fd_);
+}
+
+std::string SourceFile::path_again() const {
+  return is_spooled_ || path_ == "<stdin>" ? "/dev/fd/" + std::to_string(fd_) : path_;
 }
 
 std::string SourceFile::folder() const {

@@ -48,10 +48,9 @@ Loaded<OnnxWritten> OnnxSplitText::write(const std::string& path, const OnnxWrit
   const std::vector<std::string> no_devices;
   auto written = write_onnx_split(model_, {partition_, boundaries_, boundaries_, no_devices},
                                   options, *folder);
-  if (written) {
-    if (auto done = folder->commit(); !done) return std::move(done).error();
-  }
-  return written;
+  if (!written) return std::move(written).error().faults;
+  if (auto done = folder->commit(); !done) return std::move(done).error();
+  return *std::move(written);
 }
 
 }  // namespace cleave

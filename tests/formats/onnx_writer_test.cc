@@ -25,7 +25,7 @@ class Written {
                             .root = split.boundaries,
                             .devices = no_devices};
     auto written = write_onnx_split(*model, pieces, options, *out);
-    if (!written) FAIL(format_diagnostic(written.error().front()));
+    if (!written) FAIL(format_diagnostic(written.error().faults.front()));
     notes = written->notes;
     REQUIRE(out->commit());
   }

@@ -1,0 +1,103 @@
+#include "cli/signals.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "cli/exit_code.h"
+#include "formats/input_watch.h"
+#include "formats/temporary.h"
+
+namespace cleave {
+namespace {
+
+// What stood there before: a sanitizer's handlers tell of crashes themselves.
+struct FaultSignal {
+  int signal;
+  struct sigaction before;
+};
+std::array<FaultSignal, 3> fault_signals = {{{SIGBUS, {}}, {SIGSEGV, {}}, {SIGABRT, {}}}};
+
+void say(std::string_view text) noexcept {
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+[[noreturn]] void leave(ExitCode code) noexcept { ::_exit(static_cast<int>(code)); }
+
+// The signal comes again as the handler returns, and finds nobody but the system.
+void stop(int signal) {
+  const int error = errno;
+  remove_temporaries();
+  ::raise(signal);
+  errno = error;
+}
+
+[[noreturn]] void refuse_input(const char* path, std::string_view why) noexcept {
+  say(path);
+  say(": error: ");
+  say(why);
+  say("\n");
+  leave(ExitCode::bad_input);
+}
+
+// Where no input is to blame, the handler that was there before gets the same fault when this
+// returns.
+void tell_fault(int signal, siginfo_t* info, void* /*context*/) {
+  const char* const changed = changed_input();
+  const char* const at = signal == SIGBUS ? input_at(info->si_addr) : nullptr;
+  remove_temporaries();
+  if (changed != nullptr) {
+    refuse_input(changed, kInputChanged);
+  }
+  if (at != nullptr) refuse_input(at, "cannot be read: the system has no page of it");
+  for (const FaultSignal& fault : fault_signals) {
+    if (fault.signal == signal) ::sigaction(signal, &fault.before, nullptr);
+  }
+}
+
+[[noreturn]] void tell_no_memory() {
+  remove_temporaries();
+  say("cleave: error: out of memory\n");
+  leave(ExitCode::out_of_memory);
+}
+
+void stop_at(int signal) {
+  struct sigaction action = {}, before = {};
+  if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
+  action.sa_handler = stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(signal, &action, nullptr);
+}
+
+void tell_faults_at(FaultSignal& fault) {
+  struct sigaction action = {};
+  action.sa_sigaction = tell_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigaction(fault.signal, &action, &fault.before);
+}
+
+// Open for the other direction, so that they still cannot be used.
+void open_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest number
+  }
+}
+
+}  // namespace
+
+void set_up_signals() {
+  open_standard_descriptors();
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) stop_at(signal);
+  for (FaultSignal& fault : fault_signals) tell_faults_at(fault);
+  std::set_new_handler(tell_no_memory);
+}
+
+}  // namespace cleave

@@ -1,0 +1,140 @@
+#include "formats/temporary.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+constexpr int kMostTries = 1000;
+constexpr int kNewFile = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
+
+// More than there ever are at a time: what finds no room here is not removed by signal handlers.
+std::array<std::atomic<char*>, 16> known_paths = {};
+
+void know(const std::string& path) {
+  char* const copy = ::strdup(path.c_str());
+  if (copy == nullptr) return;
+  for (std::atomic<char*>& known : known_paths) {
+    char* none = nullptr;
+    if (known.compare_exchange_strong(none, copy)) return;
+  }
+  std::free(copy);
+}
+
+void forget(const std::string& path) {
+  for (std::atomic<char*>& known : known_paths) {
+    char* copy = known.load();
+    if (copy == nullptr || path != copy) continue;
+    if (known.compare_exchange_strong(copy, nullptr)) std::free(copy);
+    return;
+  }
+}
+
+// A name in the folder that nothing has yet; the n-th try. Hidden, so that a glob passes it by.
+std::string temporary_name(const std::string& parent, int n) {
+  return parent + "/.cleave-" + std::to_string(::getpid()) + "-" + std::to_string(n);
+}
+
+// Removes the entries that one reading of the folder shows; true when there were any.
+bool remove_some_files(int folder) noexcept {
+  alignas(dirent64) std::array<char, 4096> buffer;
+  ::lseek(folder, 0, SEEK_SET);
+  const long length = ::syscall(SYS_getdents64, folder, buffer.data(), buffer.size());
+  bool is_less = false;
+  for (long at = 0; at < length;) {
+    const auto* const entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
+    is_less = ::unlinkat(folder, entry->d_name, 0) == 0 || is_less;
+    at += entry->d_reclen;
+  }
+  return is_less;
+}
+
+void remove_folder_of_files(const char* path) noexcept {
+  const int folder = ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return;
+  while (remove_some_files(folder)) {
+  }
+  ::close(folder);
+  ::rmdir(path);
+}
+
+}  // namespace
+
+Temporary::Temporary(std::string path) : path_(std::move(path)) { know(path_); }
+
+// Signals wait until the new name is known: between the two it would stay behind.
+Temporary Temporary::folder_in(const std::string& parent) {
+  const Uninterrupted whole;
+  for (int n = 0; n < kMostTries; ++n) {
+    std::string name = temporary_name(parent, n);
+    if (::mkdir(name.c_str(), 0777) == 0) return Temporary(std::move(name));
+    if (errno != EEXIST) break;
+  }
+  return {};
+}
+
+TemporaryFile Temporary::file_in(const std::string& parent) {
+  const Uninterrupted whole;
+  for (int n = 0; n < kMostTries; ++n) {
+    std::string name = temporary_name(parent, n);
+    Descriptor fd(::open(name.c_str(), kNewFile, 0666));
+    if (fd.is_open()) return {Temporary(std::move(name)), std::move(fd)};
+    if (errno != EEXIST) break;
+  }
+  return {Temporary(), Descriptor(-1)};
+}
+
+Temporary::Temporary(Temporary&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+
+Temporary& Temporary::operator=(Temporary&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+void Temporary::remove() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+  keep();
+}
+
+void Temporary::keep() {
+  forget(path_);
+  path_.clear();
+}
+
+void remove_temporaries() noexcept {
+  for (const std::atomic<char*>& known : known_paths) {
+    const char* const path = known.load();
+    if (path != nullptr && ::unlink(path) != 0) remove_folder_of_files(path);
+  }
+}
+
+Uninterrupted::Uninterrupted() {
+  ::sigset_t stopping;
+  ::sigemptyset(&stopping);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&stopping, signal);
+  ::pthread_sigmask(SIG_BLOCK, &stopping, &before_);
+}
+
+Uninterrupted::~Uninterrupted() {
+  const int error = errno;  // of what was done: callers read it
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = error;
+}
+
+}  // namespace cleave

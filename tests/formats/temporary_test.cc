@@ -1,0 +1,66 @@
+#include "formats/temporary.h"
+
+#include "tests/catch2.h"
+#include "tests/formats/test_folder.h"
+
+#include <filesystem>
+
+#include "formats/source_file.h"
+
+namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST_CASE("a temporary goes when it is not kept, with all that is in it") {
+  const TestFolder test;
+  {
+    const Temporary folder = Temporary::folder_in(test.path(""));
+    const TemporaryFile file = Temporary::file_in(test.path(""));
+    REQUIRE(folder.is_there());
+    REQUIRE(file.file.is_there());
+    CHECK(file.fd.is_open());
+    CHECK(fs::path(folder.path()).filename().string().starts_with(".cleave-"));
+    fs::create_directories(folder.path() + "/a/b");
+    CHECK(test.entry_count() == 2);
+  }
+  CHECK(test.entry_count() == 0);
+  Temporary kept = Temporary::folder_in(test.path(""));
+  kept.keep();
+  CHECK_FALSE(kept.is_there());
+  CHECK(test.entry_count() == 1);
+}
+
+TEST_CASE("there is no temporary where none can be made") {
+  const TestFolder test;
+  CHECK_FALSE(Temporary::folder_in(test.path("no")).is_there());
+  CHECK_FALSE(Temporary::file_in(test.path("no")).file.is_there());
+}
+
+TEST_CASE("all temporaries that are there can be removed at once, kept ones stay") {
+  const TestFolder test;
+  Temporary folder = Temporary::folder_in(test.path(""));
+  for (int i = 0; i < 300; ++i) {
+    std::ofstream(folder.path() + "/a-longer-name-" + std::to_string(i)) << "x";
+  }
+  const TemporaryFile file = Temporary::file_in(test.path(""));
+  Temporary kept = Temporary::folder_in(test.path(""));
+  kept.keep();
+  REQUIRE(test.entry_count() == 3);
+  remove_temporaries();
+  CHECK(test.entry_count() == 1);
+  CHECK_FALSE(fs::exists(folder.path()));
+}
+
+TEST_CASE("an address is known by the input that is mapped there") {
+  const SourceFile file = SourceFile::from_text("dir/m.json", "0123456789");
+  const char* const begin = file.bytes().data();
+  REQUIRE(input_at(begin) != nullptr);
+  CHECK(std::string(input_at(begin + 9)) == "dir/m.json");
+  CHECK(input_at(begin + 10) == nullptr);
+  CHECK(input_at(nullptr) == nullptr);
+  CHECK(changed_input() == nullptr);
+}
+
+}  // namespace
+}  // namespace cleave
