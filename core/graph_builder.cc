@@ -154,6 +154,10 @@ ValueHandle GraphBuilder::value_named(std::string_view name) {
   return ValueHandle{state_->find_value(name)};
 }
 
+void GraphBuilder::expect_value(std::string_view name) const { state_->value_table.fetch(name); }
+
+void GraphBuilder::expect_node(std::string_view name) const { state_->node_table.fetch(name); }
+
 ValueHandle GraphBuilder::add_local_value(const ValueDecl& decl) {
   const std::uint32_t handle = state_->new_value(decl.name);
   state_->describe(handle, decl, ValueKind::body_local);

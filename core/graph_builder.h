@@ -67,6 +67,10 @@ class GraphBuilder {
 
   // The value of that name, declared or not yet: what is never declared is a fault of finish().
   ValueHandle value_named(std::string_view name);
+  // To be called some time before a value or node of that name is asked for or added: fetches what
+  // that needs from memory. Changes nothing.
+  void expect_value(std::string_view name) const;
+  void expect_node(std::string_view name) const;
   // A value outside the graph's names: made or formally read inside a body.
   ValueHandle add_local_value(const ValueDecl& decl);
 

@@ -42,6 +42,12 @@ void declare_defaults(Agraph_t* graph, int kind, const DotAttributes& attributes
   }
 }
 
+// True of text that dot_text() has nothing to do about.
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '&'; });
+}
+
 // What stands in double quotes; backslashes are part of the value.
 std::string in_quotes(std::string_view text) {
   std::string out = "\"";
@@ -150,6 +156,7 @@ std::string DotGraph::text() const {
 }
 
 std::string dot_text(std::string_view text, std::size_t most) {
+  if (text.size() <= most && is_plain(text)) return std::string(text);
   return without_meaning(shortened(escaped(text), most));
 }
 

@@ -61,7 +61,7 @@ void GraphJsonNodes::read(std::size_t position) {
                            std::string(json_type_name(cursor_.type())));
     return cursor_.skip();
   }
-  JsonFields fields(cursor_, faults_, kFields, subject_);
+  JsonFields fields(cursor_, faults_, kFields, subject_, &order_);
   while (const auto field = fields.next()) read_field(*field, fields);
   if (cursor_.fault()) return;
   for (const std::size_t needed : {kName, kOp}) {
@@ -76,7 +76,7 @@ void GraphJsonNodes::read_field(std::size_t field, JsonFields& fields) {
   switch (field) {
     case kName:
       subject_.name = decl_.name = read_required_text(fields);
-      return;
+      return builder_.expect_node(decl_.name);
     case kOp:
       decl_.op = read_required_text(fields);
       return;
@@ -166,7 +166,7 @@ void GraphJsonNodes::read_reference(JsonFields& fields, std::vector<Reference>& 
   switch (cursor_.type()) {
     case JsonType::string:
       to.push_back({values_.kept(cursor_.take_string()), slot});
-      return;
+      return builder_.expect_value(to.back().value);
     case JsonType::null:
       return cursor_.take_null();
     case JsonType::object:

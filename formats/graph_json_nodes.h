@@ -52,6 +52,7 @@ class GraphJsonNodes {
   // The node that is being read.
   NodeDecl decl_;
   JsonSubject subject_;
+  JsonFieldOrder order_;
   std::size_t list_depth_ = 0;
   std::vector<Reference> inputs_, kwargs_;
   std::vector<std::string_view> module_parameters_;

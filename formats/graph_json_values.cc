@@ -78,10 +78,6 @@ GraphJsonValues::GraphJsonValues(JsonCursor& cursor, JsonFaults& faults, GraphBu
                                  const ShapeBindings& bindings)
     : cursor_(cursor), faults_(faults), builder_(builder), binder_(bindings) {}
 
-std::string_view GraphJsonValues::kept(JsonString string) {
-  return string.has_escapes ? builder_.keep(unescaped(string)) : string.text;
-}
-
 DeclaredValue GraphJsonValues::read(JsonSubject& subject, ValueRole role) {
   const std::uint64_t begin = cursor_.offset();
   if (cursor_.type() != JsonType::object) {
@@ -101,7 +97,7 @@ DeclaredValue GraphJsonValues::read(JsonSubject& subject, ValueRole role) {
 DeclaredValue GraphJsonValues::read_fields(JsonSubject& subject, ValueRole role,
                                            std::size_t depth) {
   const std::uint64_t begin = cursor_.offset();
-  Fields read{{cursor_, faults_, fields_of(role), subject}, subject, role, depth};
+  Fields read{{cursor_, faults_, fields_of(role), subject, &order_of(role)}, subject, role, depth};
   while (const auto field = read.fields.next()) read_field(*field, read);
   ValueDecl& decl = read.value.decl;
   if (!read.fields.has(kType) && read.fields.has(kDtype)) decl.type = ValueType::tensor;
@@ -124,7 +120,7 @@ void GraphJsonValues::read_field(std::size_t field, Fields& read) {
       value.name_offset = cursor_.offset();
       value.decl.name = read_name(fields);
       read.subject.name = value.decl.name;
-      return;
+      return builder_.expect_value(value.decl.name);
     case kType:
       return read_type(read);
     case kDtype:
@@ -183,10 +179,16 @@ void GraphJsonValues::read_type(Fields& read) {
 void GraphJsonValues::read_dtype(Fields& read) {
   const std::uint64_t offset = cursor_.offset();
   if (!read.fields.is(JsonType::string)) return;
-  const std::string name = unescaped(cursor_.take_string());
+  const JsonString text = cursor_.take_string();
+  if (!text.has_escapes && text.text == last_dtype_.name) {
+    read.value.decl.dtype = last_dtype_.dtype;
+    return;
+  }
+  const std::string name = unescaped(text);
   const auto dtype = parse_dtype(name);
   if (dtype) {
     read.value.decl.dtype = *dtype;
+    last_dtype_ = {dtype_name(*dtype), *dtype};
   } else if (!cursor_.fault()) {
     faults_.add(offset,
                 read.fields.field_text() + " is " + quoted(name) + ", which is no element type",
@@ -198,8 +200,12 @@ void GraphJsonValues::read_value_shape(Fields& read) {
   constexpr std::size_t kMostKnown = 4096;
   const bool may_be_known = read.role != ValueRole::element && read.role != ValueRole::input;
   const std::string_view text = may_be_known ? cursor_.short_number_list() : std::string_view();
-  if (const auto known = known_shapes_.find(text); known != known_shapes_.end()) {
-    read.value.decl.shape = known->second;
+  if (text.empty() || text != last_shape_.text) {
+    const auto known = known_shapes_.find(text);
+    last_shape_ = known == known_shapes_.end() ? KnownShape{} : KnownShape{text, known->second};
+  }
+  if (!last_shape_.text.empty()) {
+    read.value.decl.shape = last_shape_.shape;
     return cursor_.pass_by(text);
   }
   if (!read_shape(read.fields) || read.role == ValueRole::element) return;

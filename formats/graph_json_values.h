@@ -1,6 +1,7 @@
 // Declarations of values in native graph JSON: graph inputs, parameters, outputs of nodes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -34,7 +35,9 @@ class GraphJsonValues {
   // is read. Names without escapes are views into the source.
   DeclaredValue read(JsonSubject& subject, ValueRole role);
   // The characters of a string for as long as the graph lives.
-  std::string_view kept(JsonString string);
+  std::string_view kept(const JsonString& string) {
+    return string.has_escapes ? builder_.keep(unescaped(string)) : string.text;
+  }
   // To be called when all is read: bindings that name no input or no symbolic dim are faults.
   void check_bindings() { binder_.report_faults(faults_); }
 
@@ -57,9 +60,22 @@ class GraphJsonValues {
   JsonFaults& faults_;
   GraphBuilder& builder_;
   ShapeBinder binder_;
+  // Roles that know other fields have orders of their own.
+  JsonFieldOrder& order_of(ValueRole role) { return orders_[static_cast<std::size_t>(role)]; }
+  std::array<JsonFieldOrder, 4> orders_;
   // Shapes by their text: graphs repeat the same few, and reading one again costs more than finding
   // it.
   std::unordered_map<std::string_view, ShapeId> known_shapes_;
+  struct KnownShape {
+    std::string_view text = {};
+    ShapeId shape = kNone<ShapeId>;
+  };
+  KnownShape last_shape_;  // of known_shapes_, or of no text
+  struct KnownDType {
+    std::string_view name = {};
+    DType dtype = DType::unknown;
+  };
+  KnownDType last_dtype_;
   std::vector<Dim> dims_;        // of the shape read last
   std::vector<Dim> value_dims_;  // of the value being read, apart from its elements
 };

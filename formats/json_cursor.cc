@@ -1,14 +1,8 @@
 #include "formats/json_cursor.h"
 
 #include "formats/diagnostic.h"
-#include "formats/json_fault.h"
-#include "formats/utf8.h"
-
-#include <simdjson.h>
 
 #include <algorithm>
-#include <cassert>
-#include <new>
 #include <utility>
 
 namespace cleave {
@@ -20,85 +14,53 @@ std::string_view number_hint(std::string_view word) {
   return is_infinite || word == "NaN" ? "; JSON has no such number: write null or a string" : "";
 }
 
-JsonFault string_fault(std::string_view text) {
-  const auto fault = find_string_fault(text);
-  if (!fault) return {0, "is not JSON"};
-  if (fault->is_unclosed) {
-    return {fault->offset, "this quote is never closed; is the file whole?"};
-  }
-  const bool is_break = text[fault->offset] == '\n' || text[fault->offset] == '\r';
-  return {fault->offset, is_break ? "the line ends inside quotes; a closing quote is missing"
-                                  : "a control character inside quotes; write it as \\u00XX"};
-}
-
-JsonFault utf8_fault(std::string_view text) {
-  const std::size_t offset = first_invalid_utf8(text);
-  if (offset == text.npos) return {0, "is not UTF-8"};
-  const std::string_view around = json_string_around(text, offset);
-  return {offset,
-          json_holder_of(text, offset) + " holds text that is not UTF-8: " + quoted(around)};
-}
-
 }  // namespace
 
-struct JsonCursor::Index {
-  std::unique_ptr<simdjson::internal::dom_parser_implementation> tokens;
-};
+JsonCursor::JsonCursor(std::string_view text) : text_(text), source_(text) {
+  read_on();
+  if (text.starts_with("\xEF\xBB\xBF")) at_ = 1;  // a byte order mark passes for a token
+}
 
-JsonCursor::JsonCursor(std::string_view text) : text_(text), index_(std::make_unique<Index>()) {
-  static_assert(kPadding >= simdjson::SIMDJSON_PADDING);
-  simdjson::error_code error =
-      simdjson::get_active_implementation()->create_dom_parser_implementation(text.size(), 1,
-                                                                              index_->tokens);
-  if (error == simdjson::SUCCESS) {
-    error = index_->tokens->stage1(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
-                                   simdjson::stage1_mode::regular);
-  }
-  switch (error) {
-    case simdjson::SUCCESS:
-      tokens_ = index_->tokens->structural_indexes.get();
-      count_ = index_->tokens->n_structural_indexes;
-      if (text.starts_with("\xEF\xBB\xBF")) at_ = 1;  // a byte order mark passes for a token
-      return;
-    case simdjson::MEMALLOC:
-      throw std::bad_alloc();
-    case simdjson::CAPACITY:
-      fault_ = {0, "is larger than 4 GiB, the most that can be read as JSON"};
-      return;
-    case simdjson::EMPTY:
-      fault_ = {0, "holds nothing but white space"};
-      return;
-    case simdjson::UTF8_ERROR:
-      fault_ = utf8_fault(text);
-      return;
-    default:
-      fault_ = string_fault(text);
+// Drops the tokens behind the cursor but one, and reads pieces until there are kAhead tokens before
+// it, or all.
+void JsonCursor::read_on() {
+  while (at_ >= safe_ && !source_.is_at_end() && !fault_) {
+    const std::size_t passed = at_ > 0 ? at_ - 1 : 0;
+    tokens_.erase(tokens_.begin(), tokens_.begin() + static_cast<std::ptrdiff_t>(passed));
+    at_ -= passed;
+    if (auto fault = source_.read_piece(tokens_)) return fail(std::move(*fault));
+    count_ = tokens_.size();
+    const std::size_t ahead = source_.is_at_end() ? 0 : kAhead;
+    safe_ = count_ - std::min(count_, ahead);
   }
 }
 
-JsonCursor::~JsonCursor() = default;
+// Looks for the next backslash in the text that was read; false when the string ends before it.
+bool JsonCursor::holds_backslash(JsonString string) {
+  const std::size_t end = source_.offset();
+  const std::size_t found = text_.substr(0, end).find('\\', string.offset);
+  backslash_ = std::min(found, end);
+  return end_ > backslash_;
+}
 
-void JsonCursor::fail(std::uint64_t offset, std::string message) {
-  if (!fault_) fault_ = {offset, std::move(message)};
+void JsonCursor::fail(JsonFault fault) {
+  if (!fault_) fault_ = std::move(fault);
   open_.clear();
-  count_ = 0;
+  count_ = safe_ = 0;
   is_fresh_ = false;
 }
 
 void JsonCursor::fail_here(std::string_view expected) {
   if (at_ >= count_) {
     std::string message = "the text ends too early: expected " + std::string(expected);
-    if (open_.empty()) return fail(end_, std::move(message));
-    const std::uint32_t opened = open_.back();
-    fail(end_, std::move(message));
-    fault_->opened_at = opened;
-    return;
+    if (open_.empty()) return fail({end_, std::move(message)});
+    return fail({end_, std::move(message), open_.back()});
   }
   const std::uint64_t begin = tokens_[at_];
   const std::string_view token = text_.substr(begin, token_end() - begin);
   const std::string_view found = token.substr(0, token.find_first_of(" \t\n\r"));
-  fail(begin, "expected " + std::string(expected) + ", found " + cleave::quoted(found) +
-                  std::string(number_hint(found)));
+  fail({begin, "expected " + std::string(expected) + ", found " + cleave::quoted(found) +
+                   std::string(number_hint(found))});
 }
 
 JsonType JsonCursor::no_type() {
@@ -106,16 +68,8 @@ JsonType JsonCursor::no_type() {
   return JsonType::none;
 }
 
-void JsonCursor::enter() {
-  assert(fault_ || peek() == '{' || peek() == '[');
-  if (fault_) return;
-  if (open_.size() == kMaxDepth) {
-    return fail(tokens_[at_], "nested more than " + std::to_string(kMaxDepth) + " deep");
-  }
-  open_.push_back(tokens_[at_]);
-  end_ = tokens_[at_] + 1;
-  ++at_;
-  is_fresh_ = true;
+void JsonCursor::refuse_depth() {
+  fail({tokens_[at_], "nested more than " + std::to_string(kMaxDepth) + " deep"});
 }
 
 bool JsonCursor::is_missing_comma(char closer) {
@@ -133,7 +87,8 @@ std::optional<JsonString> JsonCursor::key_expected() {
 // The string that was taken, once its escapes are known to be right.
 JsonString JsonCursor::with_escapes(JsonString string) {
   if (const auto bad = find_bad_escape(string.text)) {
-    fail(string.offset + 1 + bad->at, cleave::quoted(bad->shown) + " is no escape of a character");
+    fail(
+        {string.offset + 1 + bad->at, cleave::quoted(bad->shown) + " is no escape of a character"});
     return {};
   }
   string.has_escapes = true;
@@ -152,8 +107,8 @@ JsonNumber JsonCursor::take_word_as_number() {
   const std::uint64_t begin = offset();
   const std::string_view word = take_word();
   if (is_json_number(word)) return {word};
-  fail(begin, cleave::quoted(word) + " is not a number as JSON writes it" +
-                  std::string(number_hint(word)));
+  fail({begin, cleave::quoted(word) + " is not a number as JSON writes it" +
+                   std::string(number_hint(word))});
   return {"0", 0};
 }
 
@@ -162,7 +117,7 @@ bool JsonCursor::take_boolean() {
   const std::uint64_t begin = offset();
   const std::string_view word = take_word();
   if (word != "true" && word != "false") {
-    fail(begin, "expected true or false, found " + cleave::quoted(word));
+    fail({begin, "expected true or false, found " + cleave::quoted(word)});
   }
   return word == "true";
 }
@@ -171,13 +126,12 @@ void JsonCursor::take_null() {
   const std::uint64_t begin = offset();
   const std::string_view word = take_word();
   if (word == "null") return;
-  fail(begin, "expected null, found " + cleave::quoted(word));
+  fail({begin, "expected null, found " + cleave::quoted(word)});
 }
 
-std::string_view JsonCursor::short_number_list() const {
-  constexpr std::size_t kMostTokens = 16;
+std::string_view JsonCursor::short_number_list() {
   if (peek() != '[') return {};
-  for (std::size_t at = at_ + 1; at < std::min(at_ + kMostTokens, count_); ++at) {
+  for (std::size_t at = at_ + 1; at < std::min(at_ + kAhead, count_); ++at) {
     const char c = text_[tokens_[at]];
     if (c == ']') return text_.substr(tokens_[at_], tokens_[at] + 1 - tokens_[at_]);
     if (c != ',' && (c < '0' || c > '9')) return {};
@@ -222,6 +176,7 @@ void JsonCursor::skip() {
 }
 
 void JsonCursor::expect_end() {
+  if (at_ >= safe_) read_on();
   if (!fault_ && at_ < count_) fail_here("the end of the file");
 }
 

@@ -36,39 +36,25 @@ inline std::uint64_t JsonCursor::token_end() const {
   return end;
 }
 
-// By the number of bytes that count, from 0 to 7: ones in the others.
-inline constexpr std::array<std::uint64_t, 8> kBehind = [] {
-  std::array<std::uint64_t, 8> masks;
-  for (unsigned bytes = 0; bytes < 8; ++bytes) {
-    std::array<unsigned char, 8> mask;
-    for (unsigned i = 0; i < 8; ++i) mask[i] = i < bytes ? 0 : 0xFF;
-    masks[bytes] = std::bit_cast<std::uint64_t>(mask);
-  }
-  return masks;
-}();
-
-// Reads up to 7 bytes past the end, which the cursor's text always has.
-inline bool holds_backslash(std::string_view text) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101U;
-  for (std::size_t at = 0; at < text.size(); at += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data() + at, sizeof word);
-    word ^= kOnes * '\\';  // a zero byte is a backslash now
-    const std::size_t left = text.size() - at;
-    if (left < 8) word |= kBehind[left];
-    if (((word - kOnes) & ~word & (kOnes * 0x80U)) != 0) return true;
-  }
-  return false;
-}
-
 inline JsonString JsonCursor::take_string() {
   assert(fault_ || peek() == '"');
   if (at_ >= count_) return {};
   const std::uint64_t begin = tokens_[at_];
   end_ = token_end();
-  const JsonString string{text_.substr(begin + 1, end_ - begin - 2), false, begin};
   ++at_;
-  return holds_backslash(string.text) ? with_escapes(string) : string;
+  const std::string_view text(text_.data() + begin + 1, end_ - begin - 2);
+  if (end_ <= backslash_ || !holds_backslash({text, false, begin})) return {text, false, begin};
+  return with_escapes({text, false, begin});
+}
+
+inline void JsonCursor::enter() {
+  assert(fault_ || peek() == '{' || peek() == '[');
+  if (at_ >= count_) return;
+  if (open_.size() == kMaxDepth) return refuse_depth();
+  open_.push_back(tokens_[at_]);
+  end_ = std::uint64_t{tokens_[at_]} + 1;
+  ++at_;
+  is_fresh_ = true;
 }
 
 // To the next key or item; false when the closer came instead.
@@ -98,6 +84,23 @@ inline std::optional<JsonString> JsonCursor::next_key() {
 }
 
 inline bool JsonCursor::next_item() { return step_on(']'); }
+
+inline bool JsonCursor::pass_key(std::string_view wanted) {
+  const char next = peek();
+  const std::size_t key = is_fresh_ ? at_ : at_ + 1;
+  if (key + 1 >= count_ || (!is_fresh_ && next != ',')) return false;
+  const char* const quote = text_.data() + tokens_[key];
+  const char* const colon = text_.data() + tokens_[key + 1];
+  // Between a string and the token behind it may be white space: such keys are next_key()'s.
+  const bool is_it = static_cast<std::size_t>(colon - quote) == wanted.size() + 2 &&
+                     *colon == ':' && std::memcmp(quote + 1, wanted.data(), wanted.size()) == 0 &&
+                     *quote == '"';
+  if (!is_it) return false;
+  is_fresh_ = false;
+  end_ = tokens_[key + 1];
+  at_ = key + 2;
+  return true;
+}
 
 // Whole numbers of up to 18 digits, which is nearly all of them, are read here.
 inline JsonNumber JsonCursor::take_number() {

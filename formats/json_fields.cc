@@ -75,23 +75,20 @@ Diagnostics JsonFaults::warnings() const {
 }
 
 JsonFields::JsonFields(JsonCursor& cursor, JsonFaults& faults,
-                       std::span<const std::string_view> known, const JsonSubject& subject)
-    : cursor_(cursor), faults_(faults), known_(known), subject_(subject) {
+                       std::span<const std::string_view> known, const JsonSubject& subject,
+                       JsonFieldOrder* order)
+    : cursor_(cursor), faults_(faults), known_(known), subject_(subject), order_(order) {
   assert(known.size() <= 32);
-  last_ = known.size() - 1;
   cursor.enter();
 }
 
-// Files keep an order, mostly the table's: the search starts behind the field found last.
-std::optional<std::size_t> JsonFields::find(std::string_view key) {
-  for (std::size_t tried = 0; tried < known_.size(); ++tried) {
-    last_ = last_ + 1 == known_.size() ? 0 : last_ + 1;
-    if (known_[last_] == key) return last_;
-  }
-  return std::nullopt;
+std::optional<std::size_t> JsonFields::find(std::string_view key) const {
+  const auto found = std::find(known_.begin(), known_.end(), key);
+  if (found == known_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - known_.begin());
 }
 
-std::optional<std::size_t> JsonFields::next() {
+std::optional<std::size_t> JsonFields::look_for_next() {
   while (const auto key = cursor_.next_key()) {
     key_offset_ = key->offset;
     const auto field = key->has_escapes ? find(unescaped(*key)) : find(key->text);
@@ -103,7 +100,9 @@ std::optional<std::size_t> JsonFields::next() {
       faults_.add(key->offset, quoted(known_[*field]) + " stands twice in " + subject_.text());
       cursor_.skip();
     } else {
+      if (order_ != nullptr) order_->learn(last_, *field);
       seen_ |= 1U << *field;
+      last_ = field;
       return field;
     }
   }
@@ -111,7 +110,7 @@ std::optional<std::size_t> JsonFields::next() {
 }
 
 std::string JsonFields::field_text() const {
-  const std::string field = quoted(known_[last_]);
+  const std::string field = quoted(known_[last_.value_or(0)]);
   return subject_.is_outermost() ? field : field + " of " + subject_.text();
 }
 
@@ -131,8 +130,7 @@ void JsonFields::refuse_item(std::string_view wanted) {
   cursor_.skip();
 }
 
-bool JsonFields::is(JsonType wanted) {
-  if (cursor_.type() == wanted) return true;
+bool JsonFields::is_refused(JsonType wanted) {
   refuse(json_type_name(wanted));
   return false;
 }

@@ -2,6 +2,7 @@
 // asked for; and the faults of a JSON file, with the words for what they are faults of.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -63,6 +64,20 @@ class JsonFaults {
   std::vector<std::string> warned_;
 };
 
+// Which field came after which in the objects that were read before: files keep an order.
+class JsonFieldOrder {
+ public:
+  // Behind `field`, or first in the object where there is none.
+  std::size_t after(std::optional<std::size_t> field) const { return after_[place(field)]; }
+  void learn(std::optional<std::size_t> field, std::size_t next) {
+    after_[place(field)] = static_cast<std::uint8_t>(next);
+  }
+
+ private:
+  static std::size_t place(std::optional<std::size_t> field) { return field ? *field + 1 : 0; }
+  std::array<std::uint8_t, 33> after_ = {};
+};
+
 // Walks over the fields of the object at the cursor.
 //
 //   JsonFields fields(cursor, faults, kNodeFields, subject);
@@ -71,20 +86,29 @@ class JsonFaults {
 //   }
 class JsonFields {
  public:
-  // The cursor stands on an object. At most 32 known names.
+  // The cursor stands on an object. At most 32 known names. `order`, where there is one, is that of
+  // objects of this kind, and goes on learning.
   JsonFields(JsonCursor& cursor, JsonFaults& faults, std::span<const std::string_view> known,
-             const JsonSubject& subject);
+             const JsonSubject& subject, JsonFieldOrder* order = nullptr);
 
   // The number of the next known field, and the cursor stands on its value, which must be taken,
   // entered or skipped; nothing at the object's end. Unknown fields are warned of and skipped; a
   // field that stands twice is a fault, and the second one is skipped.
-  std::optional<std::size_t> next();
+  std::optional<std::size_t> next() {
+    if (order_ == nullptr) return look_for_next();
+    const std::size_t likely = order_->after(last_);
+    if (has(likely) || !cursor_.pass_key(known_[likely])) return look_for_next();
+    key_offset_ = cursor_.end_of_last() - known_[likely].size() - 2;
+    seen_ |= 1U << likely;
+    last_ = likely;
+    return likely;
+  }
   bool has(std::size_t field) const { return (seen_ & (1U << field)) != 0; }
   // Where the key of the field that next() gave last stands.
   std::uint64_t key_offset() const { return key_offset_; }
 
   // True when the value at the cursor is of the type; else that is a fault, and it is skipped.
-  bool is(JsonType wanted);
+  bool is(JsonType wanted) { return cursor_.type() == wanted || is_refused(wanted); }
   // The fault that the value at the cursor is not what it must be; skips it.
   void refuse(std::string_view wanted);
   // The same of an item of the list or object that is the field's value.
@@ -93,14 +117,17 @@ class JsonFields {
   std::string field_text() const;
 
  private:
-  std::optional<std::size_t> find(std::string_view key);
+  std::optional<std::size_t> look_for_next();
+  std::optional<std::size_t> find(std::string_view key) const;
+  bool is_refused(JsonType wanted);
 
   JsonCursor& cursor_;
   JsonFaults& faults_;
   std::span<const std::string_view> known_;
   const JsonSubject& subject_;
   std::uint32_t seen_ = 0;
-  std::size_t last_ = 0;
+  JsonFieldOrder* order_;
+  std::optional<std::size_t> last_;  // that next() gave
   std::uint64_t key_offset_ = 0;
 };
 

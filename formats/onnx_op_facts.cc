@@ -2,19 +2,13 @@
 // default domain; a later one is answered with its newest.
 #include <onnx/defs/schema.h>
 
-#include <algorithm>
 #include <string>
 
+#include "formats/onnx_schemas.h"
 #include "formats/onnx_shapes.h"
 
 namespace cleave {
 namespace {
-
-const onnx::OpSchema* schema_of(std::string_view domain, std::string_view op, std::int64_t opset) {
-  constexpr std::int64_t kNewestOfAny = 1000;
-  const auto version = static_cast<int>(std::clamp<std::int64_t>(opset, 1, kNewestOfAny));
-  return onnx::OpSchemaRegistry::Schema(std::string(op), version, std::string(domain));
-}
 
 std::optional<AttributeValue> value_of(const onnx::AttributeProto& attribute) {
   using Attribute = onnx::AttributeProto;
@@ -42,7 +36,7 @@ std::optional<AttributeValue> value_of(const onnx::AttributeProto& attribute) {
 
 std::optional<AttributeValue> default_attribute(std::string_view domain, std::string_view op,
                                                 std::int64_t opset, std::string_view attribute) {
-  const onnx::OpSchema* const schema = schema_of(domain, op, opset);
+  const onnx::OpSchema* const schema = find_onnx_schema(domain, op, opset);
   if (schema == nullptr) return std::nullopt;
   const auto found = schema->attributes().find(std::string(attribute));
   if (found == schema->attributes().end()) return std::nullopt;
@@ -50,7 +44,7 @@ std::optional<AttributeValue> default_attribute(std::string_view domain, std::st
 }
 
 std::int64_t schema_version(std::string_view domain, std::string_view op, std::int64_t opset) {
-  const onnx::OpSchema* const schema = schema_of(domain, op, opset);
+  const onnx::OpSchema* const schema = find_onnx_schema(domain, op, opset);
   return schema == nullptr ? 0 : schema->SinceVersion();
 }
 

@@ -1,5 +1,7 @@
 #include "formats/onnx_schema.h"
 
+#include "formats/onnx_schemas.h"
+
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
@@ -255,9 +257,8 @@ std::string without_tag(std::string_view message) {
 OnnxSchemaAnswer infer_by_schema(OnnxOpCall& call, const OnnxBodyInference& infer_body) {
   using Outcome = OnnxSchemaAnswer::Outcome;
   const std::int64_t newest = call.domain().empty() ? kNewestOpset : 1000;
-  const auto opset = static_cast<int>(std::clamp<std::int64_t>(call.opset(), 1, newest));
   const onnx::OpSchema* schema =
-      onnx::OpSchemaRegistry::Schema(std::string(call.op()), opset, std::string(call.domain()));
+      find_onnx_schema(call.domain(), call.op(), std::min<std::int64_t>(call.opset(), newest));
   if (schema == nullptr || !schema->has_type_and_shape_inference_function()) {
     return {Outcome::no_schema, {}};
   }

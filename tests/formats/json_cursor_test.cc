@@ -184,6 +184,77 @@ TEST_CASE("nesting is limited") {
   CHECK(skip(nested(1000000)) == "1000: nested more than 1000 deep");
 }
 
+// Tokens are found a piece of the text at a time; a piece is some hundred thousand bytes.
+constexpr std::size_t kManyPieces = 700'000;
+
+// Items until the text is that long; the text, and what a walk must see of it.
+struct LongText {
+  std::string text = "[", seen = "[";
+
+  void fill(std::string_view item, std::string_view item_seen) {
+    while (text.size() < kManyPieces) add(item, item_seen);
+  }
+  void add(std::string_view item, std::string_view item_seen) {
+    if (text.size() > 1) text += ", ";
+    text += item;
+    seen += item_seen;
+  }
+  void end() {
+    text += ']';
+    seen += ']';
+  }
+};
+
+TEST_CASE("a long text is walked as a short one is, whatever stands where a piece may end") {
+  const std::vector<std::pair<std::string, std::string>> items = {
+      {R"({"a": [1, {}], "b": "c"})", "{a:[1 {}]b:'c' }"},
+      {R"("}")", "'}' "},
+      {R"({"}{": "},{", "\"}": "\\"})", R"({}{:'},{' "}:'\' })"},
+      {"true", "true "},
+      {"[[1, 2], \n\n [3]]", "[[1 2 ][3 ]]"}};
+  for (const auto& [item, seen] : items) {
+    CAPTURE(item);
+    LongText all;
+    all.fill(item, seen);
+    all.end();
+    CHECK((walk(all.text) == all.seen));  // in brackets: nobody wants to see it
+    CHECK(skip(all.text) == "fine");
+  }
+}
+
+TEST_CASE("strings and white space longer than a piece are one token and none") {
+  const std::string braces(kManyPieces, '}');
+  LongText all;
+  all.add("{}", "{}");
+  all.add('"' + braces + '"', '\'' + braces + "' ");
+  all.text += std::string(kManyPieces, ' ');
+  all.add("{}", "{}");
+  all.end();
+  CHECK((walk(all.text) == all.seen));
+  const std::string blank(kManyPieces, '\n');
+  CHECK(walk(blank + "{}" + blank) == "{}");
+  CHECK(walk(blank) == "0: holds nothing but white space");
+}
+
+TEST_CASE("what is wrong far into a long text is refused where it stands") {
+  LongText all;
+  all.fill(R"({"a": "\\"})", "");
+  const std::string at = std::to_string(all.text.size());
+  CHECK(walk(all.text + " }") ==
+        std::to_string(all.text.size() + 1) + ": expected ',' or ']', found \"}\"");
+  CHECK(walk(all.text + ", {\"a\": \"") ==
+        std::to_string(all.text.size() + 8) + ": this quote is never closed; is the file whole?");
+  CHECK(walk(all.text) == at + ": the text ends too early: expected ',' or ']'");
+  CHECK(walk(all.text + ", \"\\q\", {}]") ==
+        std::to_string(all.text.size() + 3) + ": \"\\q\" is no escape of a character");
+  CHECK(walk(all.text + ", {\"a\": \"\xFF\"}]") ==
+        std::to_string(all.text.size() + 9) +
+            ": the graph holds text that is not UTF-8: \"\\xFF\"");
+  CHECK(skip(all.text + ", {\"a\": \"\x01\"}]") ==
+        std::to_string(all.text.size() + 9) +
+            ": a control character inside quotes; write it as \\u00XX");
+}
+
 TEST_CASE("numbers are read as written") {
   CHECK(JsonNumber{"-9223372036854775808"}.integer() == INT64_MIN);
   CHECK(!JsonNumber{"9223372036854775808"}.integer());
