@@ -84,10 +84,7 @@ class Evaluator {
     if (!limits_.regression) return;
     const Measures& now = facts_.now;
     add_fall(GateKind::node_coverage_regression, before.nodes.ratio(), now.nodes.ratio());
-    const bool flops_known =
-        are_flops_known() && (before.flops.total > 0 || before.unknown_flops == 0);
-    add_fall(GateKind::flops_coverage_regression, before.flops.ratio(), now.flops.ratio());
-    if (!flops_known) gates_.back().verdict = GateVerdict::not_applicable;
+    add_flops_fall(before);
     add_fall(GateKind::parameter_coverage_regression, before.parameter_bytes.ratio(),
              now.parameter_bytes.ratio());
     add_qps_fall(before);
@@ -101,6 +98,24 @@ class Evaluator {
                       .actual = now,
                       .baseline = before,
                       .verdict = verdict_of(now >= least - kRounding * before)});
+  }
+
+  // A baseline without known FLOPs is nothing to hold them against. Where FLOPs that it knew are
+  // not known any more, the share of what is left says nothing.
+  void add_flops_fall(const Measures& before) {
+    const Measures& now = facts_.now;
+    add_fall(GateKind::flops_coverage_regression, before.flops.ratio(), now.flops.ratio());
+    Gate& gate = gates_.back();
+    const bool are_lost =
+        now.unknown_flops > before.unknown_flops && now.flops.total < before.flops.total;
+    if (are_lost || !are_flops_known()) {
+      gate.verdict = GateVerdict::not_known;
+      gate.actual = std::nullopt;
+    }
+    if (before.flops.total <= 0 && before.unknown_flops > 0) {
+      gate.verdict = GateVerdict::not_applicable;
+      gate.actual = std::nullopt;
+    }
   }
 
   // A link that bounds nothing allows any rate; but a baseline without an accelerator part was not

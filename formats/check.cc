@@ -106,10 +106,14 @@ class CheckMaker {
     if (gate.passed()) return {};
     if (gate.kind == GateKind::no_unknown_shapes) return shapes_text(unknown_shapes);
     if (gate.verdict == GateVerdict::not_known) {
-      if (gate.kind == GateKind::min_flops_coverage) return "no node's FLOPs are known";
-      const std::string mend = dim_options(graph_);
-      return "the sizes of some tensors that cross the link are not known: " +
-             (mend.empty() ? "see cleave preview" : "give " + mend);
+      const std::string dims = dim_options(graph_);
+      const std::string mend = dims.empty() ? "" : "; give " + dims;
+      if (gate.kind == GateKind::min_flops_coverage) return "no node's FLOPs are known" + mend;
+      if (gate.kind == GateKind::flops_coverage_regression) {
+        return "FLOPs that the baseline knows are not known now" + mend;
+      }
+      return "the sizes of some tensors that cross the link are not known" +
+             (dims.empty() ? ": see cleave preview" : mend);
     }
     if (gate.kind == GateKind::max_new_cpu_nodes) return names_text(run_.regressions);
     if (gate.kind != GateKind::max_cpu_nodes) return {};

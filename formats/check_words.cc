@@ -52,7 +52,8 @@ std::string coverage_words(const CheckRun& run, const Gate& gate) {
            counted(whole(nodes.total), "node", "nodes") + ")";
   }
   if (gate.kind == GateKind::min_flops_coverage) {
-    return share + " of " + flops_text(run.now.flops.total);
+    return share + (run.now.unknown_flops > 0 ? " of the known " : " of ") +
+           flops_text(run.now.flops.total);
   }
   return share + " of " + bytes_text(whole(run.now.parameter_bytes.total));
 }
@@ -113,7 +114,9 @@ std::string gate_actual(const CheckRun& run, const Gate& gate) {
     return counted(whole(*gate.actual), "node", "nodes") + " on the CPU";
   }
   if (!gate.actual) {
-    return gate.verdict == GateVerdict::not_known ? "not known" : "not bounded";
+    if (gate.verdict == GateVerdict::not_known) return "not known";
+    const bool is_of_flops = gate.kind == GateKind::flops_coverage_regression;
+    return is_of_flops ? "not known of the baseline" : "not bounded";
   }
   if (is_regression(gate.kind)) return regression_words(gate);
   switch (gate.kind) {

@@ -119,6 +119,24 @@ TEST_CASE("coverage and QPS may fall by the share allowed, and no further") {
         "regression-qps holds: 49 of 49\n");
 }
 
+TEST_CASE("a share of FLOPs is compared while the FLOPs of the baseline are still known") {
+  Measures before = some_measures();
+  Measures now = before;
+  const auto flops_gate = [&] {
+    return describe({evaluate_gates({.regression = 0.1}, {.now = now, .before = before}).at(1)});
+  };
+  now.unknown_flops = 2;  // of new nodes: what was known still is
+  CHECK(flops_gate() == "regression-coverage-flops holds: 0.75 of 0.675\n");
+  now.flops = {1e9, 1e9};
+  CHECK(flops_gate() == "regression-coverage-flops not_known: 0.675\n");
+  before.unknown_flops = 2;  // they were not known then either: the model shrank
+  CHECK(flops_gate() == "regression-coverage-flops holds: 1 of 0.675\n");
+  now.flops = {};
+  CHECK(flops_gate() == "regression-coverage-flops not_known: 0.675\n");
+  before.flops = {};
+  CHECK(flops_gate() == "regression-coverage-flops not_applicable: 0\n");
+}
+
 TEST_CASE("a rate is compared with a baseline that had one") {
   Measures before = some_measures();
   Measures now = before;

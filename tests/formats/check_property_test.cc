@@ -8,7 +8,7 @@
 #include "formats/diff.h"
 #include "tests/catch2.h"
 #include "tests/core/random_graph.h"
-#include "tests/formats/check_case.h"
+#include "tests/formats/baseline_case.h"
 
 namespace cleave {
 namespace {
@@ -86,12 +86,12 @@ struct Setup {
   std::string list;
   SplitOptions options;
 
-  CheckCase result() const { return result_of(joined(lines), list, options); }
+  ReportCase result() const { return make_report_case(joined(lines), list, options); }
 };
 
 // The place of each node by name.
 NamedPlaces places_in(const Setup& setup) {
-  const CheckCase result = setup.result();
+  const ReportCase result = setup.result();
   return named_places(result.model.graph, result.split.partition);
 }
 
@@ -116,9 +116,9 @@ class Trial {
 
   // Moves by kind, so that the test can tell that it tried them all.
   void run(std::map<std::string, int>& met) {
-    const CheckCase earlier_result = old_.result();
+    const ReportCase earlier_result = old_.result();
     const EarlierResult before = earlier(earlier_result);
-    const CheckCase result = now_.result();
+    const ReportCase result = now_.result();
     const std::size_t most = below(random_, 3);
     const CheckRun run =
         check_report(result.report(), {.limits = {.new_cpu_nodes = most}}, &before);
@@ -134,7 +134,7 @@ class Trial {
 
  private:
   // The verdict on limits that need no baseline, counted anew from where the nodes are.
-  void check_limits(const CheckCase& result, std::map<std::string, int>& met) {
+  void check_limits(const ReportCase& result, std::map<std::string, int>& met) {
     const std::size_t tenths = below(random_, 11);
     const std::string asked = "n" + std::to_string(below(random_, 14));
     const GateLimits limits{.node_coverage = static_cast<double>(tenths) / 10,

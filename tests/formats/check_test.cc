@@ -10,7 +10,7 @@
 #include "formats/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
-#include "tests/formats/check_case.h"
+#include "tests/formats/baseline_case.h"
 
 namespace cleave {
 namespace {
@@ -36,7 +36,7 @@ TEST_CASE("a report that becomes a baseline keeps its measures, settings, places
   options.extend = {ExtendOptions::Which::automatic, 0};
   options.qdq.keep = true;
   options.host_shapes.follow = true;
-  const CheckCase result = result_of(kGraph, "f\ng\n", options);
+  const ReportCase result = make_report_case(kGraph, "f\ng\n", options);
   const EarlierResult found = earlier(result);
   CHECK(found.options == options);
   CHECK(found.other_settings.empty());
@@ -54,7 +54,7 @@ TEST_CASE("a report that becomes a baseline keeps its measures, settings, places
 }
 
 TEST_CASE("nothing changed: no node moved") {
-  const CheckCase result = result_of(kGraph, "f\n");
+  const ReportCase result = make_report_case(kGraph, "f\n");
   const EarlierResult before = earlier(result);
   const CheckRun run = check_report(result.report(), {.limits = {.new_cpu_nodes = 0}}, &before);
   CHECK(run.regressions.empty());
@@ -63,43 +63,44 @@ TEST_CASE("nothing changed: no node moved") {
 }
 
 TEST_CASE("each change is blamed for what it moves, with the reason of now") {
-  const EarlierResult before = earlier(result_of(kGraph, "f\ng\n"));
-  const auto moved = [&](const CheckCase& now) {
+  const EarlierResult before = earlier(make_report_case(kGraph, "f\ng\n"));
+  const auto moved = [&](const ReportCase& now) {
     const CheckRun run = check_report(now.report(), {.limits = {.new_cpu_nodes = 0}}, &before);
     CHECK(run.passed() == run.regressions.empty());
     return describe(run.regressions) + describe(run.improvements);
   };
-  CHECK(moved(result_of(kGraph, "f\n")) == "b acc->cpu list: no rule names op \"g\"\n");
-  CHECK(moved(result_of("input x\na = f(x)\nb = h(a)\nc = f(b)\noutput c", "f\ng\n")) ==
+  CHECK(moved(make_report_case(kGraph, "f\n")) == "b acc->cpu list: no rule names op \"g\"\n");
+  CHECK(moved(make_report_case("input x\na = f(x)\nb = h(a)\nc = f(b)\noutput c", "f\ng\n")) ==
         "b acc->cpu model: no rule names op \"h\"\n");
   SplitOptions large;
   large.subgraphs.min_acc_size = 4;
-  CHECK(moved(result_of("input x\na = f(x)\nb = g(a)\nc = f(b)\noutput c", "f\ng\n", large)) ==
-        "a acc->cpu settings: its accelerator subgraph has 3 nodes, below the minimum of 4\n"
-        "b acc->cpu settings: its accelerator subgraph has 3 nodes, below the minimum of 4\n"
-        "c acc->cpu settings: its accelerator subgraph has 3 nodes, below the minimum of 4\n");
-  large.subgraphs.min_acc_size = 2;
   CHECK(
-      moved(result_of("input x\na = f(x)\nn = h(a)\nb = g(n)\nc = f(b)\noutput c", "f\n", large)) ==
-      "a acc->cpu settings: its accelerator subgraph has 1 node, below the minimum of 2\n"
-      "n absent->cpu model: no rule names op \"h\"\n"
-      "b acc->cpu list: no rule names op \"g\"\n"
-      "c acc->cpu settings: its accelerator subgraph has 1 node, below the minimum of 2\n");
+      moved(make_report_case("input x\na = f(x)\nb = g(a)\nc = f(b)\noutput c", "f\ng\n", large)) ==
+      "a acc->cpu settings: its accelerator subgraph has 3 nodes, below the minimum of 4\n"
+      "b acc->cpu settings: its accelerator subgraph has 3 nodes, below the minimum of 4\n"
+      "c acc->cpu settings: its accelerator subgraph has 3 nodes, below the minimum of 4\n");
+  large.subgraphs.min_acc_size = 2;
+  CHECK(moved(make_report_case("input x\na = f(x)\nn = h(a)\nb = g(n)\nc = f(b)\noutput c", "f\n",
+                               large)) ==
+        "a acc->cpu settings: its accelerator subgraph has 1 node, below the minimum of 2\n"
+        "n absent->cpu model: no rule names op \"h\"\n"
+        "b acc->cpu list: no rule names op \"g\"\n"
+        "c acc->cpu settings: its accelerator subgraph has 1 node, below the minimum of 2\n");
 }
 
 TEST_CASE("a reason is anchored at the rule at its root") {
-  const CheckCase result =
-      result_of("input x\na: scalar = size(x)\nb = view(x, a)\nc = f(x)\nd = g(x)\noutput b, c, d",
-                "{\"format\": \"cleave.support\", \"version\": 1,\n"
-                " \"allow\": [\"size\", \"view\", \"f\"],\n"
-                " \"deny\": [{\"name\": \"c\"},\n"
-                "           {\"op\": \"size\"}]}");
+  const ReportCase result = make_report_case(
+      "input x\na: scalar = size(x)\nb = view(x, a)\nc = f(x)\nd = g(x)\noutput b, c, d",
+      "{\"format\": \"cleave.support\", \"version\": 1,\n"
+      " \"allow\": [\"size\", \"view\", \"f\"],\n"
+      " \"deny\": [{\"name\": \"c\"},\n"
+      "           {\"op\": \"size\"}]}");
   const CheckRun run = check_report(result.report(), {}, nullptr);
   std::string places;
   for (const CheckedNode& node : run.cpu_nodes) {
     places += node.name + " " + node.place.file + ":" + std::to_string(node.place.line) + "\n";
   }
-  CHECK(places == "a npu.json:4\nb npu.json:4\nc npu.json:3\nd npu.json:0\n");
+  CHECK(places == "a npu.txt:4\nb npu.txt:4\nc npu.txt:3\nd npu.txt:0\n");
 }
 
 TEST_CASE("a requirement asks for nodes by name, by glob and by op") {
@@ -113,7 +114,7 @@ TEST_CASE("a requirement asks for nodes by name, by glob and by op") {
 }
 
 TEST_CASE("a baseline that is none says which field is at fault") {
-  const std::string report = report_json(result_of(kGraph, "f\n").report());
+  const std::string report = report_json(make_report_case(kGraph, "f\n").report());
   const auto fault = [](const std::string& text) {
     const auto baseline = parse_baseline("main.json", text);
     if (baseline) return std::string("none");
@@ -146,7 +147,7 @@ TEST_CASE("a baseline that is none says which field is at fault") {
 }
 
 TEST_CASE("settings that this version does not know are told, not taken") {
-  std::string report = report_json(result_of(kGraph, "f\n").report());
+  std::string report = report_json(make_report_case(kGraph, "f\n").report());
   report.replace(report.find("\"start\""), 7, "\"colour\": \"red\", \"start\"");
   const auto baseline = parse_baseline("main.json", report);
   REQUIRE(baseline.has_value());

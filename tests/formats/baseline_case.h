@@ -1,0 +1,12 @@
+// A baseline made from a report: what tests of checks start from.
+#pragma once
+
+#include "formats/baseline_file.h"
+#include "tests/formats/report_case.h"
+
+namespace cleave {
+
+// What a check reads of the report once it was written as a baseline.
+EarlierResult earlier(const ReportCase& result);
+
+}  // namespace cleave
