@@ -113,8 +113,7 @@ class Evaluator {
       gate.actual = std::nullopt;
     }
     if (before.flops.total <= 0 && before.unknown_flops > 0) {
-      gate.verdict = GateVerdict::not_applicable;
-      gate.actual = std::nullopt;
+      gate = {.kind = gate.kind, .verdict = GateVerdict::not_applicable};
     }
   }
 
@@ -131,7 +130,10 @@ class Evaluator {
     if (now.qps && before.acc_subgraphs > 0 && before.is_boundary_known) {
       gate.verdict = GateVerdict::fails;
     }
-    if (before.qps && !now.is_boundary_known) gate.verdict = GateVerdict::not_known;
+    if (before.qps && !now.is_boundary_known) {
+      gate.verdict = GateVerdict::not_known;
+      gate.limit = *before.qps * (1 - *limits_.regression);
+    }
     gates_.push_back(std::move(gate));
   }
 

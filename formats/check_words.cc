@@ -148,7 +148,7 @@ std::string gate_limit(const Gate& gate) {
     case GateKind::node_coverage_regression:
     case GateKind::flops_coverage_regression:
     case GateKind::parameter_coverage_regression:
-      return "at least " + share_of(gate, gate.limit);
+      return gate.baseline ? "at least " + share_of(gate, gate.limit) : std::string();
     case GateKind::qps_regression:
       return gate.baseline ? "at least " + rate_text(gate.limit) : std::string();
     default:
