@@ -17,7 +17,9 @@ expect() {  # line, words that must be offered
   fi
 }
 
+# shellcheck disable=SC2317  # the script that is sourced calls it
 complete() { :; }
+# shellcheck disable=SC1090  # there is no file to follow
 source <("$cleave" --completion bash)
 expect 'cleave prev' 'preview'
 expect 'cleave --ver' '--version'
