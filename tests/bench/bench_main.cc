@@ -1,8 +1,10 @@
 // Times every step of a split on generated graphs of growing size and holds the passes against
 // their targets: from one size to the next, ten times as large, none grows by more than 12 times;
-// and on the largest graph all passes together take less time than reading it.
+// on the largest graph all passes together take less time than reading it; and memory stays within
+// bounds.
 //
 // usage: cleave_bench [--kinds chain,wide] [--nodes 10000,100000,1000000] [--repeat N]
+//                     [--outputs yes|no]
 //
 // Exit status: 0 targets met, 1 one is missed, 2 wrong usage, 3 a step refused its input.
 #include <unistd.h>
@@ -30,6 +32,7 @@ struct Request {
   std::vector<std::string> kinds = {"chain", "wide"};
   std::vector<std::size_t> nodes = {10'000, 100'000, 1'000'000};
   int repeats = 0;  // 0: more for small graphs
+  bool outputs = true;
 };
 
 std::vector<std::string> split_list(std::string_view text) {
@@ -60,6 +63,8 @@ bool parse_arguments(int argc, char** argv, Request& request) {
       for (const std::string& item : items) request.nodes.push_back(number_of(item));
     } else if (option == "--repeat") {
       request.repeats = static_cast<int>(std::min<std::size_t>(number_of(items[0]), 1000));
+    } else if (option == "--outputs" && (items[0] == "yes" || items[0] == "no")) {
+      request.outputs = items[0] == "yes";
     } else {
       return false;
     }
@@ -113,7 +118,8 @@ bool run_kind(const Request& request, const std::string& kind) {
   std::vector<Measured> sizes;
   for (const std::size_t nodes : request.nodes) {
     const TemporaryFile file(make_graph(*parse_graph_kind(kind), nodes));
-    sizes.push_back(measure_steps(file.path(), make_support_list(), repeats_for(request, nodes)));
+    sizes.push_back(measure_steps(file.path(), make_support_list(),
+                                  {repeats_for(request, nodes), request.outputs}));
     if (nodes != kPythonNodes) continue;
     const double python = python_seconds(file.path());
     if (python > 0) {
@@ -136,7 +142,7 @@ int main(int argc, char** argv) {
   if (!parse_arguments(argc, argv, request)) {
     std::fputs(
         "usage: cleave_bench [--kinds chain,wide,transformer] [--nodes N,N,...] "
-        "[--repeat N]\n",
+        "[--repeat N] [--outputs yes|no]\n",
         stderr);
     return 2;
   }

@@ -192,7 +192,8 @@ double Measured::seconds_of_passes() const {
   return sum;
 }
 
-Measured measure_steps(const std::string& path, std::string_view list_text, int repeats) {
+Measured measure_steps(const std::string& path, std::string_view list_text,
+                       const MeasureOptions& options) {
   Measured measured;
   release_freed_memory();
   restart_peak();
@@ -211,10 +212,10 @@ Measured measure_steps(const std::string& path, std::string_view list_text, int 
   measured.parts = split.partition.count();
   measured.file_bytes = state.model.source.size();
 
-  Stopwatch watch(measured, repeats);
+  Stopwatch watch(measured, options.repeats);
   measure_input(watch, path);
   measure_passes(watch, state, split);
-  measure_output(watch, state, split);
+  if (options.outputs) measure_output(watch, state, split);
   return measured;
 }
 

@@ -34,8 +34,14 @@ struct Measured {
   double seconds_of_passes() const;
 };
 
-// Reads the graph at `path` and splits it by the support list `list_text`, each step `repeats`
-// times. Throws std::runtime_error when a step refuses.
-Measured measure_steps(const std::string& path, std::string_view list_text, int repeats);
+struct MeasureOptions {
+  int repeats = 1;      // of each step
+  bool outputs = true;  // time the making of files, too: drawings take longer than all else
+};
+
+// Reads the graph at `path` and splits it by the support list `list_text`. Throws
+// std::runtime_error when a step refuses.
+Measured measure_steps(const std::string& path, std::string_view list_text,
+                       const MeasureOptions& options);
 
 }  // namespace cleave::bench
