@@ -27,25 +27,25 @@ std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
 double flops_rate_of(const std::string& text) {
   const auto rate = parse_flops_rate(text);
   if (!rate) {
-    refuse_option("--device-flops",
-                  in_quotes(text) + " is no rate: give FLOPs a second, as 10TFLOP/s");
+    refuse_option(
+        "--device-flops",
+        in_quotes(text) + (is_bare_number(text)
+                               ? " has no unit: write " + text + "TFLOP/s or " + text + "GFLOP/s"
+                               : " is no rate: give FLOPs a second, as 10TFLOP/s"));
   }
   return *rate;
 }
 
 Link bandwidth_of(const std::string& option, const std::string& text) {
   auto link = parse_link(text);
-  if (!link) {
-    refuse_option(option, in_quotes(text) +
-                              " is no bandwidth: give a number with a unit (100GB/s) or a link's "
-                              "name (gen1x1 to gen6x16)");
-  }
+  if (!link) refuse_option(option, in_quotes(text) + bandwidth_refusal(text));
   return *std::move(link);
 }
 
 }  // namespace
 
 void BalanceArgs::add_to(CLI::App& app) {
+  app_ = &app;
   add_choice(app, "--comm", options.comm,
              {{"serial", CommModel::serial},
               {"overlap", CommModel::overlap},
@@ -53,11 +53,11 @@ void BalanceArgs::add_to(CLI::App& app) {
               {"none", CommModel::none}},
              "what transfers add to a stage's time: serial (compute + in + out), overlap (the "
              "longer of compute and in + out), duplex (the longest of the three), none")
-      ->each([this](const std::string&) { is_comm_given = true; })
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--memory", [this](const std::string& text) { set_memory(text); },
-         "memory of a device, as 24GiB: parameters and the peak of live activations; or none")
+         "memory of a device, as 24GiB (a bare number is bytes): parameters and the peak of live "
+         "activations; or none")
       ->type_name("BYTES")
       ->group(kGroup);
   app.add_option("--optimizer-factor", costs.optimizer_factor,
@@ -71,7 +71,8 @@ void BalanceArgs::add_to(CLI::App& app) {
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--target-latency", [this](const std::string& text) { set_target(text); },
-         "the fewest stages of which none takes longer, as 5ms")
+         "the fewest stages of which none takes longer, as 5ms; where something else than time is "
+         "balanced, none of which holds more than this number of it")
       ->type_name("TIME")
       ->group(kGroup);
   app.add_option("--costs", costs_path, "measured times of nodes: CSV node,time_us")
@@ -94,7 +95,8 @@ void BalanceArgs::add_to(CLI::App& app) {
   app.add_option_function<std::string>(
          "--link,--pcie-bw",
          [this](const std::string& text) { link = bandwidth_of("--link", text); },
-         "between devices: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")
+         "between devices that say no link of their own: 100GiB/s (default), 16GB/s, or a link's "
+         "name such as gen4x16")
       ->type_name("BANDWIDTH")
       ->group(kGroup);
   app.add_option("--devices", devices_path,
@@ -124,6 +126,8 @@ std::string BalanceArgs::first_given(const CLI::App& app) const {
   }
   return {};
 }
+
+bool BalanceArgs::is_given(const std::string& option) const { return app_->count(option) > 0; }
 
 void BalanceArgs::set_memory(const std::string& text) {
   if (text == "none") {

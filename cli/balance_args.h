@@ -26,14 +26,14 @@ struct BalanceArgs {
   std::string costs_path;
   std::string devices_path;
   std::optional<double> target_seconds;  // --target-latency with a unit
-  std::optional<double> target_number;   // without: in the unit of the report
-  bool is_comm_given = false;
-
+  std::optional<double> target_number;   // without: where no times are balanced, of what is
   void add_to(CLI::App& app);
   // The first of these options that was given, for commands that cannot use them; else empty.
   std::string first_given(const CLI::App& app) const;
+  bool is_given(const std::string& option) const;
 
  private:
+  const CLI::App* app_ = nullptr;
   void set_memory(const std::string& text);
   void set_target(const std::string& text);
   void set_time_limit(const std::string& text);

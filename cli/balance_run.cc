@@ -1,9 +1,11 @@
 #include "cli/balance_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <utility>
 
+#include "cli/balance_words.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/cost_files.h"
@@ -43,67 +45,21 @@ OrRefusal<T> read_from(const std::string& path,
   return Refusal{.code = ExitCode::bad_input, .diagnostics = std::move(result).error()};
 }
 
-// ---- words ----
-
-std::string comm_text(CommModel comm) {
-  switch (comm) {
-    case CommModel::serial:
-      return "a stage takes compute + in + out (serial)";
-    case CommModel::overlap:
-      return "a stage takes the longer of compute and in + out (overlap)";
-    case CommModel::duplex:
-      return "a stage takes the longest of compute, in and out (duplex)";
-    case CommModel::none:
-      break;
-  }
-  return "free (none)";
-}
-
-std::string memory_line(const BalanceArgs& args) {
-  std::string line = "memory     " + bytes_text(args.memory_bytes) + " a device, for parameters";
-  if (args.costs.optimizer_factor != 1) {
-    line += " (times " + rate_text(args.costs.optimizer_factor) + ")";
-  }
-  return line + " and the peak of live activations";
-}
-
-std::string times_line(const Graph& graph, const GraphBalance& made, const BalanceArgs& args) {
-  const std::string roofline = "the longer of FLOPs at " + flops_text(args.costs.device_flops) +
-                               "/s and bytes at " + link_text(args.device_bandwidth);
-  if (made.measured == 0) return "times      estimated: " + roofline;
-  if (made.measured == graph.node_count()) return "times      measured";
-  return "times      measured for " + count_text(made.measured) + " of " +
-         counted(graph.node_count(), "node", "nodes") + ", for the others " + roofline;
-}
-
-// What is known too little of, and so counts nothing.
-std::vector<std::string> notes_on(const GraphBalance& made, BalanceBy by) {
-  std::vector<std::string> notes;
-  if (made.unknown_costs > 0) {
-    notes.push_back("the cost of " + counted(made.unknown_costs, "node", "nodes") +
-                    " is not known and counts as 0" +
-                    (by == BalanceBy::time ? ": give --costs, or shapes with --dim" : ""));
-  }
-  if (made.unknown_sizes > 0) {
-    notes.push_back("the size of " + counted(made.unknown_sizes, "tensor", "tensors") +
-                    " is not known: moving and keeping them counts as 0; give shapes with --dim");
-  }
-  return notes;
-}
-
 // ---- what both kinds of runs do ----
 
 // `unit_seconds`: how long a unit of the problem's times is; 0 where they are no times.
 OrRefusal<BalanceOptions> options_for(const BalanceArgs& args, double unit_seconds,
                                       Clock::time_point start) {
   BalanceOptions options = args.options;
-  if (unit_seconds == 0) {
-    if (args.is_comm_given) return wrong_usage("--comm counts only where times are balanced");
-    options.comm = CommModel::none;
-  }
+  if (unit_seconds == 0) options.comm = CommModel::none;
   if (args.target_seconds && unit_seconds == 0) {
     return wrong_usage("--target-latency is a time, but no times are balanced",
                        {"a number without a unit is the most that a stage may hold"});
+  }
+  if (args.target_number && unit_seconds != 0) {
+    const std::string number = rate_text(*args.target_number);
+    return wrong_usage("--target-latency: " + number + " has no unit: write " + number + "ms or " +
+                       number + "us");
   }
   if (args.target_seconds) options.target = *args.target_seconds / unit_seconds;
   if (args.target_number) options.target = *args.target_number;
@@ -135,11 +91,9 @@ struct Measurements {
   std::vector<DeviceSpec> devices;
 };
 
-OrRefusal<Measurements> read_measurements(const Graph& graph, BalanceBy by,
-                                          const BalanceArgs& args) {
+OrRefusal<Measurements> read_measurements(const Graph& graph, const BalanceArgs& args) {
   Measurements read;
   if (!args.costs_path.empty()) {
-    if (by != BalanceBy::time) return wrong_usage("--costs counts only where times are balanced");
     auto times = read_from<NodeTimes>(
         args.costs_path, [&](const SourceFile& source) { return read_node_times(source, graph); });
     if (!times) return std::move(times).error();
@@ -152,6 +106,38 @@ OrRefusal<Measurements> read_measurements(const Graph& graph, BalanceBy by,
     read.devices = *std::move(devices);
   }
   return read;
+}
+
+// An option that would change nothing; empty: there is none.
+std::string idle_option(const BalanceArgs& args, BalanceBy by) {
+  if (by != BalanceBy::time) {
+    for (const char* const option :
+         {"--comm", "--link", "--costs", "--device-flops", "--device-bandwidth"}) {
+      if (args.is_given(option)) {
+        return std::string(option) + " counts only where times are balanced";
+      }
+    }
+  }
+  if (args.link && args.options.comm == CommModel::none) {
+    return "--link means nothing to --comm none, where transfers are free";
+  }
+  return {};
+}
+
+// The same of options that are for devices which say nothing themselves.
+std::string idle_option(const BalanceArgs& args, const std::vector<DeviceSpec>& devices) {
+  const auto all = [&](bool (*has)(const DeviceSpec&)) {
+    return !devices.empty() && std::all_of(devices.begin(), devices.end(), has);
+  };
+  const std::string but = " means nothing here: each device of " + args.devices_path + " has ";
+  if (args.memory != BalanceArgs::Memory::unset &&
+      all([](const DeviceSpec& device) { return device.memory.has_value(); })) {
+    return "--memory" + but + "its own memory";
+  }
+  if (args.link && all([](const DeviceSpec& device) { return device.link.has_value(); })) {
+    return "--link" + but + "its own link";
+  }
+  return {};
 }
 
 // The first `stages` of the list (0: all), else `stages` equal ones.
@@ -184,7 +170,8 @@ OrRefusal<Done> add_devices(const std::vector<DeviceSpec>& list, std::uint32_t s
 
 OrRefusal<BalanceRun> run_graph(const Graph& graph, BalanceBy by, std::uint32_t stages,
                                 const BalanceArgs& args) {
-  auto read = read_measurements(graph, by, args);
+  if (const std::string idle = idle_option(args, by); !idle.empty()) return wrong_usage(idle);
+  auto read = read_measurements(graph, args);
   if (!read) return std::move(read).error();
   const Clock::time_point start = Clock::now();
   const Link link = args.link.value_or(default_link());
@@ -198,26 +185,39 @@ OrRefusal<BalanceRun> run_graph(const Graph& graph, BalanceBy by, std::uint32_t 
   run.problem = std::move(made.problem);
   const auto added = add_devices(read->devices, stages, args, costs, run.problem);
   if (!added) return added.error();
+  if (stages > 0 && stages < read->devices.size()) read->devices.resize(stages);
+  if (const std::string idle = idle_option(args, read->devices); !idle.empty()) {
+    return wrong_usage(idle);
+  }
   const auto options = options_for(args, by == BalanceBy::time ? 1e-6 : 0, start);
   if (!options) return options.error();
-  run.notes = notes_on(made, by);
+  const BalanceFacts facts{.graph = graph,
+                           .made = made,
+                           .args = args,
+                           .unit = run.problem.unit,
+                           .by = by,
+                           .comm = options->comm,
+                           .devices = std::move(read->devices)};
+  run.notes = notes_of(facts);
   const auto solved = solve(run, *options, by);
   if (!solved) return solved.error();
-  if (by != BalanceBy::time) {
-    run.balance.assumptions = {"balanced   by " + run.problem.unit +
-                               " alone: transfers do not count"};
-  } else {
-    run.balance.assumptions = {times_line(graph, made, args), "transfers  " + link_text(link) +
-                                                                  ", each tensor once a stage; " +
-                                                                  comm_text(options->comm)};
-  }
-  if (args.memory == BalanceArgs::Memory::bytes) {
-    run.balance.assumptions.push_back(memory_line(args));
-  }
+  run.balance.assumptions = assumptions_of(facts);
+  run.balance.caveats = caveats_of(facts);
+  run.balance.is_partly_known =
+      made.unknown_costs > 0 || (options->comm != CommModel::none && made.unknown_sizes > 0);
   return run;
 }
 
 // ---- workloads ----
+
+// There are accelerators, and all stages are on the host.
+bool uses_no_accelerator(const BalanceRun& run) {
+  const auto& devices = run.problem.devices;
+  const auto is_host = [](const BalanceDevice& device) { return device.is_host; };
+  return !std::all_of(devices.begin(), devices.end(), is_host) &&
+         std::all_of(run.result.stages.begin(), run.result.stages.end(),
+                     [&](const BalanceStage& stage) { return devices[stage.device].is_host; });
+}
 
 OrRefusal<BalanceRun> run_workload(const Workload& workload, std::uint32_t stages,
                                    const BalanceArgs& args) {
@@ -240,6 +240,11 @@ OrRefusal<BalanceRun> run_workload(const Workload& workload, std::uint32_t stage
   const std::string memory = devices.memory < kUnlimited
                                  ? " of " + bytes_text(static_cast<std::uint64_t>(devices.memory))
                                  : " without a memory limit";
+  if (uses_no_accelerator(run)) {
+    run.balance.caveats = {
+        "no accelerator is used: all nodes are on the CPU, which is as fast as it "
+        "gets, or the accelerators take none of them"};
+  }
   run.balance.assumptions = {
       "devices    " + counted(devices.accelerators, "accelerator", "accelerators") + memory +
           (devices.hosts > 0 ? ", " + counted(devices.hosts, "CPU", "CPUs") : ""),

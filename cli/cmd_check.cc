@@ -47,6 +47,9 @@ class CheckCommand : public Command {
       print_error(fault, {"try: cleave check --help"});
       return ExitCode::usage;
     }
+    if (const auto fault = check_outputs(); !fault) {
+      return refuse(fault.error(), ExitCode::cannot_write);
+    }
     if (!gates_.baseline.empty() && !gates_.update_baseline) {
       auto read = read_baseline_file(gates_.baseline);
       if (!read) return refuse_baseline(std::move(read).error());
@@ -85,6 +88,17 @@ class CheckCommand : public Command {
       return "standard input can be the only model, not one of several";
     }
     return {};
+  }
+
+  Status<Diagnostics> check_outputs() const {
+    std::vector<std::string> paths;
+    if (gates_.update_baseline) paths.push_back(gates_.baseline);
+    for (const OutputFile& file : files_) paths.push_back(file.path);
+    for (const std::string& path : paths) {
+      if (path.empty()) continue;
+      if (auto done = check_may_write(path); !done) return done;
+    }
+    return Done{};
   }
 
   ExitCode refuse_baseline(Diagnostics faults) const {

@@ -19,6 +19,10 @@ class ConvertCommand : public Command {
   }
 
   ExitCode run() override {
+    if (!output_.empty()) {
+      const auto fault = check_may_write(output_);
+      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
+    }
     const auto model = load_model(model_);
     if (!model) return ExitCode::bad_input;
     const std::string text = write_graph_json(*model);

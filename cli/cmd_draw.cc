@@ -35,6 +35,10 @@ class DrawCommand : public Command {
   }
 
   ExitCode run() override {
+    if (!output_.empty()) {
+      const auto fault = check_may_write(output_);
+      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
+    }
     ExitCode code;
     const auto run = SplitRun::make(model_, support_, split_, code);
     if (!run) return code;

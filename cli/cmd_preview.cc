@@ -20,6 +20,9 @@ class PreviewCommand : public Command {
   }
 
   ExitCode run() override {
+    if (const auto fault = files_.check(); !fault) {
+      return refuse(fault.error(), ExitCode::cannot_write);
+    }
     ExitCode code;
     const auto run = SplitRun::make(model_, support_, split_, code);
     if (!run) return code;

@@ -9,6 +9,7 @@
 #include "cli/write_models.h"
 #include "formats/dot.h"
 #include "formats/output_folder.h"
+#include "formats/part_files.h"
 
 namespace cleave {
 namespace {
@@ -26,13 +27,13 @@ Status<Diagnostics> write_drawings(const Report& report, const OutputFolder& fol
   if (!written) return written;
   written = folder.write("preview.dot", draw_preview(report));
   const Partition& partition = report.split.partition;
+  const std::vector<std::string> stems = file_stems(partition.names);
   ProgressBar bar(folder.final_path());
   const Progress progress = bar.observer();
   for (const PartId part : partition.parts()) {
     if (!written) return written;
     tell(progress, {"drawing", "parts", index(part), partition.count()});
-    written = folder.write(file_name_of(partition.name(part)) + ".dot",
-                           draw_part(report, part, kCollapseAbove));
+    written = folder.write(stems[index(part)] + ".dot", draw_part(report, part, kCollapseAbove));
   }
   return written;
 }
@@ -53,6 +54,9 @@ class SplitCommand : public Command {
   }
 
   ExitCode run() override {
+    if (const auto fault = files_.check(output_); !fault) {
+      return refuse(fault.error(), ExitCode::cannot_write);
+    }
     auto folder = open_output(output_, force_, onnx_);
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     ExitCode code;
@@ -61,10 +65,11 @@ class SplitCommand : public Command {
     const Boundaries& boundaries = run->split().boundaries;
     OnnxWriteOptions options = onnx_;
     options.tags.reason = [&](NodeId node) { return run->why_on_cpu(node); };
-    const auto notes = write_models(run->model(), {run->split().partition, boundaries, boundaries},
-                                    options, *folder);
-    if (!notes) return refuse(notes.error());
-    const Report report = run->report(*notes);
+    const auto models = write_models(run->model(), {run->split().partition, boundaries, boundaries},
+                                     options, *folder);
+    if (!models) return refuse(models.error());
+    Report report = run->report(models->notes);
+    report.part_files = models->part_files;
     auto written = write_reports(report, *folder);
     if (written) written = write_drawings(report, *folder);
     if (written) written = folder->commit();

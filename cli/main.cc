@@ -37,10 +37,11 @@ void add_shell_options(CLI::App& app) {
 
 void add_terminal_options(CLI::App& app, TerminalOptions& terminal) {
   app.add_flag_callback(
-      "-q,--quiet", [&terminal] { terminal.level = LogLevel::error; }, "print errors only");
+      "-q,--quiet", [&terminal] { terminal.level = LogLevel::error; },
+      "say nothing but errors on standard error; reports are printed all the same");
   app.add_flag_callback(
       "-v,--verbose", [&terminal] { terminal.level = LogLevel::debug; },
-      "say more of what is done");
+      "say more of what is done on standard error");
   add_choice(app, "--log-level", terminal.level,
              {{"error", LogLevel::error},
               {"warning", LogLevel::warning},
@@ -75,7 +76,12 @@ ExitCode parse_and_run(std::vector<std::string> arguments) {
   }
   set_up_terminal(terminal);
   for (const auto& [sub, command] : made) {
-    if (sub->parsed()) return command->run();
+    if (!sub->parsed()) continue;
+    if (const std::string fault = fault_of_values(*sub); !fault.empty()) {
+      print_error(fault, {"try: cleave " + sub->get_name() + " --help"});
+      return ExitCode::usage;
+    }
+    return command->run();
   }
   return ExitCode::usage;
 }

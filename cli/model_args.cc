@@ -2,6 +2,7 @@
 
 #include "cli/choice.h"
 #include "cli/whole_number.h"
+#include "core/quantity.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -180,8 +181,7 @@ void SplitArgs::set_extend(const std::string& text) {
 void SplitArgs::set_link(const std::string& text) {
   link = parse_link(text);
   if (link) return;
-  refuse_option("--pcie-bw", "\"" + text + "\" is no bandwidth: give a number with a unit " +
-                                 "(100GiB/s) or a link's name (gen1x1 to gen6x16)");
+  refuse_option("--pcie-bw", "\"" + text + "\"" + bandwidth_refusal(text));
 }
 
 }  // namespace cleave

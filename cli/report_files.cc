@@ -25,6 +25,13 @@ ExitCode write_text(const std::string& path, const std::string& text) {
   return ExitCode::done;
 }
 
+// True of a path inside the folder, as both are written.
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  if (folder.empty()) return false;
+  const auto within = path.lexically_normal().lexically_relative(folder.lexically_normal());
+  return !within.empty() && *within.begin() != "..";
+}
+
 }  // namespace
 
 void ReportFiles::add_to(CLI::App& app) {
@@ -41,6 +48,17 @@ void ReportFiles::add_to(CLI::App& app) {
   app.add_option("--model-explorer", model_explorer_,
                  "also write the split as a graph and node data for Model Explorer")
       ->type_name("DIR");
+}
+
+Status<Diagnostics> ReportFiles::check(const std::string& made) const {
+  for (const std::string& file : {html_, netron_}) {
+    if (file.empty() || lies_in(file, made)) continue;
+    if (auto done = check_may_write(file); !done) return done;
+  }
+  if (model_explorer_.empty() || lies_in(model_explorer_, made)) return Done{};
+  std::error_code error;
+  const bool is_there = std::filesystem::is_directory(model_explorer_, error);
+  return check_may_write(is_there ? model_explorer_ + "/graph.json" : model_explorer_);
 }
 
 ExitCode ReportFiles::write(const Report& report) const {

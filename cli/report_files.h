@@ -15,6 +15,9 @@ namespace cleave {
 class ReportFiles {
  public:
   void add_to(CLI::App& app);
+  // Whether those that were asked for can be written, before the work is done. `made`: a folder
+  // that the command makes first; empty: none.
+  Status<Diagnostics> check(const std::string& made = {}) const;
   // Writes those that were asked for; prints what went wrong.
   ExitCode write(const Report& report) const;
 

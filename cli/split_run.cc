@@ -4,6 +4,7 @@
 
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
+#include "core/idle_list.h"
 #include "formats/reason_text.h"
 #include "formats/report_words.h"
 #include "formats/support_file.h"
@@ -11,21 +12,42 @@
 namespace cleave {
 namespace {
 
+std::string full_op(std::string_view domain, std::string_view op) {
+  return domain.empty() ? std::string(op) : std::string(domain) + "::" + std::string(op);
+}
+
 void warn_of_near_misses(const Graph& graph, const std::vector<SupportList>& lists,
                          const OpFacts& facts) {
   for (const NearMiss& miss : near_misses(graph, lists, facts)) {
     const SupportList& list = lists[miss.list];
     const Rule& rule = list.allow[miss.rule];
-    const std::string op = miss.domain.empty()
-                               ? std::string(miss.op)
-                               : std::string(miss.domain) + "::" + std::string(miss.op);
-    print_diagnostics(
-        {{.severity = Severity::warning,
-          .file = list.path,
-          .line = rule.line,
-          .column = rule.column,
-          .message = "rule " + cleave::quoted(rule.op) +
-                     " matches no node of the model: did you mean " + cleave::quoted(op) + "?"}});
+    print_diagnostics({{.severity = Severity::warning,
+                        .file = list.path,
+                        .line = rule.line,
+                        .column = rule.column,
+                        .message = "rule " + cleave::quoted(rule.op) +
+                                   " matches no node of the model: did you mean " +
+                                   cleave::quoted(full_op(miss.domain, miss.op)) + "?"}});
+  }
+}
+
+void warn_of_idle_lists(const Graph& graph, const std::vector<SupportList>& lists) {
+  for (const IdleList& idle : find_idle_lists(graph, lists)) {
+    const SupportList& list = lists[idle.list];
+    Diagnostic warning{
+        .severity = Severity::warning,
+        .file = list.path,
+        .message = list.allow.empty()
+                       ? "the list allows nothing: it puts no node on the accelerator"
+                       : "no rule of the list names an op of the model: it puts no "
+                         "node on the accelerator"};
+    std::string ops;
+    for (const UsedOp& op : idle.ops) {
+      ops += (ops.empty() ? "" : ", ") + cleave::quoted(full_op(op.domain, op.op)) + " (" +
+             counted(op.nodes, "node", "nodes") + ")";
+    }
+    warning.notes.push_back("most of the model is " + ops);
+    print_diagnostics({warning});
   }
 }
 
@@ -60,6 +82,34 @@ std::string host_shapes_note(const Split& split, const SplitOptions& options) {
          (change == 0 ? "as many subgraphs as without"
                       : counted(change, is_less ? "fewer subgraph" : "more subgraph",
                                 is_less ? "fewer subgraphs" : "more subgraphs"));
+}
+
+// Why parts on the two sides could not be told apart by their names, or would have equal ones: x1
+// of "x" is x1, and x of "x1", too.
+Error prefix_fault(const PartitionOptions& options) {
+  const std::string& acc = options.acc_prefix;
+  const std::string& cpu = options.non_acc_prefix;
+  const std::string& shorter = acc.size() < cpu.size() ? acc : cpu;
+  const std::string& longer = acc.size() < cpu.size() ? cpu : acc;
+  if (!longer.starts_with(shorter)) return {};
+  const std::string rest = longer.substr(shorter.size());
+  if (rest.find_first_not_of("0123456789") != rest.npos) return {};
+  if (rest.empty()) {
+    return {"--acc-prefix and --non-acc-prefix are both " + cleave::quoted(acc),
+            std::nullopt,
+            {"names of parts tell the sides apart by them: give two that differ"}};
+  }
+  return {"--acc-prefix " + cleave::quoted(acc) + " and --non-acc-prefix " + cleave::quoted(cpu) +
+              " differ in digits alone",
+          std::nullopt,
+          {"parts are numbered, and could have equal names: end the prefixes in something else"}};
+}
+
+// Prints what is wrong with the options together.
+bool is_usable(const SplitOptions& options) {
+  const Error fault = prefix_fault(options.partition);
+  if (!fault.message.empty()) print_error(fault.message, fault.notes);
+  return fault.message.empty();
 }
 
 }  // namespace
@@ -101,6 +151,8 @@ std::optional<LoadedModel> load_model(const ModelArgs& args) {
 
 std::optional<SplitRun> SplitRun::make(const ModelArgs& model, const SupportArgs& support,
                                        const SplitArgs& split, ExitCode& code) {
+  code = ExitCode::usage;
+  if (!is_usable(split.options)) return std::nullopt;
   code = ExitCode::bad_input;
   auto lists = load_lists(support);
   auto loaded = load_model(model);
@@ -116,6 +168,8 @@ std::optional<SplitRun> SplitRun::make(const ModelArgs& model, const SupportArgs
 
 std::optional<SplitRun> SplitRun::make(const LoadedModel& model, const SupportArgs& support,
                                        const SplitArgs& split, ExitCode& code) {
+  code = ExitCode::usage;
+  if (!is_usable(split.options)) return std::nullopt;
   code = ExitCode::bad_input;
   auto lists = load_lists(support);
   if (!lists) return std::nullopt;
@@ -132,6 +186,7 @@ ExitCode SplitRun::compute(const SplitArgs& args) {
   options_ = args.options;
   const Link link = choose_link(args.link, lists_);
   options_.keep.link_bandwidth = link.bytes_per_second;
+  warn_of_idle_lists(graph(), lists_);
   warn_of_near_misses(graph(), lists_, facts_);
 
   auto result = split_with_progress(*model_, lists_, facts_, options_);

@@ -3,6 +3,7 @@
 #include "cli/whole_number.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 
 namespace cleave {
@@ -60,6 +61,17 @@ void StageArgs::add_sharing(const std::string& text) {
   }
 }
 
+void StageArgs::add_device(std::size_t stage, std::string device) {
+  const auto same = std::find_if(devices_.begin(), devices_.end(),
+                                 [&](const auto& known) { return known.first == stage; });
+  if (same != devices_.end()) {
+    throw CLI::ValidationError("--device-map", "stage " + std::to_string(stage) + " is given \"" +
+                                                   same->second + "\" and \"" + device +
+                                                   "\": name one device for each stage");
+  }
+  devices_.emplace_back(stage, std::move(device));
+}
+
 void StageArgs::add_devices(const std::string& text) {
   std::string_view rest = text;
   while (true) {
@@ -71,7 +83,7 @@ void StageArgs::add_devices(const std::string& text) {
       throw CLI::ValidationError("--device-map",
                                  "\"" + std::string(entry) + "\" is not of the form 0=cuda:0");
     }
-    devices_.emplace_back(stage, std::string(at + 1, end));
+    add_device(stage, std::string(at + 1, end));
     if (entry.size() == rest.size()) return;
     rest.remove_prefix(entry.size() + 1);
   }

@@ -32,6 +32,7 @@ class StageArgs {
  private:
   void add_sharing(const std::string& text);
   void add_devices(const std::string& text);
+  void add_device(std::size_t stage, std::string device);
 
   StageBoundaryOptions boundary_;
   std::vector<std::pair<std::size_t, std::string>> devices_;

@@ -180,7 +180,9 @@ std::optional<StagePlan> StagePlanArgs::make_by_policy(const Graph& graph, ExitC
 std::string StagePlanArgs::first_not_for_workload() const {
   for (const char* const name :
        {"--split-at", "--split-between", "--balance", "--costs", "--device-flops",
-        "--device-bandwidth", "--link", "--devices", "--optimizer-factor"}) {
+        "--device-bandwidth", "--link", "--devices", "--optimizer-factor", "--dim", "--input-shape",
+        "--infer", "--shared-params", "--relay", "--device-map", "--loss-output", "--stage",
+        "--weights", "--annotate"}) {
     if (app_->count(name) > 0) return name;
   }
   return {};

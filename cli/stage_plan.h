@@ -39,8 +39,8 @@ class StagePlanArgs {
 
   std::uint32_t stages() const { return stages_; }
   const BalanceArgs& balance() const { return balance_; }
-  // The first option that means nothing for a workload, which has no scopes and its own costs;
-  // empty when there is none.
+  // The first option of the command that means nothing for a workload, which has no scopes, no
+  // model to write and its own costs; empty when there is none.
   std::string first_not_for_workload() const;
 
  private:

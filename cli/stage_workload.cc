@@ -10,7 +10,8 @@ namespace cleave {
 ExitCode stage_workload(const std::string& path, const StagePlanArgs& plan,
                         const StagesOutput& output) {
   if (const std::string option = plan.first_not_for_workload(); !option.empty()) {
-    print_error(option + " means nothing for a workload, which brings its own costs");
+    print_error(option +
+                " means nothing for a workload: it has costs and edges of its own, and no model");
     return ExitCode::usage;
   }
   auto folder = output.create_folder();

@@ -62,6 +62,18 @@ std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments)
   return arguments;
 }
 
+std::string fault_of_values(const CLI::App& command) {
+  for (const CLI::Option* const option : command.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type != "FILE" && type != "DIR" && type != "LIST") continue;
+    const auto& values = option->results();
+    if (std::find(values.begin(), values.end(), "") == values.end()) continue;
+    return option->get_name() + " is given an empty name: give a " +
+           (type == "DIR" ? "folder's" : "file's");
+  }
+  return {};
+}
+
 ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) {  // --help or --version
     std::ostringstream out, ignored;

@@ -17,6 +17,10 @@ namespace cleave {
 // --min_acc_module_size is what the reference system calls it.
 std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments);
 
+// What is wrong with the values of the command's options, though each can be read: a file or folder
+// of an empty name. "": nothing.
+std::string fault_of_values(const CLI::App& command);
+
 // Prints help or version when that was asked; else what is wrong, with the nearest option or
 // command, on standard error. Returns the exit code: 0 or 2.
 ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error);

@@ -6,22 +6,68 @@
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/graph_json.h"
+#include "formats/part_files.h"
 
 namespace cleave {
 namespace {
 
-Status<Diagnostics> write_json_models(const LoadedModel& model, const ModelPieces& pieces,
-                                      const OutputFolder& folder, const Progress& progress) {
+Result<WrittenModels, WriteFault> write_json_models(const LoadedModel& model,
+                                                    const ModelPieces& pieces,
+                                                    const OutputFolder& folder,
+                                                    const Progress& progress) {
   const Partition& partition = pieces.partition;
+  WrittenModels written{.part_files = file_stems(partition.names), .notes = {}};
   for (const PartId part : partition.parts()) {
     tell(progress, {"writing", "parts", index(part), partition.count()});
+    std::string& file = written.part_files[index(part)];
+    file += ".json";
     const std::string device = pieces.devices.empty() ? "" : pieces.devices[index(part)];
-    const auto written =
-        folder.write(file_name_of(partition.name(part)) + ".json",
-                     write_part_json(model, partition, pieces.parts, part, device));
-    if (!written) return written;
+    auto done = folder.write(file, write_part_json(model, partition, pieces.parts, part, device));
+    if (!done) return output_fault(std::move(done).error());
   }
-  return folder.write("root.json", write_root_json(model, partition, pieces.root, pieces.backward));
+  auto done =
+      folder.write("root.json", write_root_json(model, partition, pieces.root, pieces.backward));
+  if (!done) return output_fault(std::move(done).error());
+  return written;
+}
+
+Result<WrittenModels, WriteFault> write_onnx_models(const LoadedModel& model,
+                                                    const ModelPieces& pieces,
+                                                    const OnnxWriteOptions& options,
+                                                    const OutputFolder& folder) {
+  OnnxWriteOptions onnx = options;
+  onnx.tags.pipeline_stages = pieces.are_stages;
+  auto written = write_onnx_split(
+      model, {pieces.partition, pieces.parts, pieces.root, pieces.devices}, onnx, folder);
+  if (!written) return std::move(written).error();
+  WrittenModels models{std::move(written->part_files), std::move(written->notes)};
+  if (pieces.backward == nullptr) return models;
+  auto root = folder.write("root.json",
+                           write_root_json(model, pieces.partition, pieces.root, pieces.backward));
+  if (!root) return output_fault(std::move(root).error());
+  models.notes.push_back("root.onnx computes the forward pass; root.json has the backward too");
+  return models;
+}
+
+// "parts are in files of other names: "a/b" in "a_b.json""; empty: all bear their parts' names.
+std::string renamed_note(const std::vector<std::string>& names,
+                         const std::vector<std::string>& files) {
+  constexpr std::size_t kMostNamed = 5;
+  std::string text;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string_view stem = std::string_view(files[i]).substr(0, files[i].rfind('.'));
+    if (files[i].empty() || stem == names[i] || ++count > kMostNamed) continue;
+    text +=
+        (text.empty() ? "" : ", ") + cleave::quoted(names[i]) + " in " + cleave::quoted(files[i]);
+  }
+  if (count == 0) return {};
+  if (count > kMostNamed) {
+    text += " and " + std::to_string(count - kMostNamed) + " more (manifest.json: \"file\")";
+  }
+  return (count == 1 ? "a part is in a file of another name: "
+                     : "parts are in files of other names: ") +
+         text;
 }
 
 Loaded<OutputFolder> open_own(const std::string& path, bool force) {
@@ -57,35 +103,24 @@ Loaded<OutputFolder> open_output(const std::string& path, bool force,
   return faults;
 }
 
-Result<std::vector<std::string>, WriteFault> write_models(const LoadedModel& model,
-                                                          const ModelPieces& pieces,
-                                                          const OnnxWriteOptions& options,
-                                                          const OutputFolder& folder) {
+Result<WrittenModels, WriteFault> write_models(const LoadedModel& model, const ModelPieces& pieces,
+                                               const OnnxWriteOptions& options,
+                                               const OutputFolder& folder) {
   if (folder.would_remove(model.source.path())) {
     return output_fault(
         {diagnostic_of(folder.final_path(),
                        "holds the model itself, and would be replaced: give another folder")});
   }
   ProgressBar bar(folder.final_path());
-  if (model.format != ModelFormat::onnx) {
-    auto written = write_json_models(model, pieces, folder, bar.observer());
-    if (!written) {
-      return output_fault(std::move(written).error());
-    }
-    return std::vector<std::string>();
-  }
   OnnxWriteOptions onnx = options;
-  onnx.tags.pipeline_stages = pieces.are_stages;
   onnx.progress = bar.observer();
-  auto written = write_onnx_split(
-      model, {pieces.partition, pieces.parts, pieces.root, pieces.devices}, onnx, folder);
-  if (!written) return std::move(written).error();
-  if (pieces.backward == nullptr) return std::move(written->notes);
-  const auto root = folder.write(
-      "root.json", write_root_json(model, pieces.partition, pieces.root, pieces.backward));
-  if (!root) return output_fault(root.error());
-  written->notes.push_back("root.onnx computes the forward pass; root.json has the backward too");
-  return std::move(written->notes);
+  auto written = model.format == ModelFormat::onnx
+                     ? write_onnx_models(model, pieces, onnx, folder)
+                     : write_json_models(model, pieces, folder, onnx.progress);
+  if (!written) return written;
+  const std::string note = renamed_note(pieces.partition.names, written->part_files);
+  if (!note.empty()) written->notes.push_back(note);
+  return written;
 }
 
 ExitCode refuse(const WriteFault& fault) {

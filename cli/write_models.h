@@ -36,13 +36,17 @@ struct ModelPieces {
   const BackwardPlan* backward = nullptr;
 };
 
+struct WrittenModels {
+  std::vector<std::string> part_files;  // by part; "" for one that was not written
+  std::vector<std::string> notes;       // for the report
+};
+
 // Writes the ONNX files that write_onnx_split() tells of, or `<part>.json` and `root.json` where
 // the model was read from native JSON, which `options` do not touch; a backward pass, which ONNX
-// has no operators for, in root.json. Yields notes for the report.
-Result<std::vector<std::string>, WriteFault> write_models(const LoadedModel& model,
-                                                          const ModelPieces& pieces,
-                                                          const OnnxWriteOptions& options,
-                                                          const OutputFolder& folder);
+// has no operators for, in root.json.
+Result<WrittenModels, WriteFault> write_models(const LoadedModel& model, const ModelPieces& pieces,
+                                               const OnnxWriteOptions& options,
+                                               const OutputFolder& folder);
 
 // Prints why write_models() wrote nothing, and returns the exit code for it.
 ExitCode refuse(const WriteFault& fault);

@@ -12,6 +12,8 @@ void StagesOutput::add_to(CLI::App& app) {
           ->type_name("DIR");
   app.add_flag("--force", force_, "replace the folder when it exists")->needs(output);
   add_onnx_options(app, onnx_);
+  for (const char* const option : {"--weights", "--annotate"})
+    app.get_option(option)->needs(output);
   app.add_flag("--json", json_, "print the report as JSON instead of text");
 }
 
@@ -29,9 +31,10 @@ ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
     write_stdout(json_ ? stages_json(report) : stages_text(report));
     return ExitCode::done;
   }
-  const auto notes = write_models(report.model, pieces, onnx_, *folder);
-  if (!notes) return refuse(notes.error());
-  report.notes.insert(report.notes.end(), notes->begin(), notes->end());
+  const auto written = write_models(report.model, pieces, onnx_, *folder);
+  if (!written) return refuse(written.error());
+  report.part_files = written->part_files;
+  report.notes.insert(report.notes.end(), written->notes.begin(), written->notes.end());
   return write({stages_json(report), stages_text(report), stages_dot(report)}, folder);
 }
 

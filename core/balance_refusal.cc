@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/balance_memory.h"
+#include "core/quantity.h"
 
 namespace cleave::balance {
 namespace {
@@ -61,8 +62,8 @@ std::optional<Error> find_too_large_group(const Instance& instance) {
   for (std::uint32_t group = 0; group < instance.size(); ++group) {
     const double bytes = needed_bytes(instance, group, memory);
     if (bytes <= most) continue;
-    return Error{group_text(instance, group) + " needs " + number_text(bytes) + " bytes, " +
-                 number_text(bytes - most) + " more than a device has (" + number_text(most) + ")"};
+    return Error{group_text(instance, group) + " needs " + byte_amount(bytes) + ", " +
+                 byte_amount(bytes - most) + " more than a device has (" + byte_amount(most) + ")"};
   }
   return std::nullopt;
 }
@@ -83,9 +84,9 @@ std::optional<Error> find_too_little_memory(const Instance& instance) {
   for (const std::uint32_t kind : fleet.kind_of_device()) room += fleet.kinds()[kind].memory;
   const double bytes = all_parameter_bytes(instance);
   if (bytes <= room) return std::nullopt;
-  Error error{"the parameters need " + number_text(bytes) + " bytes, " + number_text(bytes - room) +
+  Error error{"the parameters need " + byte_amount(bytes) + ", " + byte_amount(bytes - room) +
               " more than " + count_text(fleet.device_count(), "device") +
-              (fleet.device_count() == 1 ? " has (" : " have (") + number_text(room) + ")"};
+              (fleet.device_count() == 1 ? " has (" : " have (") + byte_amount(room) + ")"};
   if (fleet.is_uniform()) {
     const double least = std::ceil(bytes / fleet.kinds().front().memory);
     error.notes.push_back("at least " + number_text(least) + " devices are needed");
@@ -127,7 +128,7 @@ Error no_room(const Instance& instance, bool is_proved, double excess_bytes) {
               (is_proved ? " fits their memory" : " was found that fits their memory")};
   if (excess_bytes > 0) {
     error.message +=
-        "; the nearest one found lacks " + number_text(excess_bytes) + " bytes on one of them";
+        "; the nearest one found lacks " + byte_amount(excess_bytes) + " on one of them";
   }
   return error;
 }

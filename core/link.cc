@@ -54,9 +54,8 @@ std::optional<double> pcie_rate(std::string_view text) {
   return std::nullopt;
 }
 
-// "GiB/s", "GB", "Gbit/s", "Gbps", "" -> bytes per second that one stands for.
+// "GiB/s", "GB", "Gbit/s", "Gbps" -> bytes per second that one stands for.
 std::optional<double> rate_unit(std::string_view unit) {
-  if (unit.empty()) return 1;
   bool is_bits = false;
   if (take_suffix(unit, "bps") || take_suffix(unit, "bit/s") || take_suffix(unit, "bit")) {
     is_bits = true;

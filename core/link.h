@@ -18,8 +18,8 @@ Link default_link();
 
 // A link name (`gen1`..`gen6` with x1, x2, x4, x8, x16: one direction, line rate less the
 // encoding's overhead: gen1-2 8b/10b, gen3-5 128b/130b, gen6 242/256), or a number with a unit:
-// `100GiB/s`, `16GB/s`, `12.5 GB`, `800Gbit/s`, a bare number in bytes per second. Nothing when the
-// text is neither, or is not a positive finite number.
+// `100GiB/s`, `16GB/s`, `12.5 GB`, `800Gbit/s`; positive and finite. Nothing when the text is
+// neither, also for a number without a unit: see bandwidth_refusal() in core/quantity.h.
 std::optional<Link> parse_link(std::string_view text);
 
 // A count of bytes: `24GiB`, `512MB`, `1e9`, `4096`. Nothing when it is no such text or overflows.

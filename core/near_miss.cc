@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/rule_check.h"
 #include "core/spelling.h"
 #include "core/support.h"
 
@@ -35,10 +36,7 @@ std::vector<ModelOp> distinct_ops(const Graph& graph) {
   return ops;
 }
 
-bool names(const Rule& rule, const ModelOp& op) {
-  return plain_domain(rule.domain) == plain_domain(op.domain) &&
-         (rule.op == op.op || (is_glob(rule.op) && glob_match(rule.op, op.op)));
-}
+bool names(const Rule& rule, const ModelOp& op) { return names_op(rule, op.domain, op.op); }
 
 std::string lower(std::string_view text) {
   std::string result(text);

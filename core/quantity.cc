@@ -3,10 +3,25 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <system_error>
 #include <utility>
 
 namespace cleave {
 namespace {
+
+// Three digits, without the zeros that end a fraction: "9.19", "64", "1000" stays whole.
+std::string three_digits(double number) {
+  const int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
+  std::array<char, 32> text{};
+  const auto [end, fault] = std::to_chars(text.data(), text.data() + text.size(), number,
+                                          std::chars_format::fixed, decimals);
+  if (fault != std::errc{}) return "?";
+  std::string digits(text.data(), end);
+  if (decimals == 0) return digits;
+  digits.erase(digits.find_last_not_of('0') + 1);
+  if (digits.ends_with('.')) digits.pop_back();
+  return digits;
+}
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -31,6 +46,11 @@ std::optional<Quantity> parse_quantity(std::string_view text) {
   text.remove_prefix(static_cast<std::size_t>(real.ptr - text.data()));
   quantity.unit = trimmed(text);
   return quantity;
+}
+
+bool is_bare_number(std::string_view text) {
+  const auto quantity = parse_quantity(text);
+  return quantity && quantity->unit.empty();
 }
 
 std::optional<std::uint64_t> prefix_factor(std::string_view prefix) {
@@ -63,7 +83,7 @@ std::optional<double> parse_duration(std::string_view text) {
 
 std::optional<double> parse_flops_rate(std::string_view text) {
   const auto quantity = parse_quantity(text);
-  if (!quantity) return std::nullopt;
+  if (!quantity || quantity->unit.empty()) return std::nullopt;
   std::string_view unit = quantity->unit;
   for (const std::string_view ending : {"FLOP/s", "FLOPS", "FLOPs", "FLOP", "flops"}) {
     if (!unit.ends_with(ending)) continue;
@@ -74,6 +94,31 @@ std::optional<double> parse_flops_rate(std::string_view text) {
   if (!factor) return std::nullopt;
   const double rate = quantity->value * static_cast<double>(*factor);
   return rate > 0 && std::isfinite(rate) ? std::optional(rate) : std::nullopt;
+}
+
+std::string bandwidth_refusal(std::string_view text) {
+  if (is_bare_number(text)) {
+    const std::string number(trimmed(text));
+    return " has no unit: write " + number + "GB/s or " + number +
+           "GiB/s, or a link's name (gen1x1 to gen6x16)";
+  }
+  return " is no bandwidth: give a number with a unit (100GiB/s) or a link's name (gen1x1 to "
+         "gen6x16)";
+}
+
+std::string with_unit(double number, double step, std::span<const std::string_view> units) {
+  std::size_t unit = 0;
+  while (unit + 1 < units.size() && number >= step - 0.5) {
+    number /= step;
+    ++unit;
+  }
+  return three_digits(number) + " " + std::string(units[unit]);
+}
+
+std::string byte_amount(double bytes) {
+  static constexpr std::array<std::string_view, 7> kUnits = {"B",   "KiB", "MiB", "GiB",
+                                                             "TiB", "PiB", "EiB"};
+  return with_unit(bytes, 1024, kUnits);
 }
 
 }  // namespace cleave

@@ -145,6 +145,12 @@ bool opset_holds(const Graph& graph, NodeId node, const OpsetRule& rule, const O
 
 }  // namespace
 
+bool names_op(const Rule& rule, std::string_view domain, std::string_view op) {
+  if (rule.op.empty()) return true;
+  return plain_domain(rule.domain) == plain_domain(domain) &&
+         (rule.op == op || (is_glob(rule.op) && glob_match(rule.op, op)));
+}
+
 const Operand* find_plain_input(const Graph& graph, NodeId node, std::uint32_t position) {
   const auto operands = graph.operands(node);
   const auto at =

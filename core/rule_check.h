@@ -23,6 +23,10 @@ struct FailedCondition {
   static constexpr std::uint32_t kFirstMultiple = 3;  // 3 + i: multiple_of[i]
 };
 
+// True when the rule is for that op: by its name, by a glob, or for any op (a deny rule without
+// one).
+bool names_op(const Rule& rule, std::string_view domain, std::string_view op);
+
 // Every condition of the rule that fails on the node, in the order of FailedPart::What. `op`,
 // `domain`, `node_name` and `input_dtype` are not looked at. Appends nothing when the rule holds.
 void find_failed_conditions(const Graph& graph, NodeId node, const Rule& rule, const OpFacts& facts,

@@ -9,6 +9,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "core/accepting_rule.h"
 #include "core/rule_check.h"
 
 namespace cleave {
@@ -218,6 +219,14 @@ class Matcher {
 Reason match_node(const Graph& graph, NodeId node, const std::vector<SupportList>& lists,
                   const OpFacts& facts) {
   return Matcher(graph, lists, facts).judge_alone(node).reason;
+}
+
+std::optional<AcceptingRule> find_accepting_rule(const Graph& graph, NodeId node,
+                                                 const std::vector<SupportList>& lists,
+                                                 const OpFacts& facts) {
+  const auto verdict = Matcher(graph, lists, facts).judge_alone(node);
+  if (verdict.reason.code != ReasonCode::none) return std::nullopt;
+  return AcceptingRule{verdict.list, verdict.rule};
 }
 
 std::vector<std::pair<NodeId, Reason>> refused_body_nodes(const Graph& graph,

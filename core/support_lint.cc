@@ -82,12 +82,6 @@ std::string impossibility(const Rule& rule) {
   return empty_types(rule.outputs, "output");
 }
 
-bool names_op(const Rule& rule, std::string_view domain, std::string_view op) {
-  if (rule.op.empty()) return true;
-  return plain_domain(rule.domain) == plain_domain(domain) &&
-         (rule.op == op || (is_glob(rule.op) && glob_match(rule.op, op)));
-}
-
 // Rules of a list that name an op.
 struct OpRules {
   std::vector<RuleRef> rules;

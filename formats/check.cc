@@ -142,7 +142,7 @@ class CheckMaker {
     std::vector<std::string> names;
     for (const auto& item : items) {
       if (names.size() == kNamed) break;
-      names.push_back(fitted(escaped(name_of(item)), 60));
+      names.push_back(escaped(name_of(item)));
     }
     return some_of(names, kNamesColumns);
   }

@@ -5,9 +5,11 @@
 #include <charconv>
 #include <cmath>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "core/name_table.h"
+#include "core/quantity.h"
 #include "core/spelling.h"
 #include "formats/csv_rows.h"
 #include "formats/number_text.h"
@@ -177,6 +179,10 @@ class DevicesReader {
       if (!row.cells[i].empty()) read_cell(row, columns_[i], row.cells[i], device);
     }
     if (device.name.empty()) return faults_.error(row.offset, "the device has no name");
+    if (!names_.insert(device.name).second) {
+      return faults_.error(
+          row.offset, "two devices are named " + quoted(device.name) + ": give each its own name");
+    }
     devices_.push_back(std::move(device));
   }
 
@@ -198,7 +204,7 @@ class DevicesReader {
       }
     } else {
       device.link = parse_link(cell);
-      if (!device.link) refuse("a bandwidth, as 100GiB/s or gen4x16");
+      if (!device.link) faults_.error(row.offset, quoted(cell) + bandwidth_refusal(cell));
     }
   }
 
@@ -210,6 +216,7 @@ class DevicesReader {
   SupportFaults faults_;
   std::vector<std::string_view> columns_;
   std::vector<DeviceSpec> devices_;
+  std::unordered_set<std::string> names_;
 };
 
 }  // namespace

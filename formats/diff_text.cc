@@ -47,8 +47,7 @@ std::string removed_text(const Diff& diff) {
   std::vector<std::string> names;
   for (const Diff::Removed& removed : diff.removed) {
     if (names.size() == kMostNames) break;
-    names.push_back(fitted(escaped(removed.node), 40) +
-                    (removed.from == Place::cpu ? " (CPU)" : ""));
+    names.push_back(escaped(removed.node) + (removed.from == Place::cpu ? " (CPU)" : ""));
   }
   return "\n  " + counted(diff.removed.size(), "node", "nodes") + " removed\n" +
          wrapped(some_of(names, kTextColumns - 6), 6, 8);

@@ -9,6 +9,7 @@
 #include "formats/dot_part_box.h"
 #include "formats/dot_style.h"
 #include "formats/number_text.h"
+#include "formats/report_values.h"
 
 namespace cleave {
 namespace {
@@ -17,8 +18,11 @@ constexpr std::size_t kOpColumns = 4;
 
 std::string title_of(const Report& report, PartId part) {
   const PartNumbers& numbers = report.preview.parts[part];
+  const Graph& graph = report.model.graph;
+  const Boundaries& boundaries = report.split.boundaries;
   return part_line(report.split.partition, part) + "\\ltakes in " +
-         bytes_text(numbers.input_bytes) + ", gives out " + bytes_text(numbers.output_bytes);
+         crossing_words(graph, boundaries.inputs[part], numbers.input_bytes) + ", gives out " +
+         crossing_words(graph, boundaries.outputs[part], numbers.output_bytes);
 }
 
 std::string draw_part_nodes(const Report& report, PartId part) {

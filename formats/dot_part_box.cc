@@ -6,6 +6,7 @@
 #include "formats/dot_nodes.h"
 #include "formats/dot_ops.h"
 #include "formats/number_text.h"
+#include "formats/report_values.h"
 #include "formats/report_words.h"
 
 namespace cleave {
@@ -90,7 +91,7 @@ std::string single_part_lines(const Report& report, PartId part) {
   }
   if (!numbers.qps) return lines;
   const auto& bound = report.preview.bound;
-  lines += "\\nlink allows " + rate_text(*numbers.qps) + " QPS";
+  lines += "\\nlink allows " + bound_text(*numbers.qps, !has_unknown_bytes(numbers)) + " QPS";
   return lines + (bound && bound->bottleneck == part ? ": the bottleneck" : "");
 }
 

@@ -43,6 +43,11 @@ DotAttributes edge_of(const StageFlow& flow) {
                         {"tooltip", dot_text(flow.label, 60)},
                         {"penwidth", "1.2"},
                         {"color", "#444444"}};
+  if (flow.is_parameters) {
+    edge[3].value = "#8a6000";
+    edge.push_back({"fontcolor", "#8a6000"});
+    edge.push_back({"arrowhead", "odiamond"});
+  }
   if (flow.to == flow.from + 1) return edge;
   edge.push_back({"style", "dashed"});
   edge.push_back({"constraint", "false"});

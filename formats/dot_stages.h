@@ -19,6 +19,7 @@ struct StageFlow {
   std::size_t from = 0;  // columns
   std::size_t to = 0;
   std::string label;
+  bool is_parameters = false;  // that a stage holds and passes on, not what it makes
 };
 
 struct StagesDrawing {
@@ -28,7 +29,8 @@ struct StagesDrawing {
 };
 
 // The drawing as Graphviz text: one box a stage, the slowest amber with a thick border; flows to
-// the next stage straight, those that skip stages or go back (gradients) curved and dashed.
+// the next stage straight, those that skip stages curved and dashed; parameters in amber, with a
+// diamond at the end.
 // Linear.
 std::string draw_stages(const StagesDrawing& stages);
 

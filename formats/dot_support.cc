@@ -7,6 +7,7 @@
 #include "formats/dot_parts.h"
 #include "formats/dot_style.h"
 #include "formats/number_text.h"
+#include "formats/report_values.h"
 #include "formats/report_words.h"
 
 namespace cleave {
@@ -103,7 +104,7 @@ std::string draw_preview(const Report& report) {
   const auto& bound = report.preview.bound;
   if (bound)
     title += "\\lthe link (" + dot_text(report.preview.link.name, 40) + ") allows " +
-             rate_text(bound->max_qps) + " QPS";
+             bound_text(bound->max_qps, !has_unknown_bytes(report.preview)) + " QPS";
   DotGraph drawing = start_drawing(report.model.graph.name(), title);
   draw_parts(drawing, report, {});
   return drawing.text();

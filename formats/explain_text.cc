@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/support.h"
+#include "core/accepting_rule.h"
 #include "formats/reason_text.h"
 #include "formats/text_layout.h"
 
@@ -17,19 +17,13 @@ bool on_acc(const Report& report, NodeId node) {
   return report.split.partition.is_acc(report.split.partition.part_of[node]);
 }
 
-// "npu.json:12 (Conv)" for the first allow rule that holds of the node.
+// "npu.json:12 (Conv)" for the allow rule that accepts the node.
 std::string accepting_rule(const Report& report, NodeId node) {
-  const Graph& graph = report.model.graph;
-  for (const SupportList& list : report.lists) {
-    for (const Rule& rule : list.allow) {
-      if (plain_domain(rule.domain) != graph.domain(node)) continue;
-      if (!glob_match(rule.op, graph.op(node))) continue;
-      if (!failed_parts(graph, node, rule, report.facts).empty()) continue;
-      return list.path + (rule.line == 0 ? "" : ":" + std::to_string(rule.line)) + " (" + rule.op +
-             ")";
-    }
-  }
-  return "the support list";
+  const auto found = find_accepting_rule(report.model.graph, node, report.lists, report.facts);
+  if (!found) return "the support list";
+  const SupportList& list = report.lists[found->list];
+  const Rule& rule = list.allow[found->rule];
+  return list.path + (rule.line == 0 ? "" : ":" + std::to_string(rule.line)) + " (" + rule.op + ")";
 }
 
 // On the accelerator without a rule that accepts it.

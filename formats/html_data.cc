@@ -11,6 +11,7 @@
 #include "formats/json_text.h"
 #include "formats/number_text.h"
 #include "formats/reason_text.h"
+#include "formats/report_values.h"
 #include "formats/report_words.h"
 #include "formats/value_text.h"
 
@@ -110,12 +111,14 @@ class DataWriter {
     json_.text("name", escaped(partition_.name(part)));
     json_.flag("acc", partition_.is_acc(part));
     json_.number("nodes", partition_.nodes(part).size());
-    bytes("in", numbers.input_bytes);
-    bytes("out", numbers.output_bytes);
+    const Boundaries& boundaries = report_.split.boundaries;
+    pair("in", static_cast<double>(numbers.input_bytes),
+         crossing_text(graph_, boundaries.inputs[part], numbers.input_bytes));
+    pair("out", static_cast<double>(numbers.output_bytes),
+         crossing_text(graph_, boundaries.outputs[part], numbers.output_bytes));
     bytes("parameters", numbers.parameter_bytes);
-    pair("flops", numbers.flops,
-         flops_text(numbers.flops) + (numbers.unknown_flops > 0 ? "+" : ""));
-    pair("qps", numbers.qps.value_or(-1), numbers.qps ? rate_text(*numbers.qps) : "-");
+    pair("flops", numbers.flops, work_text(numbers));
+    pair("qps", numbers.qps.value_or(-1), part_qps_text(numbers));
     json_.flag("bottleneck", preview_.bound && preview_.bound->bottleneck == part);
     json_.begin_list("hazards");
     for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));

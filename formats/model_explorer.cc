@@ -8,6 +8,7 @@
 #include "formats/json_text.h"
 #include "formats/number_text.h"
 #include "formats/reason_text.h"
+#include "formats/report_values.h"
 #include "formats/report_words.h"
 #include "formats/value_text.h"
 
@@ -164,11 +165,12 @@ class ExplorerGraph {
       json_.begin_object(Layout::one_line);
       json_.text("device", partition_.is_acc(part) ? "accelerator" : "CPU");
       json_.text("nodes", count_text(partition_.nodes(part).size()));
-      json_.text("in", bytes_text(numbers.input_bytes));
-      json_.text("out", bytes_text(numbers.output_bytes));
+      const Boundaries& boundaries = report_.split.boundaries;
+      json_.text("in", crossing_text(graph_, boundaries.inputs[part], numbers.input_bytes));
+      json_.text("out", crossing_text(graph_, boundaries.outputs[part], numbers.output_bytes));
       json_.text("parameters", bytes_text(numbers.parameter_bytes));
-      json_.text("work", flops_text(numbers.flops));
-      if (numbers.qps) json_.text("QPS", rate_text(*numbers.qps));
+      json_.text("work", work_text(numbers));
+      if (numbers.qps) json_.text("QPS", part_qps_text(numbers));
       json_.end_object();
     }
     json_.end_object();

@@ -15,8 +15,7 @@ std::string names_of(const MoveGroup& group, std::size_t columns) {
   std::vector<std::string> names;
   for (const CheckedMove* const move : group.moves) {
     if (names.size() == kNamed) break;
-    names.push_back(fitted(escaped(move->node.name), 40) +
-                    (move->from == Place::absent ? " (new)" : ""));
+    names.push_back(escaped(move->node.name) + (move->from == Place::absent ? " (new)" : ""));
   }
   return some_of(names, columns);
 }

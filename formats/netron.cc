@@ -3,6 +3,7 @@
 #include "core/cost.h"
 #include "formats/json_text.h"
 #include "formats/reason_text.h"
+#include "formats/report_values.h"
 #include "formats/report_words.h"
 
 namespace cleave {
@@ -102,7 +103,9 @@ class Attachment {
     std::size_t acc = 0;
     for (const PartId part : partition_.parts()) acc += partition_.is_acc(part) ? 1U : 0U;
     add_number("model", "", "accelerator partitions", acc);
-    if (report_.preview.bound) add_number("model", "", "QPS", report_.preview.bound->max_qps);
+    if (!report_.preview.bound) return;
+    const bool is_known = !has_unknown_bytes(report_.preview);
+    add_number("model", "", is_known ? "QPS" : "QPS below", report_.preview.bound->max_qps);
   }
 
   void write_node_metrics() {

@@ -1,40 +1,12 @@
 #include "formats/number_text.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <span>
 #include <string_view>
-#include <system_error>
+
+#include "core/quantity.h"
 
 namespace cleave {
-namespace {
-
-// Three digits, without the zeros that end a fraction: "9.19", "64", "1000" stays whole.
-std::string three_digits(double number) {
-  const int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
-  std::array<char, 32> text{};
-  const auto [end, fault] = std::to_chars(text.data(), text.data() + text.size(), number,
-                                          std::chars_format::fixed, decimals);
-  if (fault != std::errc{}) return "?";
-  std::string digits(text.data(), end);
-  if (decimals == 0) return digits;
-  digits.erase(digits.find_last_not_of('0') + 1);
-  if (digits.ends_with('.')) digits.pop_back();
-  return digits;
-}
-
-// In the first unit in which the number, rounded, stays below `step`; the last one takes all.
-std::string with_unit(double number, double step, std::span<const std::string_view> units) {
-  std::size_t unit = 0;
-  while (unit + 1 < units.size() && number >= step - 0.5) {
-    number /= step;
-    ++unit;
-  }
-  return three_digits(number) + " " + std::string(units[unit]);
-}
-
-}  // namespace
 
 std::string count_text(std::uint64_t count) {
   std::string text = std::to_string(count);
@@ -45,11 +17,7 @@ std::string count_text(std::uint64_t count) {
   return text;
 }
 
-std::string bytes_text(std::uint64_t bytes) {
-  static constexpr std::array<std::string_view, 7> kUnits = {"B",   "KiB", "MiB", "GiB",
-                                                             "TiB", "PiB", "EiB"};
-  return with_unit(static_cast<double>(bytes), 1024, kUnits);
-}
+std::string bytes_text(std::uint64_t bytes) { return byte_amount(static_cast<double>(bytes)); }
 
 std::string flops_text(double flops) {
   static constexpr std::array<std::string_view, 7> kUnits = {"FLOP",  "kFLOP", "MFLOP", "GFLOP",

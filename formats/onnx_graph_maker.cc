@@ -46,6 +46,7 @@ class GraphMaker {
     const OnnxScopeTypes* types;
     std::unordered_map<std::string_view, ValueHandle> values = {};
     Names constants = {};
+    std::string path = {};  // attributes from the outermost node on: "then_branch/body"
   };
 
   SourceSpan span_of(const OnnxRecord& record) const;
@@ -313,10 +314,12 @@ void GraphMaker::add_body_node(const OnnxNode& node, std::size_t i, NodeHandle o
                         : node.name;
   const std::string module_scope = onnx_scope(node);
   builder_.intern(module_scope);
+  builder_.intern(scope.path);
   builder_.add_body_node({.name = name,
                           .op = node.op_type,
                           .domain = folded(node.domain),
                           .scope = module_scope,
+                          .target = scope.path,
                           .source = span_of(node.record)},
                          owner);
   node_of_handle_.push_back(UINT32_MAX);
@@ -338,6 +341,7 @@ void GraphMaker::add_bodies(const OnnxNode& node, NodeHandle owner, const Body* 
         const auto found = types->bodies.find(&body);
         if (found != types->bodies.end()) scope.types = found->second.get();
       }
+      scope.path = (outer == nullptr ? "" : outer->path + '/') + std::string(attribute.name);
       declare_body(body, scope);
       for (std::size_t i = 0; i < body.nodes.size(); ++i) {
         add_body_node(body.nodes[i], i, owner, scope);

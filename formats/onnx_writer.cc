@@ -2,7 +2,6 @@
 #include "formats/onnx_writer.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "formats/onnx_annotated.h"
@@ -11,6 +10,7 @@
 #include "formats/onnx_root.h"
 #include "formats/onnx_split_job.h"
 #include "formats/onnx_weight_places.h"
+#include "formats/part_files.h"
 
 namespace cleave {
 namespace {
@@ -18,17 +18,9 @@ namespace {
 constexpr std::string_view kRootFile = "root.onnx";
 constexpr std::string_view kAnnotatedFile = "annotated.onnx";
 
-// `<part>.onnx` for each part, no name twice.
 std::vector<std::string> files_of_parts(const Partition& partition) {
-  std::vector<std::string> files;
-  std::unordered_set<std::string> taken{std::string(kRootFile), std::string(kAnnotatedFile)};
-  for (const PartId part : partition.parts()) {
-    const std::string stem = file_name_of(partition.name(part));
-    std::string file = stem + ".onnx";
-    for (int i = 2; !taken.insert(file).second; ++i)
-      file = stem + "_" + std::to_string(i) + ".onnx";
-    files.push_back(std::move(file));
-  }
+  std::vector<std::string> files = file_stems(partition.names);
+  for (std::string& file : files) file += ".onnx";
   return files;
 }
 
@@ -99,10 +91,12 @@ class SplitWriter {
   Status<WriteFault> write_part(PartId part) {
     const std::string& file = job_.files[index(part)];
     note_part(part);
+    written_.part_files.emplace_back();
     if (part_outputs(job_, part).empty()) return Done{};
     auto built = build_onnx_part(job_, part);
     if (!built) return fault(file, built.error());
     if (auto done = write_file(built->model, file); !done) return done;
+    written_.part_files.back() = file;
     const std::string data = file + ".data";
     if (built->data.size() > 0) {
       if (auto done = write_file(built->data, data); !done) return done;
@@ -162,8 +156,6 @@ class SplitWriter {
   }
 
   void note_part(PartId part) {
-    const std::string& file = job_.files[index(part)];
-    if (file != job_.partition.name(part) + ".onnx") note(part, "is written to " + quoted(file));
     const std::vector<ValueId> outputs = part_outputs(job_, part);
     if (job_.root_boundaries.outputs[part].empty()) {
       note(part, outputs.empty()

@@ -25,8 +25,9 @@ enum class RootWeights {
 };
 
 struct OnnxWritten {
-  std::vector<std::string> files;  // names within the folder, in the order written
-  std::vector<std::string> notes;  // parts left out of the root, cut values without rank, ...
+  std::vector<std::string> files;       // names within the folder, in the order written
+  std::vector<std::string> part_files;  // by part: its own file; "" for one that is not written
+  std::vector<std::string> notes;       // parts left out of the root, cut values without rank, ...
 };
 
 struct OnnxWriteOptions {
@@ -47,11 +48,11 @@ struct OnnxPieces {
   const std::vector<std::string>& devices;  // by part, as metadata names it; empty: none has one
 };
 
-// Writes `<part>.onnx` for each part, `root.onnx` and, when asked for, `annotated.onnx`. Errors:
-// external data that is not there, not as long as it should be, or outside the model's folder; a
-// model that would be too large; what the system says; for RootWeights::reference, weights outside
-// the output folder. Time: that of copying the bytes written; memory: a few MB whatever the
-// weights.
+// Writes `<part>.onnx` for each part (its name there: formats/part_files.h), `root.onnx` and, when
+// asked for, `annotated.onnx`. Errors: external data that is not there, not as long as it should
+// be, or outside the model's folder; a model that would be too large; what the system says; for
+// RootWeights::reference, weights outside the output folder. Time: that of copying the bytes
+// written; memory: a few MB whatever the weights.
 Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
                                                  const OnnxWriteOptions& options,
                                                  const OutputFolder& folder);

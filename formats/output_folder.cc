@@ -3,7 +3,6 @@
 #include "formats/descriptor.h"
 #include "formats/input_watch.h"
 #include "formats/renaming.h"
-#include "formats/utf8.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -70,16 +69,6 @@ Status<Diagnostics> check_inputs() {
   const char* const changed = changed_input();
   if (changed == nullptr) return Done{};
   return fault(changed, std::string(kInputChanged));
-}
-
-std::string cut_at_character(std::string_view text, std::size_t most) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t length = std::max<std::size_t>(utf8_character(text.substr(at)), 1);
-    if (at + length > most) break;
-    at += length;
-  }
-  return std::string(text.substr(0, at));
 }
 
 // The file behind links, so that a link stays a link; what is not there yet is itself.
@@ -196,6 +185,20 @@ Status<Diagnostics> OutputFolder::commit_files() {
   return Done{};
 }
 
+Status<Diagnostics> check_may_write(const std::string& path) {
+  const std::string target = behind_links(path);
+  const std::optional<unsigned> mode = mode_at(target);
+  if (mode && S_ISDIR(*mode)) return fault(path, "cannot be written: is a folder");
+  if (mode && !S_ISREG(*mode)) return Done{};
+  if (!is_folder(parent_of(target))) {
+    return fault(path,
+                 "cannot be written: there is no folder " + cleave::quoted(parent_of(target)));
+  }
+  const TemporaryFile begun = Temporary::file_in(parent_of(target));  // and removed at once
+  if (!begun.file.is_there()) return fault(path, "cannot be written: " + system_words(errno));
+  return Done{};
+}
+
 Status<Diagnostics> write_file(const std::string& path, std::string_view bytes) {
   if (auto same = check_inputs(); !same) return same;
   const std::string target = behind_links(path);
@@ -221,18 +224,6 @@ bool may_be_replaced(const std::string& path) {
   std::string head(64, '\0');
   std::ifstream(path + "/manifest.json", std::ios::binary).read(head.data(), 64);
   return head.find("\"format\": \"cleave.") != head.npos;
-}
-
-std::string file_name_of(std::string_view part_name) {
-  constexpr std::size_t kMostBytes = 200;
-  std::string name = cut_at_character(part_name, kMostBytes);
-  const auto is_harmful = [](char c) {
-    return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-  };
-  std::replace_if(name.begin(), name.end(), is_harmful, '_');
-  if (name.empty()) return "_";
-  if (name == "." || name == "..") std::fill(name.begin(), name.end(), '_');
-  return name;
 }
 
 }  // namespace cleave

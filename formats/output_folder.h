@@ -47,15 +47,15 @@ class OutputFolder {
   bool is_inside_ = false;
 };
 
+// Whether write_file() could write the file now: for refusing before the work is done. Leaves
+// nothing behind.
+Status<Diagnostics> check_may_write(const std::string& path);
+
 // Writes one file whole or not at all. Refused when an input has changed since it was read.
 Status<Diagnostics> write_file(const std::string& path, std::string_view bytes);
 
 // True of a folder that may be replaced without loss: nothing is there, or nothing is in it, or a
 // manifest of ours tells that it was written by this program.
 bool may_be_replaced(const std::string& path);
-
-// A part's name as a file name: kept as it is when it is one harmless path component of at most 200
-// bytes, else with '/' and control characters replaced by '_' (never empty, never "." or "..").
-std::string file_name_of(std::string_view part_name);
 
 }  // namespace cleave

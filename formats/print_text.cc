@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kWidestLeft = 48;  // columns before the = sign that nodes are aligned to
 constexpr std::size_t kMostItems = 8;    // of an attribute's list
 constexpr std::size_t kLongestString = 60;
+constexpr std::size_t kMostBars = 20;  // before the nodes of nested bodies
 
 // `%conv1`, `%"a name with spaces"`
 std::string reference(std::string_view name) {
@@ -105,11 +106,30 @@ class Printer {
     }
     for (const NodeId node : nodes) {
       add_node(node, "  ", width);
-      for (const NodeId inner : graph_.body_nodes(node)) add_node(inner, "  | ", 0);
+      add_bodies(node);
     }
   }
 
  private:
+  // The nodes of bodies under the name of each body, deeper by one bar for each node around them. A
+  // body node's target is the path of its body, see onnx_graph_maker.cc.
+  void add_bodies(NodeId owner) {
+    std::string_view last;
+    for (const NodeId inner : graph_.body_nodes(owner)) {
+      const std::string_view path = graph_.text(graph_.node(inner).target);
+      const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) + 1;
+      std::string indent = "  ";
+      for (std::size_t i = 0; i < std::min(depth, kMostBars); ++i) indent += "| ";
+      // Back from a body inside this one, the name was given before.
+      const bool is_back = last.substr(0, path.size() + 1) == std::string(path) + '/';
+      if (path != last && !is_back) {
+        text_ += indent + escaped(path.substr(path.rfind('/') + 1)) + ":\n";
+      }
+      last = path;
+      add_node(inner, indent + (path.empty() ? "" : "  "), 0);
+    }
+  }
+
   void add_node(NodeId node, std::string_view indent, std::size_t width) {
     std::string left = outputs_text(node);
     const std::size_t columns = text_columns(left);

@@ -19,6 +19,8 @@ struct Report {
   const Preview& preview;
   std::vector<std::string>
       notes;  // of the model's reader, the writer, the command; made by the caller
+  std::vector<std::string> part_files =
+      {};  // by part, "" for one that was not written; empty: none
 };
 
 // cleave.report version 1, as `preview --json` prints it and `split` writes manifest.json. Indented

@@ -190,6 +190,7 @@ class ReportWriter {
     const PartNumbers& numbers = preview_.parts[part];
     json_.begin_object();
     json_.text("name", partition_.name(part));
+    write_file(json_, report_.part_files, part);
     json_.flag("is_acc", partition_.is_acc(part));
     write_names("nodes", partition_.nodes(part));
     write_values(json_, "inputs", graph_, split_.boundaries.inputs[part]);

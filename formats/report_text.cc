@@ -17,6 +17,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostPartitions = 20;
+constexpr std::size_t kWidestName = 24;  // of a partition, in the table
 constexpr std::size_t kMostCauses = 10;
 constexpr std::size_t kMostHazards = 10;
 constexpr std::size_t kNamed = 100;  // nodes whose names may be shown in one line
@@ -56,17 +57,12 @@ class TextReport {
 
   void write_headline() {
     const std::string coverage = coverage_text(preview_.coverage, "on the accelerator");
-    std::string line = fitted(model_name(report_.model), 40) + ": " + coverage;
+    std::string line = model_name(report_.model) + ": " + coverage;
     if (acc_count() > 0) {
       line += ", in " + count_text(acc_count()) + " of " +
               counted(partition_.count(), "partition", "partitions");
     }
     add_line(line);
-  }
-
-  // False while some tensor that crosses the link has no known size: rates are too high then.
-  bool is_complete() const {
-    return std::none_of(preview_.parts.begin(), preview_.parts.end(), has_unknown_bytes);
   }
 
   void write_bottleneck() {
@@ -75,9 +71,9 @@ class TextReport {
       return;
     }
     const LinkBound& bound = *preview_.bound;
-    std::string line = "bottleneck " + fitted(escaped(partition_.name(bound.bottleneck)), 40) +
-                       ": " + (is_complete() ? "" : "below ") + rate_text(bound.max_qps) +
-                       " QPS at " + link_text(preview_.link);
+    std::string line = "bottleneck " + escaped(partition_.name(bound.bottleneck)) + ": " +
+                       bound_text(bound.max_qps, !has_unknown_bytes(preview_)) + " QPS at " +
+                       link_text(preview_.link);
     if (bound.shared_qps < bound.max_qps) {
       line += ", " + rate_text(bound.shared_qps) + " QPS if all share it";
     }
@@ -117,7 +113,8 @@ class TextReport {
                                  " of them read on the accelerator");
     }
     if (preview_.bound) {
-      add_fact("half duplex", rate_text(preview_.bound->max_qps_half_duplex) + " QPS, " +
+      const bool is_known = !has_unknown_bytes(preview_);
+      add_fact("half duplex", bound_text(preview_.bound->max_qps_half_duplex, is_known) + " QPS, " +
                                   rate_text(preview_.bound->shared_qps_half_duplex) +
                                   " QPS if all share it");
     }
@@ -163,8 +160,7 @@ class TextReport {
     std::vector<std::string> repeated;
     for (const PartId part : partition_.parts()) {
       if (times[part] < 2) continue;
-      repeated.push_back(fitted(escaped(partition_.name(part)), 24) + " " +
-                         count_text(times[part]) + " times");
+      repeated.push_back(escaped(partition_.name(part)) + " " + count_text(times[part]) + " times");
     }
     add_fact("same shape", count_text(shapes.acc_parts) + " accelerator partitions, " +
                                count_text(shapes.distinct) +
@@ -173,31 +169,22 @@ class TextReport {
 
   // ---- partitions ----
 
-  static bool has_unknown_bytes(const PartNumbers& numbers) {
-    return std::any_of(numbers.hazards.begin(), numbers.hazards.end(), [](const Hazard& hazard) {
-      return hazard.kind == Hazard::Kind::unknown_bytes;
-    });
-  }
-
-  static std::string qps_text(const PartNumbers& numbers) {
-    if (!numbers.qps) return "-";
-    return (has_unknown_bytes(numbers) ? "<" : "") + rate_text(*numbers.qps);
-  }
-
   void write_partitions() {
     if (partition_.count() == 0) return;
     TextTable table({"partition", "on", "nodes", "in", "out", "parameters", "work", "QPS"},
                     {Align::left, Align::left, Align::right, Align::right, Align::right,
                      Align::right, Align::right, Align::right});
+    table.wrap_first(kWidestName);
     for (const PartId part : partition_.parts()) {
       if (index(part) == kMostPartitions) break;
       const PartNumbers& numbers = preview_.parts[part];
       const std::size_t nodes = partition_.nodes(part).size();
-      table.add_row({fitted(escaped(partition_.name(part)), 24),
-                     partition_.is_acc(part) ? "acc" : "CPU", count_text(nodes),
+      table.add_row({escaped(partition_.name(part)), partition_.is_acc(part) ? "acc" : "CPU",
+                     count_text(nodes),
                      crossing_text(graph_, split_.boundaries.inputs[part], numbers.input_bytes),
                      crossing_text(graph_, split_.boundaries.outputs[part], numbers.output_bytes),
-                     bytes_text(numbers.parameter_bytes), work_text(numbers), qps_text(numbers)});
+                     bytes_text(numbers.parameter_bytes), work_text(numbers),
+                     part_qps_text(numbers)});
     }
     text_ += '\n' + table.text();
     if (partition_.count() > kMostPartitions) {
@@ -212,7 +199,7 @@ class TextReport {
     std::vector<std::string> names;
     for (const NodeId node : nodes) {
       if (names.size() == kNamed) break;
-      names.push_back(fitted(escaped(graph_.node(node).name), 40));
+      names.push_back(escaped(graph_.node(node).name));
     }
     return some_of(names, columns);
   }
@@ -229,7 +216,7 @@ class TextReport {
       text_ += wrapped(names_of(cause.nodes, kTextColumns - indent), indent, indent);
       return;
     }
-    const std::string name = fitted(escaped(graph_.node(first).name), 40);
+    const std::string name = escaped(graph_.node(first).name);
     text_ += wrapped(name + ": " + fitted(detail, 300), indent, indent + 2);
     if (cause.nodes.size() == 1) return;
     const std::vector<NodeId> others(cause.nodes.begin() + 1, cause.nodes.end());

@@ -35,6 +35,12 @@ void write_value(JsonText& json, const Graph& graph, ValueId id) {
   json.end_object();
 }
 
+bool has_unknown_size(const Graph& graph, std::span<const ValueId> values) {
+  return std::any_of(values.begin(), values.end(), [&](ValueId value) {
+    return graph.value(value).is_tensor() && !value_bytes(graph, value);
+  });
+}
+
 }  // namespace
 
 void write_model(JsonText& json, const LoadedModel& model, std::uint64_t parameter_bytes) {
@@ -62,13 +68,41 @@ void write_values(JsonText& json, std::string_view key, const Graph& graph,
   json.end_list();
 }
 
+void write_file(JsonText& json, std::span<const std::string> files, PartId part) {
+  json.key("file");
+  files.empty() || files[index(part)].empty() ? json.null() : json.text(files[index(part)]);
+}
+
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values,
                           std::uint64_t bytes) {
-  const bool some_unknown = std::any_of(values.begin(), values.end(), [&](ValueId value) {
-    return graph.value(value).is_tensor() && !value_bytes(graph, value);
-  });
-  if (some_unknown) return bytes == 0 ? "?" : bytes_text(bytes) + "+";
+  if (has_unknown_size(graph, values)) return bytes == 0 ? "?" : bytes_text(bytes) + "+";
   return bytes_text(bytes);
+}
+
+std::string crossing_words(const Graph& graph, std::span<const ValueId> values,
+                           std::uint64_t bytes) {
+  if (!has_unknown_size(graph, values)) return bytes_text(bytes);
+  return bytes == 0 ? "an unknown size" : "at least " + bytes_text(bytes);
+}
+
+bool has_unknown_bytes(const PartNumbers& numbers) {
+  return std::any_of(numbers.hazards.begin(), numbers.hazards.end(), [](const Hazard& hazard) {
+    return hazard.kind == Hazard::Kind::unknown_bytes;
+  });
+}
+
+bool has_unknown_bytes(const Preview& preview) {
+  return std::any_of(preview.parts.begin(), preview.parts.end(),
+                     [](const PartNumbers& numbers) { return has_unknown_bytes(numbers); });
+}
+
+std::string part_qps_text(const PartNumbers& numbers) {
+  if (!numbers.qps) return "-";
+  return (has_unknown_bytes(numbers) ? "<" : "") + rate_text(*numbers.qps);
+}
+
+std::string bound_text(double rate, bool is_known) {
+  return (is_known ? "" : "below ") + rate_text(rate);
 }
 
 std::string work_text(const PartNumbers& numbers) {

@@ -20,8 +20,26 @@ void write_model(JsonText& json, const LoadedModel& model, std::uint64_t paramet
 void write_values(JsonText& json, std::string_view key, const Graph& graph,
                   std::span<const ValueId> values);
 
+// The field "file": which of `files`, by part, holds the part; null where none was written.
+void write_file(JsonText& json, std::span<const std::string> files, PartId part);
+
 // Bytes of values that cross together; "?" or a trailing "+" where some are not known.
 std::string crossing_text(const Graph& graph, std::span<const ValueId> values, std::uint64_t bytes);
+
+// The same in words, for titles: "588 KiB", "at least 588 KiB", "an unknown size".
+std::string crossing_words(const Graph& graph, std::span<const ValueId> values,
+                           std::uint64_t bytes);
+
+// True where some tensor that crosses between the part and the rest has no known size, or that of
+// any part: then the rates that the link allows are too high.
+bool has_unknown_bytes(const PartNumbers& numbers);
+bool has_unknown_bytes(const Preview& preview);
+
+// QPS that the link allows the part, for tables: "9,812", "<9,812" where sizes are not known, "-".
+std::string part_qps_text(const PartNumbers& numbers);
+
+// A rate that the link bounds, in sentences: "9,812", "below 9,812" where sizes are not known.
+std::string bound_text(double rate, bool is_known);
 
 // FLOPs of a part; "?" or a trailing "+" where some are not known.
 std::string work_text(const PartNumbers& numbers);

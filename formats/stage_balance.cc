@@ -13,7 +13,8 @@ StageBalance stage_balance_of(const BalanceProblem& problem, const BalanceResult
                        .curve = result.curve,
                        .enough_stages = result.enough_stages,
                        .loads = {},
-                       .assumptions = {}};
+                       .assumptions = {},
+                       .caveats = {}};
   for (const BalanceStage& stage : result.stages) {
     balance.loads.push_back({.compute = stage.compute,
                              .in = stage.in,

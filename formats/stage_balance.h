@@ -32,6 +32,8 @@ struct StageBalance {
   std::uint32_t enough_stages = 0;       // the fewest that are about as good
   std::vector<StageLoad> loads;          // by stage
   std::vector<std::string> assumptions;  // "10 TFLOP/s, 100 GB/s; link 107 GB/s", one a line
+  bool is_partly_known = false;          // some costs or sizes are not known and count nothing
+  std::vector<std::string> caveats;      // conclusions that keep the numbers from misleading
 };
 
 StageBalance stage_balance_of(const BalanceProblem& problem, const BalanceResult& result,
@@ -44,7 +46,8 @@ std::vector<std::string> device_names(const BalanceProblem& problem, const Balan
 std::string amount_text(const StageBalance& balance, double amount);
 
 // The conclusions, a line each: the slowest of the named stages and what is proved of it; the rate
-// and the efficiency; whether fewer stages are as good.
+// and the efficiency; the caveats, or where there are none and all is known, whether fewer stages
+// are as good. Where no stage costs anything, that there is nothing to balance, and the caveats.
 std::vector<std::string> balance_conclusions(const StageBalance& balance,
                                              const std::vector<std::string>& names);
 

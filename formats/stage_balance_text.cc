@@ -109,13 +109,20 @@ std::string amount_text(const StageBalance& balance, double amount) {
 std::vector<std::string> balance_conclusions(const StageBalance& balance,
                                              const std::vector<std::string>& names) {
   if (balance.loads.empty()) return {};
-  if (balance.objective <= 0) return {"no stage costs anything: there is nothing to balance"};
-  std::vector<std::string> lines = {"bottleneck " + names[slowest_stage(balance)] + ", " +
-                                    amount_text(balance, balance.objective) +
-                                    std::string(counted_thing(balance.by)) + ", " +
-                                    proof_text(balance)};
+  if (balance.objective <= 0) {
+    if (balance.caveats.empty()) return {"no stage costs anything: there is nothing to balance"};
+    std::vector<std::string> lines = {"nothing to balance: no cost above 0 is known"};
+    lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
+    return lines;
+  }
+  std::vector<std::string> lines = {
+      "bottleneck " + names[slowest_stage(balance)] + ", " +
+      (balance.is_partly_known ? "at least " : "") + amount_text(balance, balance.objective) +
+      std::string(counted_thing(balance.by)) + ", " + proof_text(balance)};
   lines.push_back(rate_line(balance));
-  if (balance.curve.empty()) return lines;
+  lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
+  const bool is_sure = !balance.is_partly_known && balance.caveats.empty();
+  if (balance.curve.empty() || !is_sure) return lines;
   // With a target, more stages may be faster: then these are the fewest that hold it.
   const CurvePoint& most = balance.curve.back();
   const bool is_as_good = balance.objective <= most.objective * kAsGood;

@@ -35,6 +35,8 @@ struct StagesReport {
   std::optional<SkipReport> skips = {};
   std::optional<StageBalance> balance = {};
   std::vector<std::string> notes = {};
+  std::vector<std::string> part_files =
+      {};  // by part, "" for one that was not written; empty: none
 };
 
 // cleave.stages version 1, as --json prints it and -o writes manifest.json.

@@ -1,6 +1,7 @@
 // The drawing of parts or stages: a column each, what flows between them.
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "core/cost.h"
 #include "core/preview.h"
@@ -62,26 +63,42 @@ class StagesDrawer {
     std::uint64_t bytes = 0;
     bool is_known = true;
   };
+  // By the stages it goes from and to, values before parameters that are passed on.
+  using Flows = std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, Flow>;
 
+  // A value comes from the last stage before that gives it: with relays that is the one before.
   void add_flows() {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, Flow> flows;
+    Flows flows;
+    PerValue<PartId> giver(graph_.value_count(), kNone<PartId>);
     for (const PartId part : report_.partition.parts()) {
-      for (const ValueId value : report_.root.inputs[part]) {
-        const NodeId producer = graph_.value(value).producer;
-        if (graph_.value(value).kind != ValueKind::node_output) continue;
-        Flow& flow = flows[{index(report_.partition.part_of[producer]), index(part)}];
-        const auto bytes = value_bytes(graph_, value);
-        ++flow.values;
-        flow.is_known = flow.is_known && bytes.has_value() &&
-                        !__builtin_add_overflow(flow.bytes, *bytes, &flow.bytes);
+      for (const ValueId value : report_.boundaries.inputs[part]) {
+        if (giver[value] == kNone<PartId>) continue;  // the root's
+        add_to(flows[{index(giver[value]), index(part), graph_.is_parameter(value)}], value);
       }
+      for (const ValueId value : report_.boundaries.outputs[part]) giver[value] = part;
     }
     for (const auto& [ends, flow] : flows) {
-      const std::string bytes = bytes_text(flow.bytes) + (flow.is_known ? "" : "+");
-      drawing_.flows.push_back(
-          {ends.first, ends.second,
-           flow.values == 1 ? bytes : count_text(flow.values) + " values, " + bytes});
+      const bool is_parameters = std::get<2>(ends);
+      drawing_.flows.push_back({.from = std::get<0>(ends),
+                                .to = std::get<1>(ends),
+                                .label = label_of(flow, is_parameters),
+                                .is_parameters = is_parameters});
     }
+  }
+
+  void add_to(Flow& flow, ValueId value) const {
+    const auto bytes = value_bytes(graph_, value);
+    ++flow.values;
+    flow.is_known = flow.is_known && bytes.has_value() &&
+                    !__builtin_add_overflow(flow.bytes, *bytes, &flow.bytes);
+  }
+
+  static std::string label_of(const Flow& flow, bool is_parameters) {
+    const std::string bytes = !flow.is_known && flow.bytes == 0
+                                  ? "size unknown"
+                                  : (flow.is_known ? "" : "at least ") + bytes_text(flow.bytes);
+    if (is_parameters) return counted(flow.values, "parameter", "parameters") + ", " + bytes;
+    return flow.values == 1 ? bytes : count_text(flow.values) + " values, " + bytes;
   }
 
   const StagesReport& report_;

@@ -38,6 +38,9 @@ class StagesWriter {
     json_.flag("has_loss_and_backward", report_.backward != nullptr);
     write_root();
     json_.begin_list("notes");
+    if (report_.balance) {
+      for (const std::string& caveat : report_.balance->caveats) json_.text(caveat);
+    }
     for (const std::string& note : report_.notes) json_.text(note);
     json_.end_list();
     json_.end_object();
@@ -62,6 +65,7 @@ class StagesWriter {
   void write_stage(PartId part) {
     json_.begin_object();
     json_.text("name", partition_.name(part));
+    write_file(json_, report_.part_files, part);
     json_.begin_list("nodes");
     for (const NodeId node : partition_.nodes(part)) json_.text(graph_.node(node).name);
     json_.end_list();

@@ -16,6 +16,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostStages = 64;
+constexpr std::size_t kWidestName = 24;  // in the tables
 constexpr std::size_t kMostShared = 10;
 
 class StagesText {
@@ -47,11 +48,11 @@ class StagesText {
  private:
   void add_line(std::string_view line) { text_ += wrapped(line, 0, 2); }
 
-  std::string name_text(PartId part) const { return fitted(escaped(partition_.name(part)), 24); }
+  std::string name_text(PartId part) const { return escaped(partition_.name(part)); }
 
   void write_headline() {
     const std::string word(report_.part_word);
-    add_line(fitted(model_name(report_.model), 40) + ": " +
+    add_line(model_name(report_.model) + ": " +
              counted(partition_.members.size(), "node", "nodes") + " in " +
              counted(partition_.count(), word, word + "s"));
     if (!report_.balance) return;
@@ -69,7 +70,7 @@ class StagesText {
 
   std::string needs_text(PartId part) const {
     std::vector<std::string> names;
-    for (const PartId other : depends_on_[part]) names.push_back(name_text(other));
+    for (const PartId other : depends_on_[part]) names.push_back(fitted(name_text(other), 24));
     return names.empty() ? "-" : some_of(names, 30);
   }
 
@@ -102,6 +103,7 @@ class StagesText {
     headings.emplace_back("needs");
     aligns.push_back(Align::left);
     TextTable table(std::move(headings), std::move(aligns));
+    table.wrap_first(kWidestName);
     for (const PartId part : partition_.parts()) {
       if (index(part) == kMostStages) break;
       table.add_row(row_of(part));
@@ -129,6 +131,7 @@ class StagesText {
       aligns.insert(aligns.begin() + 1, Align::left);
     }
     TextTable table(std::move(headings), std::move(aligns));
+    table.wrap_first(kWidestName);
     for (const PartId part : partition_.parts()) {
       if (index(part) == kMostStages) break;
       table.add_row(balanced_row(part));
@@ -145,7 +148,7 @@ class StagesText {
     const PartNumbers& numbers = numbers_.parts[part];
     const bool has_devices = !report_.devices.empty();
     std::vector<std::string> row = {
-        fitted(escaped(partition_.name(part)), 16),
+        name_text(part),
         count_text(partition_.nodes(part).size()),
         amount_text(balance, load.load),
         share_bar(balance, load, has_devices ? 8 : 14),
@@ -209,9 +212,8 @@ class StagesText {
     for (std::size_t i = 0; i < std::min(shared.size(), kMostShared); ++i) {
       std::vector<std::string> names;
       for (const auto& copy : shared[i].copies) names.push_back(name_text(copy.first));
-      text_ += wrapped(
-          fitted(escaped(graph_.value(shared[i].parameter).name), 40) + ": " + some_of(names, 80),
-          2, 4);
+      text_ += wrapped(escaped(graph_.value(shared[i].parameter).name) + ": " + some_of(names, 80),
+                       2, 4);
     }
     if (shared.size() > kMostShared) {
       text_ += "  ... and " + count_text(shared.size() - kMostShared) + " more (see --json)\n";

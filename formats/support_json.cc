@@ -1,4 +1,5 @@
 // Native support lists: the list around the rules.
+#include "core/quantity.h"
 #include "formats/json_walk.h"
 #include "formats/support_reader.h"
 #include "formats/support_rule.h"
@@ -83,9 +84,7 @@ class ListReader {
       if (!bandwidth) return;
       list_.link = parse_link(*bandwidth);
       if (list_.link) return;
-      faults_.error(place, quoted(*bandwidth) +
-                               " is no bandwidth: write a link from gen1x1 to gen6x16, or a number "
-                               "with a unit such as \"16GB/s\"");
+      faults_.error(place, quoted(*bandwidth) + bandwidth_refusal(*bandwidth));
     });
   }
 

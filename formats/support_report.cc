@@ -193,8 +193,7 @@ class TextSupportReport {
 
   std::string op_name(NodeId node) const {
     const std::string domain(plain_domain(graph_.domain(node)));
-    return fitted(escaped((domain.empty() ? "" : domain + "::") + std::string(graph_.op(node))),
-                  42);
+    return escaped((domain.empty() ? "" : domain + "::") + std::string(graph_.op(node)));
   }
 
   std::string reason_of(NodeId node) const {

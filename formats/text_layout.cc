@@ -9,6 +9,8 @@
 namespace cleave {
 namespace {
 
+constexpr std::size_t kLongestWord = 1000;
+
 // Where the character at `at` ends; a byte that is none counts as one.
 std::size_t behind_character(std::string_view text, std::size_t at) {
   return at + std::max<std::size_t>(utf8_character(text.substr(at)), 1);
@@ -21,6 +23,13 @@ std::string padding(std::size_t columns, std::size_t width) {
 void end_line(std::string& text) {
   text.erase(text.find_last_not_of(' ') + 1);
   text += '\n';
+}
+
+// The text's first characters; all when it has no more.
+std::string first_columns(std::string_view text, std::size_t columns) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < columns && at < text.size(); ++i) at = behind_character(text, at);
+  return std::string(text.substr(0, at));
 }
 
 }  // namespace
@@ -47,18 +56,27 @@ std::string wrapped(std::string_view text, std::size_t first, std::size_t rest) 
   std::string out(first, ' ');
   std::size_t column = first;
   std::size_t start = first;
+  const auto begin_line = [&] {
+    end_line(out);
+    out.append(rest, ' ');
+    column = start = rest;
+  };
   while (!text.empty()) {
     const std::size_t space = std::min(text.find(' '), text.size());
-    const std::string word = fitted(text.substr(0, space), kTextColumns - std::max(first, rest));
+    std::string word = fitted(text.substr(0, space), kLongestWord);
     text.remove_prefix(std::min(space + 1, text.size()));
-    const std::size_t width = text_columns(word);
+    std::size_t width = text_columns(word);
     if (column > start && column + 1 + width > kTextColumns) {
-      end_line(out);
-      out.append(rest, ' ');
-      column = start = rest;
+      begin_line();
     } else if (column > start) {
       out += ' ';
       ++column;
+    }
+    for (; column + width > kTextColumns; begin_line()) {
+      const std::string head = first_columns(word, kTextColumns - column);
+      out += head;
+      word.erase(0, head.size());
+      width = text_columns(word);
     }
     out += word;
     column += width;
@@ -74,7 +92,7 @@ std::string some_of(const std::vector<std::string>& items, std::size_t columns) 
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::size_t reserve = i + 1 < items.size() ? kMore.size() : 0;
     if (i == 0) {
-      text = fitted(items[0], std::max<std::size_t>(columns - reserve, 4));
+      text = items[0];
       used = text_columns(text);
       continue;
     }
@@ -98,19 +116,27 @@ void TextTable::add_row(std::vector<std::string> cells) {
 }
 
 std::string TextTable::text() const {
+  const auto is_long = [&](const std::string& cell, std::size_t i) {
+    return i == 0 && text_columns(cell) > widest_first_;
+  };
   std::vector<std::size_t> widths(aligns_.size(), 0);
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], text_columns(row[i]));
+      if (!is_long(row[i], i)) widths[i] = std::max(widths[i], text_columns(row[i]));
     }
   }
   std::string text;
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string space = padding(text_columns(row[i]), widths[i]);
+      std::string_view cell = row[i];
+      if (is_long(row[i], i)) {
+        text += wrapped(row[i], 0, 2);
+        cell = {};
+      }
+      const std::string space = padding(text_columns(cell), widths[i]);
       if (i > 0) line += "  ";
-      line += aligns_[i] == Align::left ? row[i] + space : space + row[i];
+      line += aligns_[i] == Align::left ? std::string(cell) + space : space + std::string(cell);
     }
     end_line(line);
     text += line;

@@ -1,5 +1,6 @@
 #include "formats/workload_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -47,9 +48,6 @@ class WorkloadReader {
 
   Loaded<Workload> read() && {
     read_file();
-    if (is_other_) {
-      return Diagnostics{diagnostic_of(path_, "is no workload: those have no \"format\"")};
-    }
     if (cursor_.fault()) faults_.add(cursor_.fault()->offset, cursor_.fault()->message);
     if (!faults_.empty()) return faults_.errors();
     Workload workload = make_workload(parts_, faults_);
@@ -69,18 +67,10 @@ class WorkloadReader {
     }
     JsonFields fields(cursor_, faults_, kFileFields, file);
     while (const auto field = fields.next()) {
-      is_other_ = field == kFormat;
-      if (is_other_) return;
       read_file_field(*field, fields);
       if (faults_.is_full()) return;
     }
     cursor_.expect_end();
-    if (cursor_.fault()) return;
-    for (std::size_t field = 0; field < kFormat; ++field) {
-      if (!fields.has(field)) {
-        faults_.add("is no workload: it has no " + quoted(kFileFields[field]));
-      }
-    }
   }
 
   void read_file_field(std::size_t field, JsonFields& fields) {
@@ -226,8 +216,33 @@ class WorkloadReader {
   JsonFaults faults_;
   JsonCursor cursor_;
   WorkloadParts parts_;
-  bool is_other_ = false;  // a file of ours
 };
+
+// Why the file is none of a workload, by a first look at what its outermost object holds; empty: it
+// may be one. So a file of another kind is refused once, and not for each of its nodes.
+std::string why_no_workload(const SourceFile& source) {
+  JsonCursor cursor(source.bytes());
+  if (cursor.type() != JsonType::object) return {};
+  std::array<bool, kFileFields.size()> has{};
+  cursor.enter();
+  while (const auto key = cursor.next_key()) {
+    const auto* const field = std::find(kFileFields.begin(), kFileFields.end(), key->text);
+    if (field != kFileFields.end()) {
+      has[static_cast<std::size_t>(field - kFileFields.begin())] = true;
+    }
+    cursor.skip();
+  }
+  if (cursor.fault()) return {};
+  if (has[kFormat]) {
+    return "is no workload but a file in a format of cleave's: give a model as MODEL, without "
+           "--workload";
+  }
+  std::string missing;
+  for (std::size_t field = 0; field < kFormat; ++field) {
+    if (!has[field]) missing += (missing.empty() ? "" : ", ") + quoted(kFileFields[field]);
+  }
+  return missing.empty() ? missing : "is no workload: it has no " + missing;
+}
 
 }  // namespace
 
@@ -235,6 +250,9 @@ Loaded<Workload> read_workload(const SourceFile& source) {
   if (source.size() > std::numeric_limits<std::uint32_t>::max() - 1024) {
     return Diagnostics{
         diagnostic_of(source.path(), "is larger than 4 GiB, the most that can be read as JSON")};
+  }
+  if (std::string why = why_no_workload(source); !why.empty()) {
+    return Diagnostics{diagnostic_of(source.path(), std::move(why))};
   }
   return WorkloadReader(source).read();
 }

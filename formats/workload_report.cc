@@ -93,6 +93,7 @@ class WorkloadWriter {
     json_.flag("has_loss_and_backward", false);
     write_root();
     json_.begin_list("notes");
+    for (const std::string& caveat : report_.balance.caveats) json_.text(caveat);
     for (const std::string& note : report_.notes) json_.text(note);
     json_.end_list();
     json_.end_object();

@@ -46,7 +46,7 @@ try:
         run,
     )
     from verify_split import WrongUsage, counted, parse_dim, passed_parameters
-    from verify_split import read_inputs, read_manifest
+    from verify_split import print_table, read_inputs, read_manifest
 except ImportError as error:
     if __name__ != "__main__":
         raise
@@ -153,8 +153,8 @@ def capture(folder, out, values):
     """What was captured of each part. `values`: those of root.onnx's inputs, by name."""
     parts = read_manifest(folder)["partitions"]
     values = {**values, **passed_parameters(folder / "root.onnx", parts, values)}
-    names = [part["name"] for part in parts]
-    return [capture_part(folder / f"{name}.onnx", out / name, values) for name in names]
+    files = [Path(part["file"]) for part in parts if part["file"] is not None]
+    return [capture_part(folder / file, out / file.stem, values) for file in files]
 
 
 def size_text(size):
@@ -234,7 +234,7 @@ def main():
         what = f"{options.folder}: " if isinstance(error, CannotRun) else ""
         print(f"capture_inputs.py: {what}{error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, WrongUsage) else 3 if isinstance(error, CannotRun) else 4)
-    print(table(captured, out))
+    print_table(table(captured, out))
     sys.exit(1 if any(one.faults for one in captured) else 0)
 
 

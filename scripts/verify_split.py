@@ -23,6 +23,7 @@ Exit status: 0 all agree; 1 something does not; 2 wrong usage; 3 ORIGINAL itself
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -290,7 +291,7 @@ class Verification:
         parts = self.manifest["partitions"]
         values.update(passed_parameters(self.original.path, parts, values))
         for part in parts:
-            row = Row(part["name"] + ".onnx")
+            row = Row(part["file"] or part["name"])
             rows.append(row)
             if not self.run_part(part, row, values):
                 broken.append(row)
@@ -348,7 +349,10 @@ class Verification:
 
     def run_part(self, part, row, values):
         """Adds the part's outputs to `values`; false when it could not be run."""
-        path = self.folder / row.what
+        if part["file"] is None:
+            row.remarks.append("makes no value: not written")
+            return True
+        path = self.folder / part["file"]
         if not path.exists():
             row.faults.append("is not there")
             return False
@@ -395,6 +399,8 @@ def read_manifest(folder):
         manifest["partitions"] = manifest["stages"]
     if not isinstance(manifest, dict) or "partitions" not in manifest:
         raise WrongUsage(f"{path}: no manifest of a split")
+    for part in manifest["partitions"]:
+        part.setdefault("file", part["name"] + ".onnx")  # manifests once did not say
     return manifest
 
 
@@ -432,6 +438,14 @@ def read_inputs(where, model):
     return {name: Value.of_array(array) for name, array in np.load(where).items()}
 
 
+def print_table(text):
+    """Prints to standard output; a reader that stops early (head) is no fault."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for Python's last flush
+
+
 def parse_dim(text):
     name, _, size = text.rpartition("=")
     if not name or not size.isdigit():
@@ -466,7 +480,7 @@ def main():
     except CannotRun as error:
         print(f"verify_split.py: {options.original}: {error}", file=sys.stderr)
         sys.exit(3)
-    print(verdict.table())
+    print_table(verdict.table())
     sys.exit(0 if verdict.passed else 1)
 
 

@@ -173,10 +173,10 @@ TEST_CASE("memory just enough is enough, and a byte less is not") {
   const BalanceProblem enough = on_devices(balance_problem(text), 2, 100);
   CHECK(stages_text(enough, balance_stages(enough, {}).value()) == "a b | c d");
   CHECK(refusal(on_devices(balance_problem(text), 2, 99)) ==
-        "the parameters need 200 bytes, 2 more than 2 devices have (198)\n"
+        "the parameters need 200 B, 2 B more than 2 devices have (198 B)\n"
         "at least 3 devices are needed");
   CHECK(refusal(on_devices(balance_problem(text), 8, 59)) ==
-        "\"a\" needs 60 bytes, 1 more than a device has (59)");
+        "\"a\" needs 60 B, 1 B more than a device has (59 B)");
 }
 
 TEST_CASE("memory that no order of stages fits is refused though the sum would fit") {
@@ -186,7 +186,7 @@ TEST_CASE("memory that no order of stages fits is refused though the sum would f
     c 1 !60 < b:0
   )";
   CHECK(refusal(on_devices(balance_problem(text), 2, 100)) ==
-        "no assignment to 2 devices fits their memory; the nearest one found lacks 20 bytes on one "
+        "no assignment to 2 devices fits their memory; the nearest one found lacks 20 B on one "
         "of them");
 }
 
@@ -312,9 +312,9 @@ TEST_CASE("a cap that is just met is met, one that is just missed is told by how
   const BalanceProblem met = on_devices(balance_problem(text), 2, 100);
   CHECK(stages_text(met, balance_stages(met, {}).value()) == "a b | c");
   CHECK(refusal(on_devices(balance_problem(text), 2, 99)) ==
-        "\"c\" needs 100 bytes, 1 more than a device has (99)");
+        "\"c\" needs 100 B, 1 B more than a device has (99 B)");
   CHECK(refusal(on_devices(balance_problem(text), 1, 199)) ==
-        "the parameters need 200 bytes, 1 more than 1 device has (199)\n"
+        "the parameters need 200 B, 1 B more than 1 device has (199 B)\n"
         "at least 2 devices are needed");
 }
 

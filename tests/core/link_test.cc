@@ -26,7 +26,7 @@ TEST_CASE("PCIe links carry their line rate less the encoding") {
   CHECK(parse_link(" Gen4x16 ")->name == "Gen4x16");
 }
 
-TEST_CASE("a rate is a number with a unit, or bytes per second without one") {
+TEST_CASE("a rate is a number with a unit") {
   CHECK(rate("100GiB/s") == 107374182400.0);
   CHECK(rate("16GB/s") == 16e9);
   CHECK(rate("12.5 GB") == 12.5e9);
@@ -34,15 +34,14 @@ TEST_CASE("a rate is a number with a unit, or bytes per second without one") {
   CHECK(rate("400Gbps") == 50e9);
   CHECK(rate("25GBps") == 25e9);
   CHECK(rate("512 MiB/s") == 536870912.0);
-  CHECK(rate("1e9") == 1e9);
-  CHECK(rate("7") == 7);
+  CHECK(rate("7 B/s") == 7);
 }
 
 TEST_CASE("what is no link and no positive number is refused") {
   for (const char* text :
-       {"",         " ",         "gen0x16", "gen7x16", "gen4x3", "gen4x", "gen4",
-        "gen4x016", "gen4x16 ?", "0",       "0GB/s",   "-1GB/s", "nan",   "inf",
-        "1e999",    "fast",      "16Gb",    "16 G",    "16XB/s", "GB/s",  "1e308PB"}) {
+       {"",          " ",    "gen0x16", "gen7x16", "gen4x3",  "gen4x", "gen4",  "gen4x016",
+        "gen4x16 ?", "0",    "0GB/s",   "-1GB/s",  "nan",     "inf",   "1e999", "fast",
+        "16Gb",      "16 G", "16XB/s",  "GB/s",    "1e308PB", "100",   "1e9"}) {
     INFO(text);
     CHECK_FALSE(parse_link(text));
   }

@@ -27,15 +27,34 @@ TEST_CASE("durations need a unit") {
   CHECK_FALSE(parse_duration("12 h"));
 }
 
-TEST_CASE("rates of computing are FLOPs a second, with or without saying so") {
+TEST_CASE("rates of computing are FLOPs a second, but a number needs a unit") {
   CHECK(parse_flops_rate("10T") == 10e12);
   CHECK(parse_flops_rate("312 TFLOP/s") == 312e12);
   CHECK(parse_flops_rate("1.5GFLOPS") == 1.5e9);
-  CHECK(parse_flops_rate("1e12") == 1e12);
-  for (const char* text : {"0", "T", "-1T", "10GB/s", "1e308P"}) {
+  CHECK(parse_flops_rate("1e12 FLOP/s") == 1e12);
+  for (const char* text : {"0", "T", "-1T", "10GB/s", "1e308P", "100", "1e12"}) {
     INFO(text);
     CHECK_FALSE(parse_flops_rate(text));
   }
+}
+
+TEST_CASE("a number without a unit is told from other text that is no bandwidth") {
+  CHECK(is_bare_number(" 1.5e3 "));
+  CHECK_FALSE(is_bare_number("1.5k"));
+  CHECK_FALSE(is_bare_number("fast"));
+  CHECK(bandwidth_refusal(" 100 ") ==
+        " has no unit: write 100GB/s or 100GiB/s, or a link's name (gen1x1 to gen6x16)");
+  CHECK(bandwidth_refusal("fast") ==
+        " is no bandwidth: give a number with a unit (100GiB/s) or a link's name (gen1x1 to "
+        "gen6x16)");
+}
+
+TEST_CASE("amounts of bytes have three digits and a unit") {
+  CHECK(byte_amount(0) == "0 B");
+  CHECK(byte_amount(1023) == "1023 B");
+  CHECK(byte_amount(1536) == "1.5 KiB");
+  CHECK(byte_amount(46796608) == "44.6 MiB");
+  CHECK(byte_amount(0.5) == "0.5 B");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "core/support.h"
 
+#include "core/accepting_rule.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 
@@ -420,6 +421,18 @@ TEST_CASE("a node with a body is supported when every node of the body is") {
   CHECK(reason.because == node_named(graph, "e"));
   CHECK(match_node(graph, node_named(graph, "i"), lists, {}).code == ReasonCode::none);
   CHECK(match_node(graph, node_named(graph, "e"), lists, {}).code == ReasonCode::no_rule);
+}
+
+TEST_CASE("the rule that accepts a node is of a list that does not deny it") {
+  const Graph graph = graph_from_text("input x\n a = Relu(x)\n b = Tanh(a)");
+  std::vector<SupportList> lists(2);
+  lists[0].allow = lists[0].deny = {rule_for("Relu")};
+  lists[1].allow = {rule_for("Add"), rule_for("R*"), rule_for("Relu")};
+  const auto found = find_accepting_rule(graph, NodeId{0}, lists, {});
+  REQUIRE(found);
+  CHECK(found->list == 1);
+  CHECK(found->rule == 1);
+  CHECK_FALSE(find_accepting_rule(graph, NodeId{1}, lists, {}));
 }
 
 }  // namespace

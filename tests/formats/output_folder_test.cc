@@ -150,15 +150,21 @@ TEST_CASE("a file that cannot be made is refused in the system's words") {
         "/dev/full: error: cannot be written: No space left on device\n");
 }
 
-TEST_CASE("a part's name becomes a harmless file name") {
-  CHECK(file_name_of("_run_on_acc_1") == "_run_on_acc_1");
-  CHECK(file_name_of("a/b\n") == "a_b_");
-  CHECK(file_name_of("") == "_");
-  CHECK(file_name_of(".") == "_");
-  CHECK(file_name_of("..") == "__");
-  CHECK(file_name_of("../x") == ".._x");
-  CHECK(file_name_of(std::string(201, 'a')) == std::string(200, 'a'));
-  CHECK(file_name_of(std::string(199, 'a') + "\u00e9") == std::string(199, 'a'));
+TEST_CASE("whether a file can be written is told before, and leaves nothing behind") {
+  const TestFolder test;
+  fs::create_directory(test.path("in"));
+  CHECK(check_may_write(test.path("in/new.txt")));
+  CHECK(fs::is_empty(test.path("in")));
+  test.with_file("in/old.txt", "old");
+  CHECK(check_may_write(test.path("in/old.txt")));
+  CHECK(check_may_write("/dev/null"));
+  CHECK(refusal(check_may_write(test.path("in"))) ==
+        test.path("in") + ": error: cannot be written: is a folder\n");
+  CHECK(refusal(check_may_write(test.path("none/new.txt"))) ==
+        test.path("none/new.txt") + ": error: cannot be written: there is no folder \"" +
+            test.path("none") + "\"\n");
+  CHECK(refusal(check_may_write(test.path("in/old.txt/new.txt"))).find("there is no folder") !=
+        std::string::npos);
 }
 
 TEST_CASE("files are added to a folder that is there, all of them or none") {

@@ -113,7 +113,7 @@ bottleneck _run_on_acc_0: below 838,860,800 QPS at 100GiB/s, 419,430,400 QPS if 
 support list    npu (npu.txt)
 subgraphs       3 (2 accelerator, 1 CPU)
 parameters      256 B, 100% of them read on the accelerator
-half duplex     419,430,400 QPS, 209,715,200 QPS if all share it
+half duplex     below 419,430,400 QPS, 209,715,200 QPS if all share it
 
 partition      on   nodes      in    out  parameters      work           QPS
 _run_on_acc_0  acc      3  128 B+  128 B       256 B  576 FLOP  <838,860,800

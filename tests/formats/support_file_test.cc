@@ -269,8 +269,11 @@ TEST_CASE("conditions of the wrong form are refused") {
 
 TEST_CASE("a bad link is refused with the forms of a good one") {
   CHECK(faults(with_allow("", R"(, "link": {"bandwidth": "gen4x3"})")) ==
-        "1:79: \"gen4x3\" is no bandwidth: write a link from gen1x1 to gen6x16, or a number with a "
-        "unit such as \"16GB/s\"\n");
+        "1:79: \"gen4x3\" is no bandwidth: give a number with a unit (100GiB/s) or a link's name "
+        "(gen1x1 to gen6x16)\n");
+  CHECK(
+      faults(with_allow("", R"(, "link": {"bandwidth": "16"})")) ==
+      "1:79: \"16\" has no unit: write 16GB/s or 16GiB/s, or a link's name (gen1x1 to gen6x16)\n");
   CHECK(faults(with_allow("", R"(, "link": "gen4x16")")) ==
         "1:65: \"link\" must be an object like {\"bandwidth\": \"gen4x16\"}, not a string\n");
 }

@@ -123,13 +123,20 @@ TEST_CASE("edges that no workload can have are refused") {
         "1: the nodes form a cycle: \"1\" -> \"2\" -> \"1\"");
 }
 
-TEST_CASE("fields that are missing or of no sense are refused with their place") {
-  CHECK(refusal(R"({"format": "cleave.graph", "nodes": [{}]})") ==
-        "is no workload: those have no \"format\"");
+TEST_CASE("a file of another kind is refused once, and not for each of its nodes") {
+  const char* const ours =
+      "is no workload but a file in a format of cleave's: give a model as MODEL, without "
+      "--workload";
+  CHECK(refusal(R"({"format": "cleave.graph", "nodes": [{}]})") == ours);
+  CHECK(refusal(R"({"nodes": [{"name": "a"}, {"name": "b"}], "format": "cleave.graph"})") == ours);
+  CHECK(refusal(R"({"nodes": [{"name": "a"}, {"name": "b"}], "edges": []})") ==
+        "is no workload: it has no \"maxSizePerFPGA\", \"maxFPGAs\", \"maxCPUs\"");
+}
+
+TEST_CASE("fields of no sense are refused with their place") {
   CHECK(refusal("[]") == "1: a workload must be an object, not a list");
-  CHECK(refusal(R"({"nodes": [], "edges": [], "maxFPGAs": 1.5})") ==
-        "is no workload: it has no \"maxSizePerFPGA\"\n"
-        "is no workload: it has no \"maxCPUs\"\n"
+  CHECK(refusal(
+            R"({"nodes": [], "edges": [], "maxFPGAs": 1.5, "maxCPUs": 1, "maxSizePerFPGA": 1})") ==
         "1: \"maxFPGAs\" must be a whole number up to 1,000,000");
   CHECK(refusal(file(R"({"id": 1, "supportedOnFpga": 2, "fpgaLatency": -1, "cpuLatency": 1e999})",
                      "")) ==

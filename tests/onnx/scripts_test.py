@@ -4,6 +4,8 @@
 usage: scripts_test.py PROJECT_FOLDER CLEAVE       exit status 1 when something is otherwise
 """
 
+import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -133,6 +135,33 @@ def test_capture_writes_sequences_and_optionals(folder, mobile):
         tensor = value.tensor_values[1] if proto is onnx.SequenceProto else value.tensor_value
         made = onnx.TensorProto.FromString((data / "output_0.pb").read_bytes())
         assert list(tensor.dims) == [2, 3] and made.raw_data.endswith(tensor.raw_data)
+
+
+def test_parts_are_found_by_the_files_that_the_manifest_names(folder, mobile):
+    model = PROJECT / "samples" / "mobile_block.onnx"
+    text = subprocess.run([CLEAVE, "convert", model], check=True, capture_output=True).stdout
+    names = ["a/b", "a_b", "A_B"]
+    nodes = json.loads(text)["nodes"]
+    parts = {node["name"]: names[3 * i // len(nodes)] for i, node in enumerate(nodes)}
+    (folder / "map.json").write_text(json.dumps(parts))
+    command = [CLEAVE, "partition", model, "--map", folder / "map.json", "-o", folder / "odd", "-q"]
+    subprocess.run(command, check=True, capture_output=True)
+    manifest = json.loads((folder / "odd" / "manifest.json").read_text())
+    files = [part["file"] for part in manifest["stages"]]
+    assert files == ["submod_a_b_2.onnx", "submod_a_b.onnx", "submod_A_B_3.onnx"], files
+    expect(run("verify_split.py", model, folder / "odd"), 0, "chain of 3 parts")
+    expect(run("capture_inputs.py", folder / "odd"), 0, "captured: 3 parts of 3")
+    assert (folder / "odd" / "captured" / "submod_A_B_3" / "model.onnx").is_file()
+
+
+def test_a_reader_that_stops_early_is_no_fault(folder, mobile):
+    script = PROJECT / "scripts" / "verify_split.py"
+    command = [sys.executable, script, PROJECT / "samples" / "mobile_block.onnx", mobile]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, ""), done
 
 
 def test_capture_refuses_what_is_no_split(folder, mobile):

@@ -1,0 +1,140 @@
+#include "cli/balance_words.h"
+
+#include <algorithm>
+
+#include "core/stages.h"
+#include "formats/diagnostic.h"
+#include "formats/number_text.h"
+#include "formats/report_words.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostDevices = 8;  // that are told one by one
+
+bool all_have(const std::vector<DeviceSpec>& devices, bool (*has)(const DeviceSpec&)) {
+  return !devices.empty() && std::all_of(devices.begin(), devices.end(), has);
+}
+bool has_link(const DeviceSpec& device) { return device.link.has_value(); }
+bool has_memory(const DeviceSpec& device) { return device.memory.has_value(); }
+
+std::string times_line(const BalanceFacts& facts) {
+  const BalanceArgs& args = facts.args;
+  const std::string roofline = "the longer of FLOPs at " + flops_text(args.costs.device_flops) +
+                               "/s and bytes at " + link_text(args.device_bandwidth);
+  if (facts.made.measured == 0) return "times      estimated: " + roofline;
+  if (facts.made.measured == facts.graph.node_count()) return "times      measured";
+  return "times      measured for " + count_text(facts.made.measured) + " of " +
+         counted(facts.graph.node_count(), "node", "nodes") + ", for the others " + roofline;
+}
+
+std::string transfers_line(const BalanceFacts& facts) {
+  if (facts.comm == CommModel::none) return "transfers  " + comm_text(facts.comm);
+  std::string link = link_text(facts.args.link.value_or(default_link()));
+  const auto& devices = facts.devices;
+  if (all_have(devices, has_link)) {
+    link = "by each device's link";
+  } else if (std::any_of(devices.begin(), devices.end(), has_link)) {
+    link = "by each device's link, else " + link;
+  }
+  return "transfers  " + link + ", each tensor once a stage; " + comm_text(facts.comm);
+}
+
+// Of a device without a memory of its own; "": without a limit.
+std::string common_memory(const BalanceArgs& args) {
+  return args.memory == BalanceArgs::Memory::bytes ? bytes_text(args.memory_bytes) : "";
+}
+
+// Nothing when no memory is limited.
+std::string memory_line(const BalanceFacts& facts) {
+  std::string memory = common_memory(facts.args);
+  const auto& devices = facts.devices;
+  if (all_have(devices, has_memory)) {
+    memory = "of each device";
+  } else if (std::any_of(devices.begin(), devices.end(), has_memory)) {
+    memory = "of each device" + (memory.empty() ? "" : ", else " + memory);
+  } else if (!memory.empty()) {
+    memory += " a device";
+  }
+  if (memory.empty()) return {};
+  std::string line = "memory     " + memory + ", for parameters";
+  if (facts.args.costs.optimizer_factor != 1) {
+    line += " (times " + rate_text(facts.args.costs.optimizer_factor) + ")";
+  }
+  return line + " and the peak of live activations";
+}
+
+std::string device_text(const BalanceFacts& facts, const DeviceSpec& device) {
+  const std::string memory = device.memory ? bytes_text(*device.memory) : common_memory(facts.args);
+  std::string text = escaped(device.name) + ": " + (memory.empty() ? "no memory limit" : memory) +
+                     ", speed " + rate_text(device.speed);
+  if (facts.by != BalanceBy::time || facts.comm == CommModel::none) return text;
+  return text + ", " +
+         link_text(device.link ? *device.link : facts.args.link.value_or(default_link()));
+}
+
+std::string devices_line(const BalanceFacts& facts) {
+  std::string line;
+  for (std::size_t i = 0; i < std::min(facts.devices.size(), kMostDevices); ++i) {
+    line += (i == 0 ? "devices    " : "; ") + device_text(facts, facts.devices[i]);
+  }
+  if (facts.devices.size() <= kMostDevices) return line;
+  return line + "; " + count_text(facts.devices.size() - kMostDevices) + " more in " +
+         escaped(facts.args.devices_path);
+}
+
+std::string remedy(BalanceBy by) {
+  return std::string("give shapes with --input-shape or --dim") +
+         (by == BalanceBy::time ? ", measured times with --costs FILE," : "") +
+         " or --balance nodes";
+}
+
+}  // namespace
+
+std::string comm_text(CommModel comm) {
+  switch (comm) {
+    case CommModel::serial:
+      return "a stage takes compute + in + out (serial)";
+    case CommModel::overlap:
+      return "a stage takes the longer of compute and in + out (overlap)";
+    case CommModel::duplex:
+      return "a stage takes the longest of compute, in and out (duplex)";
+    case CommModel::none:
+      break;
+  }
+  return "free (none)";
+}
+
+std::vector<std::string> assumptions_of(const BalanceFacts& facts) {
+  std::vector<std::string> lines;
+  if (facts.by == BalanceBy::time) {
+    lines = {times_line(facts), transfers_line(facts)};
+  } else {
+    lines = {"balanced   by " + std::string(facts.unit) + " alone: transfers do not count"};
+  }
+  for (std::string line : {devices_line(facts), memory_line(facts)}) {
+    if (!line.empty()) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> caveats_of(const BalanceFacts& facts) {
+  const std::size_t unknown = facts.made.unknown_costs;
+  if (unknown == 0) return {};
+  const std::string what = facts.by == BalanceBy::time ? "the time of " : "the cost of ";
+  const auto nodes = facts.graph.nodes();
+  const auto all =
+      static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) {
+        return !is_stage_marker(facts.graph, node);
+      }));
+  return {what + count_text(unknown) + " of " + counted(all, "node", "nodes") +
+          " is not known and counts as 0: " + remedy(facts.by)};
+}
+
+std::vector<std::string> notes_of(const BalanceFacts& facts) {
+  if (facts.made.unknown_sizes == 0) return {};
+  return {"the size of " + counted(facts.made.unknown_sizes, "tensor", "tensors") +
+          " is not known: moving and keeping them counts as 0; give shapes with --dim"};
+}
+
+}  // namespace cleave

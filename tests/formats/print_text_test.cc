@@ -1,0 +1,73 @@
+#include "formats/print_text.h"
+
+#include "formats/onnx_reader.h"
+#include "tests/catch2.h"
+#include "tests/formats/onnx_text.h"
+
+namespace cleave {
+namespace {
+
+// What print says of the nodes.
+std::string printed(const std::string& graph) {
+  const SourceFile source = onnx_file(graph);
+  const auto loaded = read_onnx(source, {});
+  REQUIRE(loaded);
+  const std::string text = print_model(loaded->graph);
+  const std::size_t begin = text.find("\nnodes\n") + 7;
+  return text.substr(begin, text.find("\noutputs") - begin);
+}
+
+TEST_CASE("nodes of a body stand under the body's name") {
+  CHECK(printed(R"(
+g (bool c, float[2] x) => (float[2] y) {
+  y = If (c) <
+    then_branch = th () => (float[2] a) { u = Neg (x)  a = Abs (u) },
+    else_branch = el () => (float[2] b) { b = Relu (x) }
+  >
+})") == R"(  %y: float32[2] = If(%c, captured %x) {then_branch=..., else_branch=...}  # If_0
+  | then_branch:
+  |   %u: float32[2] = Neg(%x)  # Neg_0
+  |   %a: float32[2] = Abs(%u)  # Abs_1
+  | else_branch:
+  |   %b: float32[2] = Relu(%x)  # Relu_0
+)");
+}
+
+TEST_CASE("bodies of bodies are deeper, and the outer body goes on behind them") {
+  CHECK(printed(R"(
+g (bool c, float[2] x) => (float[2] y) {
+  y = If (c) <
+    then_branch = th () => (float[2] a) {
+      u = If (c) <
+        then_branch = t2 () => (float[2] p) { p = Neg (x) },
+        else_branch = e2 () => (float[2] q) { q = Abs (x) }
+      >
+      v = Relu (u)
+      a = If (c) <
+        then_branch = t3 () => (float[2] r) { r = Neg (v) },
+        else_branch = e3 () => (float[2] s) { s = Abs (v) }
+      >
+    },
+    else_branch = el () => (float[2] b) { b = Relu (x) }
+  >
+})")
+            .find(R"(
+  | then_branch:
+  |   %u: float32[2] = If(%c, captured %x) {then_branch=..., else_branch=...}  # If_0
+  | | then_branch:
+  | |   %p: float32[2] = Neg(%x)  # Neg_0
+  | | else_branch:
+  | |   %q: float32[2] = Abs(%x)  # Abs_0
+  |   %v: float32[2] = Relu(%u)  # Relu_1
+  |   %a: float32[2] = If(%c, captured %v) {then_branch=..., else_branch=...}  # If_2
+  | | then_branch:
+  | |   %r: float32[2] = Neg(%v)  # Neg_0
+  | | else_branch:
+  | |   %s: float32[2] = Abs(%v)  # Abs_0
+  | else_branch:
+  |   %b: float32[2] = Relu(%x)  # Relu_0
+)") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace cleave
