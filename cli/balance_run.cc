@@ -61,6 +61,10 @@ OrRefusal<BalanceOptions> options_for(const BalanceArgs& args, double unit_secon
     return wrong_usage("--target-latency: " + number + " has no unit: write " + number + "ms or " +
                        number + "us");
   }
+  if (options.exact_stages && (args.target_seconds || args.target_number)) {
+    return wrong_usage("--exact-stages means nothing to --target-latency",
+                       {"the one asks for a number of stages, the other for the fewest"});
+  }
   if (args.target_seconds) options.target = *args.target_seconds / unit_seconds;
   if (args.target_number) options.target = *args.target_number;
   if (options.time_limit_seconds < kUnlimited) {

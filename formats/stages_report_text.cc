@@ -1,6 +1,7 @@
 // The report on parts or stages for people: what came out, then the table, then what they share.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/cost.h"
 #include "core/preview.h"
@@ -40,6 +41,7 @@ class StagesText {
     write_unknown();
     write_skips();
     write_shared();
+    write_passed();
     write_backward();
     write_notes();
     return std::move(text_);
@@ -217,6 +219,45 @@ class StagesText {
     }
     if (shared.size() > kMostShared) {
       text_ += "  ... and " + count_text(shared.size() - kMostShared) + " more (see --json)\n";
+    }
+  }
+
+  // A parameter that its stage gives to others.
+  struct Passed {
+    ValueId parameter;
+    PartId from;
+    std::vector<std::string> to;
+  };
+
+  // In the order in which they are first taken in.
+  std::vector<Passed> find_passed() const {
+    std::vector<Passed> passed;
+    PerValue<PartId> giver(graph_.value_count(), kNone<PartId>);
+    std::map<ValueId, std::size_t> places;
+    for (const PartId part : partition_.parts()) {
+      for (const ValueId value : boundaries_.inputs[part]) {
+        if (!graph_.is_parameter(value) || giver[value] == kNone<PartId>) continue;
+        const auto place = places.try_emplace(value, passed.size());
+        if (place.second) passed.push_back({value, giver[value], {}});
+        passed[place.first->second].to.push_back(name_text(part));
+      }
+      for (const ValueId value : boundaries_.outputs[part]) giver[value] = part;
+    }
+    return passed;
+  }
+
+  void write_passed() {
+    const std::vector<Passed> passed = find_passed();
+    if (passed.empty()) return;
+    text_ += "\n" + counted(passed.size(), "parameter is", "parameters are") +
+             " passed on by the stage that holds " + (passed.size() == 1 ? "it\n" : "them\n");
+    for (std::size_t i = 0; i < std::min(passed.size(), kMostShared); ++i) {
+      text_ += wrapped(escaped(graph_.value(passed[i].parameter).name) + ": " +
+                           name_text(passed[i].from) + " to " + some_of(passed[i].to, 80),
+                       2, 4);
+    }
+    if (passed.size() > kMostShared) {
+      text_ += "  ... and " + count_text(passed.size() - kMostShared) + " more (see --json)\n";
     }
   }
 
