@@ -64,6 +64,18 @@ void ModelArgs::add_bindings_to(CLI::App& app) {
               {"full", ShapeInference::full}},
              "types and shapes of an ONNX model: off (declared inputs and outputs only), file "
              "(also its value_info) or full (also what follows from its operators)");
+  app.add_option_function<std::vector<std::string>>(
+         "--limit",
+         [this](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_limit(text);
+         },
+         "set a limit on what is read, e.g. --limit nodes=5000; repeatable")
+      ->type_name("WHAT=N")
+      ->allow_extra_args(false);
+}
+
+void ModelArgs::add_limit(const std::string& text) {
+  if (const auto set = set_limit(limits, text); !set) refuse_option("--limit", set.error());
 }
 
 void ModelArgs::add_dim(const std::string& text) {

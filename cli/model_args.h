@@ -15,10 +15,11 @@ class App;
 
 namespace cleave {
 
-// MODEL, --dim, --input-shape, --infer
+// MODEL, --dim, --input-shape, --infer, --limit
 struct ModelArgs {
   std::string path;
   ShapeBindings bindings;
+  ModelLimits limits;
   void add_to(CLI::App& app);
   // Without MODEL, for commands that take several.
   void add_bindings_to(CLI::App& app);
@@ -26,6 +27,7 @@ struct ModelArgs {
  private:
   void add_dim(const std::string& text);
   void add_input_shape(const std::string& text);
+  void add_limit(const std::string& text);
 };
 
 // -s/--support, repeatable

@@ -62,7 +62,7 @@ std::string start_note(const Split& split) {
 // Bars are gone when these return: what is wrong may be printed then.
 Loaded<LoadedModel> read_with_progress(const ModelArgs& args) {
   ProgressBar bar(args.path == "-" ? "standard input" : args.path);
-  return read_model(args.path, args.bindings, bar.observer());
+  return read_model(args.path, args.bindings, args.limits, bar.observer());
 }
 
 Result<Split> split_with_progress(const LoadedModel& model, const std::vector<SupportList>& lists,

@@ -72,13 +72,15 @@ void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
 }
 
 void print_error(std::string_view message, const std::vector<std::string>& notes) {
-  spdlog::error("cleave: error: {}", message);
-  for (const std::string& note : notes) spdlog::error("note: {}", note);
+  spdlog::error("cleave: error: {}", escaped_lines(message));
+  for (const std::string& note : notes) spdlog::error("note: {}", escaped_lines(note));
 }
 
-void print_warning(std::string_view message) { spdlog::warn("cleave: warning: {}", message); }
+void print_warning(std::string_view message) {
+  spdlog::warn("cleave: warning: {}", escaped_lines(message));
+}
 
-void print_info(std::string_view message) { spdlog::info("{}", message); }
+void print_info(std::string_view message) { spdlog::info("{}", escaped_lines(message)); }
 
 bool is_progress_wanted() {
   const char* const terminal = std::getenv("TERM");

@@ -151,6 +151,17 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+std::string escaped_lines(std::string_view text) {
+  std::string lines;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines += escaped(text.substr(at, end - at));
+    if (end < text.size()) lines += '\n';
+    at = end + 1;
+  }
+  return lines;
+}
+
 std::string quoted(std::string_view text) {
   const std::string_view start = cut_end(text, kQuotedCharacters);
   std::string out = "\"" + escaped(start);

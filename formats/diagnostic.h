@@ -48,6 +48,9 @@ Diagnostic diagnostic_of(std::string_view file, std::string message);
 // invalid UTF-8, direction marks, line separators, U+FFFE and U+FFFF.
 std::string escaped(std::string_view text);
 
+// The same of a text of several lines, whose breaks stay.
+std::string escaped_lines(std::string_view text);
+
 // The text in double quotes, escaped; at most 200 characters of it, then "...".
 std::string quoted(std::string_view text);
 

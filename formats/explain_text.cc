@@ -23,7 +23,8 @@ std::string accepting_rule(const Report& report, NodeId node) {
   if (!found) return "the support list";
   const SupportList& list = report.lists[found->list];
   const Rule& rule = list.allow[found->rule];
-  return list.path + (rule.line == 0 ? "" : ":" + std::to_string(rule.line)) + " (" + rule.op + ")";
+  return escaped(list.path) + (rule.line == 0 ? "" : ":" + std::to_string(rule.line)) + " (" +
+         escaped(rule.op) + ")";
 }
 
 // On the accelerator without a rule that accepts it.
@@ -61,7 +62,7 @@ std::vector<NodeId> blame_chain(const Report& report, NodeId node) {
 }
 
 std::string signature(const Graph& graph, NodeId node) {
-  std::string text = std::string(graph.op(node)) + '(';
+  std::string text = escaped(graph.op(node)) + '(';
   bool first = true;
   for (const Operand& operand : graph.operands(node)) {
     const Value& value = graph.value(operand.value);
@@ -93,7 +94,7 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
       text += "  in:   every part that reads it\n";
     } else {
       const PartId part = report.split.partition.part_of[node];
-      text += "  in:   " + report.split.partition.name(part) +
+      text += "  in:   " + escaped(report.split.partition.name(part)) +
               (on_acc(report, node) ? " (accelerator)\n" : " (CPU)\n");
     }
     text += labelled("why:", detail_of(report, node));

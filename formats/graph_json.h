@@ -30,7 +30,7 @@ struct GraphJson {
 // bracket, comma, colon, string and number of the text. `bindings` sets symbolic dims and the
 // shapes of inputs (shapes of other values stay as the file has them but for bound dims).
 Loaded<GraphJson> read_graph_json(const SourceFile& source, const ShapeBindings& bindings,
-                                  const Progress& progress = {});
+                                  const ModelLimits& limits = {}, const Progress& progress = {});
 
 // The whole graph as native JSON, one node a line. From JSON: nodes, inputs and parameters
 // verbatim. From ONNX: made from the graph; constants become parameters; attributes that rules can

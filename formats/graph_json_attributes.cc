@@ -20,7 +20,7 @@ void GraphJsonAttributes::read(JsonFields& fields) {
   keys_.clear();
   cursor_.enter();
   while (const auto key = cursor_.next_key()) {
-    const std::string_view name = values_.kept(*key);
+    const std::string_view name = values_.kept_name(*key);
     keys_.add(name, key->offset);
     read_value(builder_.intern(name));
   }

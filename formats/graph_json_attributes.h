@@ -20,6 +20,7 @@ class GraphJsonAttributes {
                       GraphJsonValues& values);
 
   void clear();
+  std::size_t count() const { return attributes_.size(); }
   // The field "attributes" at the cursor, which may be any value.
   void read(JsonFields& fields);
   // Gives what was read since clear() to the node that the builder started last.

@@ -33,11 +33,12 @@ constexpr std::string_view kReference = "a value's name, null or {\"list\": [...
 }  // namespace
 
 GraphJsonNodes::GraphJsonNodes(JsonCursor& cursor, JsonFaults& faults, GraphBuilder& builder,
-                               GraphJsonValues& values)
+                               GraphJsonValues& values, const ModelLimits& limits)
     : cursor_(cursor),
       faults_(faults),
       builder_(builder),
       values_(values),
+      limits_(limits),
       attributes_(cursor, faults, builder, values) {}
 
 void GraphJsonNodes::clear() {
@@ -69,6 +70,10 @@ void GraphJsonNodes::read(std::size_t position) {
     faults_.add(begin, subject_.text() + " has no " + quoted(kFields[needed]));
   }
   decl_.source = {begin, static_cast<std::uint32_t>(cursor_.end_of_last() - begin)};
+  value_count_ += inputs_.size() + kwargs_.size() + outputs_.size();
+  if (attributes_.count() > limits_.attributes) {
+    faults_.add(begin, subject_.text() + " has " + beyond_limit(limits_, &ModelLimits::attributes));
+  }
   if (!decl_.name.empty()) hand_over();
 }
 
@@ -107,13 +112,14 @@ void GraphJsonNodes::read_field(std::size_t field, JsonFields& fields) {
 }
 
 std::string_view GraphJsonNodes::read_text(JsonFields& fields) {
-  return fields.is(JsonType::string) ? values_.kept(cursor_.take_string()) : std::string_view();
+  return fields.is(JsonType::string) ? values_.kept_name(cursor_.take_string())
+                                     : std::string_view();
 }
 
 std::string_view GraphJsonNodes::read_required_text(JsonFields& fields) {
   const std::uint64_t offset = cursor_.offset();
   if (!fields.is(JsonType::string)) return {};
-  const std::string_view text = values_.kept(cursor_.take_string());
+  const std::string_view text = values_.kept_name(cursor_.take_string());
   if (text.empty() && !cursor_.fault()) faults_.add(offset, fields.field_text() + " is empty");
   return text;
 }
@@ -153,7 +159,7 @@ void GraphJsonNodes::read_kwargs(JsonFields& fields) {
   keys_.clear();
   cursor_.enter();
   while (const auto key = cursor_.next_key()) {
-    const std::string_view name = values_.kept(*key);
+    const std::string_view name = values_.kept_name(*key);
     keys_.add(name, key->offset);
     read_reference(fields, kwargs_, OperandSlot::keyword(builder_.intern(name)));
   }
@@ -165,7 +171,7 @@ void GraphJsonNodes::read_reference(JsonFields& fields, std::vector<Reference>& 
                                     OperandSlot slot) {
   switch (cursor_.type()) {
     case JsonType::string:
-      to.push_back({values_.kept(cursor_.take_string()), slot});
+      to.push_back({values_.kept_name(cursor_.take_string()), slot});
       return builder_.expect_value(to.back().value);
     case JsonType::null:
       return cursor_.take_null();
@@ -214,7 +220,7 @@ void GraphJsonNodes::read_module_parameters(JsonFields& fields) {
   cursor_.enter();
   while (cursor_.next_item()) {
     if (cursor_.type() == JsonType::string) {
-      module_parameters_.push_back(values_.kept(cursor_.take_string()));
+      module_parameters_.push_back(values_.kept_name(cursor_.take_string()));
     } else {
       fields.refuse_item("a parameter's name");
     }

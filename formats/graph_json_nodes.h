@@ -18,11 +18,13 @@ namespace cleave {
 class GraphJsonNodes {
  public:
   GraphJsonNodes(JsonCursor& cursor, JsonFaults& faults, GraphBuilder& builder,
-                 GraphJsonValues& values);
+                 GraphJsonValues& values, const ModelLimits& limits);
 
   // Reads the node at the cursor, number `position` of the file, into the builder. One without a
   // name is left out; that is a fault.
   void read(std::size_t position);
+  // That the nodes so far read and make, each time.
+  std::uint64_t value_count() const { return value_count_; }
 
  private:
   struct Reference {
@@ -48,6 +50,8 @@ class GraphJsonNodes {
   JsonFaults& faults_;
   GraphBuilder& builder_;
   GraphJsonValues& values_;
+  const ModelLimits& limits_;
+  std::uint64_t value_count_ = 0;
 
   // The node that is being read.
   NodeDecl decl_;

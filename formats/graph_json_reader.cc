@@ -39,13 +39,15 @@ constexpr std::size_t kNodesBetweenTold = 4096;
 
 class GraphJsonReader {
  public:
-  GraphJsonReader(const SourceFile& source, const ShapeBindings& bindings, const Progress& progress)
+  GraphJsonReader(const SourceFile& source, const ShapeBindings& bindings,
+                  const ModelLimits& limits, const Progress& progress)
       : source_(source),
+        limits_(limits),
         progress_(progress),
         faults_(source),
-        cursor_(std::make_unique<JsonCursor>(source.bytes())),
-        values_(*cursor_, faults_, builder_, bindings),
-        nodes_(*cursor_, faults_, builder_, values_),
+        cursor_(std::make_unique<JsonCursor>(source.bytes(), limits.depth)),
+        values_(*cursor_, faults_, builder_, bindings, limits_),
+        nodes_(*cursor_, faults_, builder_, values_, limits_),
         header_faults_(source) {}
 
   Loaded<GraphJson> read();
@@ -71,6 +73,7 @@ class GraphJsonReader {
   void read_parameters(JsonFields& fields);
   void add_parameter(const DeclaredValue& value);
   void read_nodes(JsonFields& fields);
+  void add_beyond_limit(std::uint64_t ModelLimits::*limit);
   void find_header_fault();
   void tie_parameters();
   void tie_aliases();
@@ -81,6 +84,7 @@ class GraphJsonReader {
   Loaded<GraphJson> finish();
 
   const SourceFile& source_;
+  const ModelLimits& limits_;
   const Progress& progress_;
   JsonFaults faults_;
   std::unique_ptr<JsonCursor> cursor_;
@@ -88,7 +92,8 @@ class GraphJsonReader {
   GraphJsonValues values_;
   GraphJsonNodes nodes_;
 
-  JsonFaults header_faults_;  // the file is none of ours: nothing else is worth telling
+  // The file is none of ours, or beyond a limit: nothing else is worth telling.
+  JsonFaults header_faults_;
   bool has_format_ = false, has_version_ = false;
   SourceSpan output_tree_;
   std::vector<Parameter> parameters_;
@@ -120,7 +125,7 @@ void GraphJsonReader::read_field(std::size_t field, JsonFields& fields) {
     case kVersion:
       return read_version(fields);
     case kName:
-      if (fields.is(JsonType::string)) builder_.set_name(values_.kept(cursor_->take_string()));
+      if (fields.is(JsonType::string)) builder_.set_name(values_.kept_name(cursor_->take_string()));
       return;
     case kInputs:
       return read_inputs(fields);
@@ -182,7 +187,7 @@ void GraphJsonReader::read_outputs(JsonFields& fields) {
       continue;
     }
     const std::uint64_t begin = cursor_->offset();
-    const std::string_view name = values_.kept(cursor_->take_string());
+    const std::string_view name = values_.kept_name(cursor_->take_string());
     const auto length = static_cast<std::uint32_t>(cursor_->end_of_last() - begin);
     builder_.add_graph_output(builder_.value_named(name), {begin, length});
   }
@@ -217,8 +222,14 @@ void GraphJsonReader::read_nodes(JsonFields& fields) {
     if (i % kNodesBetweenTold == 0) {
       tell(progress_, {"reading", "bytes", cursor_->offset(), source_.size()});
     }
+    if (i == limits_.nodes) return add_beyond_limit(&ModelLimits::nodes);
     nodes_.read(i);
+    if (nodes_.value_count() > limits_.values) return add_beyond_limit(&ModelLimits::values);
   }
+}
+
+void GraphJsonReader::add_beyond_limit(std::uint64_t ModelLimits::*limit) {
+  header_faults_.add(cursor_->offset(), "the graph has " + beyond_limit(limits_, limit));
 }
 
 // Whether the file is one of ours at all matters more than its faults: a header that stands behind
@@ -361,12 +372,12 @@ bool looks_like_json(std::string_view bytes) {
 }
 
 Loaded<GraphJson> read_graph_json(const SourceFile& source, const ShapeBindings& bindings,
-                                  const Progress& progress) {
+                                  const ModelLimits& limits, const Progress& progress) {
   if (source.size() > kLargestJson) {
     return Diagnostics{
         diagnostic_of(source.path(), "is larger than 4 GiB, the most that can be read as JSON")};
   }
-  return GraphJsonReader(source, bindings, progress).read();
+  return GraphJsonReader(source, bindings, limits, progress).read();
 }
 
 }  // namespace cleave

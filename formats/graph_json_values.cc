@@ -75,8 +75,12 @@ struct GraphJsonValues::Fields {
 };
 
 GraphJsonValues::GraphJsonValues(JsonCursor& cursor, JsonFaults& faults, GraphBuilder& builder,
-                                 const ShapeBindings& bindings)
-    : cursor_(cursor), faults_(faults), builder_(builder), binder_(bindings) {}
+                                 const ShapeBindings& bindings, const ModelLimits& limits)
+    : cursor_(cursor), faults_(faults), builder_(builder), binder_(bindings), limits_(limits) {}
+
+void GraphJsonValues::refuse_name(const JsonString& name) {
+  faults_.add(name.offset, "a name has " + beyond_limit(limits_, &ModelLimits::name_bytes));
+}
 
 DeclaredValue GraphJsonValues::read(JsonSubject& subject, ValueRole role) {
   const std::uint64_t begin = cursor_.offset();
@@ -131,11 +135,11 @@ void GraphJsonValues::read_field(std::size_t field, Fields& read) {
       value.decl.holds_tensor = read_elements(read);
       return;
     case kTarget:
-      if (fields.is(JsonType::string)) value.target = kept(cursor_.take_string());
+      if (fields.is(JsonType::string)) value.target = kept_name(cursor_.take_string());
       return;
     case kAliasOf:
       value.alias_offset = cursor_.offset();
-      if (fields.is(JsonType::string)) value.alias_of = kept(cursor_.take_string());
+      if (fields.is(JsonType::string)) value.alias_of = kept_name(cursor_.take_string());
       return;
     case kGetAttr:
       if (fields.is(JsonType::boolean)) value.is_attribute_read = cursor_.take_boolean();
@@ -158,7 +162,7 @@ void GraphJsonValues::read_field(std::size_t field, Fields& read) {
 std::string_view GraphJsonValues::read_name(JsonFields& fields) {
   const std::uint64_t offset = cursor_.offset();
   if (!fields.is(JsonType::string)) return {};
-  const std::string_view name = kept(cursor_.take_string());
+  const std::string_view name = kept_name(cursor_.take_string());
   if (name.empty() && !cursor_.fault()) faults_.add(offset, fields.field_text() + " is empty");
   return name;
 }
@@ -223,6 +227,9 @@ bool GraphJsonValues::read_shape(JsonFields& fields) {
   if (!fields.is(JsonType::list)) return false;
   cursor_.enter();
   while (cursor_.next_item()) read_dim(fields);
+  if (dims_.size() > limits_.dims) {
+    faults_.add(offset, fields.field_text() + " has " + beyond_limit(limits_, &ModelLimits::dims));
+  }
   const auto is_fixed = [](Dim dim) { return dim.is_fixed(); };
   if (std::all_of(dims_.begin(), dims_.end(), is_fixed) && !element_count(dims_)) {
     faults_.add(offset, fields.field_text() + " has more elements than 2^63-1");

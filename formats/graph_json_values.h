@@ -29,7 +29,7 @@ struct DeclaredValue {
 class GraphJsonValues {
  public:
   GraphJsonValues(JsonCursor& cursor, JsonFaults& faults, GraphBuilder& builder,
-                  const ShapeBindings& bindings);
+                  const ShapeBindings& bindings, const ModelLimits& limits);
 
   // The declaration at the cursor, which may be any value. The subject gets its name when the name
   // is read. Names without escapes are views into the source.
@@ -38,11 +38,17 @@ class GraphJsonValues {
   std::string_view kept(const JsonString& string) {
     return string.has_escapes ? builder_.keep(unescaped(string)) : string.text;
   }
+  // The same of a name, which is a fault when it is beyond the limit.
+  std::string_view kept_name(const JsonString& string) {
+    if (string.text.size() > limits_.name_bytes) refuse_name(string);
+    return kept(string);
+  }
   // To be called when all is read: bindings that name no input or no symbolic dim are faults.
   void check_bindings() { binder_.report_faults(faults_); }
 
  private:
   struct Fields;
+  void refuse_name(const JsonString& name);
   DeclaredValue read_fields(JsonSubject& subject, ValueRole role, std::size_t depth);
   void read_field(std::size_t field, Fields& read);
   std::string_view read_name(JsonFields& fields);
@@ -60,6 +66,7 @@ class GraphJsonValues {
   JsonFaults& faults_;
   GraphBuilder& builder_;
   ShapeBinder binder_;
+  const ModelLimits& limits_;
   // Roles that know other fields have orders of their own.
   JsonFieldOrder& order_of(ValueRole role) { return orders_[static_cast<std::size_t>(role)]; }
   std::array<JsonFieldOrder, 4> orders_;

@@ -1,6 +1,7 @@
 #include "formats/json_cursor.h"
 
 #include "formats/diagnostic.h"
+#include "formats/limits.h"
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +17,8 @@ std::string_view number_hint(std::string_view word) {
 
 }  // namespace
 
-JsonCursor::JsonCursor(std::string_view text) : text_(text), source_(text) {
+JsonCursor::JsonCursor(std::string_view text, std::size_t max_depth)
+    : text_(text), max_depth_(max_depth), source_(text) {
   read_on();
   if (text.starts_with("\xEF\xBB\xBF")) at_ = 1;  // a byte order mark passes for a token
 }
@@ -69,7 +71,9 @@ JsonType JsonCursor::no_type() {
 }
 
 void JsonCursor::refuse_depth() {
-  fail({tokens_[at_], "nested more than " + std::to_string(kMaxDepth) + " deep"});
+  const bool is_asked = max_depth_ < kMaxDepth;
+  fail({tokens_[at_], "nested more than " + std::to_string(max_depth_) + " deep" +
+                          (is_asked ? "; " + limit_hint(&ModelLimits::depth) : "")});
 }
 
 bool JsonCursor::is_missing_comma(char closer) {

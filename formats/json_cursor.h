@@ -34,7 +34,8 @@ class JsonCursor {
   static constexpr std::size_t kPadding = 64;
 
   // `text` must have kPadding readable bytes behind its end, and outlive this. At most 4 GiB of it.
-  explicit JsonCursor(std::string_view text);
+  // Objects and lists nested more than `max_depth` deep are a fault.
+  explicit JsonCursor(std::string_view text, std::size_t max_depth = kMaxDepth);
 
   const std::optional<JsonFault>& fault() const { return fault_; }
 
@@ -91,6 +92,7 @@ class JsonCursor {
   void fail_here(std::string_view expected);
 
   std::string_view text_;
+  std::size_t max_depth_;
   JsonTokens source_;
   std::vector<std::uint32_t> tokens_;  // where tokens begin: those around the cursor
   std::size_t count_ = 0;              // of tokens_; none after a fault

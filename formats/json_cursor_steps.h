@@ -50,7 +50,7 @@ inline JsonString JsonCursor::take_string() {
 inline void JsonCursor::enter() {
   assert(fault_ || peek() == '{' || peek() == '[');
   if (at_ >= count_) return;
-  if (open_.size() == kMaxDepth) return refuse_depth();
+  if (open_.size() >= max_depth_) return refuse_depth();
   open_.push_back(tokens_[at_]);
   end_ = std::uint64_t{tokens_[at_]} + 1;
   ++at_;

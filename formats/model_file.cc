@@ -12,8 +12,8 @@ namespace cleave {
 namespace {
 
 Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings& bindings,
-                                          const Progress& progress) {
-  Loaded<GraphJson> json = read_graph_json(source, bindings, progress);
+                                          const ModelLimits& limits, const Progress& progress) {
+  Loaded<GraphJson> json = read_graph_json(source, bindings, limits, progress);
   if (!json) return std::move(json).error();
   return LoadedModel{.source = std::move(source),
                      .format = ModelFormat::graph_json,
@@ -25,8 +25,8 @@ Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings
 }
 
 Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings,
-                                    const Progress& progress) {
-  Loaded<OnnxLoaded> onnx = read_onnx(source, bindings, progress);
+                                    const ModelLimits& limits, const Progress& progress) {
+  Loaded<OnnxLoaded> onnx = read_onnx(source, bindings, limits, progress);
   if (!onnx) return std::move(onnx).error();
   return LoadedModel{.source = std::move(source),
                      .format = ModelFormat::onnx,
@@ -42,7 +42,7 @@ struct FormatRow {
   std::string_view name;
   bool (*probe)(std::string_view bytes);
   Loaded<LoadedModel> (*read)(SourceFile source, const ShapeBindings& bindings,
-                              const Progress& progress);
+                              const ModelLimits& limits, const Progress& progress);
 };
 constexpr std::array<FormatRow, 2> kFormats = {{
     {ModelFormat::graph_json, "json", looks_like_json, read_graph_json_model},
@@ -112,16 +112,17 @@ std::string description_of(std::string_view bytes) {
 }  // namespace
 
 Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
-                               const Progress& progress) {
-  Loaded<SourceFile> source = SourceFile::open(path);
+                               const ModelLimits& limits, const Progress& progress) {
+  Loaded<SourceFile> source = SourceFile::open(path, limits.file_bytes);
   if (!source) return std::move(source).error();
   const std::string_view bytes = source->bytes();
   if (bytes.empty()) return Diagnostics{diagnostic_of(source->path(), "is empty, not a model")};
   if (find_stranger(bytes) == nullptr) {
     for (const FormatRow& row : kFormats) {
       if (!row.probe(bytes)) continue;
-      Loaded<LoadedModel> model = row.read(std::move(*source), bindings, progress);
+      Loaded<LoadedModel> model = row.read(std::move(*source), bindings, limits, progress);
       if (model) model->bindings = bindings;
+      if (model) model->limits = limits;
       return model;
     }
   }
@@ -131,7 +132,7 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
 }
 
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings) {
-  auto again = read_model(model.source.path_again(), bindings);
+  auto again = read_model(model.source.path_again(), bindings, model.limits);
   if (!again) return std::nullopt;
   return *std::move(again);
 }

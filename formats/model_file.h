@@ -11,6 +11,7 @@
 #include "core/progress.h"
 #include "core/support.h"
 #include "formats/diagnostic.h"
+#include "formats/limits.h"
 #include "formats/onnx_model.h"
 #include "formats/source_file.h"
 
@@ -41,12 +42,14 @@ struct LoadedModel {
   std::vector<Diagnostic> warnings = {};  // what was read but may surprise
   std::vector<std::string> notes = {};  // for reports: shapes that stay unknown, names made unique
   SourceSpan output_tree = {};          // JSON: where the source has one
-  ShapeBindings bindings = {};          // as it was read under
+  ShapeBindings bindings = {};          // as it was read under, and
+  ModelLimits limits = {};
 };
 
-// Reads the model at `path` ("-": standard input). On error: all faults found, at most 20.
+// Reads the model at `path` ("-": standard input). On error: all faults found, at most 20; of a
+// limit that it is beyond, that one alone.
 Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
-                               const Progress& progress = {});
+                               const ModelLimits& limits = {}, const Progress& progress = {});
 
 // The model's file read again under other bindings; nothing when these cannot be given to it. What
 // came from standard input can be read again, too.

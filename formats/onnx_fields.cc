@@ -6,10 +6,23 @@
 
 namespace cleave {
 
+void refuse_beyond_limit(const OnnxWalk& walk, std::string_view whose,
+                         std::uint64_t ModelLimits::*limit) {
+  const std::string place = walk.at == nullptr || walk.begin == nullptr
+                                ? ""
+                                : " at byte " + std::to_string(walk.at - walk.begin);
+  throw OnnxRefused{std::string(whose) + place + " has " + beyond_limit(walk.limits, limit)};
+}
+
 OnnxDeeper::OnnxDeeper(OnnxWalk& walk) : walk_(walk) {
-  if (walk_.depth == kMaxDepth) {
+  const std::uint64_t asked = walk_.limits.depth;
+  if (walk_.depth >= kMaxDepth && asked >= kMaxDepth) {
     throw OnnxRefused{"nested deeper than " + std::to_string(kMaxDepth) +
                       " messages, the most that protobuf reads"};
+  }
+  if (walk_.depth >= asked) {
+    throw OnnxRefused{"nested deeper than " + std::to_string(asked) + " messages; " +
+                      limit_hint(&ModelLimits::depth)};
   }
   ++walk_.depth;
 }
@@ -90,6 +103,14 @@ std::string_view OnnxFields::text() {
                       "external data"};
   }
   return take(size);
+}
+
+std::string_view OnnxFields::name() {
+  const std::string_view name = text();
+  if (name.size() > walk_.limits.name_bytes) {
+    refuse_beyond_limit(walk_, "a name", &ModelLimits::name_bytes);
+  }
+  return name;
 }
 
 OnnxRecord OnnxFields::record() {

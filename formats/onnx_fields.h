@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/limits.h"
 #include "formats/onnx_model.h"
 
 namespace cleave {
@@ -22,14 +23,19 @@ struct OnnxWalk {
   const char* begin = nullptr;     // of the file
   const char* what = "the model";  // the message whose field is being read
   const char* at = nullptr;        // the start of that field
-  int depth = 0;
+  std::uint64_t depth = 0;
+  ModelLimits limits = {};
 };
+
+// Refuses the file for being beyond a limit: `whose` has more of it than is read.
+[[noreturn]] void refuse_beyond_limit(const OnnxWalk& walk, std::string_view whose,
+                                      std::uint64_t ModelLimits::*limit);
 
 // One message deeper, for as long as this lives. Counts as protobuf itself does: a graph in a
 // node's attribute is three deeper than the node's graph.
 class OnnxDeeper {
  public:
-  static constexpr int kMaxDepth = 100;
+  static constexpr std::uint64_t kMaxDepth = 100;
   explicit OnnxDeeper(OnnxWalk& walk);
   ~OnnxDeeper() { --walk_.depth; }
   OnnxDeeper(const OnnxDeeper&) = delete;
@@ -64,6 +70,8 @@ class OnnxFields {
   float real();          // of a float_field
   double double_real();  // of a double_field
   std::string_view text();
+  // The same of a name, which the limits hold for.
+  std::string_view name();
   OnnxRecord record();
   // The whole field, key and length too. Only after its value was taken or skipped.
   std::string_view whole() const { return {start_, static_cast<std::size_t>(at_ - start_)}; }
@@ -83,7 +91,8 @@ class OnnxFields {
   OnnxWalk& walk_;
 };
 
-// An attribute's or initializer's TensorProto or SparseTensorProto. Steps over the elements.
+// An attribute's or initializer's TensorProto or SparseTensorProto. Steps over the elements; holds
+// the dims against the limits.
 OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk);
 OnnxTensor index_onnx_sparse_tensor(OnnxRecord record, OnnxWalk& walk);
 // A StringStringEntryProto.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "formats/onnx_fields.h"
+#include "formats/onnx_limits.h"
 #include "formats/onnx_model.h"
 #include "formats/onnx_reader.h"
 
@@ -24,7 +25,8 @@ namespace {
 
 class Indexer {
  public:
-  explicit Indexer(std::string_view bytes) : bytes_(bytes), walk_{.begin = bytes.data()} {}
+  Indexer(std::string_view bytes, const ModelLimits& limits)
+      : bytes_(bytes), walk_{.begin = bytes.data(), .limits = limits} {}
   OnnxModel model();
 
  private:
@@ -35,11 +37,25 @@ class Indexer {
   OnnxValueInfo value_info(OnnxRecord record);
   OnnxFunction function(OnnxRecord record);
   std::pair<std::string_view, std::int64_t> opset(std::string_view payload);
+  void count_node();
+  void count_value();
 
   std::string_view bytes_;
   OnnxWalk walk_;
   std::vector<std::int64_t> scratch_;
+  std::uint64_t nodes_ = 0;
+  std::uint64_t values_ = 0;  // that nodes read and make
 };
+
+void Indexer::count_node() {
+  if (++nodes_ > walk_.limits.nodes) refuse_beyond_limit(walk_, "the model", &ModelLimits::nodes);
+}
+
+void Indexer::count_value() {
+  if (++values_ > walk_.limits.values) {
+    refuse_beyond_limit(walk_, "the model", &ModelLimits::values);
+  }
+}
 
 OnnxValueInfo Indexer::value_info(OnnxRecord record) {
   OnnxValueInfo out;
@@ -47,10 +63,11 @@ OnnxValueInfo Indexer::value_info(OnnxRecord record) {
   for (OnnxFields field(record.payload, "a value's type", walk_); field.next();) {
     switch (field.key()) {
       case bytes_field(1):
-        out.name = field.text();
+        out.name = field.name();
         break;
       case bytes_field(2):
         out.type = field.text();
+        check_onnx_dims(out.type, walk_);
         break;
       default:
         field.skip();
@@ -125,10 +142,10 @@ OnnxAttribute Indexer::attribute(OnnxRecord record) {
     if (attribute_value(field, out)) continue;
     switch (field.key()) {
       case bytes_field(1):
-        out.name = field.text();
+        out.name = field.name();
         break;
       case bytes_field(21):
-        out.reference = field.text();
+        out.reference = field.name();
         break;
       case varint_field(20):
         out.type = field.number32();
@@ -147,30 +164,36 @@ OnnxAttribute Indexer::attribute(OnnxRecord record) {
 
 OnnxNode Indexer::node(OnnxRecord record) {
   const OnnxDeeper deeper(walk_);
+  count_node();
   OnnxNode out;
   out.record = record;
   for (OnnxFields field(record.payload, "a node", walk_); field.next();) {
     switch (field.key()) {
       case bytes_field(1):
-        out.inputs.push_back(field.text());
+        out.inputs.push_back(field.name());
+        count_value();
         break;
       case bytes_field(2):
-        out.outputs.push_back(field.text());
+        out.outputs.push_back(field.name());
+        count_value();
         break;
       case bytes_field(3):
-        out.name = field.text();
+        out.name = field.name();
         break;
       case bytes_field(4):
-        out.op_type = field.text();
+        out.op_type = field.name();
         break;
       case bytes_field(5):
+        if (out.attributes.size() == walk_.limits.attributes) {
+          refuse_beyond_limit(walk_, "a node", &ModelLimits::attributes);
+        }
         out.attributes.push_back(attribute(field.record()));
         break;
       case bytes_field(7):
-        out.domain = field.text();
+        out.domain = field.name();
         break;
       case bytes_field(8):
-        out.overload = field.text();
+        out.overload = field.name();
         break;
       case bytes_field(9):
         out.metadata.push_back(index_onnx_key_value(field.text(), walk_));
@@ -192,7 +215,7 @@ OnnxGraph Indexer::graph(OnnxRecord record) {
         out.nodes.push_back(node(field.record()));
         break;
       case bytes_field(2):
-        out.name = field.text();
+        out.name = field.name();
         break;
       case bytes_field(5):
         out.initializers.push_back(index_onnx_tensor(field.record(), walk_));
@@ -230,7 +253,7 @@ std::pair<std::string_view, std::int64_t> Indexer::opset(std::string_view payloa
   for (OnnxFields field(payload, "an opset import", walk_); field.next();) {
     switch (field.key()) {
       case bytes_field(1):
-        out.first = field.text();
+        out.first = field.name();
         break;
       case varint_field(2):
         out.second = field.number();
@@ -249,13 +272,13 @@ OnnxFunction Indexer::function(OnnxRecord record) {
   for (OnnxFields field(record.payload, "a function", walk_); field.next();) {
     switch (field.key()) {
       case bytes_field(1):
-        out.name = field.text();
+        out.name = field.name();
         break;
       case bytes_field(4):
-        out.inputs.push_back(field.text());
+        out.inputs.push_back(field.name());
         break;
       case bytes_field(5):
-        out.outputs.push_back(field.text());
+        out.outputs.push_back(field.name());
         break;
       case bytes_field(7):
         out.nodes.push_back(node(field.record()));
@@ -264,7 +287,7 @@ OnnxFunction Indexer::function(OnnxRecord record) {
         out.opsets.push_back(opset(field.text()));
         break;
       case bytes_field(10):
-        out.domain = field.text();
+        out.domain = field.name();
         break;
       case bytes_field(11):
         out.default_attributes.push_back(attribute(field.record()));
@@ -273,7 +296,7 @@ OnnxFunction Indexer::function(OnnxRecord record) {
         out.value_infos.push_back(value_info(field.record()));
         break;
       case bytes_field(13):
-        out.overload = field.text();
+        out.overload = field.name();
         break;
       default:
         field.skip();
@@ -350,50 +373,11 @@ void expect_scattered_reads(std::string_view bytes) {
 
 }  // namespace
 
-bool looks_like_onnx(std::string_view bytes) {
-  constexpr int kFieldsToAsk = 64;
-  OnnxWalk walk{.begin = bytes.data()};
-  OnnxFields field(bytes, "the model", walk);
-  bool has_graph = false;
-  try {
-    for (int i = 0; i < kFieldsToAsk && field.next(); ++i) {
-      switch (field.key()) {
-        case varint_field(1): {
-          // The first field that every known writer puts down, with a small number.
-          const std::int64_t ir_version = field.number();
-          if (i == 0 && ir_version >= 0 && ir_version < 128) return true;
-          break;
-        }
-        case bytes_field(7):
-          has_graph = true;
-          [[fallthrough]];
-        case varint_field(5):
-        case bytes_field(2):
-        case bytes_field(3):
-        case bytes_field(4):
-        case bytes_field(6):
-        case bytes_field(8):
-        case bytes_field(14):
-        case bytes_field(20):
-        case bytes_field(25):
-        case bytes_field(26):
-          field.skip();
-          break;
-        default:
-          return false;
-      }
-    }
-  } catch (const OnnxRefused&) {
-    return false;
-  }
-  return has_graph;
-}
-
-Loaded<OnnxModel> index_onnx(const SourceFile& source) {
+Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits) {
   const std::string_view bytes = source.bytes();
   expect_scattered_reads(bytes);
   try {
-    return Indexer(bytes).model();
+    return Indexer(bytes, limits).model();
   } catch (const OnnxRefused& refused) {
     return Diagnostics{{.file = source.path(), .message = refused.message}};
   }

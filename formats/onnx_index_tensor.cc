@@ -73,7 +73,7 @@ OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk) {
         out.dtype_number = field.number32();
         break;
       case bytes_field(8):
-        out.name = field.text();
+        out.name = field.name();
         break;
       case bytes_field(9):
         out.raw = field.text();
@@ -107,6 +107,9 @@ OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk) {
         field.skip();
     }
   }
+  if (out.dims.size() > walk.limits.dims) {
+    refuse_beyond_limit(walk, "a tensor", &ModelLimits::dims);
+  }
   out.dtype = dtype_from_onnx(out.dtype_number);
   out.has_typed_data = typed_chunks > 0;
   if (typed_chunks == 1 && is_raw(out.dtype, typed_field)) out.raw = typed;
@@ -131,6 +134,9 @@ OnnxTensor index_onnx_sparse_tensor(OnnxRecord record, OnnxWalk& walk) {
       default:
         field.skip();
     }
+  }
+  if (dims.size() > walk.limits.dims) {
+    refuse_beyond_limit(walk, "a sparse tensor", &ModelLimits::dims);
   }
   out.record = record;
   out.dims = std::move(dims);

@@ -1,5 +1,6 @@
 #include "formats/onnx_reader.h"
 
+#include <algorithm>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -83,6 +84,11 @@ void Checker::check_initializers() {
       if (dim < 0)
         error("initializer " + quoted(tensor.name) + " has a dim of " + std::to_string(dim));
       dims.push_back(dim < 0 ? Dim() : Dim::fixed(dim));
+    }
+    const bool is_known =
+        std::all_of(dims.begin(), dims.end(), [](Dim dim) { return dim.is_fixed(); });
+    if (is_known && !element_count(dims)) {
+      error("initializer " + quoted(tensor.name) + " has more elements than 2^63-1");
     }
     const std::optional<std::uint64_t> bytes = tensor_bytes(tensor.dtype, dims);
     const bool is_plain = !tensor.is_external && !tensor.is_sparse && !tensor.raw.empty();
@@ -173,8 +179,8 @@ void append(std::vector<T>& to, std::vector<T> more) {
 }  // namespace
 
 Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
-                             const Progress& progress) {
-  Loaded<OnnxModel> indexed = index_onnx(source);
+                             const ModelLimits& limits, const Progress& progress) {
+  Loaded<OnnxModel> indexed = index_onnx(source, limits);
   if (!indexed) return std::move(indexed).error();
   auto model = std::make_unique<OnnxModel>(*std::move(indexed));
 

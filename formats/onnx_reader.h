@@ -23,10 +23,10 @@ struct OnnxLoaded {
 // Index, shapes and graph. Linear in the records of the file; weights are not touched. Errors name
 // the node: `m.onnx: node "x": reads "y", which nothing produces`.
 Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
-                             const Progress& progress = {});
+                             const ModelLimits& limits = {}, const Progress& progress = {});
 
 // The index alone. Refuses: truncated or malformed protobuf, nesting deeper than 100, records past
-// 4 GiB, no graph.
-Loaded<OnnxModel> index_onnx(const SourceFile& source);
+// 4 GiB, no graph, what is beyond a limit.
+Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits = {});
 
 }  // namespace cleave

@@ -27,8 +27,12 @@ namespace {
 
 constexpr std::size_t kNotes = 10;  // of a kind; the rest is counted
 constexpr std::size_t kNodesBetweenTold = 1024;
-constexpr int kFunctionDepth = 32;          // calls of the model's functions within each other
-constexpr std::size_t kBudget = 4'000'000;  // nodes inferred within functions, all calls together
+constexpr int kFunctionDepth = 32;  // calls of the model's functions within each other
+// Nodes inferred within functions, all calls together: functions that call each other stand for
+// exponentially many, so that what a small file may ask for is little.
+constexpr std::size_t kMostBudget = 4'000'000;
+constexpr std::size_t kLeastBudget = 50'000;
+constexpr std::size_t kBudgetPerNode = 100;
 
 using Opsets = std::unordered_map<std::string_view, std::int64_t>;
 
@@ -132,7 +136,9 @@ class Inference {
     for (const OnnxFunction& function : model.functions) {
       functions_.emplace(onnx_function_key(function.domain, function.name, function.overload),
                          &function);
+      nodes_there_ += function.nodes.size();
     }
+    budget_ = std::min(kMostBudget, kLeastBudget + kBudgetPerNode * nodes_there_);
   }
 
   OnnxTypes run(const std::vector<std::uint32_t>& order, const Progress& progress);
@@ -158,6 +164,8 @@ class Inference {
   const OnnxBoundShapes& bound_;
   ShapeInference from_;
   std::unordered_map<std::string, const OnnxFunction*> functions_;
+  std::size_t nodes_there_ = model_.graph.nodes.size();
+  std::size_t budget_;
   std::size_t within_functions_ = 0;
   NoteList failures_, disagreements_;
 };
@@ -309,7 +317,7 @@ const OnnxFunction* Inference::function_of(const OnnxNode& node) const {
 // The function's body with the call's types and constants put in for its inputs.
 void Inference::infer_function(Scope& caller, OnnxOpCall& call, const OnnxFunction& function) {
   within_functions_ += function.nodes.size();
-  if (caller.function_depth == kFunctionDepth || within_functions_ > kBudget) {
+  if (caller.function_depth == kFunctionDepth || within_functions_ > budget_) {
     failures_.add(node_text(call.node()) + ": calls of functions nest too deep, or are too many");
     return;
   }

@@ -1,6 +1,8 @@
 #include "formats/source_file.h"
 
 #include "formats/descriptor.h"
+#include "formats/limits.h"
+#include "formats/number_text.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -34,8 +36,13 @@ int open_unnamed() {
   return named;
 }
 
+Diagnostics too_large(const std::string& path, std::uint64_t most_bytes) {
+  return fault(path, "has more than " + count_text(most_bytes) + " bytes; " +
+                         limit_hint(&ModelLimits::file_bytes));
+}
+
 // Copies what a pipe still has to say into an unnamed file.
-Loaded<Descriptor> spool(const std::string& path, int from) {
+Loaded<Descriptor> spool(const std::string& path, int from, std::uint64_t most_bytes) {
   Descriptor to(open_unnamed());
   const auto no_room = [&] {
     Diagnostics faults =
@@ -45,11 +52,14 @@ Loaded<Descriptor> spool(const std::string& path, int from) {
   };
   if (!to.is_open()) return no_room();
   std::vector<char> buffer(std::size_t{1} << 20U);
+  std::uint64_t total = 0;
   while (true) {
     const ssize_t count = ::read(from, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fault(path, "cannot be read: " + system_words(errno));
     if (count == 0) return to;
+    total += static_cast<std::uint64_t>(count);
+    if (total > most_bytes) return too_large(path, most_bytes);
     if (!write_all(to.get(), {buffer.data(), static_cast<std::size_t>(count)})) {
       return no_room();
     }
@@ -85,7 +95,7 @@ Mapping map_padded(int fd, std::size_t size) {
 
 }  // namespace
 
-Loaded<SourceFile> SourceFile::open(const std::string& path) {
+Loaded<SourceFile> SourceFile::open(const std::string& path, std::uint64_t most_bytes) {
   const bool is_stdin = path == "-";
   const std::string shown = is_stdin ? "<stdin>" : path;
   Descriptor fd(is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -101,13 +111,14 @@ Loaded<SourceFile> SourceFile::open(const std::string& path) {
   if (is_mappable(fd.get(), status)) {
     file.fd_ = fd.release();
   } else {
-    Loaded<Descriptor> spooled = spool(shown, fd.get());
+    Loaded<Descriptor> spooled = spool(shown, fd.get(), most_bytes);
     if (!spooled) return std::move(spooled).error();
     file.fd_ = spooled->release();
     file.is_spooled_ = true;
     if (::fstat(file.fd_, &status) != 0) return fault(shown, system_words(errno));
   }
   file.size_ = static_cast<std::size_t>(status.st_size);
+  if (file.size_ > most_bytes) return too_large(shown, most_bytes);
   if (file.map()) return file;
   if (errno == ENOMEM) throw std::bad_alloc();
   return fault(shown, "cannot be mapped: " + system_words(errno));

@@ -15,12 +15,15 @@ class SourceFile {
  public:
   // Bytes after the end that may be read (they are zero): what the JSON parser asks for.
   static constexpr std::size_t kPadding = 64;
+  static constexpr std::uint64_t kAnySize = UINT64_MAX;
 
   // Maps the file read-only. "-" is standard input: what is no regular file is spooled to an
   // unnamed temporary file first, so that fd() serves writers all the same. Errors: cannot be
   // opened, is a folder; with the system's words. Throws std::bad_alloc when there is no room to
   // map it to. As long as this lives, the file is watched for changes: see input_watch.h.
-  static Loaded<SourceFile> open(const std::string& path);
+  static Loaded<SourceFile> open(const std::string& path) { return open(path, kAnySize); }
+  // Refuses one of more bytes; of a pipe not many more are read.
+  static Loaded<SourceFile> open(const std::string& path, std::uint64_t most_bytes);
   // For tests: the text as if read from a file called `name`.
   static SourceFile from_text(std::string name, std::string_view text);
 

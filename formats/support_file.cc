@@ -13,6 +13,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostFaults = 20;
+constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // of a list
 
 // What people call a dtype elsewhere.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kOtherNames = {{
@@ -171,6 +172,10 @@ Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view by
 Loaded<LoadedSupport> read_support_file(const std::string& path) {
   auto source = SourceFile::open(path);
   if (!source) return std::move(source).error();
+  if (source->size() > kMostBytes) {
+    return Diagnostics{diagnostic_of(
+        source->path(), "is larger than 64 MiB, the most that is read as a support list")};
+  }
   return parse_support(source->path(), source->bytes());
 }
 
