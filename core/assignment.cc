@@ -36,6 +36,7 @@ std::vector<PartEdge> find_part_edges(const Graph& graph, const PerNode<PartId>&
 // For each part those that need it, in the order of the edges.
 Adjacency dependents_of(const std::vector<PartEdge>& edges, std::size_t part_count) {
   std::vector<std::uint32_t> makers;
+  makers.reserve(edges.size());
   for (const PartEdge& edge : edges) makers.push_back(edge.from);
   Adjacency dependents = members_of(makers, part_count);
   for (std::uint32_t& item : dependents.items) item = edges[item].to;
@@ -105,7 +106,7 @@ class PartOrder {
     }
     if (cycle.size() > kMostShown) error.message += "... -> ";
     error.message += part_text(cycle.front());
-    error.notes.push_back("give the nodes of one step the same part, or a part of their own");
+    error.notes.emplace_back("give the nodes of one step the same part, or a part of their own");
     error.node = edge_between(cycle[0], cycle[1]).reader;
     return error;
   }

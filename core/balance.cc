@@ -113,9 +113,9 @@ Result<BalanceResult> fewest_stages(const BalanceProblem& problem, const Balance
     if (point.stages >= count) point.objective = std::min(point.objective, best->objective);
   }
   best->curve = std::move(curve);
-  best->notes.push_back(is_proved || count == 1
-                            ? "proved: fewer stages cannot reach the target"
-                            : "fewer stages were tried and did not reach the target");
+  best->notes.emplace_back(is_proved || count == 1
+                               ? "proved: fewer stages cannot reach the target"
+                               : "fewer stages were tried and did not reach the target");
   return best;
 }
 

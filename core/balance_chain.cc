@@ -132,7 +132,7 @@ void Chain::find_nets() {
 std::vector<Chain> heavy_chains(const Instance& instance, std::size_t most) {
   const double time_share = sum_of(instance.time);
   const double cost_share = sum_of(instance.net_cost);
-  const double count = static_cast<double>(instance.size());
+  const auto count = static_cast<double>(instance.size());
   std::vector<double> by_time(instance.size());
   std::vector<double> by_cost(instance.size(), 1e-4);
   std::vector<double> by_count(instance.size(), 1);
@@ -151,6 +151,7 @@ std::vector<Chain> heavy_chains(const Instance& instance, std::size_t most) {
     }
   }
   std::vector<Chain> chains;
+  chains.reserve(paths.size());
   for (std::vector<std::uint32_t>& path : paths) chains.emplace_back(instance, std::move(path));
   return chains;
 }

@@ -79,7 +79,7 @@ class LongOrder {
     };
     const double time = total(instance_.time);
     const double bytes = total(instance_.bytes);
-    const double count = static_cast<double>(order_.size());
+    const auto count = static_cast<double>(order_.size());
     weight_before_.assign(order_.size() + 1, 0);
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const std::uint32_t group = order_[i];
@@ -103,7 +103,7 @@ class Refinement {
     try_blocks(kRoughBlocks);
     try_blocks(kFineBlocks);
     if (best_.objective == kUnlimited) return best_;
-    std::uint32_t reach = static_cast<std::uint32_t>(8 * (line_.size() / kFineBlocks + 1));
+    auto reach = static_cast<std::uint32_t>(8 * (line_.size() / kFineBlocks + 1));
     while (refine(reach)) reach /= 4;
     return std::move(best_);
   }

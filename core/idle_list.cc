@@ -41,8 +41,8 @@ std::vector<IdleList> find_idle_lists(const Graph& graph, const std::vector<Supp
   std::vector<UsedOp> ops = used_ops(graph);
   std::vector<IdleList> idle;
   if (ops.empty()) return idle;
-  for (std::uint16_t i = 0; i < lists.size(); ++i) {
-    if (!names_any(lists[i], ops)) idle.push_back({i, {}});
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (!names_any(lists[i], ops)) idle.push_back({static_cast<std::uint16_t>(i), {}});
   }
   if (idle.empty()) return idle;
   std::stable_sort(ops.begin(), ops.end(),

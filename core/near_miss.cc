@@ -130,7 +130,7 @@ std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportL
   std::unordered_set<std::string_view> op_names;
   for (const ModelOp& op : ops) op_names.insert(op.op);
   std::vector<NearMiss> misses;
-  for (std::uint16_t i = 0; i < lists.size(); ++i) {
+  for (std::size_t i = 0; i < lists.size(); ++i) {
     const std::vector<ModelOp> candidates = uncovered(lists[i], ops);
     for (std::uint32_t j = 0; j < lists[i].allow.size() && !candidates.empty(); ++j) {
       const Rule& rule = lists[i].allow[j];
@@ -138,7 +138,9 @@ std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportL
       const auto named = [&](const ModelOp& op) { return names(rule, op); };
       if (op_names.count(rule.op) != 0 && std::any_of(ops.begin(), ops.end(), named)) continue;
       const ModelOp* op = likeliest(rule, candidates);
-      if (op && !is_known(graph, rule, facts)) misses.push_back({i, j, op->op, op->domain});
+      if (op && !is_known(graph, rule, facts)) {
+        misses.push_back({static_cast<std::uint16_t>(i), j, op->op, op->domain});
+      }
     }
   }
   return misses;

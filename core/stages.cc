@@ -192,8 +192,8 @@ class Cutter {
       is_cut = false;
     }
     is_cut = is_cut || cut_before_.back() != 0;
-    if (cut_first) result.notes.push_back("a cut before the first node makes no stage");
-    if (is_cut && has_nodes) result.notes.push_back("a cut after the last node makes no stage");
+    if (cut_first) result.notes.emplace_back("a cut before the first node makes no stage");
+    if (is_cut && has_nodes) result.notes.emplace_back("a cut after the last node makes no stage");
     return result;
   }
 

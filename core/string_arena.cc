@@ -7,7 +7,7 @@ namespace cleave {
 
 std::string_view StringArena::keep(std::string_view text) {
   if (text.empty()) return {};
-  constexpr std::size_t kBlock = 64 * 1024;
+  constexpr std::size_t kBlock = std::size_t{64} * 1024;
   if (capacity_ - used_ < text.size()) {
     capacity_ = std::max(kBlock, text.size());
     used_ = 0;

@@ -115,8 +115,8 @@ class Matcher {
   Verdict judge_alone(NodeId node) {
     const std::vector<OpRules>& rules = rules_of(node);
     Reason refusal{.code = ReasonCode::no_rule};
-    for (std::uint16_t i = 0; i < lists_.size(); ++i) {
-      const Verdict verdict = judge_by(i, rules[i], node);
+    for (std::size_t i = 0; i < lists_.size(); ++i) {
+      const Verdict verdict = judge_by(static_cast<std::uint16_t>(i), rules[i], node);
       if (verdict.reason.code == ReasonCode::none) return verdict;
       if (rank(verdict.reason.code) > rank(refusal.code)) refusal = verdict.reason;
     }

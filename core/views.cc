@@ -59,7 +59,7 @@ class ViewMaker {
   };
 
   ViewId add(View view, Level level) {
-    const ViewId id = id_at<ViewId>(views_.views.size());
+    const auto id = id_at<ViewId>(views_.views.size());
     for (std::uint32_t i = view.first; i < view.last; ++i) views_.view_of[views_.order[i]] = id;
     views_.views.push_back(std::move(view));
     levels_.push_back(level);
@@ -129,6 +129,7 @@ class ViewMaker {
         views_.order.begin() + first,
         views_.order.begin() + first + static_cast<std::ptrdiff_t>(group_of.size()));
     std::vector<std::uint32_t> next;
+    next.reserve(groups.size());
     for (const Group& group : groups) next.push_back(group.first);
     for (std::size_t i = 0; i < before.size(); ++i) {
       views_.order[next[group_of[i]]++] = before[i];
@@ -141,7 +142,7 @@ class ViewMaker {
   }
 
   std::string title_of(NodeId node, Level level) const {
-    const std::string key(key_of(node, level));
+    std::string key(key_of(node, level));
     if (!is_loose(node, level)) return key;
     return key.empty() ? "no scope" : key + " itself";
   }

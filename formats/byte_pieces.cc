@@ -23,8 +23,8 @@ namespace cleave {
 
 void BytePieces::add_piece(const Piece& piece) {
   if (piece.length == 0) return;
-  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-  size_ = piece.length > most - size_ ? most : size_ + piece.length;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  size_ = piece.length > kMost - size_ ? kMost : size_ + piece.length;
   if (!pieces_.empty()) {
     Piece& last = pieces_.back();
     if (last.source == piece.source && last.offset + last.length == piece.offset) {

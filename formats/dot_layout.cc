@@ -34,8 +34,8 @@ struct FreeRendered {
 // The one context of the process, never freed: Graphviz's text plugin keeps the fonts of the first
 // context it met and reads them for the next one, which crashes once the first is gone.
 GVC_t* layout_context() {
-  static GVC_t* const context = gvContext();
-  return context;
+  static GVC_t* const kContext = gvContext();
+  return kContext;
 }
 
 // Graphviz, Pango and fontconfig do not stand a want of memory: they crash, or go on without fonts.

@@ -3,7 +3,8 @@
 # nothing is asked, and nothing is done where all are there: it may run as often as you like.
 #
 # usage: scripts/setup.sh [--all]
-#   --all   also what the slow checks need: clang, clang-format, clang-tidy, sanitizer runtimes, a browser, zsh, fish
+#   --all   also what the slow checks need: clang, its tools and sanitizer runtimes, shellcheck, a browser,
+#           zsh, fish
 set -euo pipefail
 
 packages=(
@@ -14,7 +15,7 @@ packages=(
 )
 case "${1:-}" in
   '') ;;
-  --all) packages+=(clang clang-format clang-tidy libclang-rt-14-dev chromium chromium-driver zsh fish) ;;
+  --all) packages+=(clang clang-format clang-tidy libclang-rt-14-dev shellcheck chromium chromium-driver zsh fish) ;;
   *)
     echo "usage: scripts/setup.sh [--all]" >&2
     exit 2

@@ -3,9 +3,9 @@
 #
 # usage: scripts/test.sh [--all]
 #   (none)  release build and all its tests
-#   --all   the same with warnings as errors; also: build with clang++, tests under the address and
-#           undefined-behaviour sanitizers, and a second look at the full recorded cases where they
-#           are there ($CLEAVE_CASES, else ../shared/cases)
+#   --all   the same with warnings as errors; also: build with clang++, clang-tidy, shellcheck, tests
+#           under the address and undefined-behaviour sanitizers, and a second look at the full recorded
+#           cases where they are there ($CLEAVE_CASES, else ../shared/cases)
 #
 # Tests that need ONNX Runtime take it from build/venv, which is made from tests/requirements.txt;
 # where it cannot be had they are skipped, and listed as such at the end.
@@ -55,6 +55,13 @@ run_tests() {
   return 1
 }
 
+# Every finding is an error; .clang-tidy says which checks are off, and why.
+tidied=core
+lint() {
+  shellcheck --external-sources scripts/*.sh .ci/run tests/*/*.sh &&
+    run-clang-tidy -quiet -j "$jobs" -p build/clang "^$root/($tidied)/"
+}
+
 compare_with_cases() {
   local cases=${CLEAVE_CASES:-$root/../shared/cases}
   local check=$cases/../tools/check_cases.py
@@ -90,6 +97,7 @@ else
     build strict release "${strict[@]}"
   step build-clang "build with clang++, warnings are errors (build/clang)" \
     build clang debug -DCMAKE_CXX_COMPILER=clang++ "${strict[@]}"
+  step tidy "clang-tidy of $tidied, shellcheck of the scripts" lint
   step build-asan "build with sanitizers (build/asan)" build asan asan "${options[@]}"
   compare_with_cases
   run_tests asan --label-exclude slow
