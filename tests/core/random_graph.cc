@@ -1,6 +1,8 @@
 #include "tests/core/random_graph.h"
 
 #include <array>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "tests/core/graph_text.h"
@@ -10,8 +12,8 @@ namespace {
 
 class Writer {
  public:
-  Writer(std::uint32_t seed, std::size_t most_nodes)
-      : rng_(seed),
+  Writer(std::function<std::size_t(std::size_t)> choose, std::size_t most_nodes)
+      : choose_(std::move(choose)),
         node_count_(1 + below(most_nodes)),
         reach_(one_in(2) ? 4 : most_nodes),
         non_tensors_(below(4)),
@@ -27,7 +29,7 @@ class Writer {
   }
 
  private:
-  std::size_t below(std::size_t bound) { return rng_() % bound; }
+  std::size_t below(std::size_t bound) { return choose_(bound); }
   bool one_in(std::size_t n) { return below(n) == 0; }
 
   void add_sources() {
@@ -97,7 +99,7 @@ class Writer {
     text_ += "\n";
   }
 
-  std::mt19937 rng_;
+  std::function<std::size_t(std::size_t)> choose_;
   std::size_t node_count_, reach_, non_tensors_, unsupported_one_in_;
   std::string text_, unsupported_;
   std::vector<std::string> sources_, values_;
@@ -106,7 +108,12 @@ class Writer {
 }  // namespace
 
 RandomGraph random_graph(std::uint32_t seed, std::size_t most_nodes) {
-  return Writer(seed, most_nodes).write();
+  return random_graph(
+      [rng = std::mt19937(seed)](std::size_t bound) mutable { return rng() % bound; }, most_nodes);
+}
+
+RandomGraph random_graph(std::function<std::size_t(std::size_t)> below, std::size_t most_nodes) {
+  return Writer(std::move(below), most_nodes).write();
 }
 
 }  // namespace cleave

@@ -1,0 +1,44 @@
+// The TOML of `check --config`, through the options of the commands themselves.
+#include <CLI/CLI.hpp>
+#include <sstream>
+#include <string>
+
+#include "cli/gate_args.h"
+#include "cli/model_args.h"
+#include "tests/fuzz/demands.h"
+#include "tests/fuzz/targets.h"
+
+namespace cleave::fuzz {
+namespace {
+
+void demand_good_gates(const GateArgs& gates) {
+  const GateLimits& limits = gates.request.limits;
+  for (const auto& share : {limits.node_coverage, limits.flops_coverage, limits.parameter_coverage,
+                            limits.regression}) {
+    demand(!share || (*share >= 0 && *share <= 1), "a share is from 0 to 1");
+  }
+}
+
+}  // namespace
+
+void read_config(std::string_view bytes) {
+  CLI::App app("cleave");
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  CLI::App* const check = app.add_subcommand("check", "");
+  GateArgs gates;
+  SplitArgs split;
+  ModelArgs model;
+  gates.add_to(*check);
+  split.add_to(*check);
+  model.add_bindings_to(*check);
+  std::istringstream text{std::string(bytes)};
+  try {
+    app.parse_from_stream(text);
+  } catch (const CLI::ParseError& error) {
+    demand(error.get_exit_code() != 0, "a refusal is one");
+    return;
+  }
+  demand_good_gates(gates);
+}
+
+}  // namespace cleave::fuzz

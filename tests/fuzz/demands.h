@@ -1,0 +1,24 @@
+// What targets demand: plain sentences that abort when they do not hold.
+#pragma once
+
+#include <string_view>
+
+#include "formats/diagnostic.h"
+
+namespace cleave::fuzz {
+
+// Aborts, saying what should have held, when it does not.
+void demand(bool holds, std::string_view what);
+
+// UTF-8 that may be sent to a terminal: no control character but the line break, no mark that
+// turns the direction of text.
+void demand_printable(std::string_view text, std::string_view what);
+
+// One JSON document in UTF-8.
+void demand_json(std::string_view text, std::string_view what);
+
+// 1 to 20 errors or so, each with a message, all printable.
+void demand_good_errors(const Diagnostics& errors);
+void demand_good_warnings(const Diagnostics& warnings);
+
+}  // namespace cleave::fuzz

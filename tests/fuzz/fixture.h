@@ -1,0 +1,12 @@
+// The model that lists, maps, tables and baselines are held against.
+#pragma once
+
+#include "formats/model_file.h"
+
+namespace cleave::fuzz {
+
+// Six nodes with attributes, a keyword, a list of inputs, a size, a module's parameter, and a
+// dictionary as output. Read once.
+const LoadedModel& fixture();
+
+}  // namespace cleave::fuzz

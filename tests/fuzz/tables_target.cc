@@ -1,0 +1,31 @@
+// Tables: times of nodes and devices, as CSV and TSV.
+#include <cmath>
+
+#include "formats/cost_files.h"
+#include "tests/fuzz/demands.h"
+#include "tests/fuzz/fixture.h"
+#include "tests/fuzz/targets.h"
+
+namespace cleave::fuzz {
+
+void read_tables(std::string_view bytes) {
+  const SourceFile source = SourceFile::from_text("table.csv", bytes);
+  const Graph& graph = fixture().graph;
+  const auto times = read_node_times(source, graph);
+  if (times) {
+    demand_good_warnings(times->warnings);
+    demand(times->count >= 1 && times->count <= graph.node_count(), "times are of nodes");
+    for (const double time : times->microseconds) demand(!std::isnan(time), "a time is a number");
+  } else {
+    demand_good_errors(times.error());
+  }
+  const auto devices = read_devices(source);
+  if (!devices) return demand_good_errors(devices.error());
+  demand(!devices->empty(), "there is a device");
+  for (const DeviceSpec& device : *devices) {
+    demand(device.speed > 0 && std::isfinite(device.speed), "a speed is above 0");
+    if (device.link) demand(device.link->bytes_per_second > 0, "a link moves bytes");
+  }
+}
+
+}  // namespace cleave::fuzz

@@ -1,0 +1,23 @@
+#include "tests/fuzz/targets.h"
+
+#include <array>
+
+namespace cleave::fuzz {
+
+std::span<const Target> targets() {
+  static constexpr std::array<Target, 10> kTargets = {{
+      {"graph_json", read_graph, 10},
+      {"onnx", read_onnx_model, 10},
+      {"support", read_support, 15},
+      {"partition_map", read_partition_maps, 15},
+      {"baseline", read_baselines, 10},
+      {"workload", read_workloads, 10},
+      {"config", read_config, 5},
+      {"tables", read_tables, 10},
+      {"loss", read_loss, 10},
+      {"passes", run_passes, 5},
+  }};
+  return kTargets;
+}
+
+}  // namespace cleave::fuzz

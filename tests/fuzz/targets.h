@@ -1,0 +1,34 @@
+// What the fuzzers feed: each target takes any bytes, reads them as one kind of input, and demands
+// of what comes out all that must hold of it. A target aborts where something does not hold; it
+// reads and writes nothing but its bytes and temporary files, and does the same for the same bytes.
+//
+// libfuzzer_main.cc makes a libFuzzer program of a target, runner_main.cc runs all of them for a
+// bounded count, with any compiler, as a test.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace cleave::fuzz {
+
+struct Target {
+  std::string_view name;  // also that of its folder of seeds and of its dictionary
+  void (*run)(std::string_view bytes);
+  // Of 100 runs of the short test, how many are of this target: slow ones get fewer.
+  int share;
+};
+
+std::span<const Target> targets();
+
+void read_graph(std::string_view bytes);           // native graph JSON
+void read_onnx_model(std::string_view bytes);      // ONNX: index, links, types, graph, writers
+void read_support(std::string_view bytes);         // support lists, all three formats
+void read_partition_maps(std::string_view bytes);  // JSON, CSV and TSV
+void read_baselines(std::string_view bytes);       // baselines and reports
+void read_workloads(std::string_view bytes);       // published placement workloads
+void read_config(std::string_view bytes);          // the TOML of `check --config`
+void read_tables(std::string_view bytes);          // times of nodes, devices
+void read_loss(std::string_view bytes);            // which output is the loss
+void run_passes(std::string_view bytes);           // graphs, lists and settings made from the bytes
+
+}  // namespace cleave::fuzz
