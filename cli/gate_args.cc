@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
 
+#include "cli/whole_number.h"
 #include "core/link.h"
 
 namespace cleave {
@@ -38,7 +40,7 @@ double parse_share(const std::string& option, const std::string& text) {
 
 void add_count(CLI::App& app, const char* name, std::optional<std::uint64_t>& to, const char* help,
                const char* type) {
-  app.add_option(name, to, help)->type_name(type);
+  app.add_option(name, to, help)->type_name(type)->check(whole_number());
 }
 
 }  // namespace
@@ -66,7 +68,17 @@ void GateArgs::add_to(CLI::App& app) {
          },
          "most bytes into and out of accelerator subgraphs, e.g. 64MiB")
       ->type_name("BYTES");
-  app.add_option("--min-qps", limits.qps, "least QPS that the link allows")->type_name("QPS");
+  app.add_option_function<std::string>(
+         "--min-qps",
+         [&limits](const std::string& text) {
+           const auto qps = parse_number(text);
+           if (!qps || !std::isfinite(*qps) || *qps < 0) {
+             refuse_option("--min-qps", "\"" + text + "\" is no number of 0 or more");
+           }
+           limits.qps = qps;
+         },
+         "least QPS that the link allows")
+      ->type_name("QPS");
   app.add_option("--require", request.require,
                  "node (a name or glob) or op that must be on the accelerator; repeatable")
       ->type_name("NODE|OP")

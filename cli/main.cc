@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/man_page.h"
+#include "cli/output_clash.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
@@ -77,7 +78,9 @@ ExitCode parse_and_run(std::vector<std::string> arguments) {
   set_up_terminal(terminal);
   for (const auto& [sub, command] : made) {
     if (!sub->parsed()) continue;
-    if (const std::string fault = fault_of_values(*sub); !fault.empty()) {
+    std::string fault = fault_of_values(*sub);
+    if (fault.empty()) fault = output_clash(*sub);
+    if (!fault.empty()) {
       print_error(fault, {"try: cleave " + sub->get_name() + " --help"});
       return ExitCode::usage;
     }
