@@ -118,11 +118,16 @@ class Evaluator {
   }
 
   // A link that bounds nothing allows any rate; but a baseline without an accelerator part was not
-  // fast, it was not there.
+  // fast, it was not there. A baseline's rate is only an upper bound where some of its bytes were
+  // not known: nothing that is less must have fallen.
   void add_qps_fall(const Measures& before) {
     const Measures& now = facts_.now;
     if (before.qps && now.qps) {
       add_fall(GateKind::qps_regression, *before.qps, *now.qps);
+      Gate& gate = gates_.back();
+      if (!before.is_boundary_known && gate.verdict == GateVerdict::fails) {
+        gate = {.kind = gate.kind, .verdict = GateVerdict::not_applicable};
+      }
       return leave_open_unless_failed();
     }
     Gate gate{.kind = GateKind::qps_regression, .actual = now.qps, .baseline = before.qps};

@@ -115,8 +115,9 @@ std::string gate_actual(const CheckRun& run, const Gate& gate) {
   }
   if (!gate.actual) {
     if (gate.verdict == GateVerdict::not_known) return "not known";
-    const bool is_of_flops = gate.kind == GateKind::flops_coverage_regression;
-    return is_of_flops ? "not known of the baseline" : "not bounded";
+    const bool was_bounded =
+        gate.kind == GateKind::qps_regression && run.before && run.before->is_boundary_known;
+    return was_bounded ? "not bounded" : "not known of the baseline";
   }
   if (is_regression(gate.kind)) return regression_words(gate);
   switch (gate.kind) {

@@ -34,7 +34,7 @@ try:
     import onnx
     import onnxruntime as ort
 
-    from ort_inputs import CannotRun, bound_dims, find_inputs
+    from ort_inputs import CannotRun, WrongUsage, bound_dims, find_inputs
     from ort_values import (
         UNOPTIMISED,
         CannotWrite,
@@ -45,7 +45,7 @@ try:
         read_value,
         run,
     )
-    from verify_split import WrongUsage, counted, parse_dim, passed_parameters
+    from verify_split import counted, parse_dim, passed_parameters
     from verify_split import print_table, read_inputs, read_manifest
 except ImportError as error:
     if __name__ != "__main__":

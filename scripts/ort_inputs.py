@@ -33,6 +33,10 @@ BIT_TYPES = {
 }
 
 
+class WrongUsage(Exception):
+    """There is nothing to do: a file is missing or not what it should be, or a name is unknown."""
+
+
 class CannotRun(Exception):
     """The original neither loads nor runs with any inputs that were tried."""
 
@@ -138,9 +142,23 @@ def open_original(path):
         raise CannotRun(f"does not load: {first_line(error)}") from error
 
 
+def check_names(session, given, dims):
+    """Raises WrongUsage for inputs and symbolic dims that the model does not have."""
+    declared = session.get_inputs()
+    inputs = {one.name for one in declared}
+    symbols = {dim for one in declared for dim in one.shape or [] if isinstance(dim, str)}
+    for what, asked, known in [("input", given, inputs), ("symbolic dim", dims, symbols)]:
+        for name in asked:
+            if name not in known:
+                has = ", ".join(sorted(known)) or "none"
+                raise WrongUsage(f'the model has no {what} "{name}" (it has: {has})')
+
+
 def find_inputs(path, given, dims, seed):
-    """Inputs that the model takes, and what it makes of them. `given`: Values by input name."""
+    """Inputs that the model takes, and what it makes of them. `given`: Values by input name.
+    Raises CannotRun, WrongUsage."""
     session = open_original(path)
+    check_names(session, given, dims)
     names, failure = output_names(session), None
     is_all_given = all(declared.name in given for declared in session.get_inputs())
     for draw in DRAWS[:1] if is_all_given else DRAWS:

@@ -34,7 +34,7 @@ try:
     import onnxruntime as ort
     from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
-    from ort_inputs import CannotRun, bound_dims, find_inputs, read_data_set
+    from ort_inputs import CannotRun, WrongUsage, bound_dims, find_inputs, read_data_set
     from ort_values import (
         NUMPY_TYPES,
         OPTIMISED,
@@ -56,10 +56,6 @@ except ImportError as error:
         file=sys.stderr,
     )
     sys.exit(77)
-
-
-class WrongUsage(Exception):
-    """There is nothing to verify: a file is missing or not what it should be."""
 
 
 def counted(number, thing):

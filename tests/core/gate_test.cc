@@ -152,6 +152,11 @@ TEST_CASE("a rate is compared with a baseline that had one") {
   CHECK(qps_gate() == "regression-qps fails: 50 of 0\n");
   before.acc_subgraphs = 0;  // since nothing was on the accelerator
   CHECK(qps_gate() == "regression-qps not_applicable: 50 of 0\n");
+  before = some_measures();
+  before.is_boundary_known = false;  // at most 50 it was, and may have been less
+  CHECK(qps_gate() == "regression-qps holds: 50 of 50\n");
+  now.qps = 10;
+  CHECK(qps_gate() == "regression-qps not_applicable: 0\n");
 }
 
 TEST_CASE("new CPU nodes are counted against a baseline") {

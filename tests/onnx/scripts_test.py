@@ -82,6 +82,14 @@ def test_sizes_that_a_split_was_made_for_are_taken(folder, mobile):
     expect(run("capture_inputs.py", bound), 0, "captured")
 
 
+def test_names_that_the_model_does_not_have_are_refused(folder, mobile):
+    model = PROJECT / "samples" / "mobile_block.onnx"
+    np.savez(folder / "other.npz", y=np.zeros((1, 8), np.float32))
+    for script in (["verify_split.py", model, mobile], ["capture_inputs.py", mobile]):
+        expect(run(*script, "--dim", "Q=3"), 2, 'no symbolic dim "Q" (it has: N)')
+        expect(run(*script, "--inputs", folder / "other.npz"), 2, 'no input "y"')
+
+
 def test_verify_tells_what_it_cannot_do(folder, mobile):
     model = PROJECT / "samples" / "mobile_block.onnx"
     expect(run("verify_split.py", folder / "none.onnx", mobile), 2, "there is no such file")
