@@ -86,13 +86,28 @@ function pictureSize() {
   return { width: box.width * 4 / 3, height: box.height * 4 / 3 };
 }
 
-// The whole drawing; or its top, where it would be smaller than the least scale.
+function topmostBox() {
+  let top = null;
+  for (const box of boxes.values()) {
+    const rectangle = box.getBoundingClientRect();
+    if (!top || rectangle.top < top.top) top = rectangle;
+  }
+  return top;
+}
+
+// The whole drawing; or its top, where it would be smaller than the least scale, with the first box
+// in the middle.
 function fit(least) {
   const size = pictureSize();
   const scale = Math.min(canvas.clientWidth / size.width, canvas.clientHeight / size.height, 1.2);
   place.scale = Math.max(scale, least);
   place.x = (canvas.clientWidth - size.width * place.scale) / 2;
   place.y = 0;
+  movePicture();
+  const first = scale < least ? topmostBox() : null;
+  if (!first) return;
+  const outer = canvas.getBoundingClientRect();
+  place.x += outer.left + outer.width / 2 - (first.left + first.width / 2);
   movePicture();
 }
 
