@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/graph_builder.h"
-#include "core/name_index.h"
 #include "core/name_table.h"
 #include "core/topological_order.h"
 
@@ -23,7 +22,7 @@ enum class NodeClass : std::uint8_t { node, constant, body };
 
 struct GraphBuilder::State {
   Graph graph;  // nodes_, values_, CSRs hold handles until finish()
-  NameIndex value_table, node_table;
+  NameTable value_table, node_table;
   std::vector<std::uint8_t> defined;        // by value handle
   std::vector<NodeClass> classes;           // by node handle
   std::vector<NodeHandle> owners;           // of the body nodes, in order of adding

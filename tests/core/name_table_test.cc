@@ -1,4 +1,4 @@
-#include "core/name_index.h"
+#include "core/name_table.h"
 
 #include <string>
 #include <vector>
@@ -15,14 +15,16 @@ TEST_CASE("names are found by the index they were entered with, whatever their l
   }
   for (int i = 0; i < 20000; ++i) names.push_back("layers." + std::to_string(i) + ".conv");
   const auto name_of = [&](std::uint32_t i) { return std::string_view(names[i]); };
-  NameIndex index;
-  index.fetch("none is there yet");
+  NameTable table;
+  table.fetch("none is there yet");
+  CHECK(table.find("none is there yet", name_of) == NameTable::kAbsent);
   for (std::uint32_t i = 0; i < names.size(); ++i) {
-    index.fetch(names[i]);
-    CHECK(index.find_or_insert(names[i], i, name_of) == NameIndex::kAbsent);
+    table.fetch(names[i]);
+    CHECK(table.find_or_insert(names[i], i, name_of) == NameTable::kAbsent);
   }
   for (std::uint32_t i = 0; i < names.size(); ++i) {
-    CHECK(index.find_or_insert(names[i], 0, name_of) == i);
+    CHECK(table.find_or_insert(names[i], 0, name_of) == i);
+    CHECK(table.find(names[i], name_of) == i);
   }
 }
 
