@@ -12,6 +12,7 @@
 #include "core/backward.h"
 #include "core/boundary.h"
 #include "core/partition.h"
+#include "core/preview.h"
 #include "core/stage_boundary.h"
 #include "formats/model_file.h"
 #include "formats/stage_balance.h"
@@ -37,6 +38,9 @@ struct StagesReport {
   std::vector<std::string> notes = {};
   std::vector<std::string> part_files =
       {};  // by part, "" for one that was not written; empty: none
+  // What follows from the above; not to be given.
+  Preview numbers = preview_split(model.graph, partition, boundaries, default_link());
+  PerPartLists<PartId> depends_on = find_dependencies(model.graph, boundaries);
 };
 
 // cleave.stages version 1, as --json prints it and -o writes manifest.json.

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "core/cost.h"
-#include "core/preview.h"
 #include "formats/diagnostic.h"
 #include "formats/dot_ops.h"
 #include "formats/dot_stages.h"
@@ -21,9 +20,7 @@ constexpr std::size_t kMostOps = 2;  // in a column
 class StagesDrawer {
  public:
   explicit StagesDrawer(const StagesReport& report)
-      : report_(report),
-        graph_(report.model.graph),
-        numbers_(preview_split(graph_, report.partition, report.boundaries, default_link())) {
+      : report_(report), graph_(report.model.graph), numbers_(report.numbers) {
     for (const PartId part : report.partition.parts()) {
       most_flops_ = std::max(most_flops_, numbers_.parts[part].flops);
     }
@@ -103,7 +100,7 @@ class StagesDrawer {
 
   const StagesReport& report_;
   const Graph& graph_;
-  const Preview numbers_;
+  const Preview& numbers_;
   double most_flops_ = 0;
   StagesDrawing drawing_;
 };

@@ -1,7 +1,6 @@
 // cleave.stages, field by field in the order of the format's description.
 #include <algorithm>
 
-#include "core/preview.h"
 #include "core/shared_parameters.h"
 #include "formats/json_text.h"
 #include "formats/report_values.h"
@@ -19,8 +18,8 @@ class StagesWriter {
         graph_(report.model.graph),
         partition_(report.partition),
         boundaries_(report.boundaries),
-        numbers_(preview_split(graph_, partition_, boundaries_, default_link())),
-        depends_on_(find_dependencies(graph_, boundaries_)) {}
+        numbers_(report.numbers),
+        depends_on_(report.depends_on) {}
 
   std::string write() {
     json_.begin_object();
@@ -215,8 +214,8 @@ class StagesWriter {
   const Graph& graph_;
   const Partition& partition_;
   const Boundaries& boundaries_;
-  const Preview numbers_;
-  const PerPartLists<PartId> depends_on_;
+  const Preview& numbers_;
+  const PerPartLists<PartId>& depends_on_;
   JsonText json_;
 };
 

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "core/cost.h"
-#include "core/preview.h"
 #include "core/shared_parameters.h"
 #include "formats/diagnostic.h"
 #include "formats/number_text.h"
@@ -27,8 +26,8 @@ class StagesText {
         graph_(report.model.graph),
         partition_(report.partition),
         boundaries_(report.boundaries),
-        numbers_(preview_split(graph_, partition_, boundaries_, default_link())),
-        depends_on_(find_dependencies(graph_, boundaries_)) {}
+        numbers_(report.numbers),
+        depends_on_(report.depends_on) {}
 
   std::string write() {
     write_headline();
@@ -283,8 +282,8 @@ class StagesText {
   const Graph& graph_;
   const Partition& partition_;
   const Boundaries& boundaries_;
-  const Preview numbers_;
-  const PerPartLists<PartId> depends_on_;
+  const Preview& numbers_;
+  const PerPartLists<PartId>& depends_on_;
   std::string text_;
 };
 
