@@ -46,8 +46,7 @@ CheckedNode checked_node(const Report& report, NodeId node) {
     checked.place = place_of_list(report);
     return checked;
   }
-  const ReasonContext context{graph, report.lists, report.facts,
-                              report.options.subgraphs.min_acc_size};
+  const ReasonContext context = reason_context(report);
   const Reason& reason = report.split.reasons[node];
   checked.code = reason.code;
   checked.cause = cause_text(context, node, reason);

@@ -134,8 +134,7 @@ std::string NodeDrawing::node_tooltip(NodeId node) const {
           dot_text(partition.name(part));
   const Reason& reason = report_.split.reasons[node];
   if (reason.code == ReasonCode::none) return text;
-  const ReasonContext context{graph_, report_.lists, report_.facts,
-                              report_.options.subgraphs.min_acc_size};
+  const ReasonContext context = reason_context(report_);
   return text + ":\\n" + dot_text(reason_text(context, node, reason), 1000);
 }
 

@@ -45,8 +45,7 @@ std::string detail_of(const Report& report, NodeId node) {
     }
     return "allowed by " + accepting_rule(report, node);
   }
-  const ReasonContext context{graph, report.lists, report.facts,
-                              report.options.subgraphs.min_acc_size};
+  const ReasonContext context = reason_context(report);
   return reason_text(context, node, report.split.reasons[node]);
 }
 
@@ -85,8 +84,7 @@ std::string labelled(std::string_view label, const std::string& text) {
 
 std::string explain_text(const Report& report, const std::vector<NodeId>& nodes) {
   const Graph& graph = report.model.graph;
-  const ReasonContext context{graph, report.lists, report.facts,
-                              report.options.subgraphs.min_acc_size};
+  const ReasonContext context = reason_context(report);
   std::string text;
   for (const NodeId node : nodes) {
     text += quoted(graph.node(node).name) + "  " + signature(graph, node) + '\n';

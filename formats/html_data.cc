@@ -37,7 +37,7 @@ class DataWriter {
         preview_(report.preview),
         views_(views),
         svgs_(svgs),
-        reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {
+        reasons_(reason_context(report)) {
     for (const NodeId node : graph_.nodes()) {
       const bool is_drawn = !svgs[index(views.view_of[node])].empty();
       if ((is_drawn || !is_acc(node)) && listed_.size() < kMostNodes) listed_.push_back(node);

@@ -33,7 +33,7 @@ class ExplorerGraph {
       : report_(report),
         graph_(report.model.graph),
         partition_(report.split.partition),
-        reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {}
+        reasons_(reason_context(report)) {}
 
   std::string write() {
     json_.begin_object();

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "formats/diagnostic.h"
+#include "formats/report.h"
 
 namespace cleave {
 namespace {
@@ -116,6 +117,10 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
 }
 
 }  // namespace
+
+ReasonContext reason_context(const Report& report) {
+  return {report.model.graph, report.lists, report.facts, report.options.subgraphs.min_acc_size};
+}
 
 std::string_view reason_code_words(ReasonCode code) {
   // In the order of the enumerators.

@@ -11,6 +11,8 @@
 
 namespace cleave {
 
+struct Report;
+
 // What is needed to put a reason in words.
 struct ReasonContext {
   const Graph& graph;
@@ -18,6 +20,9 @@ struct ReasonContext {
   const OpFacts& facts;
   std::size_t min_acc_size = 1;
 };
+
+// That of a report, which must outlive it.
+ReasonContext reason_context(const Report& report);
 
 // One line, lower case, no full stop: `rule "Conv" of npu.json:12 fails: input 0 is int64, wants
 // float32 or float16`; `reads "n" (tuple), made by CPU node "size"`.

@@ -247,8 +247,7 @@ class ReportWriter {
   }
 
   void write_cpu_reasons() {
-    const ReasonContext context{graph_, report_.lists, report_.facts,
-                                report_.options.subgraphs.min_acc_size};
+    const ReasonContext context = reason_context(report_);
     json_.begin_list("cpu_reasons");
     for (const NodeId node : graph_.nodes()) {
       if (partition_.is_acc(partition_.part_of[node])) continue;

@@ -30,7 +30,7 @@ class TextReport {
         split_(report.split),
         partition_(report.split.partition),
         preview_(report.preview),
-        reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {}
+        reasons_(reason_context(report)) {}
 
   std::string write() {
     write_headline();

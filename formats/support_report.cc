@@ -78,9 +78,7 @@ SupportTables tables_of(const Report& report) {
 class JsonSupportReport {
  public:
   explicit JsonSupportReport(const Report& report)
-      : report_(report),
-        graph_(report.model.graph),
-        reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {}
+      : report_(report), graph_(report.model.graph), reasons_(reason_context(report)) {}
 
   std::string write() {
     const SupportTables tables = tables_of(report_);
@@ -144,9 +142,7 @@ class JsonSupportReport {
 class TextSupportReport {
  public:
   explicit TextSupportReport(const Report& report)
-      : report_(report),
-        graph_(report.model.graph),
-        reasons_{graph_, report.lists, report.facts, report.options.subgraphs.min_acc_size} {}
+      : report_(report), graph_(report.model.graph), reasons_(reason_context(report)) {}
 
   std::string write() {
     const Coverages coverage = cover(graph_, report_.split.support.supported);
