@@ -6,6 +6,7 @@
 #include "cli/choice.h"
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/config_file.h"
 #include "cli/man_page.h"
 #include "cli/output_clash.h"
 #include "cli/signals.h"
@@ -51,17 +52,19 @@ void add_terminal_options(CLI::App& app, TerminalOptions& terminal) {
              "how much to say on standard error");
 }
 
-ExitCode parse_and_run(std::vector<std::string> arguments) {
+ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   CLI::App app{"Splits machine-learning model graphs between an accelerator and the CPU.",
                "cleave"};
   app.set_version_flag("--version", "cleave " CLEAVE_VERSION "\nbuilt with " CLEAVE_LIBRARIES);
   add_shell_options(app);
   app.require_subcommand(1);
+  TerminalOptions terminal;
+  add_terminal_options(app, terminal);
   app.get_formatter()->column_width(34);
   app.set_config("--config", "", "TOML file of options: a table for each command, [check]")
       ->type_name("FILE");
+  app.config_formatter(std::make_shared<ConfigFile>());
   app.allow_config_extras(CLI::config_extras_mode::error);
-  TerminalOptions terminal;
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> made;
   for (const CommandEntry& entry : commands()) {
     CLI::App* const sub = app.add_subcommand(entry.name, entry.help);
@@ -71,9 +74,9 @@ ExitCode parse_and_run(std::vector<std::string> arguments) {
   }
   set_up_terminal(terminal);
   try {
-    app.parse(arguments_for_cli11(std::move(arguments)));
+    app.parse(arguments_for_cli11(arguments));
   } catch (const CLI::ParseError& error) {
-    return report_usage(app, error);
+    return report_usage(app, error, arguments);
   }
   set_up_terminal(terminal);
   for (const auto& [sub, command] : made) {
@@ -93,9 +96,9 @@ ExitCode refuse_changed(const std::string& path) {
   return refuse({diagnostic_of(path, std::string(kInputChanged))});
 }
 
-ExitCode run_guarded(std::vector<std::string> arguments) {
+ExitCode run_guarded(const std::vector<std::string>& arguments) {
   try {
-    return parse_and_run(std::move(arguments));
+    return parse_and_run(arguments);
   } catch (const InputChanged& input) {
     return refuse_changed(input.path);
   } catch (const OutputFailed& failed) {

@@ -152,15 +152,17 @@ void SplitArgs::add_to(CLI::App& app) {
 }
 
 void SplitArgs::add_keep_to(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--keep-acc-subgraphs", [this](const std::string& text) { set_keep(text); },
-         "keep at most so many accelerator subgraphs, the most valuable ones; or unlimited")
-      ->default_str("unlimited")
-      ->type_name("COUNT");
+  CLI::Option* const most =
+      app.add_option_function<std::string>(
+             "--keep-acc-subgraphs", [this](const std::string& text) { set_keep(text); },
+             "keep at most so many accelerator subgraphs, the most valuable ones; or unlimited")
+          ->default_str("unlimited")
+          ->type_name("COUNT");
   add_choice(app, "--keep-by", options.keep.by,
              {{"flops", KeepBy::flops}, {"time", KeepBy::time}, {"nodes", KeepBy::nodes}},
              "what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link "
-             "takes, or its nodes");
+             "takes, or its nodes")
+      ->needs(most);
 }
 
 void SplitArgs::set_keep(const std::string& text) {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "cli/config_file.h"
 #include "cli/terminal.h"
+#include "formats/source_file.h"
 
 namespace cleave {
 namespace {
@@ -41,6 +43,37 @@ std::string unknown_key(const CLI::ParseError& error) {
   return std::string(what.starts_with(kSaying) ? what.substr(kSaying.size()) : std::string_view());
 }
 
+// The configuration file; empty: there is none.
+std::string config_path(const CLI::App& app) {
+  const auto& given = app.get_config_ptr()->results();
+  return given.empty() ? std::string() : given.back();
+}
+
+// What is wrong, at the line of the configuration file that sets the key.
+Diagnostic fault_of_key(const CLI::App& app, const std::string& key, const std::string& message) {
+  const std::string path = config_path(app);
+  if (const auto file = SourceFile::open(path)) {
+    const std::uint64_t offset = offset_of_key(file->bytes(), key);
+    if (offset != std::string_view::npos) {
+      return diagnostic_at(path, file->bytes(), offset, message);
+    }
+  }
+  return diagnostic_of(path, message);
+}
+
+// The key behind a message of an option's value, which begins with the option's name, as
+// "check.min-coverage"; empty: the option is on the command line, or in no file.
+std::string key_of_value(const CLI::App& app, const CLI::App& command, std::string_view message,
+                         const std::vector<std::string>& arguments) {
+  const std::string_view name = message.substr(0, message.find(':'));
+  if (config_path(app).empty() || !name.starts_with("--")) return {};
+  const auto names_it = [&](const std::string& argument) {
+    return argument == name || argument.starts_with(std::string(name) + "=");
+  };
+  if (std::any_of(arguments.begin(), arguments.end(), names_it)) return {};
+  return command.get_name() + "." + std::string(name.substr(2));
+}
+
 std::string suggestion(const CLI::App& app, const CLI::App& command, const std::string& word) {
   const auto words = known_words(app, command);
   const std::string near = nearest_name(word.substr(0, word.find('=')),
@@ -63,6 +96,11 @@ std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments)
 }
 
 std::string fault_of_values(const CLI::App& command) {
+  for (const char* const name : {"--html", "--netron", "--junit", "--sarif", "--markdown"}) {
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    if (option == nullptr || option->results() != std::vector<std::string>{"-"}) continue;
+    return std::string(name) + " writes a file beside the report on standard output: give its name";
+  }
   for (const CLI::Option* const option : command.get_options()) {
     const std::string type = option->get_type_name();
     if (type != "FILE" && type != "DIR" && type != "LIST") continue;
@@ -74,7 +112,8 @@ std::string fault_of_values(const CLI::App& command) {
   return {};
 }
 
-ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
+ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
+                      const std::vector<std::string>& arguments) {
   if (error.get_exit_code() == 0) {  // --help or --version
     std::ostringstream out, ignored;
     app.exit(error, out, ignored);
@@ -82,15 +121,27 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
     return ExitCode::done;
   }
   const CLI::App& command = parsed_command(app);
+  if (error.get_name() == "FileError") {
+    if (const auto file = SourceFile::open(config_path(app)); !file) {
+      return refuse(file.error());
+    }
+  }
   const std::string unknown = first_unknown(app, command);
   std::vector<std::string> notes;
   std::string message = error.what();
-  if (const std::string key = unknown_key(error); !key.empty()) {
-    message = "the configuration file has " + cleave::quoted(key) + ", which is no option";
-    if (const std::string near = suggestion(app, command, "--" + key.substr(key.rfind('.') + 1));
-        !near.empty()) {
-      notes.push_back(near);
+  std::string key = unknown_key(error);
+  if (!key.empty()) {
+    message = key.front() == '[' ? "the name of a table ends with ]"
+                                 : cleave::quoted(key) + " is no option";
+    const std::string name = "--" + key.substr(key.rfind('.') + 1);
+    const std::string near = suggestion(app, command, name);
+    if (!near.empty()) notes.push_back(near);
+    if (key.find('.') == key.npos && (!near.empty() || command.get_option_no_throw(name))) {
+      notes.push_back("options of a command stand in its table, below a line [" +
+                      command.get_name() + "]");
     }
+  } else {
+    key = key_of_value(app, command, message, arguments);
   }
   if (!unknown.empty()) {
     const bool option = unknown.rfind('-', 0) == 0;
@@ -106,7 +157,13 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
   }
   const std::string name = &command == &app ? "cleave" : "cleave " + command.get_name();
   notes.push_back("try: " + name + " --help");
-  print_error(message, notes);
+  if (key.empty()) {
+    print_error(message, notes);
+  } else {
+    Diagnostic fault = fault_of_key(app, key, message);
+    fault.notes = std::move(notes);
+    print_diagnostics({fault});
+  }
   return ExitCode::usage;
 }
 

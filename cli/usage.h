@@ -22,7 +22,9 @@ std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments)
 std::string fault_of_values(const CLI::App& command);
 
 // Prints help or version when that was asked; else what is wrong, with the nearest option or
-// command, on standard error. Returns the exit code: 0 or 2.
-ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error);
+// command, or the line of the configuration file, on standard error. `arguments` are those of the
+// command line. Returns the exit code: 0 or 2.
+ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
+                      const std::vector<std::string>& arguments);
 
 }  // namespace cleave

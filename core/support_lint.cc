@@ -136,8 +136,9 @@ class RuleHolder {
 std::string_view lint_kind_name(LintKind kind) {
   // In the order of the enumerators.
   static constexpr std::array<std::string_view, kLintKindCount> kNames = {
-      "unknown_op", "unknown_domain", "unknown_attribute", "unused_condition", "contradiction",
-      "impossible", "shadowed",       "never_matched",     "never_held",       "no_rule"};
+      "unknown_op",    "unknown_domain", "unknown_attribute", "unused_condition",
+      "contradiction", "impossible",     "shadowed",          "never_matched",
+      "never_held",    "no_rule",        "allows_nothing"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

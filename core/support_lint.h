@@ -28,8 +28,9 @@ enum class LintKind : std::uint8_t {
   never_matched,      // the op is the op of no node of the models
   never_held,         // it is, but the conditions hold of none of these nodes
   no_rule,            // an op of the models that no rule names
+  allows_nothing,     // the list has no allow rule
 };
-inline constexpr int kLintKindCount = 10;
+inline constexpr int kLintKindCount = 11;
 
 // "unknown_op", ...
 std::string_view lint_kind_name(LintKind kind);

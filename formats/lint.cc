@@ -54,6 +54,14 @@ class Linter {
   Linter(const SupportList& list, const RuleUse* use) : list_(list), use_(use) {}
 
   std::vector<LintFinding> lint(bool is_onnx) {
+    if (list_.allow.empty()) {
+      findings_.push_back({LintKind::allows_nothing,
+                           Severity::warning,
+                           0,
+                           0,
+                           "the list allows nothing: it puts no node on the accelerator",
+                           {}});
+    }
     if (is_onnx) each_rule([this](const Rule& rule, RuleRef ref) { look_up(rule, ref); });
     for (const RuleFault& fault : find_rule_faults(list_)) add_fault(fault);
     if (use_ != nullptr) {

@@ -145,10 +145,16 @@ class TextReport {
     const CapCost& cap = split_.cap;
     if (cap.subgraphs == 0) return;
     add_fact("cap", counted(cap.kept, "accelerator subgraph", "accelerator subgraphs") +
-                        " kept by " + std::string(keep_by_name(report_.options.keep.by)) + "; " +
-                        count_text(cap.subgraphs) + " with " + counted(cap.nodes, "node", "nodes") +
-                        " and " + flops_text(cap.flops) + " go to the CPU, and " +
-                        bytes_text(cap.link_bytes) + " cross the link no more");
+                        " kept by " + keep_by_text() + "; " + count_text(cap.subgraphs) + " with " +
+                        counted(cap.nodes, "node", "nodes") + " and " + flops_text(cap.flops) +
+                        " go to the CPU, and " + bytes_text(cap.link_bytes) +
+                        " cross the link no more");
+  }
+
+  std::string keep_by_text() const {
+    const KeepBy by = report_.options.keep.by;
+    const bool is_partly_known = by == KeepBy::flops && preview_.coverage.unknown_flops > 0;
+    return (is_partly_known ? "known " : "") + std::string(keep_by_name(by));
   }
 
   // "24 accelerator partitions, 3 distinct: _run_on_acc_1 20 times, ..."

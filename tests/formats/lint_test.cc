@@ -58,6 +58,14 @@ TEST_CASE("a list of other ops than ONNX's is not held against its names") {
   CHECK(lint_support(list_of("\"Relu\", \"Convv\""), nullptr, {}).is_onnx);
 }
 
+TEST_CASE("a list without an allow rule allows nothing") {
+  SupportList list;
+  const Lint lint = lint_support(list, nullptr, {});
+  REQUIRE(lint.findings.size() == 1);
+  CHECK(lint.findings[0].kind == LintKind::allows_nothing);
+  CHECK(lint.findings[0].severity == Severity::warning);
+}
+
 TEST_CASE("rules that models do not meet, and ops that no rule names") {
   const Graph graph = graph_from_text("input x\na = Relu(x)\nb = Erf(a)\nc = Erf(b)\noutput c");
   const SupportList list =

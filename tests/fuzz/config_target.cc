@@ -3,6 +3,7 @@
 #include <sstream>
 #include <string>
 
+#include "cli/config_file.h"
 #include "cli/gate_args.h"
 #include "cli/model_args.h"
 #include "tests/fuzz/demands.h"
@@ -24,6 +25,7 @@ void demand_good_gates(const GateArgs& gates) {
 void read_config(std::string_view bytes) {
   CLI::App app("cleave");
   app.allow_config_extras(CLI::config_extras_mode::error);
+  app.config_formatter(std::make_shared<ConfigFile>());
   CLI::App* const check = app.add_subcommand("check", "");
   GateArgs gates;
   SplitArgs split;
@@ -31,6 +33,8 @@ void read_config(std::string_view bytes) {
   gates.add_to(*check);
   split.add_to(*check);
   model.add_bindings_to(*check);
+  const std::uint64_t place = offset_of_key(bytes, "check.min-coverage");
+  demand(place == bytes.npos || place < bytes.size(), "a key stands in the file");
   std::istringstream text{std::string(bytes)};
   try {
     app.parse_from_stream(text);

@@ -22,7 +22,7 @@ complete() { :; }
 # shellcheck disable=SC1090  # there is no file to follow
 source <("$cleave" --completion bash)
 expect 'cleave prev' 'preview'
-expect 'cleave --ver' '--version'
+expect 'cleave --vers' '--version'
 expect 'cleave --completion ' 'bash zsh fish'
 expect 'cleave preview m.onnx --start ' 'reference cpu acc fewest'
 expect 'cleave preview m.onnx --start f' 'fewest'
