@@ -1,6 +1,7 @@
 // cleave explain: why nodes are where they are.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 
 #include "cli/command.h"
 #include "cli/split_run.h"
@@ -46,16 +47,35 @@ class ExplainCommand : public Command {
     const Graph& graph = run.graph();
     std::vector<NodeId> nodes;
     for (const std::string& pattern : patterns_) {
+      const auto is_meant = [&](NodeId node) {
+        const std::string_view name = graph.node(node).name;
+        return name == pattern || glob_match(pattern, name);
+      };
       const std::size_t before = nodes.size();
       for (const auto& range : {graph.nodes(), graph.constants()}) {
-        for (const NodeId node : range) {
-          const std::string_view name = graph.node(node).name;
-          if (name == pattern || glob_match(pattern, name)) nodes.push_back(node);
-        }
+        std::copy_if(range.begin(), range.end(), std::back_inserter(nodes), is_meant);
       }
-      if (nodes.size() == before) unknown_.push_back(pattern);
+      if (nodes.size() > before) continue;
+      const std::vector<NodeId> owners = owners_of(graph, is_meant);
+      nodes.insert(nodes.end(), owners.begin(), owners.end());
+      if (owners.empty()) unknown_.push_back(pattern);
     }
     return nodes;
+  }
+
+  // Nodes with a body in which one of those meant stands: a body is where its node is.
+  template <class IsMeant>
+  static std::vector<NodeId> owners_of(const Graph& graph, const IsMeant& is_meant) {
+    std::vector<NodeId> owners;
+    for (const NodeId owner : graph.nodes()) {
+      const auto body = graph.body_nodes(owner);
+      const auto inner = std::find_if(body.begin(), body.end(), is_meant);
+      if (inner == body.end()) continue;
+      owners.push_back(owner);
+      print_info(cleave::quoted(graph.node(*inner).name) + " stands in a body of " +
+                 cleave::quoted(graph.node(owner).name));
+    }
+    return owners;
   }
 
   ExitCode no_such_nodes(const Graph& graph) const {

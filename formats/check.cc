@@ -219,10 +219,14 @@ std::vector<NodeId> required_nodes(const Graph& graph, const std::string& patter
            plain_domain(graph.domain(node)) ==
                plain_domain(std::string_view(pattern).substr(0, separator));
   };
+  const auto is_meant = [&](NodeId node) {
+    const std::string_view name = graph.node(node).name;
+    return name == pattern || glob_match(pattern, name) || is_of_op(node);
+  };
   std::vector<NodeId> nodes;
   for (const NodeId node : graph.nodes()) {
-    const std::string_view name = graph.node(node).name;
-    if (name == pattern || glob_match(pattern, name) || is_of_op(node)) nodes.push_back(node);
+    const auto body = graph.body_nodes(node);
+    if (is_meant(node) || std::any_of(body.begin(), body.end(), is_meant)) nodes.push_back(node);
   }
   return nodes;
 }

@@ -55,7 +55,8 @@ CheckRun check_report(const Report& report, const CheckRequest& request,
 // A requirement that met no node in any run asks for what is not there: it fails in all of them.
 void fail_vain_requirements(Check& check);
 
-// Nodes that a `require` asks for: of that name or op, both as globs.
+// Nodes that a `require` asks for: of that name or op, both as globs, or with such a node in a body
+// (which is where they are).
 std::vector<NodeId> required_nodes(const Graph& graph, const std::string& pattern);
 
 }  // namespace cleave

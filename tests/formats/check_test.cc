@@ -111,6 +111,10 @@ TEST_CASE("a requirement asks for nodes by name, by glob and by op") {
   CHECK(names_of(graph, required_nodes(graph, "ml::g")) == "a2");
   CHECK(names_of(graph, required_nodes(graph, "ai.onnx::g")) == "b");
   CHECK(required_nodes(graph, "z").empty());
+  const Graph bodies =
+      graph_from_text("input x\na = f(x)\ni = If(a, ^x)\n| h = g(x)\nb = h(i)\noutput b");
+  CHECK(names_of(bodies, required_nodes(bodies, "g")) == "i");
+  CHECK(names_of(bodies, required_nodes(bodies, "h")) == "i b");
 }
 
 TEST_CASE("a baseline that is none says which field is at fault") {
