@@ -76,6 +76,7 @@ std::string properties(const CheckRun& run) {
   std::string text = "    <properties>\n";
   text += property("coverage.nodes", number_text(now.nodes.ratio()));
   text += property("coverage.flops", number_text(now.flops.ratio()));
+  text += property("coverage.flops.unknown_nodes", std::to_string(now.unknown_flops));
   text += property("coverage.params", number_text(now.parameter_bytes.ratio()));
   text += property("acc_subgraphs", std::to_string(now.acc_subgraphs));
   text += property("cpu_nodes", std::to_string(now.cpu_nodes));
