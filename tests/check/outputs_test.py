@@ -104,7 +104,8 @@ class Test:
                 self.expect(case.name == gate["name"], f"JUnit: name {case.name!r}")
         for suite in suites:
             names = {prop.name for prop in suite.properties()}
-            self.expect({"coverage.nodes", "coverage.flops.unknown_nodes", "acc_subgraphs", "cpu_nodes"} <= names, "JUnit: properties")
+            wanted = {"coverage.nodes", "coverage.flops.unknown_nodes", "acc_subgraphs", "cpu_nodes"}
+            self.expect(wanted <= names, "JUnit: properties")
 
     # ---- SARIF ----
 
