@@ -1,11 +1,10 @@
 #include "formats/dot_graph.h"
 
-#include <graphviz/cgraph.h>
-
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstddef>
-#include <new>
+#include <cstring>
 #include <utility>
 
 #include "formats/diagnostic.h"
@@ -14,48 +13,141 @@
 namespace cleave {
 namespace {
 
-// cgraph takes `char*` where it only reads.
-char* mutable_text(const char* text) { return const_cast<char*>(text); }
-char* mutable_text(const std::string& text) { return mutable_text(text.c_str()); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-Agraph_t* agraph(void* graph) { return static_cast<Agraph_t*>(graph); }
-
-int append_to_string(void* to, const char* text) {
-  static_cast<std::string*>(to)->append(text);
-  return 0;
+// What an id may hold without quotes: also every byte of what is not ASCII.
+bool is_id_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
 }
-int nothing_to_flush(void*) { return 0; }
-Agiodisc_t into_string = {nullptr, append_to_string, nothing_to_flush};
-Agdisc_t disciplines = {&AgMemDisc, &AgIdDisc, &into_string};
 
-// A default of "": objects that do not say have none.
-void set_attributes(void* object, const DotAttributes& attributes) {
-  for (const DotAttribute& attribute : attributes) {
-    agsafeset(object, mutable_text(attribute.name), mutable_text(attribute.value),
-              mutable_text(""));
+// "12", "-0.5", ".5"
+bool is_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const auto digits = [](std::string_view part) {
+    return std::all_of(part.begin(), part.end(), is_digit);
+  };
+  const std::string_view behind = text.substr(std::min(dot + 1, text.size()));
+  return digits(text.substr(0, dot)) && digits(behind) && (dot > 0 || !behind.empty());
+}
+
+bool is_keyword(std::string_view text) {
+  static constexpr std::array<std::string_view, 6> kKeywords = {"node",  "edge",    "strict",
+                                                                "graph", "digraph", "subgraph"};
+  const auto same = [](char a, char b) { return a == b || (a >= 'A' && a <= 'Z' && a + 32 == b); };
+  return std::any_of(kKeywords.begin(), kKeywords.end(), [&](std::string_view word) {
+    return std::equal(text.begin(), text.end(), word.begin(), word.end(), same);
+  });
+}
+
+bool needs_quotes(std::string_view text) {
+  if (text.empty()) return true;
+  if (is_digit(text[0]) || text[0] == '.' || text[0] == '-') return !is_number(text);
+  return !std::all_of(text.begin(), text.end(), is_id_character) || is_keyword(text);
+}
+
+// Backslashes are part of the value.
+void append_quoted(std::string& out, std::string_view text) {
+  out += '"';
+  for (std::size_t quote = text.find('"'); quote != text.npos; quote = text.find('"')) {
+    out.append(text.substr(0, quote)).append("\\\"");
+    text.remove_prefix(quote + 1);
+  }
+  out.append(text) += '"';
+}
+
+void append_id(std::string& out, std::string_view text) {
+  if (needs_quotes(text)) {
+    append_quoted(out, text);
+  } else {
+    out += text;
   }
 }
 
-void declare_defaults(Agraph_t* graph, int kind, const DotAttributes& attributes) {
-  for (const DotAttribute& attribute : attributes) {
-    agattr(graph, kind, mutable_text(attribute.name), mutable_text(attribute.value));
+bool is_before(const DotAttribute& a, const DotAttribute& b) {
+  return std::strcmp(a.name, b.name) < 0;
+}
+
+// Puts the attributes in order of their names; of those with one name the last stays.
+void arrange(DotAttributes& attributes) {
+  const bool is_arranged =
+      std::adjacent_find(attributes.begin(), attributes.end(), [](const auto& a, const auto& b) {
+        return !is_before(a, b);
+      }) == attributes.end();
+  if (is_arranged) return;
+  std::stable_sort(attributes.begin(), attributes.end(), is_before);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < attributes.size(); ++i) {
+    if (i + 1 < attributes.size() && !is_before(attributes[i], attributes[i + 1])) continue;
+    if (kept != i) attributes[kept] = std::move(attributes[i]);
+    ++kept;
   }
+  attributes.resize(kept, DotAttribute{"", ""});
+}
+
+void merge(DotAttributes& to, DotAttributes more) {
+  if (to.empty()) {
+    to = std::move(more);
+  } else {
+    to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  arrange(to);
+}
+
+void append_attribute(std::string& out, const DotAttribute& attribute) {
+  append_id(out, attribute.name);
+  out += '=';
+  append_id(out, attribute.value);
+}
+
+// What a whole graph has, and what its nodes or edges have that do not say otherwise.
+void append_defaults(std::string& out, std::string_view of, const DotAttributes& attributes) {
+  std::size_t count = 0;
+  for (const DotAttribute& attribute : attributes) {
+    if (attribute.value.empty()) continue;
+    if (count++ == 0) {
+      out.append("\t").append(of).append(" [");
+    } else {
+      out += ",\n\t\t";
+    }
+    append_attribute(out, attribute);
+  }
+  if (count > 0) out += count > 1 ? "\n\t];\n" : "];\n";
+}
+
+// True when the attribute says what holds without it. Attributes come here in order of their names,
+// and `at` goes with them through the defaults.
+bool is_default(const DotAttribute& attribute, DotAttributes::const_iterator& at,
+                const DotAttributes& defaults) {
+  while (at != defaults.end() && is_before(*at, attribute)) ++at;
+  const bool is_declared = at != defaults.end() && !is_before(attribute, *at);
+  return attribute.value == (is_declared ? std::string_view(at->value) : std::string_view());
+}
+
+bool are_default(const DotAttributes& attributes, const DotAttributes& defaults) {
+  auto at = defaults.begin();
+  return std::all_of(attributes.begin(), attributes.end(), [&](const DotAttribute& attribute) {
+    return is_default(attribute, at, defaults);
+  });
+}
+
+void append_attributes(std::string& out, const DotAttributes& attributes,
+                       const DotAttributes& defaults) {
+  auto at = defaults.begin();
+  bool is_first = true;
+  for (const DotAttribute& attribute : attributes) {
+    if (is_default(attribute, at, defaults)) continue;
+    out += std::exchange(is_first, false) ? "\t[" : ",\n\t\t";
+    append_attribute(out, attribute);
+  }
+  out += is_first ? ";\n" : "];\n";
 }
 
 // True of text that dot_text() has nothing to do about.
 bool is_plain(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '&'; });
-}
-
-// What stands in double quotes; backslashes are part of the value.
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '\\';
-    out += c;
-  }
-  return out + '"';
 }
 
 // True when `text` begins with a character entity, as "&lt;" or "&#955;".
@@ -100,59 +192,122 @@ std::string shortened(std::string_view text, std::size_t most) {
 
 }  // namespace
 
-void DotGraph::Close::operator()(void* graph) const { agclose(agraph(graph)); }
-
-DotGraph::DotGraph(std::string_view name)
-    : graph_(agopen(mutable_text(std::string(name)), Agdirected, &disciplines)) {
-  if (graph_ == nullptr) throw std::bad_alloc();
-  // Long lines stay whole: not every reader knows that a backslash at a line's end continues it.
+DotGraph::DotGraph(std::string_view name) : name_(name) {
+  // Long lines stay whole when Graphviz writes the drawing again: not every reader knows that a
+  // backslash at a line's end continues it.
   set_graph({{"linelength", "0"}});
 }
 
-void DotGraph::set_graph(const DotAttributes& attributes) {
-  declare_defaults(agraph(graph_.get()), AGRAPH, attributes);
+void DotGraph::set_graph(DotAttributes attributes) { merge(graph_, std::move(attributes)); }
+
+void DotGraph::set_node_defaults(DotAttributes attributes) {
+  merge(node_defaults_, std::move(attributes));
 }
 
-void DotGraph::set_node_defaults(const DotAttributes& attributes) {
-  declare_defaults(agraph(graph_.get()), AGNODE, attributes);
+void DotGraph::set_edge_defaults(DotAttributes attributes) {
+  merge(edge_defaults_, std::move(attributes));
 }
 
-void DotGraph::set_edge_defaults(const DotAttributes& attributes) {
-  declare_defaults(agraph(graph_.get()), AGEDGE, attributes);
+std::uint32_t DotGraph::find(const std::string& id) const {
+  return node_table_.find(id, [&](std::uint32_t i) { return std::string_view(nodes_[i].id); });
 }
 
-void DotGraph::add_node(const std::string& id, const DotAttributes& attributes) {
-  set_attributes(agnode(agraph(graph_.get()), mutable_text(id), 1), attributes);
+void DotGraph::add_node(const std::string& id, DotAttributes attributes) {
+  const auto id_of = [&](std::uint32_t i) { return std::string_view(nodes_[i].id); };
+  const auto fresh = static_cast<std::uint32_t>(nodes_.size());
+  std::uint32_t node = node_table_.find_or_insert(id, fresh, id_of);
+  if (node == kNone) {
+    node = fresh;
+    nodes_.push_back({.id = id, .attributes = {}});
+  }
+  merge(nodes_[node].attributes, std::move(attributes));
 }
 
-void DotGraph::add_edge(const std::string& from, const std::string& to,
-                        const DotAttributes& attributes) {
-  Agraph_t* graph = agraph(graph_.get());
-  Agnode_t* tail = agnode(graph, mutable_text(from), 0);
-  Agnode_t* head = agnode(graph, mutable_text(to), 0);
-  assert(tail != nullptr && head != nullptr && "an edge joins nodes that were added");
-  set_attributes(agedge(graph, tail, head, nullptr, 1), attributes);
+void DotGraph::add_edge(const std::string& from, const std::string& to, DotAttributes attributes) {
+  const std::uint32_t tail = find(from), head = find(to);
+  assert(tail != kNone && head != kNone && "an edge joins nodes that were added");
+  const auto edge = static_cast<std::uint32_t>(edges_.size());
+  arrange(attributes);
+  edges_.push_back({.to = head, .next = kNone, .attributes = std::move(attributes)});
+  Node& node = nodes_[tail];
+  (node.last_edge == kNone ? node.first_edge : edges_[node.last_edge].next) = edge;
+  node.last_edge = edge;
+  nodes_[head].first_maker = std::min(nodes_[head].first_maker, tail);
 }
 
 void DotGraph::add_cluster(const DotAttributes& attributes, std::vector<std::string> members) {
   clusters_.push_back({attributes, std::move(members)});
 }
 
-std::string DotGraph::text() const {
-  std::string text;
-  agwrite(agraph(graph_.get()), &text);
-  assert(text.ends_with("}\n") && "cgraph ends a graph with its brace");
-  text.resize(text.size() - 2);
-  for (std::size_t i = 0; i < clusters_.size(); ++i) {
-    text += "\tsubgraph cluster_" + std::to_string(i) + " {";
-    for (const DotAttribute& attribute : clusters_[i].attributes) {
-      text += std::string(" ") + attribute.name + "=" + in_quotes(attribute.value) + ";";
-    }
-    text += "\n\t\t";
-    for (const std::string& member : clusters_[i].members) text += in_quotes(member) + "; ";
-    text += "\n\t}\n";
+// A node that has an edge, and nothing to say but what holds of all, stands in its edges alone.
+void DotGraph::append_node(std::uint32_t node, std::string& out) const {
+  const Node& drawn = nodes_[node];
+  const bool has_edges = drawn.first_edge != kNone || drawn.first_maker != kNone;
+  if (has_edges && are_default(drawn.attributes, node_defaults_)) return;
+  out += '\t';
+  append_id(out, drawn.id);
+  append_attributes(out, drawn.attributes, node_defaults_);
+}
+
+// Edges out of the node, in the order in which what they lead to was added.
+void DotGraph::list_edges(std::uint32_t node, std::vector<std::uint32_t>& edges) const {
+  edges.clear();
+  for (std::uint32_t i = nodes_[node].first_edge; i != kNone; i = edges_[i].next) {
+    edges.push_back(i);
   }
-  return text + "}\n";
+  std::sort(edges.begin(), edges.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(edges_[a].to, a) < std::pair(edges_[b].to, b);
+  });
+}
+
+// The node and its edges, and before each edge what it leads to: a node stands where it is met
+// first.
+void DotGraph::append_from(std::uint32_t node, std::vector<std::uint32_t>& edges,
+                           std::string& out) const {
+  if (nodes_[node].first_maker >= node) append_node(node, out);
+  list_edges(node, edges);
+  std::uint32_t before = node;
+  for (const std::uint32_t i : edges) {
+    const Edge& edge = edges_[i];
+    const std::uint32_t to = edge.to;
+    if (to > before && nodes_[to].first_maker == node) append_node(to, out);
+    before = std::max(before, to);
+    out += '\t';
+    append_id(out, nodes_[node].id);
+    out += " -> ";
+    append_id(out, nodes_[to].id);
+    append_attributes(out, edge.attributes, edge_defaults_);
+  }
+}
+
+void DotGraph::append_clusters(std::string& out) const {
+  for (std::size_t i = 0; i < clusters_.size(); ++i) {
+    out += "\tsubgraph cluster_" + std::to_string(i) + " {";
+    for (const DotAttribute& attribute : clusters_[i].attributes) {
+      out.append(" ").append(attribute.name) += '=';
+      append_quoted(out, attribute.value);
+      out += ';';
+    }
+    out += "\n\t\t";
+    for (const std::string& member : clusters_[i].members) {
+      append_quoted(out, member);
+      out += "; ";
+    }
+    out += "\n\t}\n";
+  }
+}
+
+std::string DotGraph::text() const {
+  std::string out = "digraph ";
+  append_id(out, name_);
+  out += " {\n";
+  append_defaults(out, "graph", graph_);
+  append_defaults(out, "node", node_defaults_);
+  append_defaults(out, "edge", edge_defaults_);
+  std::vector<std::uint32_t> edges;
+  for (std::uint32_t node = 0; node < nodes_.size(); ++node) append_from(node, edges, out);
+  append_clusters(out);
+  return out + "}\n";
 }
 
 std::string dot_text(std::string_view text, std::size_t most) {
