@@ -67,7 +67,8 @@ class NodeTimesReader {
     bool is_first = true;
     while (const auto row = rows.next()) {
       const bool may_be_heading = std::exchange(is_first, false);
-      if (may_be_heading && row->cells == std::vector<std::string>{"node", "time_us"}) continue;
+      if (may_be_heading && row->cells == std::vector<std::string_view>{"node", "time_us"})
+        continue;
       read_row(*row);
     }
   }
@@ -146,7 +147,7 @@ class DevicesReader {
   void read_rows() {
     CsvRows rows(source_.bytes(), faults_);
     const auto heading = rows.next();
-    if (!heading || !read_heading(*heading)) return;
+    if (heading == nullptr || !read_heading(*heading)) return;
     while (const auto row = rows.next()) {
       if (row->cells.size() == columns_.size()) {
         read_row(*row);
@@ -161,7 +162,7 @@ class DevicesReader {
   }
 
   bool read_heading(const CsvRow& heading) {
-    for (const std::string& cell : heading.cells) {
+    for (const std::string_view cell : heading.cells) {
       const auto column = std::find(kColumns.begin(), kColumns.end(), cell);
       const bool is_new = std::find(columns_.begin(), columns_.end(), cell) == columns_.end();
       if (column != kColumns.end() && is_new) columns_.push_back(*column);
@@ -186,7 +187,7 @@ class DevicesReader {
     devices_.push_back(std::move(device));
   }
 
-  void read_cell(const CsvRow& row, std::string_view column, const std::string& cell,
+  void read_cell(const CsvRow& row, std::string_view column, std::string_view cell,
                  DeviceSpec& device) {
     const auto refuse = [&](std::string_view wanted) {
       faults_.error(row.offset, quoted(cell) + " is no " + std::string(column) + ": give " +

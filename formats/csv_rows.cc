@@ -1,6 +1,6 @@
 #include "formats/csv_rows.h"
 
-#include "core/support.h"
+#include <string>
 
 namespace cleave {
 
@@ -9,47 +9,52 @@ CsvRows::CsvRows(std::string_view text, SupportFaults& faults) : text_(text), fa
   if (line.find('\t') != line.npos) separator_ = '\t';
 }
 
-std::optional<CsvRow> CsvRows::next() {
+const CsvRow* CsvRows::next() {
   while (at_ < text_.size() && !faults_.is_full()) {
-    CsvRow row = take_row();
-    if (row.cells.size() > 1 || !row.cells[0].empty()) return row;
+    take_row();
+    if (row_.cells.size() > 1 || !row_.cells[0].empty()) return &row_;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
-CsvRow CsvRows::take_row() {
-  CsvRow row{at_, {}};
+void CsvRows::take_row() {
+  row_.offset = at_;
+  row_.cells.clear();
   for (;;) {
-    row.cells.push_back(take_cell());
-    if (at_ == text_.size()) return row;
-    if (text_[at_++] == '\n') return row;
+    row_.cells.push_back(take_cell());
+    if (at_ == text_.size()) return;
+    if (text_[at_++] == '\n') return;
   }
 }
 
 // Leaves the reader at the separator or line end behind the cell.
-std::string CsvRows::take_cell() {
+std::string_view CsvRows::take_cell() {
   if (at_ < text_.size() && text_[at_] == '"') return take_quoted_cell();
   const std::size_t begin = at_;
   while (!at_cell_end()) ++at_;
-  return std::string(trim(text_.substr(begin, at_ - begin)));
+  return trim(text_.substr(begin, at_ - begin));
 }
 
-std::string CsvRows::take_quoted_cell() {
+std::string_view CsvRows::take_quoted_cell() {
   const std::size_t begin = at_++;
-  std::string cell;
-  while (at_ < text_.size()) {
-    const char c = text_[at_++];
-    if (c != '"') {
-      cell += c;
-    } else if (at_ < text_.size() && text_[at_] == '"') {
-      cell += text_[at_++];
-    } else {
-      skip_to_separator();
-      return cell;
+  std::string parts;  // of the cell, each up to a doubled quote and with one of the two
+  for (;;) {
+    const std::size_t quote = text_.find('"', at_);
+    if (quote == text_.npos) {
+      at_ = text_.size();
+      faults_.error(begin, "the quote is not closed");
+      return text_.substr(begin);
     }
+    const std::string_view part = text_.substr(at_, quote - at_);
+    at_ = quote + 1;
+    if (at_ < text_.size() && text_[at_] == '"') {
+      parts.append(part) += '"';
+      ++at_;
+      continue;
+    }
+    skip_to_separator();
+    return parts.empty() ? part : kept_.keep(parts.append(part));
   }
-  faults_.error(begin, "the quote is not closed");
-  return cell;
 }
 
 void CsvRows::skip_to_separator() {

@@ -4,32 +4,35 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/string_arena.h"
 #include "formats/support_reader.h"
 
 namespace cleave {
 
 struct CsvRow {
-  std::size_t offset = 0;  // of its beginning
-  std::vector<std::string> cells;
+  std::size_t offset = 0;               // of its beginning
+  std::vector<std::string_view> cells;  // in the text, or kept by the reader
 };
 
 class CsvRows {
  public:
   CsvRows(std::string_view text, SupportFaults& faults);
 
-  // Nothing at the text's end, and once there are faults enough.
-  std::optional<CsvRow> next();
+  // The next row, which is there until this is called again; its cells live as long as the text and
+  // this. Null at the text's end, and once there are faults enough.
+  const CsvRow* next();
   char separator() const { return separator_; }
+  // What cells that are not in the text are kept in, for those who go on using them.
+  StringArena take_kept() && { return std::move(kept_); }
 
  private:
-  CsvRow take_row();
-  std::string take_cell();
-  std::string take_quoted_cell();
+  void take_row();
+  std::string_view take_cell();
+  std::string_view take_quoted_cell();
   void skip_to_separator();
   bool at_cell_end() const {
     return at_ == text_.size() || text_[at_] == separator_ || text_[at_] == '\n';
@@ -39,6 +42,8 @@ class CsvRows {
   SupportFaults& faults_;
   char separator_ = ',';
   std::size_t at_ = 0;
+  CsvRow row_;
+  StringArena kept_;  // cells with doubled quotes
 };
 
 }  // namespace cleave

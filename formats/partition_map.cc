@@ -1,8 +1,6 @@
 #include "formats/partition_map.h"
 
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "core/name_table.h"
@@ -24,56 +22,63 @@ using Entries = std::vector<PartitionMapEntry>;
 
 // ---- JSON ----
 
-void read_json_entry(JsonWalk& json, const std::string& node, std::size_t at, Entries& entries) {
+void read_json_entry(JsonWalk& json, const std::string& node, std::size_t at, PartitionMap& map) {
   const std::string what = "the part of " + quoted(node);
   if (json.type() == JsonType::number) {
     const std::size_t place = json.offset();
     const JsonNumber number = json.take_number();
     if (json.is_over()) return;
     if (number.integer()) {
-      entries.push_back({node, std::string(number.text), at});
+      map.entries.push_back({map.kept.keep(node), map.kept.keep(number.text), at});
     } else {
       json.faults().error(
           place, what + " must be a whole number or a name, not " + std::string(number.text));
     }
   } else if (json.type() == JsonType::string) {
     const auto part = json.take_text(what);
-    if (part) entries.push_back({node, *part, at});
+    if (part) map.entries.push_back({map.kept.keep(node), map.kept.keep(*part), at});
   } else {
     json.refuse(what, "a whole number or a name");
   }
 }
 
-void read_json(std::string_view text, Entries& entries, SupportFaults& faults) {
-  JsonWalk json(text, faults);
+void read_json(std::string_view bytes, PartitionMap& map, SupportFaults& faults) {
+  std::string padded;  // as JsonCursor wants it
+  padded.reserve(bytes.size() + JsonCursor::kPadding);
+  padded.append(bytes).append(JsonCursor::kPadding, '\0');
+  JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);
   json.each_field(
       "a partition map", "an object {\"node\": part, ...}",
-      [&](const std::string& node, std::size_t at) { read_json_entry(json, node, at, entries); });
+      [&](const std::string& node, std::size_t at) { read_json_entry(json, node, at, map); });
   json.finish();
 }
 
 // ---- CSV and TSV ----
 
 bool is_heading(const CsvRow& row) {
-  return row.offset == 0 && row.cells == std::vector<std::string>{"node", "partition"};
+  return row.offset == 0 && row.cells.size() == 2 && row.cells[0] == "node" &&
+         row.cells[1] == "partition";
 }
 
-void read_rows(std::string_view text, Entries& entries, SupportFaults& faults) {
+void read_rows(std::string_view text, PartitionMap& map, SupportFaults& faults) {
   CsvRows rows(text, faults);
-  std::unordered_set<std::string> seen;
-  while (auto row = rows.next()) {
+  NameTable seen;  // over the entries
+  const auto name_of = [&](std::uint32_t i) { return map.entries[i].node; };
+  while (const CsvRow* row = rows.next()) {
     if (is_heading(*row)) continue;
+    const auto fresh = static_cast<std::uint32_t>(map.entries.size());
     if (row->cells.size() != 2) {
       faults.error(row->offset, std::string("expected a node and its part, with a ") +
                                     (rows.separator() == ',' ? "comma" : "tab") +
                                     " between, found " + std::to_string(row->cells.size()) +
                                     (row->cells.size() == 1 ? " cell" : " cells"));
-    } else if (!seen.insert(row->cells[0]).second) {
+    } else if (seen.find_or_insert(row->cells[0], fresh, name_of) != NameTable::kAbsent) {
       faults.error(row->offset, quoted(row->cells[0]) + " is given twice");
     } else {
-      entries.push_back({std::move(row->cells[0]), std::move(row->cells[1]), row->offset});
+      map.entries.push_back({row->cells[0], row->cells[1], row->offset});
     }
   }
+  map.kept = std::move(rows).take_kept();
 }
 
 void refuse_empty_parts(const Entries& entries, SupportFaults& faults) {
@@ -104,26 +109,38 @@ class MapResolver {
  private:
   static constexpr std::uint32_t kUnmapped = NameTable::kAbsent;
 
+  // Maps mostly have the nodes in the model's order: the name after the one found last is looked at
+  // first, and a table of all names is made where that fails.
   void find_nodes() {
-    const auto name_of = [&](std::uint32_t i) { return graph_.node(NodeId{i}).name; };
-    NameTable nodes;
-    const IdRange<NodeId> constants = graph_.constants();
-    for (const auto& range : {graph_.nodes(), constants}) {
-      for (const NodeId node : range)
-        nodes.find_or_insert(name_of(index(node)), index(node), name_of);
-    }
+    std::uint32_t next = 0;
     for (std::uint32_t i = 0; i < entries_.size(); ++i) {
-      const std::uint32_t node = nodes.find(entries_[i].node, name_of);
+      const std::string_view name = entries_[i].node;
+      const bool is_next = next < graph_.node_count() && name_of(next) == name;
+      const std::uint32_t node = is_next ? next : find(name);
       if (node == NameTable::kAbsent) {
         unknown(entries_[i]);
-      } else if (node < graph_.node_count()) {
-        entry_of_[NodeId{node}] = i;
+        continue;
       }
+      if (node < graph_.node_count()) entry_of_[NodeId{node}] = i;
+      next = node + 1;
     }
     if (unknown_count_ > kMostNamed) {
       faults_.error(0, "... and " + count_text(unknown_count_ - kMostNamed) +
                            " more names that are no nodes of the model");
     }
+  }
+
+  std::string_view name_of(std::uint32_t node) const { return graph_.node(NodeId{node}).name; }
+
+  // A node or constant.
+  std::uint32_t find(std::string_view name) {
+    const auto names = [this](std::uint32_t i) { return name_of(i); };
+    if (!std::exchange(has_table_, true)) {
+      const auto count =
+          static_cast<std::uint32_t>(graph_.node_count() + graph_.constants().size());
+      for (std::uint32_t i = 0; i < count; ++i) table_.find_or_insert(name_of(i), i, names);
+    }
+    return table_.find(name, names);
   }
 
   void unknown(const PartitionMapEntry& entry) {
@@ -154,12 +171,21 @@ class MapResolver {
   Assignment assign() const {
     Assignment result;
     result.part_of = PerNode<PartId>(graph_.node_count());
-    std::unordered_map<std::string_view, PartId> parts;
+    std::vector<std::string_view> ids;
+    NameTable parts;  // over them
+    const auto id_of = [&](std::uint32_t i) { return ids[i]; };
+    std::uint32_t part = 0;  // of the node before: mostly this one's, too
     for (const NodeId node : graph_.nodes()) {
-      const std::string& id = entries_[entry_of_[node]].part;
-      const auto [part, is_new] = parts.emplace(id, id_at<PartId>(result.names.size()));
-      if (is_new) result.names.push_back("submod_" + id);
-      result.part_of[node] = part->second;
+      const std::string_view id = entries_[entry_of_[node]].part;
+      if (ids.empty() || ids[part] != id) {
+        const auto fresh = static_cast<std::uint32_t>(ids.size());
+        part = std::min(parts.find_or_insert(id, fresh, id_of), fresh);
+        if (part == fresh) {
+          ids.push_back(id);
+          result.names.push_back("submod_" + std::string(id));
+        }
+      }
+      result.part_of[node] = PartId{part};
     }
     return result;
   }
@@ -169,37 +195,35 @@ class MapResolver {
   const std::string& path_;
   SupportFaults faults_;
   PerNode<std::uint32_t> entry_of_;
+  NameTable table_;  // over nodes and constants, once it is needed
+  bool has_table_ = false;
   std::size_t unknown_count_ = 0;
 };
 
 }  // namespace
 
-Loaded<Entries> parse_partition_map(const std::string& path, std::string_view bytes) {
-  std::string padded;  // as JsonCursor wants it
-  padded.reserve(bytes.size() + JsonCursor::kPadding);
-  padded.append(bytes).append(JsonCursor::kPadding, '\0');
-  const std::string_view text = std::string_view(padded).substr(0, bytes.size());
-  SupportFaults faults(path, text);
-  Entries entries;
-  const std::size_t bad = std::min(text.find('\0'), first_invalid_utf8(text));
-  if (bad != text.npos) {
+Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_view bytes) {
+  SupportFaults faults(path, bytes);
+  PartitionMap map;
+  const std::size_t bad = std::min(bytes.find('\0'), first_invalid_utf8(bytes));
+  if (bad != bytes.npos) {
     faults.error(bad, "a partition map is text in UTF-8, and this is not");
-  } else if (!trim(text).empty() && trim(text).front() == '{') {
-    read_json(text, entries, faults);
+  } else if (!trim(bytes).empty() && trim(bytes).front() == '{') {
+    read_json(bytes, map, faults);
   } else {
-    read_rows(text, entries, faults);
+    read_rows(bytes, map, faults);
   }
-  refuse_empty_parts(entries, faults);
+  refuse_empty_parts(map.entries, faults);
   if (!faults.errors().empty()) return std::move(faults.errors());
-  return entries;
+  return map;
 }
 
 Loaded<Assignment> read_partition_map(const std::string& path, const Graph& graph) {
   const auto source = SourceFile::open(path);
   if (!source) return source.error();
-  const auto entries = parse_partition_map(source->path(), source->bytes());
-  if (!entries) return entries.error();
-  return MapResolver(graph, *source, *entries).resolve();
+  const auto map = parse_partition_map(source->path(), source->bytes());
+  if (!map) return map.error();
+  return MapResolver(graph, *source, map->entries).resolve();
 }
 
 }  // namespace cleave

@@ -11,20 +11,25 @@
 
 #include "core/assignment.h"
 #include "core/graph.h"
+#include "core/string_arena.h"
 #include "formats/diagnostic.h"
 
 namespace cleave {
 
 struct PartitionMapEntry {
-  std::string node;
-  std::string part;        // a number as it is written
+  std::string_view node;
+  std::string_view part;   // a number as it is written
   std::size_t offset = 0;  // of the entry in the file
 };
 
-// The entries of a map, in the order of the file. Refuses what is neither JSON nor CSV nor TSV, a
-// node that stands twice, and a part that is neither a whole number nor a name.
-Loaded<std::vector<PartitionMapEntry>> parse_partition_map(const std::string& path,
-                                                           std::string_view bytes);
+struct PartitionMap {
+  std::vector<PartitionMapEntry> entries;  // in the order of the file
+  StringArena kept;                        // names that do not stand in the file as they are
+};
+
+// The map in a file of these bytes, which must outlive it. Refuses what is neither JSON nor CSV nor
+// TSV, a node that stands twice, and a part that is neither a whole number nor a name.
+Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_view bytes);
 
 // Reads the map of the graph's nodes; parts are called `submod_<id>`. Constants may be in it, which
 // changes nothing. Refuses names that the graph does not have and a map in which a node is missing:

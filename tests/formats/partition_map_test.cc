@@ -9,17 +9,18 @@ namespace {
 
 // "node=part" of each entry; else the faults as "line:column: message".
 std::string parsed(std::string_view text) {
-  const auto entries = parse_partition_map("map", text);
+  const auto map = parse_partition_map("map", text);
   std::string out;
-  if (!entries) {
-    for (const Diagnostic& fault : entries.error()) {
+  if (!map) {
+    for (const Diagnostic& fault : map.error()) {
       out += std::to_string(fault.line) + ":" + std::to_string(fault.column) + ": " +
              fault.message + "\n";
     }
     return out;
   }
-  for (const PartitionMapEntry& entry : *entries) {
-    out += (out.empty() ? "" : " ") + entry.node + "=" + entry.part;
+  for (const PartitionMapEntry& entry : map->entries) {
+    if (!out.empty()) out += ' ';
+    out.append(entry.node).append("=").append(entry.part);
   }
   return out;
 }
@@ -53,6 +54,7 @@ TEST_CASE("A map is CSV, with a heading or without") {
   CHECK(parsed("a,0\r\n\r\nb, 1\r\n") == "a=0 b=1");
   CHECK(parsed("\"a,\"\"b\"\"\",0\nnode,1") == "a,\"b\"=0 node=1");
   CHECK(parsed("").empty());
+  CHECK(parsed("\"a \"\"b\"\" \"\"c\"\"\",\"\"\"\"\n\"d,e\" ,\"1\"\n") == "a \"b\" \"c\"=\" d,e=1");
 }
 
 TEST_CASE("A map is TSV where its first line has a tab") {
@@ -83,6 +85,11 @@ TEST_CASE("What is no map is refused with its place") {
 TEST_CASE("Parts are called by their ids; a number and the same digits are one") {
   CHECK(resolved("input x\n a = f(x)\n b = f(a)\n c = f(b)\n output c",
                  R"({"c": "0", "b": "mid", "a": 0})") == "submod_0 submod_mid submod_0");
+}
+
+TEST_CASE("Nodes may stand in any order in the map, and parts come and go") {
+  CHECK(resolved("input x\n a = f(x)\n b = f(a)\n c = f(b)\n d = f(c)\n output d",
+                 "d,1\nb,0\na,1\nc,1\n") == "submod_1 submod_0 submod_1 submod_1");
 }
 
 TEST_CASE("Constants may be in the map") {

@@ -13,13 +13,13 @@
 namespace cleave::fuzz {
 
 void read_partition_maps(std::string_view bytes) {
-  const auto entries = parse_partition_map("map", bytes);
-  if (!entries) demand_good_errors(entries.error());
+  const auto map = parse_partition_map("map", bytes);
+  if (!map) demand_good_errors(map.error());
   const SourceFile source = SourceFile::from_text("map", bytes);
   const Graph& graph = fixture().graph;
   const auto assignment = read_partition_map("/dev/fd/" + std::to_string(source.fd()), graph);
   if (!assignment) return demand_good_errors(assignment.error());
-  demand(entries.has_value(), "a map of the model is a map");
+  demand(map.has_value(), "a map of the model is a map");
   for (const bool keep : {false, true}) {
     const auto partition = order_parts(graph, *assignment, {.keep_original_order = keep});
     if (!partition) {
