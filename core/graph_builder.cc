@@ -144,6 +144,20 @@ ShapeId GraphBuilder::intern_shape(Shape dims) {
   return id;
 }
 
+void GraphBuilder::expect_times(double times) {
+  const auto grown = [times](std::size_t count) {
+    return static_cast<std::size_t>(static_cast<double>(count) * times);
+  };
+  const auto make_room = [&](auto&... lists) { (lists.reserve(grown(lists.size())), ...); };
+  State& state = *state_;
+  Graph& graph = state.graph;
+  make_room(graph.nodes_, graph.values_, graph.operand_begin_, graph.operands_,
+            graph.attribute_begin_, graph.attributes_, graph.module_parameter_begin_,
+            graph.module_parameters_, graph.attribute_pools_.integers, graph.attribute_pools_.reals,
+            graph.attribute_pools_.strings, graph.measured_, state.defined, state.classes,
+            state.first_output, state.made);
+}
+
 void GraphBuilder::set_name(std::string_view name) { state_->graph.name_ = name; }
 
 void GraphBuilder::add_opset(std::string_view domain, std::int64_t version) {

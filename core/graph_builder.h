@@ -62,6 +62,10 @@ class GraphBuilder {
   NameId intern(std::string_view text);  // copies the text when it is new
   ShapeId intern_shape(Shape dims);      // equal shapes get equal ids
 
+  // Makes room for so many times what was added so far. A hint: without it memory grows by
+  // doubling, and twice of everything is touched.
+  void expect_times(double times);
+
   void set_name(std::string_view name);
   void add_opset(std::string_view domain, std::int64_t version);
 

@@ -221,13 +221,23 @@ void GraphBuilder::State::move_nodes(const std::vector<std::uint32_t>& order) {
 }
 
 void GraphBuilder::State::move_values() {
-  std::vector<Value> moved(graph.values_.size());
-  for (std::size_t handle = 0; handle < graph.values_.size(); ++handle) {
-    Value value = graph.values_[handle];
+  for (Value& value : graph.values_) {
     if (value.producer != kNone<NodeId>) value.producer = node_ids[index(value.producer)];
-    moved[index(value_ids[handle])] = value;
   }
-  graph.values_ = std::move(moved);
+  // In place, circle by circle of the permutation: a copy of all would be the largest thing in
+  // memory, where nearly every value stays where it is.
+  std::vector<std::uint8_t>& is_placed = defined;
+  std::fill(is_placed.begin(), is_placed.end(), std::uint8_t{0});
+  for (std::uint32_t first = 0; first < value_ids.size(); ++first) {
+    if (is_placed[first] != 0 || index(value_ids[first]) == first) continue;
+    Value moving = graph.values_[first];
+    std::uint32_t from = first;
+    do {
+      is_placed[from] = 1;
+      from = index(value_ids[from]);
+      std::swap(moving, graph.values_[from]);
+    } while (is_placed[from] == 0);
+  }
   const auto id_of = [this](ValueId handle) { return value_ids[index(handle)]; };
   for (Operand& operand : graph.operands_) operand.value = id_of(operand.value);
   for (ValueId& parameter : graph.module_parameters_) parameter = id_of(parameter);
@@ -268,22 +278,26 @@ void GraphBuilder::State::resolve_aliases() {
 // (5) Users of each value, each node once, in model order.
 void GraphBuilder::State::gather_users() {
   std::vector<std::uint32_t> begin(graph.values_.size() + 1, 0);
-  std::vector<NodeId> last(graph.values_.size(), kNone<NodeId>);
-  const auto each_use = [&](const auto& visit) {
-    std::fill(last.begin(), last.end(), kNone<NodeId>);
+  {
+    std::vector<NodeId> last(graph.values_.size(), kNone<NodeId>);
     for (const NodeId n : graph.nodes()) {
       for (const Operand& operand : graph.operands(n)) {
-        if (last[index(operand.value)] == n) continue;
-        last[index(operand.value)] = n;
-        visit(operand.value, n);
+        NodeId& reader = last[index(operand.value)];
+        if (reader != n) ++begin[index(operand.value) + 1];
+        reader = n;
       }
     }
-  };
-  each_use([&](ValueId value, NodeId) { ++begin[index(value) + 1]; });
+  }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   graph.users_.resize(begin.back());
   std::vector<std::uint32_t> fill(begin.begin(), begin.end() - 1);
-  each_use([&](ValueId value, NodeId n) { graph.users_[fill[index(value)]++] = n; });
+  for (const NodeId n : graph.nodes()) {
+    for (const Operand& operand : graph.operands(n)) {
+      std::uint32_t& end = fill[index(operand.value)];
+      const bool is_there = end > begin[index(operand.value)] && graph.users_[end - 1] == n;
+      if (!is_there) graph.users_[end++] = n;
+    }
+  }
   graph.user_begin_ = std::move(begin);
 }
 

@@ -6,29 +6,7 @@
 namespace cleave {
 namespace {
 
-// Makes the members a group, or takes them off the accelerator when one of them is not on it.
-void settle_group(std::span<const std::uint32_t> members, ReasonCode code, Fusions& result) {
-  AccNodes& acc = result.acc;
-  NodeId outside = kNone<NodeId>;
-  for (const std::uint32_t member : members) {
-    if (acc.nodes.contains(NodeId{member})) continue;
-    outside = NodeId{member};
-    break;
-  }
-  const auto group = id_at<GroupId>(result.group_count());
-  for (const std::uint32_t member : members) {
-    const NodeId node{member};
-    if (outside == kNone<NodeId>) {
-      result.group_of[node] = group;
-      result.members.push_back(node);
-    } else if (acc.nodes.erase(node)) {
-      acc.reasons[node] = {.code = code, .because = outside};
-    }
-  }
-  if (outside == kNone<NodeId>) {
-    result.member_begin.push_back(static_cast<std::uint32_t>(result.members.size()));
-  }
-}
+constexpr std::uint32_t kNowhere = index(kNone<NodeId>);
 
 }  // namespace
 
@@ -61,27 +39,37 @@ void NodeGroups::tie(NodeId one, NodeId other) { tie(index(one), index(other)); 
 
 void NodeGroups::make_group(NodeId member) { seeds_.push_back(member); }
 
-// The point that a node is contracted to: its group's representative, or itself.
-std::uint32_t NodeGroups::point_of(NodeId node) {
-  const std::uint32_t root = find(index(node));
-  return live_.contains(NodeId{root}) ? root : index(node);
+// The nodes from the first to the last member of each group, ascending. The representative is the
+// first.
+std::vector<std::uint32_t> NodeGroups::nodes_between_members() {
+  NodeSet is_last(graph_.node_count());
+  NodeSet has_last(graph_.node_count());  // by representative
+  for (std::size_t n = graph_.node_count(); n-- > 0;) {
+    const NodeId group{find(static_cast<std::uint32_t>(n))};
+    if (live_.contains(group) && has_last.insert(group)) is_last.insert(id_at<NodeId>(n));
+  }
+  std::vector<std::uint32_t> nodes;
+  std::size_t groups_around = 0;
+  for (const NodeId node : graph_.nodes()) {
+    if (has_last.contains(node)) ++groups_around;
+    if (groups_around > 0) nodes.push_back(index(node));
+    if (is_last.contains(node)) --groups_around;
+  }
+  return nodes;
 }
 
-// True of a node in no group that is tied to others, which join a group with it.
-bool NodeGroups::brings_others(std::uint32_t node) {
-  return is_tied(node) && !live_.contains(NodeId{find(node)});
-}
-
-// Edges between points; points that are no node of their own have no edges.
-Adjacency NodeGroups::contracted(const std::vector<std::uint32_t>& point) const {
-  const Adjacency members = members_of(point, point.size());
+// Edges between points, by their places; those that are no node of their own have no edges.
+Adjacency NodeGroups::contracted(const std::vector<std::uint32_t>& nodes,
+                                 const std::vector<std::uint32_t>& points,
+                                 const std::vector<std::uint32_t>& place) const {
+  const Adjacency members = members_of(points, points.size());
   Adjacency edges;
-  edges.begin.reserve(point.size() + 1);
-  edges.items.reserve(graph_.edge_count());
-  for (std::uint32_t at = 0; at < point.size(); ++at) {
+  edges.begin.reserve(points.size() + 1);
+  for (std::uint32_t at = 0; at < points.size(); ++at) {
     for (const std::uint32_t member : members.of(at)) {
-      for (const NodeId reader : graph_.readers(NodeId{member})) {
-        const std::uint32_t to = point[index(reader)];
+      for (const NodeId reader : graph_.readers(NodeId{nodes[member]})) {
+        if (place[index(reader)] == kNowhere) continue;
+        const std::uint32_t to = points[place[index(reader)]];
         if (to != at) edges.add(to);
       }
     }
@@ -93,16 +81,23 @@ Adjacency NodeGroups::contracted(const std::vector<std::uint32_t>& point) const 
 // One round: true when nodes came along that no circle held, since there may be new circles then.
 // Without them there are none: what is left of the graph between components has no circle.
 bool NodeGroups::merge_circles() {
-  std::vector<std::uint32_t> point(graph_.node_count());
-  for (const NodeId node : graph_.nodes()) point[index(node)] = point_of(node);
-  const Components components = strongly_connected_components(contracted(point));
-  std::vector<std::uint32_t> first(components.count, index(kNone<NodeId>));
+  const std::vector<std::uint32_t> nodes = nodes_between_members();
+  std::vector<std::uint32_t> place(graph_.node_count(), kNowhere);  // among them
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) place[nodes[i]] = i;
+  // The place that a node is contracted to: that of its group's representative, or its own.
+  std::vector<std::uint32_t> points;
+  points.reserve(nodes.size());
+  for (const std::uint32_t node : nodes) {
+    points.push_back(place[is_in_group(node) ? find(node) : node]);
+  }
+  const Components components = strongly_connected_components(contracted(nodes, points, place));
+  std::vector<std::uint32_t> first(components.count, kNowhere);  // node
   std::vector<std::uint32_t> grown;
   bool brought_others = false;
-  for (const NodeId node : graph_.nodes()) {
-    const std::uint32_t at = point[index(node)];
-    std::uint32_t& known = first[components.of[at]];
-    if (known == index(kNone<NodeId>)) known = at;
+  for (const std::uint32_t point : points) {
+    const std::uint32_t at = nodes[point];
+    std::uint32_t& known = first[components.of[point]];
+    if (known == kNowhere) known = at;
     if (known == at) continue;
     brought_others = brought_others || brings_others(known) || brings_others(at);
     tie(known, at);
@@ -120,16 +115,46 @@ void NodeGroups::close() {
   }
 }
 
+// All groups by their first members, whole or not; result.group_of has the place of each among
+// them.
+std::vector<NodeGroups::Group> NodeGroups::gather(Fusions& result) {
+  std::vector<Group> groups;
+  for (const NodeId node : graph_.nodes()) {
+    const NodeId first{find(index(node))};
+    if (!live_.contains(first)) continue;
+    if (first == node) {
+      result.group_of[node] = id_at<GroupId>(groups.size());
+      groups.push_back({size_[index(node)]});
+    }
+    result.group_of[node] = result.group_of[first];
+    Group& group = groups[index(result.group_of[node])];
+    if (group.outside == kNone<NodeId> && !result.acc.nodes.contains(node)) group.outside = node;
+  }
+  return groups;
+}
+
 Fusions NodeGroups::settle(AccNodes acc, ReasonCode code) && {
   close();
   Fusions result = without_groups(graph_, std::move(acc));
   if (live_.count() == 0) return result;
-  std::vector<std::uint32_t> root(graph_.node_count());
-  for (const NodeId node : graph_.nodes()) root[index(node)] = find(index(node));
-  const Adjacency members = members_of(root, root.size());
-  for (const NodeId node : graph_.nodes()) {  // representatives are first members
-    if (!live_.contains(node) || root[index(node)] != index(node)) continue;
-    settle_group(members.of(index(node)), code, result);
+  std::vector<Group> groups = gather(result);
+  for (Group& group : groups) {
+    if (group.outside != kNone<NodeId>) continue;
+    group.id = id_at<GroupId>(result.group_count());
+    group.filled = result.member_begin.back();
+    result.member_begin.push_back(group.filled + group.size);
+  }
+  result.members.resize(result.member_begin.back());
+  for (const NodeId node : graph_.nodes()) {
+    GroupId& of = result.group_of[node];
+    if (of == kNone<GroupId>) continue;
+    Group& group = groups[index(of)];
+    of = group.id;
+    if (group.id != kNone<GroupId>) {
+      result.members[group.filled++] = node;
+    } else if (result.acc.nodes.erase(node)) {
+      result.acc.reasons[node] = {.code = code, .because = group.outside};
+    }
   }
   return result;
 }

@@ -8,6 +8,10 @@
 // component of more than one point is a group that is not convex, or groups that depend on each
 // other in a circle: it becomes one group, and what is tied to the nodes that came in comes along.
 // Repeat until nothing changes.
+//
+// Edges go to later nodes, and only from a group's member to an earlier one is there a way back: so
+// a circle stays between the first and the last member of some group, and only nodes that stand
+// there are looked at.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +42,21 @@ class NodeGroups {
   std::uint32_t find(std::uint32_t node);
   void tie(std::uint32_t one, std::uint32_t other);
   bool is_tied(std::uint32_t node) { return size_[find(node)] > 1; }
-  std::uint32_t point_of(NodeId node);
-  void close();
+  bool is_in_group(std::uint32_t node) { return live_.contains(NodeId{find(node)}); }
+  bool brings_others(std::uint32_t node) { return is_tied(node) && !is_in_group(node); }
+  std::vector<std::uint32_t> nodes_between_members();
+  Adjacency contracted(const std::vector<std::uint32_t>& nodes,
+                       const std::vector<std::uint32_t>& points,
+                       const std::vector<std::uint32_t>& place) const;
   bool merge_circles();
-  bool brings_others(std::uint32_t node);
-  Adjacency contracted(const std::vector<std::uint32_t>& point) const;
+  void close();
+  struct Group {
+    std::uint32_t size;
+    NodeId outside = kNone<NodeId>;  // the first member that is not on the accelerator
+    GroupId id = kNone<GroupId>;     // none: it is not whole
+    std::uint32_t filled = 0;        // where its next member goes
+  };
+  std::vector<Group> gather(Fusions& result);
 
   const Graph& graph_;
   std::vector<std::uint32_t> parent_;  // union-find; the representative is the least of its set

@@ -44,9 +44,9 @@ Result<std::vector<NodeId>> extend(const Graph& graph, const Fusions& fusions, S
 }
 
 // What must stay together, of what may go to the accelerator.
-Fusions find_groups(const Graph& graph, const AccNodes& acc, const QdqGroups& qdq,
+Fusions find_groups(const Graph& graph, AccNodes acc, const QdqGroups& qdq,
                     const SplitOptions& options) {
-  Fusions fusions = find_fusions(graph, acc, options.fusion);
+  Fusions fusions = find_fusions(graph, std::move(acc), options.fusion);
   return qdq.count() == 0 ? fusions : keep_qdq_groups(graph, qdq, std::move(fusions));
 }
 
@@ -98,8 +98,8 @@ Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& li
 
   // Alternating runs, as long as they can be; then those too small to be worth a transfer go.
   split.found = split_subgraphs(graph, split.fusions, options.subgraphs);
-  MergedSubgraphs merged = merge_small_subgraphs(graph, split.found.subgraphs,
-                                                 split.fusions.acc.reasons, options.subgraphs);
+  MergedSubgraphs merged = merge_small_subgraphs(
+      graph, split.found.subgraphs, std::move(split.fusions.acc.reasons), options.subgraphs);
   split.host_shapes.subgraphs = merged.subgraphs.count();
   tell_passed(4);
 

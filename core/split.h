@@ -23,9 +23,9 @@ namespace cleave {
 struct Split {
   Support support;               // the lists' verdicts
   HostShapes host_shapes;        // when asked for: shape computations, and verdicts with them moved
-  AccNodes acc_found;            // after the acc finder
+  AccNodes acc_found;            // after the acc finder; its reasons have gone on to `reasons`
   QdqGroups qdq_groups;          // when asked for
-  Fusions fusions;               // what moves as one; and what is left of the set: fusions.acc
+  Fusions fusions;               // what moves as one; what is left of the set is .acc (likewise)
   SubgraphsFound found;          // before small ones were merged
   CapCost cap;                   // what went to the CPU for being over the number to keep
   PerNode<Reason> reasons;       // of every node that ends on the CPU; code none elsewhere

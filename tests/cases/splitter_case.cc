@@ -97,8 +97,8 @@ class SplitterCheck {
     if (!is_recorded("subgraphs_before")) return;
     const Json& before = expected_["subgraphs_before"];
     tally_.compare("subgraphs_before", before, subgraphs_of(graph_, split.found.subgraphs));
-    const MergedSubgraphs merged = merge_small_subgraphs(
-        graph_, split.found.subgraphs, split.fusions.acc.reasons, options_.subgraphs);
+    const MergedSubgraphs merged =
+        merge_small_subgraphs(graph_, split.found.subgraphs, split.reasons, options_.subgraphs);
     tally_.compare("subgraphs_after", expected_.value("subgraphs_after", before),
                    subgraphs_of(graph_, merged.subgraphs));
   }
@@ -155,8 +155,8 @@ class SplitterCheck {
   // Each accelerator subgraph extended by itself.
   void check_extensions(const Split& split) {
     if (!is_recorded("submodules")) return;
-    const MergedSubgraphs merged = merge_small_subgraphs(
-        graph_, split.found.subgraphs, split.fusions.acc.reasons, options_.subgraphs);
+    const MergedSubgraphs merged =
+        merge_small_subgraphs(graph_, split.found.subgraphs, split.reasons, options_.subgraphs);
     Json moves = Json::object();
     for (const PartId part : split.partition.parts()) {
       if (!split.partition.is_acc(part)) continue;

@@ -361,6 +361,49 @@ TEST_CASE("Kept text lives as long as the graph") {
   CHECK(builder.finish()->name() == "a name that goes away, too long for a short string");
 }
 
+TEST_CASE("Values find their places whatever the order in which they were first named") {
+  // Handles go round in circles of several lengths: p, q and x stand behind what reads them.
+  const Graph graph = graph_from_text(
+      "c = f(b, p)\nb = f(a, x)\nd = f(c, q, b)\na = f(p)\nparam p\ninput x\nparam q\noutput d");
+  std::string values;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const Value& value = graph.value(id_at<ValueId>(i));
+    values += std::string(value.name);
+    if (value.producer != kNone<NodeId>)
+      values += '=' + std::string(graph.node(value.producer).name);
+    values += ' ';
+  }
+  CHECK(values == "x p q a=a b=b c=c d=d ");
+}
+
+TEST_CASE("Room made for what is to come changes nothing, however wrong the guess") {
+  for (const double times : {0.5, 1.0, 3.0}) {
+    GraphBuilder builder;
+    builder.expect_times(times);
+    for (int i = 0; i < 100; ++i) {
+      const std::string_view name = builder.keep("n" + std::to_string(i));
+      NodeDecl decl;
+      decl.name = name;
+      builder.add_node(decl);
+      ValueDecl made;
+      made.name = name;
+      if (i > 0) {
+        const ValueHandle read = builder.value_named("n" + std::to_string(i - 1));
+        builder.add_operand(read, OperandSlot::positional(0));
+      }
+      builder.add_output(made, 0);
+      if (i == 20) builder.expect_times(times);
+    }
+    const auto graph = builder.finish();
+    REQUIRE(graph);
+    CHECK(graph->node_count() == 100);
+    CHECK(graph->value_count() == 100);
+    CHECK(graph->edge_count() == 99);
+    CHECK(graph->node(NodeId{99}).name == "n99");
+    CHECK(graph->value(graph->operands(NodeId{99})[0].value).name == "n98");
+  }
+}
+
 TEST_CASE("An empty graph is a graph") {
   const Graph graph = graph_from_text("");
   CHECK(graph.node_count() == 0);
