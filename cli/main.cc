@@ -12,6 +12,7 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
+#include "formats/heap.h"
 #include "formats/input_watch.h"
 
 namespace cleave {
@@ -118,6 +119,7 @@ ExitCode run_guarded(const std::vector<std::string>& arguments) {
 }  // namespace cleave
 
 int main(int argc, char** argv) {
+  cleave::keep_freed_memory();
   cleave::set_up_signals();
   return static_cast<int>(cleave::run_guarded({argv + 1, argv + argc}));
 }

@@ -4,6 +4,7 @@
 #include "formats/graph_json_nodes.h"
 #include "formats/graph_json_places.h"
 #include "formats/graph_json_values.h"
+#include "formats/heap.h"
 #include "formats/json_cursor.h"
 #include "formats/json_fields.h"
 
@@ -36,6 +37,8 @@ constexpr std::string_view kFormatName = "cleave.graph";
 constexpr std::int64_t kNewestVersion = 1;
 constexpr std::size_t kLargestJson = 0xFFFFFFFF - 1024;  // simdjson counts in 32 bits
 constexpr std::size_t kNodesBetweenTold = 4096;
+constexpr std::size_t kBytesOfNode = 240;  // while it is read and split; about
+constexpr std::size_t kMostTimes = 16;     // as many nodes as there are, to make room for
 
 class GraphJsonReader {
  public:
@@ -73,6 +76,7 @@ class GraphJsonReader {
   void read_parameters(JsonFields& fields);
   void add_parameter(const DeclaredValue& value);
   void read_nodes(JsonFields& fields);
+  void expect_more(std::size_t nodes, std::uint64_t begin);
   void add_beyond_limit(std::uint64_t ModelLimits::*limit);
   void find_header_fault();
   void tie_parameters();
@@ -217,15 +221,31 @@ void GraphJsonReader::add_parameter(const DeclaredValue& value) {
 
 void GraphJsonReader::read_nodes(JsonFields& fields) {
   if (!fields.is(JsonType::list)) return;
+  const std::uint64_t begin = cursor_->offset();
+  std::size_t next_expected = kNodesBetweenTold;
   cursor_->enter();
   for (std::size_t i = 0; cursor_->next_item() && !faults_.is_full(); ++i) {
     if (i % kNodesBetweenTold == 0) {
       tell(progress_, {"reading", "bytes", cursor_->offset(), source_.size()});
     }
+    if (i == next_expected) {
+      expect_more(i, begin);
+      next_expected *= kMostTimes;
+    }
     if (i == limits_.nodes) return add_beyond_limit(&ModelLimits::nodes);
     nodes_.read(i);
     if (nodes_.value_count() > limits_.values) return add_beyond_limit(&ModelLimits::values);
   }
+}
+
+// The rest of the file is most likely nodes like those that were read. Never trusted for much more
+// than is there already.
+void GraphJsonReader::expect_more(std::size_t nodes, std::uint64_t begin) {
+  const auto read = static_cast<double>(cursor_->offset() - begin);
+  const auto left = static_cast<double>(source_.size() - cursor_->offset());
+  const double times = std::min(1.05 * (read + left) / read, static_cast<double>(kMostTimes));
+  prefer_large_pages(static_cast<std::size_t>(times * static_cast<double>(nodes)) * kBytesOfNode);
+  builder_.expect_times(times);
 }
 
 void GraphJsonReader::add_beyond_limit(std::uint64_t ModelLimits::*limit) {

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/heap.h"
 #include "tests/bench/bench_graph.h"
 #include "tests/bench/bench_steps.h"
 #include "tests/bench/bench_table.h"
@@ -138,6 +139,7 @@ bool run_kind(const Request& request, const std::string& kind) {
 
 int main(int argc, char** argv) {
   using namespace cleave::bench;
+  cleave::keep_freed_memory();
   Request request;
   if (!parse_arguments(argc, argv, request)) {
     std::fputs(

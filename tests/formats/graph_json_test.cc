@@ -461,5 +461,38 @@ TEST_CASE("an empty graph is a graph") {
   CHECK(!looks_like_json(" "));
 }
 
+// ---- large files ----
+
+// A chain of 6,000 nodes, of which those before `changes_at` have attributes of one size.
+std::string long_chain(std::size_t changes_at, std::size_t before, std::size_t behind) {
+  std::string nodes;
+  for (std::size_t i = 0; i < 6000; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    const std::string padding(i < changes_at ? before : behind, 'p');
+    nodes += std::string(i == 0 ? "" : ",\n") + R"({"name": ")" + name +
+             R"(", "op": "f", "inputs": [")" + (i == 0 ? "x" : "n" + std::to_string(i - 1)) +
+             R"("], "outputs": [{"name": ")" + name + R"("}], "attributes": {"padding": ")" +
+             padding + R"("}})";
+  }
+  return with_nodes(nodes);
+}
+
+TEST_CASE("The size of a graph is guessed by its first thousands of nodes, and may be wrong") {
+  for (const auto& [before, behind] : {std::pair{0, 400}, std::pair{400, 0}}) {
+    const Read file =
+        read(long_chain(4200, static_cast<std::size_t>(before), static_cast<std::size_t>(behind)));
+    REQUIRE(file.json.has_value());
+    const Graph& graph = file.json->graph;
+    REQUIRE(graph.node_count() == 6000);
+    CHECK(graph.edge_count() == 6000);
+    for (const NodeId node : graph.nodes()) {
+      const std::size_t i = index(node);
+      REQUIRE(graph.node(node).name == "n" + std::to_string(i));
+      const std::string_view read_name = graph.value(graph.operands(node)[0].value).name;
+      REQUIRE(read_name == (i == 0 ? "x" : "n" + std::to_string(i - 1)));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cleave
