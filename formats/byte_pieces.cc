@@ -70,10 +70,14 @@ WriteFault system_fault(const std::string& output, const char* what) {
 
 class PieceWriter {
  public:
-  // Writes to `fd`, which messages call `shown`.
+  // Writes `bytes` bytes to `fd`, which messages call `shown`.
   PieceWriter(std::span<const ByteSource> sources, int fd, const std::string& shown,
-              const BytesWritten& written)
-      : sources_(sources), fd_(fd), shown_(shown), written_(written), buffer_(kBufferBytes) {}
+              const BytesWritten& written, std::uint64_t bytes)
+      : sources_(sources),
+        fd_(fd),
+        shown_(shown),
+        written_(written),
+        buffer_(std::clamp<std::uint64_t>(bytes, 1, kBufferBytes)) {}
 
   Outcome write(const BytePieces& pieces) {
     for (const BytePieces::Piece& piece : pieces.pieces()) {
@@ -154,7 +158,7 @@ class PieceWriter {
 
   Outcome copy_long(BytePieces::Piece piece) {
     while (piece.length > 0) {
-      const std::uint64_t room = std::min<std::uint64_t>(piece.length, kBufferBytes - used_);
+      const std::uint64_t room = std::min<std::uint64_t>(piece.length, buffer_.size() - used_);
       const ssize_t n = read_at(buffer_.data() + used_, room, piece.offset);
       if (n <= 0) return read_fault(n);
       piece.offset += static_cast<std::uint64_t>(n);
@@ -179,7 +183,7 @@ class PieceWriter {
 
   Outcome put(std::string_view bytes) {
     while (!bytes.empty()) {
-      const std::size_t n = bytes.copy(buffer_.data() + used_, kBufferBytes - used_);
+      const std::size_t n = bytes.copy(buffer_.data() + used_, buffer_.size() - used_);
       bytes.remove_prefix(n);
       if (Outcome done = use(n); !done) return done;
     }
@@ -189,7 +193,7 @@ class PieceWriter {
   // n more bytes of the buffer are filled.
   Outcome use(std::size_t n) {
     used_ += n;
-    if (used_ < kBufferBytes) return Done{};
+    if (used_ < buffer_.size()) return Done{};
     return flush();
   }
 
@@ -207,8 +211,8 @@ class PieceWriter {
   std::uint32_t selected_ = BytePieces::kMade;  // the source that is copied from
   int from_ = -1;
   std::optional<Descriptor> opened_;
-  std::vector<char> buffer_;
-  std::size_t used_ = 0;  // of the buffer; never all of it
+  std::vector<char> buffer_;  // of 256 KiB, or as small as what is to be written: parts may be many
+  std::size_t used_ = 0;      // of the buffer; never all of it
   std::string window_;
   std::uint32_t window_source_ = BytePieces::kMade;
   std::uint64_t window_offset_ = 0;
@@ -221,8 +225,8 @@ Outcome write_pieces(const BytePieces& pieces, std::span<const ByteSource> sourc
                      const OutputPath& output, const BytesWritten& written) {
   Descriptor fd(::open(output.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd.is_open()) return system_fault(output.shown, "cannot be created");
-  if (Outcome done = PieceWriter(sources, fd.get(), output.shown, written).write(pieces); !done)
-    return done;
+  PieceWriter writer(sources, fd.get(), output.shown, written, pieces.size());
+  if (Outcome done = writer.write(pieces); !done) return done;
   if (!fd.close()) return system_fault(output.shown, "cannot be written");
   return Done{};
 }

@@ -54,7 +54,7 @@ class AnnotatedBuilder {
   }
 
   void add_node(BytePieces& graph, OnnxFields& field) {
-    const OnnxNode& record = job_.onnx().graph.nodes[next_node_];
+    const OnnxNode& record = job_.onnx().graph.nodes.read(next_node_, room_);
     const NodeId node = node_of_[next_node_++];
     const std::string tags = node == kNone<NodeId> ? std::string() : job_.tags.annotation(node);
     job_.source.add_message(graph, graph_field::kNode, field.text(), tags,
@@ -74,6 +74,7 @@ class AnnotatedBuilder {
   const OnnxSplitJob& job_;
   const OnnxWeightPlaces& places_;
   std::vector<NodeId> node_of_;  // by record; none: a constant
+  OnnxNode room_;
   std::uint32_t next_node_ = 0;
   std::uint32_t next_weight_ = 0;
 };

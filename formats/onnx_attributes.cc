@@ -69,9 +69,12 @@ void keep_last(std::vector<T>& elements) {
 
 }  // namespace
 
-OnnxAttributeValue decode_onnx_attribute(const OnnxAttribute& attribute) {
-  OnnxAttributeValue out;
-  if (!attribute.reference.empty()) return out;
+void decode_onnx_attribute(const OnnxAttribute& attribute, OnnxAttributeValue& out) {
+  out.type = AttributeType::opaque;
+  out.integers.clear();
+  out.reals.clear();
+  out.strings.clear();
+  if (!attribute.reference.empty()) return;
   out.type = type_of(attribute.type);
   OnnxWalk walk{.begin = attribute.record.payload.data()};
   for (OnnxFields field(attribute.record.payload, "an attribute", walk); field.next();) {
@@ -80,6 +83,11 @@ OnnxAttributeValue decode_onnx_attribute(const OnnxAttribute& attribute) {
   if (out.type == AttributeType::integer) keep_last(out.integers);
   if (out.type == AttributeType::real) keep_last(out.reals);
   if (out.type == AttributeType::string) keep_last(out.strings);
+}
+
+OnnxAttributeValue decode_onnx_attribute(const OnnxAttribute& attribute) {
+  OnnxAttributeValue out;
+  decode_onnx_attribute(attribute, out);
   return out;
 }
 

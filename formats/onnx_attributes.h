@@ -20,5 +20,7 @@ struct OnnxAttributeValue {
 
 // The attribute's record was walked before, when the file was indexed: nothing in it is refused.
 OnnxAttributeValue decode_onnx_attribute(const OnnxAttribute& attribute);
+// The same into `out`, whose memory is used again.
+void decode_onnx_attribute(const OnnxAttribute& attribute, OnnxAttributeValue& out);
 
 }  // namespace cleave

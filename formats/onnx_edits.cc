@@ -5,7 +5,10 @@
 namespace cleave {
 
 OnnxEdits::OnnxEdits(const OnnxModel& model, const Finder& find) {
-  for (const OnnxNode& node : model.graph.nodes) add_node(node, find);
+  OnnxNode room;
+  for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
+    add_node(model.graph.nodes.read(i, room), find);
+  }
   for (const OnnxFunction& function : model.functions) {
     for (const OnnxNode& node : function.nodes) add_node(node, find);
     for (const OnnxAttribute& attribute : function.default_attributes) {

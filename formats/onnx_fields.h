@@ -95,6 +95,13 @@ class OnnxFields {
 // the dims against the limits.
 OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk);
 OnnxTensor index_onnx_sparse_tensor(OnnxRecord record, OnnxWalk& walk);
+// Takes the field of a NodeProto where it is anything but an attribute; false: it is still to be
+// taken.
+bool index_onnx_node_field(OnnxFields& field, OnnxNode& out, OnnxWalk& walk);
+// The same of an AttributeProto, where it is anything but a graph.
+bool index_onnx_attribute_field(OnnxFields& field, OnnxAttribute& out, OnnxWalk& walk);
+// AttributeProto.AttributeType of a value that stands in the field of this number; 0: no value.
+std::int32_t onnx_attribute_type(std::uint32_t field_number);
 // A StringStringEntryProto.
 OnnxKeyValue index_onnx_key_value(std::string_view payload, OnnxWalk& walk);
 

@@ -35,7 +35,10 @@ std::vector<std::uint32_t> OnnxFunctionCalls::needed_by(
   std::vector<std::uint32_t> needed;
   if (functions_.empty()) return needed;
   std::vector<std::uint32_t> open;
-  for (const std::uint32_t node : nodes) add_calls(model_.graph.nodes[node], open);
+  OnnxNode room;
+  for (const std::uint32_t node : nodes) {
+    add_calls(model_.graph.nodes.read_names(node, room), open);
+  }
   std::vector<bool> seen(model_.functions.size(), false);
   while (!open.empty()) {
     const std::uint32_t function = open.back();

@@ -43,24 +43,33 @@ class GraphMaker {
   // A body's values by name, and the bodies around it.
   struct Body {
     const Body* outer;
-    const OnnxScopeTypes* types;
+    const OnnxBodyTypes* types;  // null where none are known
     std::unordered_map<std::string_view, ValueHandle> values = {};
     Names constants = {};
     std::string path = {};  // attributes from the outermost node on: "then_branch/body"
   };
 
   SourceSpan span_of(const OnnxRecord& record) const;
-  ValueDecl value_decl(std::string_view name, const OnnxScopeTypes* types, std::string_view op);
-  void note_full_type(ValueHandle value, std::string_view name);
+  ValueDecl value_decl(std::string_view name, const OnnxType& type, std::string_view op);
+  ShapeId shape_of(const OnnxType& type);
+  void define(std::uint32_t number, ValueHandle value);
   void add_inputs();
   void add_parameters();
   void warn_of_defaults(const std::vector<std::string_view>& names);
   void add_nodes();
-  void add_node(std::size_t i, std::string_view name);
-  bool is_constant(std::size_t i) const;
+  void add_node(std::uint32_t i, const OnnxNode& node, std::string_view name);
+  void add_operands(std::uint32_t i);
+  ValueHandle value_named(std::string_view name) {
+    const std::uint32_t number = links_.values.find(name);
+    return number == OnnxValueNumbers::kNone ? builder_.value_named(name) : handles_[number];
+  }
+  bool is_constant(std::uint32_t i, const OnnxNode& node) const;
+  bool is_constant_value(std::uint32_t number) const {
+    return number == OnnxValueNumbers::kNone || constant_values_[number];
+  }
   void add_attributes(const OnnxNode& node);
   void add_bodies(const OnnxNode& node, NodeHandle owner, const Body* outer,
-                  const OnnxScopeTypes* types);
+                  const OnnxTypesOfBodies* types);
   void declare_body(const OnnxGraph& body, Body& scope);
   void add_body_node(const OnnxNode& node, std::size_t i, NodeHandle owner, Body& scope);
   void add_body_operands(const OnnxNode& node, const Body& scope);
@@ -77,8 +86,11 @@ class GraphMaker {
   const OnnxTypes& types_;
   OnnxConstants constants_;
   GraphBuilder builder_;
-  Names constant_values_;
-  std::vector<ValueHandle> tensor_handles_;    // by initializer
+  std::vector<bool> constant_values_;  // by number of the value
+  std::vector<ValueHandle> handles_;   // by number of the value
+  std::unordered_map<const OnnxType*, ShapeId> shapes_;
+  OnnxScopes scopes_;
+  OnnxAttributeValue attribute_;               // whose room is used again
   std::vector<std::uint32_t> node_of_handle_;  // by NodeHandle; body nodes: none
   std::vector<std::pair<ValueHandle, std::string>> full_types_;
   std::vector<Diagnostic> warnings_;
@@ -91,43 +103,48 @@ SourceSpan GraphMaker::span_of(const OnnxRecord& record) const {
 }
 
 // An unknown type counts as a tensor, unless the operator makes something else.
-ValueDecl GraphMaker::value_decl(std::string_view name, const OnnxScopeTypes* types,
-                                 std::string_view op) {
-  ValueDecl decl{.name = name, .type = type_by_op(op)};
-  if (types == nullptr) return decl;
-  const auto found = types->types.find(name);
-  if (found == types->types.end() || !found->second.is_known()) return decl;
-  const OnnxType& type = found->second;
+ValueDecl GraphMaker::value_decl(std::string_view name, const OnnxType& type, std::string_view op) {
+  ValueDecl decl{.name = name};
+  if (!type.is_known()) {
+    decl.type = type_by_op(op);
+    return decl;
+  }
   decl.type = type.type;
   decl.dtype = type.dtype;
   if (!type.has_shape) return decl;
+  const auto [known, is_new] = shapes_.try_emplace(&type);
+  if (is_new) known->second = shape_of(type);
+  decl.shape = known->second;
+  return decl;
+}
+
+ShapeId GraphMaker::shape_of(const OnnxType& type) {
   std::vector<Dim> dims;
   for (const OnnxDim& dim : type.dims) {
     dims.push_back(dim.is_fixed()      ? Dim::fixed(dim.size)
                    : !dim.name.empty() ? Dim::symbol(builder_.intern(dim.name))
                                        : Dim());
   }
-  decl.shape = builder_.intern_shape(dims);
-  return decl;
+  return builder_.intern_shape(dims);
 }
 
-void GraphMaker::note_full_type(ValueHandle value, std::string_view name) {
-  const auto found = types_.main.types.find(name);
-  if (found == types_.main.types.end() || found->second.full.empty()) return;
-  full_types_.emplace_back(value, found->second.full);
+// The value of the main graph that has this number is there.
+void GraphMaker::define(std::uint32_t number, ValueHandle value) {
+  handles_[number] = value;
+  const std::string& full = types_.main[number]->full;
+  if (!full.empty()) full_types_.emplace_back(value, full);
 }
 
 void GraphMaker::add_inputs() {
-  Names initializers;
-  for (const OnnxTensor& tensor : model_.graph.initializers) initializers.insert(tensor.name);
   std::vector<std::string_view> defaults;
   for (const OnnxValueInfo& input : model_.graph.inputs) {
-    if (initializers.contains(input.name)) {
+    const std::uint32_t number = links_.values.find(input.name);
+    if (number < model_.graph.initializers.size()) {
       defaults.push_back(input.name);
       continue;
     }
-    const ValueDecl decl = value_decl(input.name, &types_.main, {});
-    note_full_type(builder_.add_input(decl, span_of(input.record)), input.name);
+    const ValueDecl decl = value_decl(input.name, *types_.main[number], {});
+    define(number, builder_.add_input(decl, span_of(input.record)));
   }
   if (model_.ir_version >= 4 && !defaults.empty()) warn_of_defaults(defaults);
 }
@@ -149,20 +166,20 @@ void GraphMaker::warn_of_defaults(const std::vector<std::string_view>& names) {
 }
 
 void GraphMaker::add_parameters() {
+  std::uint32_t number = 0;
   for (const OnnxTensor& tensor : model_.graph.initializers) {
-    const ValueDecl decl = value_decl(tensor.name, &types_.main, {});
-    tensor_handles_.push_back(builder_.add_parameter(decl, span_of(tensor.record)));
-    constant_values_.insert(tensor.name);
+    const ValueDecl decl = value_decl(tensor.name, *types_.main[number], {});
+    constant_values_[number] = true;
+    define(number++, builder_.add_parameter(decl, span_of(tensor.record)));
   }
 }
 
-bool GraphMaker::is_constant(std::size_t i) const {
-  const OnnxNode& node = model_.graph.nodes[i];
-  for (const std::string_view name : node.inputs) {
-    if (!name.empty() && !constant_values_.contains(name)) return false;
+bool GraphMaker::is_constant(std::uint32_t i, const OnnxNode& node) const {
+  for (const std::uint32_t number : links_.reads.of(i)) {
+    if (!is_constant_value(number)) return false;
   }
   for (const std::string_view name : links_.captures_of(i)) {
-    if (!constant_values_.contains(name)) return false;
+    if (!is_constant_value(links_.values.find(name))) return false;
   }
   return constants_.is_pure(node);
 }
@@ -170,7 +187,8 @@ bool GraphMaker::is_constant(std::size_t i) const {
 void GraphMaker::add_attributes(const OnnxNode& node) {
   for (const OnnxAttribute& attribute : node.attributes) {
     const NameId name = builder_.intern(attribute.name);
-    const OnnxAttributeValue value = decode_onnx_attribute(attribute);
+    OnnxAttributeValue& value = attribute_;
+    decode_onnx_attribute(attribute, value);
     switch (value.type) {
       case AttributeType::integer:
       case AttributeType::integers:
@@ -190,41 +208,47 @@ void GraphMaker::add_attributes(const OnnxNode& node) {
   }
 }
 
-void GraphMaker::add_node(std::size_t i, std::string_view name) {
-  const OnnxNode& node = model_.graph.nodes[i];
-  const std::string scope = onnx_scope(node);
-  builder_.intern(scope);  // keeps it
+void GraphMaker::add_operands(std::uint32_t i) {
+  std::uint32_t slot = 0;
+  for (const std::uint32_t number : links_.reads.of(i)) {
+    const OperandSlot place = OperandSlot::positional(slot++);
+    if (number != OnnxValueNumbers::kNone) builder_.add_operand(handles_[number], place);
+  }
+  for (const std::string_view captured : links_.captures_of(i)) {
+    builder_.add_operand(value_named(captured), OperandSlot::capture());
+  }
+}
+
+void GraphMaker::add_node(std::uint32_t i, const OnnxNode& node, std::string_view name) {
   const NodeDecl decl{.name = name,
                       .op = node.op_type,
                       .domain = folded(node.domain),
-                      .scope = scope,
+                      .scope = scopes_.of(node, builder_),
                       .source = span_of(node.record)};
-  const bool constant = is_constant(i);
+  const bool constant = is_constant(i, node);
   const NodeHandle handle = constant ? builder_.add_constant(decl) : builder_.add_node(decl);
-  node_of_handle_.push_back(static_cast<std::uint32_t>(i));
-  for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
-    if (node.inputs[slot].empty()) continue;
-    builder_.add_operand(builder_.value_named(node.inputs[slot]),
-                         OperandSlot::positional(static_cast<std::uint32_t>(slot)));
-  }
-  for (const std::string_view captured : links_.captures_of(i)) {
-    builder_.add_operand(builder_.value_named(captured), OperandSlot::capture());
-  }
+  node_of_handle_.push_back(i);
+  add_operands(i);
+  std::uint32_t number = links_.first_output[i];
   for (std::size_t slot = 0; slot < node.outputs.size(); ++slot) {
     const std::string_view output = node.outputs[slot];
-    if (output.empty()) continue;
-    const ValueDecl value = value_decl(output, &types_.main, node.op_type);
-    note_full_type(builder_.add_output(value, static_cast<std::uint32_t>(slot)), output);
-    if (constant) constant_values_.insert(output);
+    if (output.empty() || number == links_.first_output[i + 1]) continue;
+    const ValueDecl value = value_decl(output, *types_.main[number], node.op_type);
+    constant_values_[number] = constant;
+    define(number++, builder_.add_output(value, static_cast<std::uint32_t>(slot)));
   }
   add_attributes(node);
-  if (!constant) add_bodies(node, handle, nullptr, &types_.main);
+  if (!constant) add_bodies(node, handle, nullptr, &types_.bodies);
 }
 
 // In topological order: what is constant follows from what was met.
 void GraphMaker::add_nodes() {
-  const std::vector<std::string_view> names = unique_node_names(model_.graph, builder_, notes_);
-  for (const std::uint32_t i : links_.order) add_node(i, names[i]);
+  const OnnxUniqueNames names(model_.graph.nodes, builder_, notes_);
+  OnnxNode room;
+  for (const std::uint32_t i : links_.order) {
+    const OnnxNode& node = model_.graph.nodes.read(i, room);
+    add_node(i, node, names.of(i, node));
+  }
 }
 
 const ValueHandle* GraphMaker::find_local(const Body& scope, std::string_view name) {
@@ -260,7 +284,7 @@ void GraphMaker::free_names(const OnnxNode& node, Names& inner, Names& seen,
 void GraphMaker::add_body_operands(const OnnxNode& node, const Body& scope) {
   const auto add = [&](std::string_view name, OperandSlot slot) {
     const ValueHandle* local = find_local(scope, name);
-    builder_.add_operand(local != nullptr ? *local : builder_.value_named(name), slot);
+    builder_.add_operand(local != nullptr ? *local : value_named(name), slot);
   };
   for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
     if (node.inputs[slot].empty()) continue;
@@ -274,17 +298,17 @@ void GraphMaker::add_body_operands(const OnnxNode& node, const Body& scope) {
 
 // As for nodes of the main graph; a body's own inputs are no constants, what it captures may be.
 bool GraphMaker::is_body_constant(const OnnxNode& node, const Body& scope) const {
-  const auto is_constant_value = [&](std::string_view name) {
+  const auto is_constant_name = [&](std::string_view name) {
     for (const Body* body = &scope; body != nullptr; body = body->outer) {
       if (body->values.contains(name)) return body->constants.contains(name);
     }
-    return constant_values_.contains(name);
+    return is_constant_value(links_.values.find(name));
   };
   Names inner, seen;
   std::vector<std::string_view> reads(node.inputs);
   free_names(node, inner, seen, reads);
   for (const std::string_view name : reads) {
-    if (!name.empty() && !is_constant_value(name)) return false;
+    if (!name.empty() && !is_constant_name(name)) return false;
   }
   return constants_.is_pure(node);
 }
@@ -292,7 +316,12 @@ bool GraphMaker::is_body_constant(const OnnxNode& node, const Body& scope) const
 void GraphMaker::declare_body(const OnnxGraph& body, Body& scope) {
   const auto declare = [&](std::string_view name, std::string_view op) {
     if (name.empty() || scope.values.contains(name)) return;
-    scope.values.emplace(name, builder_.add_local_value(value_decl(name, scope.types, op)));
+    const OnnxType* type = OnnxTypePool::unknown();
+    if (scope.types != nullptr) {
+      const auto found = scope.types->types.find(name);
+      if (found != scope.types->types.end()) type = found->second;
+    }
+    scope.values.emplace(name, builder_.add_local_value(value_decl(name, *type, op)));
   };
   for (const OnnxValueInfo& input : body.inputs) declare(input.name, {});
   for (const OnnxTensor& tensor : body.initializers) {
@@ -312,8 +341,7 @@ void GraphMaker::add_body_node(const OnnxNode& node, std::size_t i, NodeHandle o
   const std::string_view name =
       node.name.empty() ? builder_.keep(std::string(node.op_type) + '_' + std::to_string(i))
                         : node.name;
-  const std::string module_scope = onnx_scope(node);
-  builder_.intern(module_scope);
+  const std::string_view module_scope = scopes_.of(node, builder_);
   builder_.intern(scope.path);
   builder_.add_body_node({.name = name,
                           .op = node.op_type,
@@ -328,18 +356,18 @@ void GraphMaker::add_body_node(const OnnxNode& node, std::size_t i, NodeHandle o
     if (!output.empty()) builder_.add_body_output(scope.values.at(output));
   }
   add_attributes(node);
-  add_bodies(node, owner, &scope, scope.types);
+  add_bodies(node, owner, &scope, scope.types == nullptr ? nullptr : &scope.types->bodies);
 }
 
 // Nested bodies come here again, as deep as they nest.
 void GraphMaker::add_bodies(const OnnxNode& node, NodeHandle owner, const Body* outer,
-                            const OnnxScopeTypes* types) {
+                            const OnnxTypesOfBodies* types) {
   for (const OnnxAttribute& attribute : node.attributes) {
     for (const OnnxGraph& body : attribute.graphs) {
       Body scope{.outer = outer, .types = nullptr};
       if (types != nullptr) {
-        const auto found = types->bodies.find(&body);
-        if (found != types->bodies.end()) scope.types = found->second.get();
+        const auto found = types->find(&body);
+        if (found != types->end()) scope.types = found->second.get();
       }
       scope.path = (outer == nullptr ? "" : outer->path + '/') + std::string(attribute.name);
       declare_body(body, scope);
@@ -370,21 +398,23 @@ void GraphMaker::fill_tables(const Graph& graph) {
     return index(value_ids[static_cast<std::size_t>(handle)]);
   };
   model_.tensor_index.assign(graph.value_count(), UINT32_MAX);
-  for (std::size_t i = 0; i < tensor_handles_.size(); ++i) {
-    model_.tensor_index[id_of(tensor_handles_[i])] = static_cast<std::uint32_t>(i);
+  for (std::size_t i = 0; i < model_.graph.initializers.size(); ++i) {
+    model_.tensor_index[id_of(handles_[i])] = static_cast<std::uint32_t>(i);
   }
   for (auto& [handle, type] : full_types_)
     model_.full_types.emplace(id_of(handle), std::move(type));
 }
 
 Loaded<OnnxGraphMade> GraphMaker::run() {
+  handles_.resize(links_.values.count());
+  constant_values_.resize(links_.values.count());
   builder_.set_name(model_.graph.name);
   for (const auto& [domain, version] : model_.opsets) builder_.add_opset(folded(domain), version);
   add_inputs();
   add_parameters();
   add_nodes();
   for (const OnnxValueInfo& output : model_.graph.outputs) {
-    builder_.add_graph_output(builder_.value_named(output.name), span_of(output.record));
+    builder_.add_graph_output(value_named(output.name), span_of(output.record));
   }
   Result<Graph, std::vector<GraphFault>> graph = builder_.finish();
   if (!graph) return errors_of(graph.error());

@@ -30,10 +30,13 @@ class Indexer {
   OnnxModel model();
 
  private:
-  OnnxGraph graph(OnnxRecord record);
+  OnnxMainGraph main_graph(OnnxRecord record);
+  OnnxGraph body(OnnxRecord record);
+  void graph_field(OnnxFields& field, OnnxGraphFields& out);
   OnnxNode node(OnnxRecord record);
+  void read_node(OnnxRecord record, OnnxNode& out);
   OnnxAttribute attribute(OnnxRecord record);
-  bool attribute_value(OnnxFields& field, OnnxAttribute& out);
+  bool attribute_body(OnnxFields& field, OnnxAttribute& out);
   OnnxValueInfo value_info(OnnxRecord record);
   OnnxFunction function(OnnxRecord record);
   std::pair<std::string_view, std::int64_t> opset(std::string_view payload);
@@ -76,60 +79,11 @@ OnnxValueInfo Indexer::value_info(OnnxRecord record) {
   return out;
 }
 
-// AttributeProto.AttributeType of a value that stands in the field of this number; 0: no value.
-std::int32_t attribute_type(std::uint32_t field_number) {
-  switch (field_number) {
-    case 2:
-      return 1;  // f
-    case 3:
-      return 2;  // i
-    case 4:
-      return 3;  // s
-    case 5:
-      return 4;  // t
-    case 6:
-      return 5;  // g
-    case 7:
-      return 6;  // floats
-    case 8:
-      return 7;  // ints
-    case 9:
-      return 8;  // strings
-    case 10:
-      return 9;  // tensors
-    case 11:
-      return 10;  // graphs
-    case 22:
-      return 11;  // sparse_tensor
-    case 23:
-      return 12;  // sparse_tensors
-    case 14:
-      return 13;  // tp
-    case 15:
-      return 14;  // type_protos
-    default:
-      return 0;
-  }
-}
-
-// Reads the field when it holds a tensor or graph.
-bool Indexer::attribute_value(OnnxFields& field, OnnxAttribute& out) {
-  switch (field.key()) {
-    case bytes_field(5):
-    case bytes_field(10):
-      out.tensors.push_back(index_onnx_tensor(field.record(), walk_));
-      return true;
-    case bytes_field(22):
-    case bytes_field(23):
-      out.tensors.push_back(index_onnx_sparse_tensor(field.record(), walk_));
-      return true;
-    case bytes_field(6):
-    case bytes_field(11):
-      out.graphs.push_back(graph(field.record()));
-      return true;
-    default:
-      return false;
-  }
+// Reads the field when it holds a graph.
+bool Indexer::attribute_body(OnnxFields& field, OnnxAttribute& out) {
+  if (field.key() != bytes_field(6) && field.key() != bytes_field(11)) return false;
+  out.graphs.push_back(body(field.record()));
+  return true;
 }
 
 OnnxAttribute Indexer::attribute(OnnxRecord record) {
@@ -138,111 +92,104 @@ OnnxAttribute Indexer::attribute(OnnxRecord record) {
   out.record = record;
   std::int32_t derived = 0;
   for (OnnxFields field(record.payload, "an attribute", walk_); field.next();) {
-    if (derived == 0) derived = attribute_type(field.field_number());
-    if (attribute_value(field, out)) continue;
-    switch (field.key()) {
-      case bytes_field(1):
-        out.name = field.name();
-        break;
-      case bytes_field(21):
-        out.reference = field.name();
-        break;
-      case varint_field(20):
-        out.type = field.number32();
-        break;
-      case bytes_field(8):  // checked here, so that who decodes it later meets no damage
-        scratch_.clear();
-        field.append_packed(scratch_);
-        break;
-      default:
-        field.skip();
+    if (derived == 0) derived = onnx_attribute_type(field.field_number());
+    if (attribute_body(field, out) || index_onnx_attribute_field(field, out, walk_)) continue;
+    if (field.key() == bytes_field(8)) {  // checked, so that who decodes it later meets no damage
+      scratch_.clear();
+      field.append_packed(scratch_);
+    } else {
+      field.skip();
     }
   }
   if (out.type == 0) out.type = derived;
   return out;
 }
 
-OnnxNode Indexer::node(OnnxRecord record) {
+// `out` is an empty node, which may have been used before.
+void Indexer::read_node(OnnxRecord record, OnnxNode& out) {
   const OnnxDeeper deeper(walk_);
   count_node();
-  OnnxNode out;
   out.record = record;
   for (OnnxFields field(record.payload, "a node", walk_); field.next();) {
-    switch (field.key()) {
-      case bytes_field(1):
-        out.inputs.push_back(field.name());
-        count_value();
-        break;
-      case bytes_field(2):
-        out.outputs.push_back(field.name());
-        count_value();
-        break;
-      case bytes_field(3):
-        out.name = field.name();
-        break;
-      case bytes_field(4):
-        out.op_type = field.name();
-        break;
-      case bytes_field(5):
-        if (out.attributes.size() == walk_.limits.attributes) {
-          refuse_beyond_limit(walk_, "a node", &ModelLimits::attributes);
-        }
-        out.attributes.push_back(attribute(field.record()));
-        break;
-      case bytes_field(7):
-        out.domain = field.name();
-        break;
-      case bytes_field(8):
-        out.overload = field.name();
-        break;
-      case bytes_field(9):
-        out.metadata.push_back(index_onnx_key_value(field.text(), walk_));
-        break;
-      default:
-        field.skip();
+    if (index_onnx_node_field(field, out, walk_)) {
+      if (field.key() == bytes_field(1) || field.key() == bytes_field(2)) count_value();
+    } else if (field.key() == bytes_field(5)) {
+      if (out.attributes.size() == walk_.limits.attributes) {
+        refuse_beyond_limit(walk_, "a node", &ModelLimits::attributes);
+      }
+      out.attributes.push_back(attribute(field.record()));
+    } else {
+      field.skip();
+    }
+  }
+}
+
+OnnxNode Indexer::node(OnnxRecord record) {
+  OnnxNode out;
+  read_node(record, out);
+  return out;
+}
+
+// Takes the field of a graph, which is no node.
+void Indexer::graph_field(OnnxFields& field, OnnxGraphFields& out) {
+  switch (field.key()) {
+    case bytes_field(2):
+      out.name = field.name();
+      break;
+    case bytes_field(5):
+      out.initializers.push_back(index_onnx_tensor(field.record(), walk_));
+      break;
+    case bytes_field(10):
+      out.doc_string = field.text();
+      break;
+    case bytes_field(11):
+      out.inputs.push_back(value_info(field.record()));
+      break;
+    case bytes_field(12):
+      out.outputs.push_back(value_info(field.record()));
+      break;
+    case bytes_field(13):
+      out.value_infos.push_back(value_info(field.record()));
+      break;
+    case bytes_field(14):
+      out.quantization_annotations.push_back(field.record());
+      break;
+    case bytes_field(15):
+      out.initializers.push_back(index_onnx_sparse_tensor(field.record(), walk_));
+      break;
+    case bytes_field(16):
+      out.metadata_props.push_back(field.record());
+      break;
+    default:
+      field.skip();
+  }
+}
+
+OnnxGraph Indexer::body(OnnxRecord record) {
+  const OnnxDeeper deeper(walk_);
+  OnnxGraph out;
+  out.record = record;
+  for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
+    if (field.key() == bytes_field(1)) {
+      out.nodes.push_back(node(field.record()));
+    } else {
+      graph_field(field, out);
     }
   }
   return out;
 }
 
-OnnxGraph Indexer::graph(OnnxRecord record) {
+OnnxMainGraph Indexer::main_graph(OnnxRecord record) {
   const OnnxDeeper deeper(walk_);
-  OnnxGraph out;
+  OnnxMainGraph out;
   out.record = record;
+  OnnxNode room;
   for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
-    switch (field.key()) {
-      case bytes_field(1):
-        out.nodes.push_back(node(field.record()));
-        break;
-      case bytes_field(2):
-        out.name = field.name();
-        break;
-      case bytes_field(5):
-        out.initializers.push_back(index_onnx_tensor(field.record(), walk_));
-        break;
-      case bytes_field(10):
-        out.doc_string = field.text();
-        break;
-      case bytes_field(11):
-        out.inputs.push_back(value_info(field.record()));
-        break;
-      case bytes_field(12):
-        out.outputs.push_back(value_info(field.record()));
-        break;
-      case bytes_field(13):
-        out.value_infos.push_back(value_info(field.record()));
-        break;
-      case bytes_field(14):
-        out.quantization_annotations.push_back(field.record());
-        break;
-      case bytes_field(15):
-        out.initializers.push_back(index_onnx_sparse_tensor(field.record(), walk_));
-        break;
-      case bytes_field(16):
-        out.metadata_props.push_back(field.record());
-        break;
-      default:
-        field.skip();
+    if (field.key() == bytes_field(1)) {
+      read_node(field.record(), room);
+      out.nodes.add(room);
+    } else {
+      graph_field(field, out);
     }
   }
   return out;
@@ -331,7 +278,7 @@ OnnxModel Indexer::model() {
         break;
       case bytes_field(7):
         if (std::exchange(has_graph, true)) throw OnnxRefused{"two graphs, where a model has one"};
-        out.graph = graph(field.record());
+        out.graph = main_graph(field.record());
         break;
       case bytes_field(8):
         out.opset_records.push_back(field.record());

@@ -5,11 +5,9 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "core/adjacency.h"
 #include "core/topological_order.h"
 
 namespace cleave {
@@ -33,6 +31,7 @@ class Linker {
   void enter(std::string_view name, std::uint32_t node);
   void enter_all();
   void link_nodes();
+  void link_bodies(std::size_t i, const OnnxNode& node);
   void read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes);
   Names names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes);
   void capture(std::string_view name, std::size_t node);
@@ -40,16 +39,29 @@ class Linker {
   void check_shadowing();
   void sort();
   std::vector<std::string_view> reads_of(std::size_t node) const;
+  template <class Visit>
+  void each_maker(std::uint32_t node, const Visit& visit) const;
   Adjacency waits_for() const;
   void report_cycle(const std::vector<std::uint32_t>& cycle);
   void report_order();
   void error(std::string message, std::vector<std::string> notes = {});
   void error_unknown(const std::string& reader, std::string_view name);
-  std::string node_text(std::size_t i) const { return onnx_node_text(graph_.nodes[i], i); }
+  std::string node_text(std::size_t i) const {
+    OnnxNode room;
+    return onnx_node_text(graph_.nodes.read_names(i, room), i);
+  }
+  bool is_known(std::string_view name) const {
+    return out_.values.find(name) != OnnxValueNumbers::kNone;
+  }
+  // kNoNode for an input or initializer, and for what is not known.
+  std::uint32_t maker_of(std::string_view name) const {
+    const std::uint32_t number = out_.values.find(name);
+    return number == OnnxValueNumbers::kNone ? kNoNode : makers_[number];
+  }
 
   const std::string& file_;
-  const OnnxGraph& graph_;
-  std::unordered_map<std::string_view, std::uint32_t> makers_;  // kNoNode: input or initializer
+  const OnnxMainGraph& graph_;
+  std::vector<std::uint32_t> makers_;  // by number of the value; kNoNode: input or initializer
   struct Shadow {
     std::string_view name;
     std::size_t owner;
@@ -70,8 +82,8 @@ void Linker::error_unknown(const std::string& reader, std::string_view name) {
   std::vector<std::string> notes;
   if (suggestions_++ < kMostSuggestions) {
     std::vector<std::string_view> names;
-    names.reserve(makers_.size());
-    for (const auto& [known, maker] : makers_) names.push_back(known);
+    names.reserve(out_.values.count());
+    for (std::uint32_t i = 0; i < out_.values.count(); ++i) names.push_back(out_.values.name(i));
     std::sort(names.begin(), names.end());
     const std::string near = nearest_name(name, names);
     if (!near.empty()) notes.push_back("did you mean " + quoted(near) + "?");
@@ -80,41 +92,46 @@ void Linker::error_unknown(const std::string& reader, std::string_view name) {
 }
 
 void Linker::enter(std::string_view name, std::uint32_t node) {
-  const auto [at, is_new] = makers_.emplace(name, node);
-  if (is_new) return;
+  const std::uint32_t known = out_.values.add(name);
+  if (known == OnnxValueNumbers::kNone) {
+    makers_.push_back(node);
+    return;
+  }
+  const std::uint32_t first = makers_[known];
   const auto maker = [&](std::uint32_t i) {
     return i == kNoNode ? std::string("an input or initializer") : node_text(i);
   };
   if (node == kNoNode) {
     error("two initializers or inputs are called " + quoted(name) +
           ": names of values must be unique");
-  } else if (at->second == node) {
+  } else if (first == node) {
     error(node_text(node) + " makes " + quoted(name) + " twice: names of values must be unique");
   } else {
-    error(node_text(node) + " makes " + quoted(name) + ", which " + maker(at->second) +
-          (at->second == kNoNode ? " is" : " makes") + " too: names of values must be unique");
+    error(node_text(node) + " makes " + quoted(name) + ", which " + maker(first) +
+          (first == kNoNode ? " is" : " makes") + " too: names of values must be unique");
   }
 }
 
 void Linker::enter_all() {
-  makers_.reserve(graph_.inputs.size() + graph_.initializers.size() + graph_.nodes.size());
-  Names initializers;
   for (std::size_t i = 0; i < graph_.initializers.size(); ++i) {
     const std::string_view name = graph_.initializers[i].name;
     if (name.empty()) error("initializer " + std::to_string(i) + " has no name");
-    initializers.insert(name);
     enter(name, kNoNode);
   }
+  const std::uint32_t initializers = out_.values.count();
   for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
     const std::string_view name = graph_.inputs[i].name;
     if (name.empty()) error("input " + std::to_string(i) + " of the graph has no name");
-    if (!initializers.contains(name)) enter(name, kNoNode);
+    if (out_.values.find(name) >= initializers) enter(name, kNoNode);
   }
+  OnnxNode room;
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    for (const std::string_view name : graph_.nodes[i].outputs) {
+    out_.first_output.push_back(out_.values.count());
+    for (const std::string_view name : graph_.nodes.read_names(i, room).outputs) {
       if (!name.empty()) enter(name, static_cast<std::uint32_t>(i));
     }
   }
+  out_.first_output.push_back(out_.values.count());
 }
 
 // A body's own values. Where an enclosing body has made the name, it is shadowed.
@@ -172,7 +189,7 @@ void Linker::read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes) 
 
 void Linker::capture(std::string_view name, std::size_t node) {
   if (!captured_.insert(name).second) return;
-  if (!makers_.contains(name)) {
+  if (!is_known(name)) {
     error_unknown("a body of " + node_text(node), name);
     return;
   }
@@ -180,22 +197,31 @@ void Linker::capture(std::string_view name, std::size_t node) {
 }
 
 void Linker::link_nodes() {
-  out_.capture_begin.push_back(0);
+  OnnxNode room;
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    const OnnxNode& node = graph_.nodes[i];
+    const OnnxNode& node = graph_.nodes.read_names(i, room);
     for (const std::string_view name : node.inputs) {
-      if (!name.empty() && !makers_.contains(name)) error_unknown(node_text(i), name);
+      const std::uint32_t number = name.empty() ? OnnxValueNumbers::kNone : out_.values.find(name);
+      if (!name.empty() && number == OnnxValueNumbers::kNone) error_unknown(node_text(i), name);
+      out_.reads.add(number);
     }
-    const bool has_bodies =
-        std::any_of(node.attributes.begin(), node.attributes.end(),
-                    [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
-    captured_.clear();
-    if (has_bodies) captured_.insert(node.inputs.begin(), node.inputs.end());
-    for (const OnnxAttribute& attribute : node.attributes) {
-      Scopes scopes;
-      for (const OnnxGraph& body : attribute.graphs) read_body(body, i, scopes);
-    }
-    out_.capture_begin.push_back(static_cast<std::uint32_t>(out_.captures.size()));
+    out_.reads.end_list();
+    if (graph_.nodes.has_bodies(i)) link_bodies(i, node);
+  }
+  if (!out_.capture_begin.empty()) {
+    const auto end = static_cast<std::uint32_t>(out_.captures.size());
+    out_.capture_begin.resize(graph_.nodes.size() + 1, end);
+  }
+}
+
+void Linker::link_bodies(std::size_t i, const OnnxNode& node) {
+  const auto begin = static_cast<std::uint32_t>(out_.captures.size());
+  out_.capture_begin.resize(i + 1, begin);  // of nodes without bodies before it, too
+  captured_.clear();
+  captured_.insert(node.inputs.begin(), node.inputs.end());
+  for (const OnnxAttribute& attribute : node.attributes) {
+    Scopes scopes;
+    for (const OnnxGraph& body : attribute.graphs) read_body(body, i, scopes);
   }
 }
 
@@ -203,21 +229,26 @@ void Linker::check_outputs() {
   for (const OnnxValueInfo& output : graph_.outputs) {
     if (output.name.empty()) {
       error("an output of the graph has no name");
-    } else if (!makers_.contains(output.name)) {
+    } else if (!is_known(output.name)) {
       error_unknown("the graph's output", output.name);
     }
   }
 }
 
+// Calls visit(maker) for each value that the node or a body of it reads and that a node makes.
+template <class Visit>
+void Linker::each_maker(std::uint32_t node, const Visit& visit) const {
+  const auto tell = [&](std::uint32_t number) {
+    if (number != OnnxValueNumbers::kNone && makers_[number] != kNoNode) visit(makers_[number]);
+  };
+  for (const std::uint32_t number : out_.reads.of(node)) tell(number);
+  for (const std::string_view name : out_.captures_of(node)) tell(out_.values.find(name));
+}
+
 Adjacency Linker::waits_for() const {
   Adjacency result;
-  const auto add = [&](std::string_view name) {
-    const auto maker = makers_.find(name);
-    if (maker != makers_.end() && maker->second != kNoNode) result.add(maker->second);
-  };
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    for (const std::string_view name : graph_.nodes[i].inputs) add(name);
-    for (const std::string_view name : out_.captures_of(i)) add(name);
+  for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
+    each_maker(i, [&](std::uint32_t maker) { result.add(maker); });
     result.end_list();
   }
   return result;
@@ -233,7 +264,8 @@ void Linker::report_cycle(const std::vector<std::uint32_t>& cycle) {
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
     const std::uint32_t reader = cycle[(i + 1) % cycle.size()];
-    const auto& made = graph_.nodes[cycle[i]].outputs;
+    OnnxNode room;
+    const auto& made = graph_.nodes.read_names(cycle[i], room).outputs;
     const std::vector<std::string_view> reads = reads_of(reader);
     const auto value = std::find_if(made.begin(), made.end(), [&](std::string_view name) {
       return !name.empty() && std::find(reads.begin(), reads.end(), name) != reads.end();
@@ -247,7 +279,8 @@ void Linker::report_cycle(const std::vector<std::uint32_t>& cycle) {
 // Inputs and captures.
 std::vector<std::string_view> Linker::reads_of(std::size_t node) const {
   const auto captures = out_.captures_of(node);
-  std::vector<std::string_view> reads = graph_.nodes[node].inputs;
+  OnnxNode room;
+  std::vector<std::string_view> reads = graph_.nodes.read_names(node, room).inputs;
   reads.insert(reads.end(), captures.begin(), captures.end());
   return reads;
 }
@@ -256,8 +289,8 @@ std::vector<std::string_view> Linker::reads_of(std::size_t node) const {
 void Linker::report_order() {
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto is_later = [&](std::string_view name) {
-      const auto maker = makers_.find(name);
-      return maker != makers_.end() && maker->second != kNoNode && maker->second > i;
+      const std::uint32_t maker = maker_of(name);
+      return maker != kNoNode && maker > i;
     };
     const std::vector<std::string_view> reads = reads_of(i);
     const auto read = std::find_if(reads.begin(), reads.end(), is_later);
@@ -267,24 +300,21 @@ void Linker::report_order() {
          .file = file_,
          .message = "the nodes do not stand in topological order; they are taken in one that is",
          .notes = {node_text(i) + " reads " + quoted(*read) + ", which " +
-                   node_text(makers_.at(*read)) + " further on makes"}});
+                   node_text(maker_of(*read)) + " further on makes"}});
     return;
   }
 }
 
 void Linker::sort() {
-  const Adjacency edges = waits_for();
-  for (std::uint32_t i = 0; i < edges.count(); ++i) {
-    const auto makers = edges.of(i);
-    out_.was_sorted =
-        out_.was_sorted && std::all_of(makers.begin(), makers.end(), [i](auto m) { return m < i; });
+  for (std::uint32_t i = 0; i < graph_.nodes.size() && out_.was_sorted; ++i) {
+    each_maker(i, [&](std::uint32_t maker) { out_.was_sorted = out_.was_sorted && maker < i; });
   }
   if (out_.was_sorted) {
     out_.order.resize(graph_.nodes.size());
     std::iota(out_.order.begin(), out_.order.end(), 0U);
     return;
   }
-  TopologicalOrder sorted = topological_order(edges);
+  TopologicalOrder sorted = topological_order(waits_for());
   if (!sorted.cycle.empty()) {
     report_cycle(sorted.cycle);
     return;
@@ -295,6 +325,7 @@ void Linker::sort() {
 
 // A body may reuse a name that is made later than its owner; not one that it can see.
 void Linker::check_shadowing() {
+  if (made_in_bodies_.empty()) return;
   std::vector<std::uint32_t> place(graph_.nodes.size());
   for (std::size_t i = 0; i < out_.order.size(); ++i) {
     place[out_.order[i]] = static_cast<std::uint32_t>(i);
@@ -303,9 +334,9 @@ void Linker::check_shadowing() {
     return std::tie(a.owner, a.name) < std::tie(b.owner, b.name);
   });
   for (const Shadow& made : made_in_bodies_) {
-    const auto maker = makers_.find(made.name);
-    if (maker == makers_.end()) continue;
-    const bool is_visible = maker->second == kNoNode || place[maker->second] < place[made.owner];
+    if (!is_known(made.name)) continue;
+    const std::uint32_t maker = maker_of(made.name);
+    const bool is_visible = maker == kNoNode || place[maker] < place[made.owner];
     if (!is_visible) continue;
     error("a body of " + node_text(made.owner) + " makes " + quoted(made.name) +
           ", which hides the outer value of that name: names of values must be unique");

@@ -10,21 +10,56 @@
 #include <string_view>
 #include <vector>
 
+#include "core/adjacency.h"
+#include "core/name_table.h"
 #include "formats/diagnostic.h"
 #include "formats/onnx_model.h"
 
 namespace cleave {
 
+// The values of the main graph by number: initializers in the order of the file, then inputs that
+// are none of them, then what each node makes.
+class OnnxValueNumbers {
+ public:
+  static constexpr std::uint32_t kNone = NameTable::kAbsent;
+
+  std::uint32_t count() const { return static_cast<std::uint32_t>(names_.size()); }
+  std::string_view name(std::uint32_t number) const { return names_[number]; }
+  // kNone for a name that no value bears.
+  std::uint32_t find(std::string_view name) const {
+    return table_.find(name, [this](std::uint32_t i) { return names_[i]; });
+  }
+  // Announces a look at the name.
+  void fetch(std::string_view name) const { table_.fetch(name); }
+  // The number that bears the name already; kNone when it is a new one, which is the next.
+  std::uint32_t add(std::string_view name) {
+    const auto known =
+        table_.find_or_insert(name, count(), [this](std::uint32_t i) { return names_[i]; });
+    if (known == kNone) names_.push_back(name);
+    return known;
+  }
+
+ private:
+  std::vector<std::string_view> names_;
+  NameTable table_;
+};
+
 struct OnnxLinks {
   std::vector<std::uint32_t> order;  // indices of the main graph's nodes, makers before readers
   bool was_sorted = true;
-  // For node i of the main graph: names of outer values that its bodies read, each once, in order
-  // of first use; those that are plain inputs of the node too are left out.
-  std::vector<std::uint32_t> capture_begin;
+  OnnxValueNumbers values;
+  // For node i of the main graph: numbers of the values in its list of inputs, kNone where one is
+  // left out; of its outputs, those that have a name have the numbers from first_output[i] on.
+  Adjacency reads;
+  std::vector<std::uint32_t> first_output;  // one more than there are nodes
+  // Names of outer values that its bodies read, each once, in order of first use; those that are
+  // plain inputs of the node too are left out.
+  std::vector<std::uint32_t> capture_begin;  // empty where no node has any
   std::vector<std::string_view> captures;
   std::vector<Diagnostic> warnings;
 
   std::span<const std::string_view> captures_of(std::size_t node) const {
+    if (capture_begin.empty()) return {};
     return std::span(captures).subspan(capture_begin[node],
                                        capture_begin[node + 1] - capture_begin[node]);
   }

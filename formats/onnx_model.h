@@ -1,10 +1,15 @@
 // OnnxModel: an index of an ONNX file. Every record is a view of the mapped file, so that writers
 // can copy it byte for byte; weights are never looked at.
 //
-//   OnnxModel -> OnnxGraph (main) -> OnnxNode -> OnnxAttribute -> OnnxGraph (bodies, nested)
+//   OnnxModel -> OnnxMainGraph -> OnnxNode -> OnnxAttribute -> OnnxGraph (bodies, nested)
+//
+// Nodes of the main graph, of which there may be millions, are decoded when they are looked at:
+// see OnnxNodes. Those of bodies and functions stand in the index as they are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -74,14 +79,56 @@ struct OnnxValueInfo {
   std::string_view type;  // payload of the TypeProto; empty when there is none
 };
 
-struct OnnxGraph {
+// What a graph has besides its nodes.
+struct OnnxGraphFields {
   OnnxRecord record;
   std::string_view name, doc_string;
-  std::vector<OnnxNode> nodes;
   std::vector<OnnxTensor> initializers;  // dense and sparse, in file order
   std::vector<OnnxValueInfo> inputs, outputs, value_infos;
   std::vector<OnnxRecord> quantization_annotations;
   std::vector<OnnxRecord> metadata_props;
+};
+
+// The body of a node's attribute.
+struct OnnxGraph : OnnxGraphFields {
+  std::vector<OnnxNode> nodes;
+};
+
+// The nodes of a main graph: 16 bytes each. What a node says is decoded from its record each time,
+// which takes about as long as reading so much from memory would. Nodes with bodies are kept whole,
+// so that the address of a body tells which one it is.
+class OnnxNodes {
+ public:
+  std::size_t size() const { return places_.size(); }
+  bool empty() const { return places_.empty(); }
+
+  // Node i: in `room`, whose memory is used again, or where it is kept. It is there until `room` is
+  // used for another.
+  const OnnxNode& read(std::size_t i, OnnxNode& room) const;
+  // The same; but attributes and metadata are there only where the node has bodies.
+  const OnnxNode& read_names(std::size_t i, OnnxNode& room) const;
+  std::string_view name(std::size_t i) const;
+  OnnxRecord record(std::size_t i) const;
+  bool has_bodies(std::size_t i) const { return places_[i].has_bodies; }
+
+  // For the index, which has checked all of the node. Leaves `node` to be used again.
+  void add(OnnxNode& node);
+
+ private:
+  struct Place {
+    const char* payload;
+    std::uint32_t size;
+    std::uint16_t head;  // bytes of the field before its payload
+    bool has_bodies;
+  };
+  template <class TakeField>
+  const OnnxNode& read_fields(std::size_t i, OnnxNode& room, const TakeField& take) const;
+  std::vector<Place> places_;
+  std::unordered_map<std::size_t, std::unique_ptr<OnnxNode>> kept_;
+};
+
+struct OnnxMainGraph : OnnxGraphFields {
+  OnnxNodes nodes;
 };
 
 struct OnnxFunction {
@@ -100,7 +147,7 @@ struct OnnxModel {
   std::vector<OnnxRecord> opset_records;
   std::string_view producer_name, producer_version, domain, doc_string;
   std::int64_t model_version = 0;
-  OnnxGraph graph;
+  OnnxMainGraph graph;
   std::vector<OnnxFunction> functions;
   std::vector<OnnxRecord> metadata_props;  // of the model
   std::vector<OnnxRecord> training_infos;

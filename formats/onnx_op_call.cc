@@ -23,7 +23,7 @@ OnnxOpCall OnnxOpCall::taken_as(std::string_view op, std::int64_t opset) const {
 }
 
 const OnnxType* OnnxOpCall::input(std::size_t i) const {
-  return has_input(i) && inputs_[i]->type.is_known() ? &inputs_[i]->type : nullptr;
+  return has_input(i) && inputs_[i]->type->is_known() ? inputs_[i]->type : nullptr;
 }
 
 const OnnxType* OnnxOpCall::tensor_input(std::size_t i) const {
@@ -50,7 +50,7 @@ const OnnxElements* OnnxOpCall::elements(std::size_t i) const {
   if (facts.elements == nullptr && !std::exchange(facts.elements_sought, true)) {
     std::optional<OnnxElements> known;
     if (const OnnxTensor* tensor = constant(i)) known = read_onnx_elements(*tensor);
-    if (!known) known = unknown_elements(facts.type);
+    if (!known) known = unknown_elements(*facts.type);
     if (known) facts.elements = std::make_unique<OnnxElements>(*std::move(known));
   }
   return facts.elements.get();

@@ -13,14 +13,15 @@
 #include "formats/onnx_attributes.h"
 #include "formats/onnx_elements.h"
 #include "formats/onnx_model.h"
-#include "formats/onnx_type.h"
+#include "formats/onnx_type_pool.h"
 
 namespace cleave {
 
 // What is known of a value.
 struct OnnxValueFacts {
-  OnnxType type;
+  const OnnxType* type = OnnxTypePool::unknown();  // kept by a pool
   const OnnxTensor* tensor = nullptr;      // the value's elements, where they stand in the file
+  std::unique_ptr<OnnxTensor> own_tensor;  // what `tensor` points to where the index has no such
   std::unique_ptr<OnnxElements> elements;  // null: see OnnxOpCall::elements
   bool elements_sought = false;
 };

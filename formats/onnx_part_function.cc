@@ -85,6 +85,7 @@ bool OnnxPartFunctions::is_made_inside(std::uint32_t initializer) const {
 OnnxFunctionBody OnnxPartFunctions::build(PartId part) const {
   const Graph& graph = job_.graph();
   OnnxFunctionBody body;
+  OnnxNode room;
   for (const ValueId value : job_.root_boundaries.inputs[part]) {
     body.inputs.push_back(graph.value(value).name);
   }
@@ -98,7 +99,7 @@ OnnxFunctionBody OnnxPartFunctions::build(PartId part) const {
     }
   }
   for (const NodeId node : job_.root_boundaries.constants[part]) {
-    if (!is_sparse_constant(job_.record(node))) {
+    if (!is_sparse_constant(job_.record(node, room))) {
       add_node(job_, body.pieces, function_field::kNode, node);
       continue;
     }

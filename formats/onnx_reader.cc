@@ -162,8 +162,9 @@ Diagnostics Checker::run() {
                [i] { return "input " + std::to_string(i) + " of the graph"; });
   }
   const Domains imported = domains_of(model_.opsets);
+  OnnxNode room;
   for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
-    const OnnxNode& node = model_.graph.nodes[i];
+    const OnnxNode& node = model_.graph.nodes.read_names(i, room);
     check_node(
         node, [&] { return onnx_node_text(node, i); }, imported);
   }
@@ -191,7 +192,7 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
   Loaded<OnnxLinks> links = link_onnx_graph(source.path(), *model);
   if (!links) return std::move(links).error();
 
-  Loaded<OnnxTypes> types = infer_onnx_types(source, *model, links->order, bindings, progress);
+  Loaded<OnnxTypes> types = infer_onnx_types(source, *model, *links, bindings, progress);
   if (!types) return std::move(types).error();
 
   Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, *links, *types);

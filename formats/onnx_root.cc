@@ -171,7 +171,7 @@ class RootBuilder {
   }
 
   const OnnxSplitJob& job_;
-  const OnnxGraph& file_;
+  const OnnxMainGraph& file_;
   const OnnxWeightPlaces& places_;
   OnnxPartFunctions functions_;
   std::vector<bool> needed_;  // by initializer

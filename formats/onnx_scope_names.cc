@@ -1,8 +1,6 @@
 #include "formats/onnx_scope_names.h"
 
-#include <algorithm>
-#include <unordered_set>
-
+#include "core/name_table.h"
 #include "formats/diagnostic.h"
 
 namespace cleave {
@@ -58,25 +56,34 @@ std::string scope_of_path(std::string_view name) {
 
 }  // namespace
 
-std::vector<std::string_view> unique_node_names(const OnnxGraph& graph, GraphBuilder& builder,
-                                                std::vector<std::string>& notes) {
-  std::unordered_set<std::string_view> given, taken;
-  for (const OnnxNode& node : graph.nodes) given.insert(node.name);
-  std::vector<std::string_view> names;
-  names.reserve(graph.nodes.size());
+OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
+                                 std::vector<std::string>& notes) {
+  NameTable given;  // by the file: the first node of each name
+  const auto given_name = [&](std::uint32_t i) { return nodes.name(i); };
+  std::vector<std::uint32_t> nameless;
+  OnnxNode room;
+  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+    const std::string_view name = nodes.read_names(i, room).name;
+    if (name.empty() || given.find_or_insert(name, i, given_name) != NameTable::kAbsent) {
+      nameless.push_back(i);
+    }
+  }
+  if (nameless.empty()) return;
+  made_.resize(nodes.size());
+  NameTable taken;  // of what is made
+  const auto made_name = [&](std::uint32_t i) { return made_[i]; };
   std::size_t unnamed = 0, repeated = 0;
   std::string example;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const OnnxNode& node = graph.nodes[i];
-    if (!node.name.empty() && taken.insert(node.name).second) {
-      names.push_back(node.name);
-      continue;
-    }
+  for (const std::uint32_t i : nameless) {
+    const OnnxNode& node = nodes.read_names(i, room);
     std::string name(node.name.empty() ? node.op_type : node.name);
     name += '_' + std::to_string(i);
-    while (given.contains(name) || taken.contains(name)) name += '_';
-    names.push_back(builder.keep(name));
-    taken.insert(names.back());
+    while (given.find(name, given_name) != NameTable::kAbsent ||
+           taken.find(name, made_name) != NameTable::kAbsent) {
+      name += '_';
+    }
+    made_[i] = builder.keep(name);
+    taken.find_or_insert(made_[i], i, made_name);
     ++(node.name.empty() ? unnamed : repeated);
     if (!node.name.empty() && example.empty()) {
       example = ", the first of them by " + quoted(name);
@@ -93,17 +100,32 @@ std::vector<std::string_view> unique_node_names(const OnnxGraph& graph, GraphBui
                                    : " nodes with the name of one before go") +
                     " by <name>_<index>" + example);
   }
-  return names;
 }
 
-std::string onnx_scope(const OnnxNode& node) {
+std::string_view OnnxScopes::kept(std::string_view scope, GraphBuilder& builder) {
+  scope_ = scope;
+  builder.intern(scope);
+  return scope_;
+}
+
+std::string_view OnnxScopes::of(const OnnxNode& node, GraphBuilder& builder) {
+  std::string_view noted;
   for (const OnnxKeyValue& entry : node.metadata) {
-    if (entry.key == "pkg.torch.onnx.name_scopes") return std::string(scope_of_list(entry.value));
+    if (entry.key == "pkg.torch.onnx.name_scopes") {
+      path_ = {};
+      return kept(scope_of_list(entry.value), builder);
+    }
+    if (entry.key == "namespace" && noted.data() == nullptr) noted = entry.value;
   }
-  for (const OnnxKeyValue& entry : node.metadata) {
-    if (entry.key == "namespace") return std::string(scope_of_namespace(entry.value));
+  if (noted.data() != nullptr) {
+    path_ = {};
+    return kept(scope_of_namespace(noted), builder);
   }
-  return scope_of_path(node.name);
+  const std::string_view path = node.name.substr(0, node.name.rfind('/') + 1);
+  if (path.empty()) return {};
+  if (path == path_) return scope_;
+  path_ = path;
+  return kept(scope_of_path(path), builder);
 }
 
 }  // namespace cleave

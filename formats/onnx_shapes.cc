@@ -12,6 +12,7 @@
 #include "formats/onnx_schema.h"
 #include "formats/onnx_shape_bindings.h"
 #include "formats/onnx_shape_rules.h"
+#include "formats/onnx_value_scope.h"
 
 // The driver. Values are looked up through scopes: a body sees its own values and those around it.
 // For each node, in order:
@@ -34,40 +35,13 @@ constexpr std::size_t kMostBudget = 4'000'000;
 constexpr std::size_t kLeastBudget = 50'000;
 constexpr std::size_t kBudgetPerNode = 100;
 
-using Opsets = std::unordered_map<std::string_view, std::int64_t>;
-
-Opsets opsets_of(const std::vector<std::pair<std::string_view, std::int64_t>>& imports) {
-  Opsets out;
-  for (const auto& [domain, version] : imports) {
-    out.emplace(domain == "ai.onnx" ? std::string_view() : domain, version);
-  }
-  return out;
-}
-
-struct Scope {
-  Scope* outer = nullptr;  // null for the main graph, and for a function
-  const Opsets* opsets = nullptr;
-  const OnnxBindings* bindings = nullptr;  // null outside functions
-  OnnxScopeTypes* out = nullptr;           // null within functions: their types are not asked for
-  int function_depth = 0;
-  std::unordered_map<std::string_view, OnnxValueFacts> values = {};
-  std::unordered_map<std::string_view, OnnxType> declared = {};
-
-  OnnxValueFacts* find(std::string_view name) {
-    if (name.empty()) return nullptr;
-    for (Scope* scope = this; scope != nullptr; scope = scope->outer) {
-      const auto found = scope->values.find(name);
-      if (found != scope->values.end()) return &found->second;
-    }
-    return nullptr;
-  }
-};
-
 // Lines of one kind: the first few, and how many there are.
 class NoteList {
  public:
-  void add(std::string note) {
-    if (++count_ <= kNotes) notes_.push_back(std::move(note));
+  // `text()` makes the line, where it is one of the first.
+  template <class Text>
+  void add(const Text& text) {
+    if (++count_ <= kNotes) notes_.push_back(text());
   }
   void append_to(std::vector<std::string>& out, const char* rest) const {
     out.insert(out.end(), notes_.begin(), notes_.end());
@@ -79,49 +53,6 @@ class NoteList {
   std::size_t count_ = 0;
 };
 
-// The two dims as one. What contradicts is unknown.
-OnnxDim merged_dim(const OnnxDim& inferred, const OnnxDim& declared, bool& agree) {
-  if (inferred.is_fixed() && declared.is_fixed() && inferred.size != declared.size) {
-    agree = false;
-    return {};
-  }
-  if (inferred.is_fixed() || (declared.is_unknown() && !inferred.is_unknown())) return inferred;
-  if (declared.is_fixed()) return declared;
-  return inferred.is_unknown() ? declared : inferred;
-}
-
-struct Merged {
-  OnnxType type;
-  bool agree = true;
-};
-
-// What was inferred and what the file declares, as one. A declared dtype holds: no runtime takes a
-// model where it is wrong; a declared shape may be, so where shapes disagree neither is believed.
-Merged merged_type(OnnxType inferred, const OnnxType& declared) {
-  if (!declared.is_known()) return {std::move(inferred)};
-  if (!inferred.is_known()) return {declared};
-  if (!inferred.is_tensor() || !declared.is_tensor()) {
-    return {std::move(inferred), inferred.type == declared.type};
-  }
-  Merged out{std::move(inferred)};
-  if (declared.dtype != DType::unknown) out.type.dtype = declared.dtype;
-  if (!declared.has_shape) return out;
-  if (!out.type.has_shape) {
-    out.type.set_shape(declared.dims);
-    return out;
-  }
-  if (out.type.rank() != declared.rank()) {
-    out.type.has_shape = false;
-    out.type.dims.clear();
-    out.agree = false;
-    return out;
-  }
-  for (std::size_t i = 0; i < declared.dims.size(); ++i) {
-    out.type.dims[i] = merged_dim(out.type.dims[i], declared.dims[i], out.agree);
-  }
-  return out;
-}
-
 bool knows_inputs(const OnnxOpCall& call) {
   for (std::size_t i = 0; i < call.input_count(); ++i) {
     if (call.has_input(i) && call.input(i) == nullptr) return false;
@@ -131,8 +62,9 @@ bool knows_inputs(const OnnxOpCall& call) {
 
 class Inference {
  public:
-  Inference(const OnnxModel& model, const OnnxBoundShapes& bound, ShapeInference from)
-      : model_(model), bound_(bound), from_(from) {
+  Inference(const OnnxModel& model, const OnnxLinks& links, const OnnxBoundShapes& bound,
+            ShapeInference from)
+      : model_(model), links_(links), bound_(bound), from_(from) {
     for (const OnnxFunction& function : model.functions) {
       functions_.emplace(onnx_function_key(function.domain, function.name, function.overload),
                          &function);
@@ -141,26 +73,38 @@ class Inference {
     budget_ = std::min(kMostBudget, kLeastBudget + kBudgetPerNode * nodes_there_);
   }
 
-  OnnxTypes run(const std::vector<std::uint32_t>& order, const Progress& progress);
+  OnnxTypes run(const Progress& progress);
 
  private:
-  void declare(Scope& scope, const std::vector<OnnxValueInfo>& infos);
-  void declare_all(Scope& scope, const OnnxGraph& graph);
-  void add_initializers(Scope& scope, const OnnxGraph& graph);
-  void infer_node(Scope& scope, const OnnxNode& node);
-  void infer_outputs(Scope& scope, OnnxOpCall& call, std::vector<const OnnxGraph*>& inferred);
-  void infer_bodies_left(Scope& scope, const OnnxOpCall& call,
+  void declare(OnnxValueScope& scope, const std::vector<OnnxValueInfo>& infos);
+  void declare_all(OnnxValueScope& scope, const OnnxGraphFields& graph);
+  void add_initializers(OnnxValueScope& scope, const OnnxGraphFields& graph);
+  void infer_main_node(OnnxValueScope& scope, std::uint32_t i);
+  void infer_node(OnnxValueScope& scope, const OnnxNode& node);
+  void infer_call(OnnxValueScope& scope, const OnnxNode& node, std::vector<OnnxValueFacts*> inputs,
+                  OnnxOutputPlaces outputs);
+  void infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
+                     std::vector<const OnnxGraph*>& inferred);
+  void infer_bodies_left(OnnxValueScope& scope, const OnnxOpCall& call,
                          const std::vector<const OnnxGraph*>& inferred);
-  void record_outputs(Scope& scope, OnnxOpCall& call);
-  std::vector<OnnxType> infer_body(Scope& outer, const OnnxGraph& body,
+  void record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call);
+  const OnnxType* merged(std::string_view name, const OnnxType& inferred, const OnnxType& declared);
+  void note_constant(const OnnxOpCall& call, OnnxValueFacts& facts) const;
+  std::vector<OnnxType> infer_body(OnnxValueScope& outer, const OnnxGraph& body,
                                    const std::vector<OnnxType>& inputs);
   const OnnxFunction* function_of(const OnnxNode& node) const;
-  void infer_function(Scope& caller, OnnxOpCall& call, const OnnxFunction& function);
+  void infer_function(OnnxValueScope& caller, OnnxOpCall& call, const OnnxFunction& function);
   void report_unknown(OnnxTypes& out) const;
-  static void finish(Scope& scope);
+  void report_unknown_ranks(OnnxTypes& out, NoteList& ranks) const;
+  static void finish(OnnxValueScope& scope, OnnxBodyTypes& out);
   std::string node_text(const OnnxNode& node) const;
 
   const OnnxModel& model_;
+  const OnnxLinks& links_;
+  OnnxTypePool pool_;
+  OnnxNode room_;                   // of the main graph's node at hand
+  const OnnxNode* main_ = nullptr;  // that node, and
+  std::uint32_t main_index_ = 0;    // its index
   const OnnxBoundShapes& bound_;
   ShapeInference from_;
   std::unordered_map<std::string, const OnnxFunction*> functions_;
@@ -171,44 +115,64 @@ class Inference {
 };
 
 std::string Inference::node_text(const OnnxNode& node) const {
-  const auto& nodes = model_.graph.nodes;
-  const std::less<const OnnxNode*> before;
-  const bool is_main =
-      !nodes.empty() && !before(&node, nodes.data()) && before(&node, nodes.data() + nodes.size());
-  if (is_main) return onnx_node_text(node, static_cast<std::size_t>(&node - nodes.data()));
+  if (&node == main_) return onnx_node_text(node, main_index_);
   return node.name.empty() ? "an inner node (" + std::string(node.op_type) + ")"
                            : "node " + quoted(node.name);
 }
 
-void Inference::declare(Scope& scope, const std::vector<OnnxValueInfo>& infos) {
+void Inference::declare(OnnxValueScope& scope, const std::vector<OnnxValueInfo>& infos) {
   for (const OnnxValueInfo& info : infos) {
     if (info.type.empty()) continue;
-    OnnxType type = bound_.bound(parse_onnx_type(info.type));
-    if (type.is_known()) scope.declared.insert_or_assign(info.name, std::move(type));
+    const OnnxType* type = pool_.keep(bound_.bound(parse_onnx_type(info.type)));
+    if (type->is_known()) scope.declare(info.name, type);
   }
 }
 
-void Inference::declare_all(Scope& scope, const OnnxGraph& graph) {
+void Inference::declare_all(OnnxValueScope& scope, const OnnxGraphFields& graph) {
   if (from_ != ShapeInference::off) declare(scope, graph.value_infos);
   declare(scope, graph.outputs);
 }
 
-void Inference::add_initializers(Scope& scope, const OnnxGraph& graph) {
+void Inference::add_initializers(OnnxValueScope& scope, const OnnxGraphFields& graph) {
   for (const OnnxTensor& tensor : graph.initializers) {
-    OnnxValueFacts facts;
-    facts.type = onnx_tensor_type(tensor.dtype);
-    facts.type.has_shape = true;
-    for (const std::int64_t dim : tensor.dims) facts.type.dims.push_back({.size = dim, .name = {}});
+    OnnxType type = onnx_tensor_type(tensor.dtype);
+    type.has_shape = true;
+    for (const std::int64_t dim : tensor.dims) type.dims.push_back({.size = dim, .name = {}});
+    OnnxValueFacts& facts = scope.own(tensor.name);
+    facts = {};
+    facts.type = pool_.keep(std::move(type));
     facts.tensor = &tensor;
-    scope.values.insert_or_assign(tensor.name, std::move(facts));
   }
 }
 
-// Nested calls come here again, for the nodes of bodies and functions; as deep as those nest.
-void Inference::infer_node(Scope& scope, const OnnxNode& node) {
+void Inference::infer_main_node(OnnxValueScope& scope, std::uint32_t i) {
+  const OnnxNode& node = model_.graph.nodes.read(i, room_);
+  main_ = &node;
+  main_index_ = i;
+  const auto reads = links_.reads.of(i);
+  const auto made = std::count_if(node.outputs.begin(), node.outputs.end(),
+                                  [](std::string_view name) { return !name.empty(); });
+  const bool is_as_linked = node.inputs.size() == reads.size() &&
+                            made == links_.first_output[i + 1] - links_.first_output[i];
+  if (!is_as_linked) return;  // the file has changed, which is refused in the end
+  std::vector<OnnxValueFacts*> inputs;
+  inputs.reserve(reads.size());
+  for (const std::uint32_t number : reads) {
+    inputs.push_back(number == OnnxValueNumbers::kNone ? nullptr : &scope.main->facts[number]);
+  }
+  infer_call(scope, node, std::move(inputs), {scope, links_.first_output[i]});
+}
+
+void Inference::infer_node(OnnxValueScope& scope, const OnnxNode& node) {
   std::vector<OnnxValueFacts*> inputs;
   inputs.reserve(node.inputs.size());
   for (const std::string_view name : node.inputs) inputs.push_back(scope.find(name));
+  infer_call(scope, node, std::move(inputs), {scope});
+}
+
+// Nested calls come here again, for the nodes of bodies and functions; as deep as those nest.
+void Inference::infer_call(OnnxValueScope& scope, const OnnxNode& node,
+                           std::vector<OnnxValueFacts*> inputs, OnnxOutputPlaces outputs) {
   const std::string_view domain = node.domain == "ai.onnx" ? std::string_view() : node.domain;
   const auto opset = scope.opsets->find(domain);
   OnnxOpCall call(node, opset != scope.opsets->end() ? opset->second : 1, std::move(inputs),
@@ -218,10 +182,10 @@ void Inference::infer_node(Scope& scope, const OnnxNode& node) {
   const bool is_stated = call.op() == "Constant" && call.domain().empty();
   if (from_ == ShapeInference::full || is_stated) infer_outputs(scope, call, inferred);
   infer_bodies_left(scope, call, inferred);
-  record_outputs(scope, call);
+  record_outputs(outputs, call);
 }
 
-void Inference::infer_outputs(Scope& scope, OnnxOpCall& call,
+void Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
                               std::vector<const OnnxGraph*>& inferred) {
   if (const OnnxFunction* function = function_of(call.node())) {
     infer_function(scope, call, *function);
@@ -235,14 +199,14 @@ void Inference::infer_outputs(Scope& scope, OnnxOpCall& call,
     const OnnxSchemaAnswer answer = infer_by_schema(call, bodies);
     // Where an input's type is not known that alone can be why: told of where it begins.
     if (answer.outcome == OnnxSchemaAnswer::Outcome::failed && knows_inputs(call)) {
-      failures_.add(node_text(call.node()) + ": shapes do not fit: " + answer.why);
+      failures_.add([&] { return node_text(call.node()) + ": shapes do not fit: " + answer.why; });
     }
   }
   add_weakest_rank(call);
 }
 
 // Bodies that the node's inference did not ask about: by what the file declares.
-void Inference::infer_bodies_left(Scope& scope, const OnnxOpCall& call,
+void Inference::infer_bodies_left(OnnxValueScope& scope, const OnnxOpCall& call,
                                   const std::vector<const OnnxGraph*>& inferred) {
   for (const OnnxAttribute& attribute : call.node().attributes) {
     for (const OnnxGraph& body : attribute.graphs) {
@@ -252,59 +216,78 @@ void Inference::infer_bodies_left(Scope& scope, const OnnxOpCall& call,
   }
 }
 
-void Inference::record_outputs(Scope& scope, OnnxOpCall& call) {
+void Inference::record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call) {
   std::optional<OnnxElements> elements;
   if (from_ == ShapeInference::full) elements = infer_elements(call);
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const std::string_view name = call.node().outputs[i];
     if (name.empty()) continue;
-    OnnxValueFacts facts;
-    const auto declared = scope.declared.find(name);
-    if (declared == scope.declared.end()) {
-      facts.type = std::move(call.outputs[i]);
+    const auto [facts, declared] = outputs.next(name);
+    facts = {};
+    if (declared == nullptr) {
+      facts.type = pool_.keep(std::move(call.outputs[i]));
     } else {
-      const std::string was = onnx_type_text(call.outputs[i]);
-      Merged merged = merged_type(std::move(call.outputs[i]), declared->second);
-      facts.type = std::move(merged.type);
-      if (!merged.agree) {
-        disagreements_.add("value " + quoted(name) + " is " + onnx_type_text(declared->second) +
-                           " in the file, but by its operator " + was);
-      }
+      const OnnxType* const was = pool_.keep(std::move(call.outputs[i]));
+      facts.type = was == declared ? was : merged(name, *was, *declared);
     }
     if (i == 0 && elements) facts.elements = std::make_unique<OnnxElements>(*std::move(elements));
-    if (call.op() == "Constant" && call.domain().empty()) {
-      const OnnxAttribute* value = call.attribute("value");
-      if (value != nullptr && !value->tensors.empty()) facts.tensor = &value->tensors[0];
-    }
-    scope.values.insert_or_assign(name, std::move(facts));
+    if (call.op() == "Constant" && call.domain().empty()) note_constant(call, facts);
   }
 }
 
-std::vector<OnnxType> Inference::infer_body(Scope& outer, const OnnxGraph& body,
+// Notes where the two disagree.
+const OnnxType* Inference::merged(std::string_view name, const OnnxType& inferred,
+                                  const OnnxType& declared) {
+  OnnxMergedType both = merged_onnx_type(inferred, declared);
+  if (!both.agree) {
+    disagreements_.add([&] {
+      return "value " + quoted(name) + " is " + onnx_type_text(declared) +
+             " in the file, but by its operator " + onnx_type_text(inferred);
+    });
+  }
+  return pool_.keep(std::move(both.type));
+}
+
+// Nodes of the main graph are gone when others come: of their small tensors there is a copy.
+void Inference::note_constant(const OnnxOpCall& call, OnnxValueFacts& facts) const {
+  const OnnxAttribute* value = call.attribute("value");
+  if (value == nullptr || value->tensors.empty()) return;
+  const OnnxTensor& tensor = value->tensors[0];
+  if (&call.node() == &room_) {
+    if (tensor.record.payload.size() > OnnxOpCall::kSmallTensor + tensor.name.size()) return;
+    facts.own_tensor = std::make_unique<OnnxTensor>(tensor);
+  }
+  facts.tensor = facts.own_tensor != nullptr ? facts.own_tensor.get() : &tensor;
+}
+
+std::vector<OnnxType> Inference::infer_body(OnnxValueScope& outer, const OnnxGraph& body,
                                             const std::vector<OnnxType>& inputs) {
-  Scope scope{.outer = &outer,
-              .opsets = outer.opsets,
-              .bindings = outer.bindings,
-              .function_depth = outer.function_depth};
-  if (outer.out != nullptr) {
-    auto& types = outer.out->bodies[&body];
-    types = std::make_unique<OnnxScopeTypes>();
-    scope.out = types.get();
+  OnnxValueScope scope{.outer = &outer,
+                       .opsets = outer.opsets,
+                       .bindings = outer.bindings,
+                       .function_depth = outer.function_depth};
+  OnnxBodyTypes* types = nullptr;
+  if (outer.bodies != nullptr) {
+    auto& place = (*outer.bodies)[&body];
+    place = std::make_unique<OnnxBodyTypes>();
+    types = place.get();
+    scope.bodies = &types->bodies;
   }
   declare_all(scope, body);
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     OnnxType declared = bound_.bound(parse_onnx_type(body.inputs[i].type));
     OnnxType given = i < inputs.size() ? inputs[i] : OnnxType{};
-    scope.values[body.inputs[i].name].type = merged_type(std::move(given), declared).type;
+    scope.values[body.inputs[i].name].type =
+        pool_.keep(merged_onnx_type(std::move(given), declared).type);
   }
   add_initializers(scope, body);
   for (const OnnxNode& node : body.nodes) infer_node(scope, node);
   std::vector<OnnxType> outputs;
   for (const OnnxValueInfo& output : body.outputs) {
     const OnnxValueFacts* facts = scope.find(output.name);
-    outputs.push_back(facts != nullptr ? facts->type : OnnxType{});
+    outputs.push_back(facts != nullptr ? *facts->type : OnnxType{});
   }
-  finish(scope);
+  if (types != nullptr) finish(scope, *types);
   return outputs;
 }
 
@@ -315,10 +298,13 @@ const OnnxFunction* Inference::function_of(const OnnxNode& node) const {
 }
 
 // The function's body with the call's types and constants put in for its inputs.
-void Inference::infer_function(Scope& caller, OnnxOpCall& call, const OnnxFunction& function) {
+void Inference::infer_function(OnnxValueScope& caller, OnnxOpCall& call,
+                               const OnnxFunction& function) {
   within_functions_ += function.nodes.size();
   if (caller.function_depth == kFunctionDepth || within_functions_ > budget_) {
-    failures_.add(node_text(call.node()) + ": calls of functions nest too deep, or are too many");
+    failures_.add([&] {
+      return node_text(call.node()) + ": calls of functions nest too deep, or are too many";
+    });
     return;
   }
   OnnxBindings bindings;
@@ -330,13 +316,13 @@ void Inference::infer_function(Scope& caller, OnnxOpCall& call, const OnnxFuncti
       bindings[attribute.name] = bound;
     }
   }
-  const Opsets opsets = opsets_of(function.opsets);
-  Scope scope{
+  const OnnxOpsets opsets = onnx_opsets(function.opsets);
+  OnnxValueScope scope{
       .opsets = &opsets, .bindings = &bindings, .function_depth = caller.function_depth + 1};
   declare(scope, function.value_infos);
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
     OnnxValueFacts& facts = scope.values[function.inputs[i]];
-    if (const OnnxType* type = call.input(i)) facts.type = *type;
+    if (const OnnxType* type = call.input(i)) facts.type = type;
     facts.tensor = call.constant(i);
     if (const OnnxElements* known = call.elements(i)) {
       facts.elements = std::make_unique<OnnxElements>(*known);
@@ -344,28 +330,34 @@ void Inference::infer_function(Scope& caller, OnnxOpCall& call, const OnnxFuncti
   }
   for (const OnnxNode& node : function.nodes) infer_node(scope, node);
   for (std::size_t i = 0; i < std::min(function.outputs.size(), call.outputs.size()); ++i) {
-    if (OnnxValueFacts* facts = scope.find(function.outputs[i])) call.outputs[i] = facts->type;
+    if (OnnxValueFacts* facts = scope.find(function.outputs[i])) call.outputs[i] = *facts->type;
   }
 }
 
-void Inference::finish(Scope& scope) {
-  if (scope.out == nullptr) return;
-  scope.out->types.reserve(scope.values.size());
-  for (auto& [name, facts] : scope.values) scope.out->types.emplace(name, std::move(facts.type));
+void Inference::finish(OnnxValueScope& scope, OnnxBodyTypes& out) {
+  out.types.reserve(scope.values.size());
+  for (const auto& [name, facts] : scope.values) out.types.emplace(name, facts.type);
+}
+
+void Inference::report_unknown_ranks(OnnxTypes& out, NoteList& ranks) const {
+  OnnxNode room;
+  for (std::uint32_t i = 0; i < model_.graph.nodes.size(); ++i) {
+    for (std::uint32_t at = links_.first_output[i]; at < links_.first_output[i + 1]; ++at) {
+      const OnnxType& type = *out.main[at];
+      if (type.is_known() && (!type.is_tensor() || type.has_shape)) continue;
+      out.unknown.push_back(links_.values.name(at));
+      ranks.add([&] {
+        return "value " + quoted(out.unknown.back()) + ", made by " +
+               onnx_node_text(model_.graph.nodes.read_names(i, room), i) +
+               (type.is_known() ? ", has no known rank" : ", has no known type");
+      });
+    }
+  }
 }
 
 void Inference::report_unknown(OnnxTypes& out) const {
   NoteList ranks;
-  for (const OnnxNode& node : model_.graph.nodes) {
-    for (const std::string_view name : node.outputs) {
-      if (name.empty()) continue;
-      const OnnxType& type = out.main.types[name];
-      if (type.is_known() && (!type.is_tensor() || type.has_shape)) continue;
-      out.unknown.push_back(name);
-      ranks.add("value " + quoted(name) + ", made by " + node_text(node) +
-                (type.is_known() ? ", has no known rank" : ", has no known type"));
-    }
-  }
+  report_unknown_ranks(out, ranks);
   if (from_ != ShapeInference::full) {
     if (!out.unknown.empty()) {
       out.notes.push_back(std::to_string(out.unknown.size()) +
@@ -380,23 +372,28 @@ void Inference::report_unknown(OnnxTypes& out) const {
   ranks.append_to(out.notes, " more values without a known rank");
 }
 
-OnnxTypes Inference::run(const std::vector<std::uint32_t>& order, const Progress& progress) {
+OnnxTypes Inference::run(const Progress& progress) {
   OnnxTypes out;
-  const Opsets opsets = opsets_of(model_.opsets);
-  const OnnxGraph& graph = model_.graph;
-  Scope scope{.opsets = &opsets, .out = &out.main};
-  scope.values.reserve(graph.inputs.size() + graph.initializers.size() + graph.nodes.size());
+  const OnnxOpsets opsets = onnx_opsets(model_.opsets);
+  const OnnxMainGraph& graph = model_.graph;
+  OnnxMainValues main{.links = links_, .facts = {}, .declared = {}};
+  main.facts.resize(links_.values.count());
+  OnnxValueScope scope{.main = &main, .opsets = &opsets, .bodies = &out.bodies};
   declare_all(scope, graph);
   for (const OnnxValueInfo& input : graph.inputs) {
-    scope.values[input.name].type = bound_.bound_input(input.name, parse_onnx_type(input.type));
+    scope.own(input.name).type =
+        pool_.keep(bound_.bound_input(input.name, parse_onnx_type(input.type)));
   }
   add_initializers(scope, graph);
+  const auto& order = links_.order;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (i % kNodesBetweenTold == 0)
       tell(progress, {"inferring types of", "nodes", i, order.size()});
-    infer_node(scope, graph.nodes[order[i]]);
+    infer_main_node(scope, order[i]);
   }
-  finish(scope);
+  out.main.reserve(main.facts.size());
+  for (const OnnxValueFacts& facts : main.facts) out.main.push_back(facts.type);
+  out.pool = std::move(pool_);
   report_unknown(out);
   return out;
 }
@@ -404,11 +401,11 @@ OnnxTypes Inference::run(const std::vector<std::uint32_t>& order, const Progress
 }  // namespace
 
 Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
-                                   const std::vector<std::uint32_t>& order,
-                                   const ShapeBindings& bindings, const Progress& progress) {
+                                   const OnnxLinks& links, const ShapeBindings& bindings,
+                                   const Progress& progress) {
   Loaded<OnnxBoundShapes> bound = OnnxBoundShapes::make(source.path(), model, bindings);
   if (!bound) return std::move(bound).error();
-  return Inference(model, *bound, bindings.inference).run(order, progress);
+  return Inference(model, links, *bound, bindings.inference).run(progress);
 }
 
 }  // namespace cleave

@@ -71,12 +71,16 @@ std::optional<OnnxLocation> OnnxSplitJob::reference(std::uint32_t initializer) c
 std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxModel& onnx) {
   ImportList imports;
   for (const auto& [domain, version] : onnx.opsets) imports.add(domain, version);
-  for (const OnnxNode& node : onnx.graph.nodes) imports.add_domains(node);
+  OnnxNode room;
+  for (std::size_t i = 0; i < onnx.graph.nodes.size(); ++i) {
+    imports.add_domains(onnx.graph.nodes.read_names(i, room));
+  }
   return std::move(imports.list);
 }
 
 void add_node(const OnnxSplitJob& job, BytePieces& out, std::uint32_t field, NodeId node) {
-  const OnnxNode& record = job.record(node);
+  OnnxNode room;
+  const OnnxNode& record = job.record(node, room);
   const std::string_view name = job.graph().node(node).name;
   std::string more;
   if (!record.name.empty() && record.name != name) put_bytes(more, node_field::kName, name);

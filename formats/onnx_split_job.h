@@ -41,8 +41,9 @@ struct OnnxSplitJob {
 
   const Graph& graph() const { return model.graph; }
   const OnnxModel& onnx() const { return *model.onnx; }
-  const OnnxNode& record(NodeId node) const {
-    return onnx().graph.nodes[onnx().node_index[index(node)]];
+  // As OnnxNodes::read().
+  const OnnxNode& record(NodeId node, OnnxNode& room) const {
+    return onnx().graph.nodes.read(onnx().node_index[index(node)], room);
   }
   // The index of the initializer that a parameter of the file is.
   std::uint32_t initializer(ValueId parameter) const {

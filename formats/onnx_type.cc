@@ -115,6 +115,17 @@ std::string serialize_shape(const std::vector<OnnxDim>& dims) {
   return shape;
 }
 
+// The two dims as one. What contradicts is unknown.
+OnnxDim merged_dim(const OnnxDim& inferred, const OnnxDim& declared, bool& agree) {
+  if (inferred.is_fixed() && declared.is_fixed() && inferred.size != declared.size) {
+    agree = false;
+    return {};
+  }
+  if (inferred.is_fixed() || (declared.is_unknown() && !inferred.is_unknown())) return inferred;
+  if (declared.is_fixed()) return declared;
+  return inferred.is_unknown() ? declared : inferred;
+}
+
 }  // namespace
 
 OnnxType onnx_tensor_type(DType dtype) {
@@ -167,6 +178,31 @@ OnnxType onnx_element_type(const OnnxType& type) {
     return {};
   }
   return {};
+}
+
+OnnxMergedType merged_onnx_type(OnnxType inferred, const OnnxType& declared) {
+  if (!declared.is_known()) return {std::move(inferred)};
+  if (!inferred.is_known()) return {declared};
+  if (!inferred.is_tensor() || !declared.is_tensor()) {
+    return {std::move(inferred), inferred.type == declared.type};
+  }
+  OnnxMergedType out{std::move(inferred)};
+  if (declared.dtype != DType::unknown) out.type.dtype = declared.dtype;
+  if (!declared.has_shape) return out;
+  if (!out.type.has_shape) {
+    out.type.set_shape(declared.dims);
+    return out;
+  }
+  if (out.type.rank() != declared.rank()) {
+    out.type.has_shape = false;
+    out.type.dims.clear();
+    out.agree = false;
+    return out;
+  }
+  for (std::size_t i = 0; i < declared.dims.size(); ++i) {
+    out.type.dims[i] = merged_dim(out.type.dims[i], declared.dims[i], out.agree);
+  }
+  return out;
 }
 
 std::string onnx_type_text(const OnnxType& type) {

@@ -41,6 +41,7 @@ struct OnnxType {
     dims = std::move(shape);
     has_shape = true;
   }
+  bool operator==(const OnnxType&) const = default;
 };
 
 // A tensor of unknown rank; of these dims.
@@ -54,6 +55,14 @@ std::string serialize_onnx_type(const OnnxType& type);
 
 // What a sequence or optional holds; unknown when that is not told.
 OnnxType onnx_element_type(const OnnxType& type);
+
+// What was inferred and what the file declares, as one. A declared dtype holds: no runtime takes a
+// model where it is wrong; a declared shape may be, so where shapes disagree neither is believed.
+struct OnnxMergedType {
+  OnnxType type;
+  bool agree = true;
+};
+OnnxMergedType merged_onnx_type(OnnxType inferred, const OnnxType& declared);
 
 // "float32[N,3,?]", "float32 of unknown rank", "sequence", "unknown".
 std::string onnx_type_text(const OnnxType& type);

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/onnx_links.h"
 #include "formats/onnx_reader.h"
 #include "formats/onnx_shapes.h"
 
@@ -76,12 +77,14 @@ int dump(const std::string& line) {
   if (!file) return fail(file.error());
   cleave::Loaded<cleave::OnnxModel> model = cleave::index_onnx(*file);
   if (!model) return fail(model.error());
-  std::vector<std::uint32_t> order(model->graph.nodes.size());
-  std::iota(order.begin(), order.end(), 0U);
-  const auto types = cleave::infer_onnx_types(*file, *model, order, bindings);
+  const auto links = cleave::link_onnx_graph(path, *model);
+  if (!links) return fail(links.error());
+  const auto types = cleave::infer_onnx_types(*file, *model, *links, bindings);
   if (!types) return fail(types.error());
-  const std::map<std::string_view, cleave::OnnxType> sorted(types->main.types.begin(),
-                                                            types->main.types.end());
+  std::map<std::string_view, cleave::OnnxType> sorted;
+  for (std::uint32_t i = 0; i < links->values.count(); ++i) {
+    sorted.emplace(links->values.name(i), *types->main[i]);
+  }
   for (const auto& [name, type] : sorted) {
     std::cout << path << '\t' << escaped(name) << '\t'
               << (type.full.empty() ? escaped(cleave::onnx_type_text(type)) : hex(type.full))

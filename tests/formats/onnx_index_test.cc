@@ -34,6 +34,38 @@ g (float[N, 2] x) => (float[N, 2] y) <float[2] w = {1.5, 2}> {
   y = Clip <alpha = 0.5, ks = [1, 2]> (t, , w)
 })";
 
+TEST_CASE("a node of the main graph is read from its record each time, into the room given") {
+  const SourceFile file = onnx_file(kSmall);
+  const OnnxModel model = indexed(file);
+  const OnnxNodes& nodes = model.graph.nodes;
+  REQUIRE(nodes.size() == 2);
+  OnnxNode room;
+  CHECK(nodes.read(1, room).attributes.size() == 2);
+  CHECK(nodes.read(0, room).op_type == "Add");
+  CHECK(room.attributes.empty());
+  CHECK(room.inputs == std::vector<std::string_view>{"x", "w"});
+  const OnnxNode& names = nodes.read_names(1, room);
+  CHECK(&names == &room);
+  CHECK(names.inputs == std::vector<std::string_view>{"t", "", "w"});
+  CHECK(names.attributes.empty());
+  CHECK(nodes.record(1).field == names.record.field);
+  CHECK(!nodes.has_bodies(1));
+}
+
+TEST_CASE("a node with bodies is kept, so that a body has one address") {
+  const SourceFile file = onnx_file(R"(
+g (bool c, float[N] x) => (float[N] y) {
+  y = If (c) <then_branch = t () => (float[N] a) { a = Relu (x) },
+              else_branch = e () => (float[N] b) { b = Neg (x) }>
+})");
+  const OnnxModel model = indexed(file);
+  REQUIRE(model.graph.nodes.size() == 1);
+  CHECK(model.graph.nodes.has_bodies(0));
+  OnnxNode one, other;
+  CHECK(&model.graph.nodes.read(0, one) == &model.graph.nodes.read_names(0, other));
+  CHECK(model.graph.nodes.read(0, one).attributes.size() == 2);
+}
+
 TEST_CASE("an ONNX file is indexed as views of its bytes") {
   const SourceFile file = onnx_file(kSmall);
   const OnnxModel model = indexed(file);
@@ -42,7 +74,8 @@ TEST_CASE("an ONNX file is indexed as views of its bytes") {
   CHECK(model.opsets[0] == std::pair<std::string_view, std::int64_t>("", 17));
   CHECK(model.graph.name == "g");
   REQUIRE(model.graph.nodes.size() == 2);
-  const OnnxNode& clip = model.graph.nodes[1];
+  OnnxNode room;
+  const OnnxNode& clip = model.graph.nodes.read(1, room);
   CHECK(clip.op_type == "Clip");
   CHECK(clip.inputs == std::vector<std::string_view>{"t", "", "w"});
   CHECK(clip.outputs == std::vector<std::string_view>{"y"});
@@ -128,7 +161,8 @@ f <q> (p) => (r) { r = Softmax <axis : int = @q> (p) })",
                              model.add_metadata_props()->set_key("k");
                            }));
   const OnnxModel model = indexed(file);
-  const OnnxNode& node = model.graph.nodes[0];
+  OnnxNode room;
+  const OnnxNode& node = model.graph.nodes.read(0, room);
   REQUIRE(node.attributes.size() == 2);
   REQUIRE(node.attributes[0].graphs.size() == 1);
   CHECK(node.attributes[0].graphs[0].name == "t");

@@ -1,0 +1,193 @@
+// Nodes and attributes of an ONNX file, field by field: for its index, and for who looks at a node
+// of the main graph later.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "formats/onnx_fields.h"
+#include "formats/onnx_model.h"
+
+namespace cleave {
+namespace {
+
+// The index has held the file against the limits that were asked for; nothing is refused here.
+OnnxWalk walk_of_what_is_checked() {
+  ModelLimits limits;
+  for (const LimitRow& row : limit_rows()) {
+    limits.*row.value = std::numeric_limits<std::uint64_t>::max();
+  }
+  return {.limits = limits};
+}
+
+void clear(OnnxNode& node) {
+  node.name = node.op_type = node.domain = node.overload = {};
+  node.inputs.clear();
+  node.outputs.clear();
+  node.attributes.clear();
+  node.metadata.clear();
+}
+
+OnnxAttribute read_attribute(OnnxRecord record, OnnxWalk& walk) {
+  OnnxAttribute out;
+  out.record = record;
+  std::int32_t derived = 0;
+  for (OnnxFields field(record.payload, "an attribute", walk); field.next();) {
+    if (derived == 0) derived = onnx_attribute_type(field.field_number());
+    if (!index_onnx_attribute_field(field, out, walk)) field.skip();
+  }
+  if (out.type == 0) out.type = derived;
+  return out;
+}
+
+}  // namespace
+
+std::int32_t onnx_attribute_type(std::uint32_t field_number) {
+  switch (field_number) {
+    case 2:
+      return 1;  // f
+    case 3:
+      return 2;  // i
+    case 4:
+      return 3;  // s
+    case 5:
+      return 4;  // t
+    case 6:
+      return 5;  // g
+    case 7:
+      return 6;  // floats
+    case 8:
+      return 7;  // ints
+    case 9:
+      return 8;  // strings
+    case 10:
+      return 9;  // tensors
+    case 11:
+      return 10;  // graphs
+    case 22:
+      return 11;  // sparse_tensor
+    case 23:
+      return 12;  // sparse_tensors
+    case 14:
+      return 13;  // tp
+    case 15:
+      return 14;  // type_protos
+    default:
+      return 0;
+  }
+}
+
+bool index_onnx_attribute_field(OnnxFields& field, OnnxAttribute& out, OnnxWalk& walk) {
+  switch (field.key()) {
+    case bytes_field(1):
+      out.name = field.name();
+      return true;
+    case bytes_field(5):
+    case bytes_field(10):
+      out.tensors.push_back(index_onnx_tensor(field.record(), walk));
+      return true;
+    case bytes_field(22):
+    case bytes_field(23):
+      out.tensors.push_back(index_onnx_sparse_tensor(field.record(), walk));
+      return true;
+    case bytes_field(21):
+      out.reference = field.name();
+      return true;
+    case varint_field(20):
+      out.type = field.number32();
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool index_onnx_node_field(OnnxFields& field, OnnxNode& out, OnnxWalk& walk) {
+  switch (field.key()) {
+    case bytes_field(1):
+      out.inputs.push_back(field.name());
+      return true;
+    case bytes_field(2):
+      out.outputs.push_back(field.name());
+      return true;
+    case bytes_field(3):
+      out.name = field.name();
+      return true;
+    case bytes_field(4):
+      out.op_type = field.name();
+      return true;
+    case bytes_field(7):
+      out.domain = field.name();
+      return true;
+    case bytes_field(8):
+      out.overload = field.name();
+      return true;
+    case bytes_field(9):
+      out.metadata.push_back(index_onnx_key_value(field.text(), walk));
+      return true;
+    default:
+      return false;
+  }
+}
+
+void OnnxNodes::add(OnnxNode& node) {
+  const bool has_bodies =
+      std::any_of(node.attributes.begin(), node.attributes.end(),
+                  [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
+  const OnnxRecord& record = node.record;
+  places_.push_back(
+      {.payload = record.payload.data(),
+       .size = static_cast<std::uint32_t>(record.payload.size()),
+       .head = static_cast<std::uint16_t>(record.field.size() - record.payload.size()),
+       .has_bodies = has_bodies});
+  if (has_bodies) {
+    kept_.emplace(places_.size() - 1, std::make_unique<OnnxNode>(std::move(node)));
+  }
+  clear(node);
+}
+
+template <class TakeField>
+const OnnxNode& OnnxNodes::read_fields(std::size_t i, OnnxNode& room, const TakeField& take) const {
+  if (places_[i].has_bodies) return *kept_.at(i);
+  static const OnnxWalk kWalk = walk_of_what_is_checked();
+  OnnxWalk walk = kWalk;
+  clear(room);
+  room.record = record(i);
+  try {
+    for (OnnxFields field(room.record.payload, "a node", walk); field.next();) {
+      take(field, room, walk);
+    }
+  } catch (const OnnxRefused&) {
+  }
+  return room;
+}
+
+OnnxRecord OnnxNodes::record(std::size_t i) const {
+  const Place& place = places_[i];
+  return {.payload = {place.payload, place.size},
+          .field = {place.payload - place.head, std::size_t{place.size} + place.head}};
+}
+
+// A file that has changed since then is refused later, by its stamp: what is damaged now ends
+// early.
+const OnnxNode& OnnxNodes::read(std::size_t i, OnnxNode& room) const {
+  return read_fields(i, room, [](OnnxFields& field, OnnxNode& out, OnnxWalk& walk) {
+    if (field.key() == bytes_field(5)) {
+      out.attributes.push_back(read_attribute(field.record(), walk));
+    } else if (!index_onnx_node_field(field, out, walk)) {
+      field.skip();
+    }
+  });
+}
+
+const OnnxNode& OnnxNodes::read_names(std::size_t i, OnnxNode& room) const {
+  return read_fields(i, room, [](OnnxFields& field, OnnxNode& out, OnnxWalk& walk) {
+    const bool is_metadata = field.key() == bytes_field(9);
+    if (is_metadata || !index_onnx_node_field(field, out, walk)) field.skip();
+  });
+}
+
+std::string_view OnnxNodes::name(std::size_t i) const {
+  OnnxNode room;
+  return read_names(i, room).name;
+}
+
+}  // namespace cleave
