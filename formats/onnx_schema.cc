@@ -1,5 +1,6 @@
 #include "formats/onnx_schema.h"
 
+#include "formats/onnx_schema_guard.h"
 #include "formats/onnx_schemas.h"
 
 #include <onnx/defs/schema.h>
@@ -17,6 +18,14 @@ namespace {
 
 constexpr std::int64_t kNewestOpset = 17;  // of the default domain in this version of the library
 
+// False of dims that no tensor has: the library multiplies them without a look.
+bool can_be(const std::vector<OnnxDim>& dims) {
+  std::int64_t count = 1;
+  return std::all_of(dims.begin(), dims.end(), [&](const OnnxDim& dim) {
+    return !__builtin_mul_overflow(count, std::max<std::int64_t>(dim.size, 1), &count);
+  });
+}
+
 void to_proto(const OnnxType& type, onnx::TypeProto& proto) {
   if (!type.full.empty()) {
     proto.ParseFromString(type.full);
@@ -26,8 +35,10 @@ void to_proto(const OnnxType& type, onnx::TypeProto& proto) {
   tensor->set_elem_type(static_cast<std::int32_t>(type.dtype));
   if (!type.has_shape) return;
   onnx::TensorShapeProto* shape = tensor->mutable_shape();
+  const bool are_told = can_be(type.dims);
   for (const OnnxDim& dim : type.dims) {
     onnx::TensorShapeProto_Dimension* out = shape->add_dim();
+    if (!are_told) continue;
     if (dim.is_fixed()) {
       out->set_dim_value(dim.size);
     } else if (!dim.name.empty()) {
@@ -227,24 +238,6 @@ class Context final : public onnx::InferenceContext {
   std::unordered_map<std::string, std::unique_ptr<BodyInferencer>> bodies_;
 };
 
-// What the library's functions take for granted and would otherwise read past.
-std::string fault_of(const OnnxOpCall& call, const onnx::OpSchema& schema) {
-  if (static_cast<std::int64_t>(call.input_count()) < schema.min_input()) {
-    return "it takes at least " + std::to_string(schema.min_input()) + " inputs";
-  }
-  if (static_cast<std::int64_t>(call.outputs.size()) < schema.min_output()) {
-    return "it gives at least " + std::to_string(schema.min_output()) + " outputs";
-  }
-  for (const auto& [name, expected] : schema.attributes()) {
-    const OnnxAttribute* given = call.attribute(name);
-    if (given == nullptr && expected.required) return "its attribute \"" + name + "\" is missing";
-    if (given != nullptr && given->type != static_cast<std::int32_t>(expected.type)) {
-      return "its attribute \"" + name + "\" has another type than the operator's";
-    }
-  }
-  return {};
-}
-
 // The library begins its messages with "[ShapeInferenceError] ".
 std::string without_tag(std::string_view message) {
   if (!message.starts_with('[')) return std::string(message);
@@ -262,7 +255,7 @@ OnnxSchemaAnswer infer_by_schema(OnnxOpCall& call, const OnnxBodyInference& infe
   if (schema == nullptr || !schema->has_type_and_shape_inference_function()) {
     return {Outcome::no_schema, {}};
   }
-  std::string fault = fault_of(call, *schema);
+  std::string fault = fault_before_schema(call, *schema);
   if (!fault.empty()) return {Outcome::failed, std::move(fault)};
   Context context(call, infer_body);
   OnnxSchemaAnswer answer{Outcome::inferred, {}};

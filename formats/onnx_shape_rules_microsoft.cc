@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "formats/onnx_dims.h"
-#include "formats/onnx_schema.h"
 #include "formats/onnx_shape_rules.h"
 
 namespace cleave {
@@ -210,12 +209,9 @@ bool packed_matmul(OnnxOpCall& call) {
 
 bool fused_conv(OnnxOpCall& call) {
   OnnxOpCall conv = call.taken_as("Conv", 11);
-  const auto no_bodies = [](const OnnxGraph&, const std::vector<OnnxType>&) {
-    return std::vector<OnnxType>();
-  };
-  infer_by_schema(conv, no_bodies);
+  const bool is_inferred = infer_by_rule(conv);
   call.outputs = std::move(conv.outputs);
-  return true;
+  return is_inferred;
 }
 
 bool bias_split_gelu(OnnxOpCall& call) {

@@ -1,5 +1,6 @@
 // Operators that slide a window, sample or transform along spatial axes. Pools have changed since
-// the library at hand: dilations, and a last window that may not begin in the padding.
+// the library at hand: dilations, and a last window that may not begin in the padding. Convolutions
+// of weights that do not fit it reads past their dims.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -89,23 +90,79 @@ bool pool(OnnxOpCall& call) {
   return true;
 }
 
-// x: [N, C, ...], w: [M, C/group, kernel...] -> [N, M, ...]
-bool deform_conv(OnnxOpCall& call) {
+// The window of a convolution with those weights; nothing where it is not known or does not fit.
+std::optional<Window> window_of_weights(const OnnxOpCall& call, const OnnxType& weights) {
+  Integers kernel;
+  for (std::size_t i = 2; i < weights.rank(); ++i) kernel.push_back(weights.size(i));
+  if (const auto given = call.integer_list("kernel_shape")) kernel = *given;
+  if (kernel.size() + 2 != weights.rank()) return std::nullopt;
+  return window_of(call, std::move(kernel));
+}
+
+// x: [N, C, ...], weights: [M, C/group, kernel...] -> [N, M, ...]
+bool convolve(OnnxOpCall& call, std::size_t weights_input, DType dtype) {
+  const OnnxType* x = call.shaped_input(0);
+  const OnnxType* weights = call.shaped_input(weights_input);
+  call.outputs[0] = onnx_tensor_type(dtype);
+  if (x == nullptr || x->rank() < 2) return true;
+  Shape out(x->rank());
+  out[0] = x->dims[0];
+  if (weights != nullptr && weights->rank() == x->rank()) {
+    out[1] = weights->dims[0];
+    const std::optional<Window> window = window_of_weights(call, *weights);
+    for (std::size_t i = 2; window && i < out.size(); ++i) {
+      out[i] = slid(x->dims[i], *window, i - 2);
+    }
+  }
+  call.outputs[0].set_shape(std::move(out));
+  return true;
+}
+
+bool conv(OnnxOpCall& call) {
   const OnnxType* x = call.tensor_input(0);
-  const OnnxType* w = call.shaped_input(1);
+  return x != nullptr && convolve(call, 1, x->dtype);
+}
+
+bool conv_integer(OnnxOpCall& call) { return convolve(call, 1, DType::int32); }
+
+// x, scale, zero point, weights, scale, zero point, scale and zero point of what comes out
+bool quantized_conv(OnnxOpCall& call) {
+  const OnnxType* zero_point = call.tensor_input(7);
+  return convolve(call, 3, zero_point != nullptr ? zero_point->dtype : DType::unknown);
+}
+
+// Where windows lay before a convolution of that stride.
+OnnxDim unslid(const OnnxDim& dim, const Window& window, std::size_t i, std::int64_t padding) {
+  const std::int64_t stride = window.strides[i];
+  if (window.auto_pad.starts_with("SAME")) return dim_times(dim, stride);
+  if (!dim.is_fixed() || dim.size < 1 || dim.size > kMost) return {};
+  const bool is_valid = window.auto_pad == "VALID";
+  const std::int64_t pads = is_valid ? 0 : window.pads[i] + window.pads[i + window.rank()];
+  return fixed_dim((dim.size - 1) * stride + window.reach(i) + padding - pads);
+}
+
+// x: [N, C, ...], weights: [C, M/group, kernel...] -> [N, M, ...]
+bool conv_transpose(OnnxOpCall& call) {
+  const OnnxType* x = call.tensor_input(0);
+  const OnnxType* weights = call.shaped_input(1);
   if (x == nullptr) return false;
   call.outputs[0] = onnx_tensor_type(x->dtype);
   if (!x->has_shape || x->rank() < 2) return true;
+  const std::size_t rank = x->rank() - 2;
   Shape out(x->rank());
   out[0] = x->dims[0];
-  if (w != nullptr && w->rank() == x->rank()) {
-    out[1] = w->dims[0];
-    Integers kernel;
-    for (std::size_t i = 2; i < w->rank(); ++i) kernel.push_back(w->size(i));
-    if (const auto given = call.integer_list("kernel_shape")) kernel = *given;
-    const std::optional<Window> window = window_of(call, kernel);
-    for (std::size_t i = 2; window && window->rank() + 2 == out.size() && i < out.size(); ++i) {
-      out[i] = slid(x->dims[i], *window, i - 2);
+  const Integers shape = call.integer_list("output_shape").value_or(Integers());
+  const Integers padding = call.integer_list("output_padding").value_or(Integers(rank, 0));
+  std::optional<Window> window;
+  if (weights != nullptr && weights->rank() == x->rank()) {
+    out[1] = dim_times(weights->dims[1], call.integer("group", 1));
+    window = window_of_weights(call, *weights);
+  }
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (shape.size() == rank) {
+      out[i + 2] = fixed_dim(shape[i]);
+    } else if (window && padding.size() == rank && is_sane(padding, 0)) {
+      out[i + 2] = unslid(x->dims[i + 2], *window, i, padding[i]);
     }
   }
   call.outputs[0].set_shape(std::move(out));
@@ -254,24 +311,37 @@ bool stft(OnnxOpCall& call) {
   return true;
 }
 
-// Where the output's shape is an input of its own.
+// The output's shape may be an input of its own.
 bool max_unpool(OnnxOpCall& call) {
   const OnnxType* from = call.tensor_input(0);
-  if (from == nullptr || !call.has_input(2)) return false;
+  if (from == nullptr) return false;
   call.outputs[0] = onnx_tensor_type(from->dtype);
-  const OnnxElements* sizes = call.elements(2);
-  if (sizes == nullptr || sizes->is_real() || sizes->dims.size() != 1) return true;
   Shape out;
-  for (const OnnxElement& size : sizes->integers) out.push_back(dim_of(size));
+  if (call.has_input(2)) {
+    const OnnxElements* sizes = call.elements(2);
+    if (sizes == nullptr || sizes->is_real() || sizes->dims.size() != 1) return true;
+    for (const OnnxElement& size : sizes->integers) out.push_back(dim_of(size));
+  } else {
+    const auto window = window_of(call, call.integer_list("kernel_shape").value_or(Integers()));
+    if (!from->has_shape || !window || from->rank() != window->rank() + 2) return true;
+    out = from->dims;
+    for (std::size_t i = 0; i < window->rank(); ++i) {
+      out[i + 2] = unslid(from->dims[i + 2], *window, i, 0);
+    }
+  }
   call.outputs[0].set_shape(std::move(out));
   return true;
 }
 
-constexpr std::array<OnnxShapeRuleEntry, 11> kRules = {{
+constexpr std::array<OnnxShapeRuleEntry, 15> kRules = {{
     {"", "AveragePool", pool},
     {"", "MaxPool", pool},
     {"", "LpPool", pool},
-    {"", "DeformConv", deform_conv},
+    {"", "Conv", conv},
+    {"", "DeformConv", conv},
+    {"", "ConvInteger", conv_integer},
+    {"", "QLinearConv", quantized_conv},
+    {"", "ConvTranspose", conv_transpose},
     {"", "Col2Im", col2im},
     {"", "CenterCropPad", center_crop_pad},
     {"", "GridSample", grid_sample},

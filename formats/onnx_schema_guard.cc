@@ -1,0 +1,108 @@
+#include "formats/onnx_schema_guard.h"
+
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace cleave {
+namespace {
+
+// No sum or product of a few of them overflows.
+constexpr std::int64_t kMost = INT32_MAX;
+
+bool is_sane(std::int64_t value) { return -kMost <= value && value <= kMost; }
+
+std::string input_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
+  const auto least = static_cast<std::size_t>(std::max(schema.min_input(), 0));
+  if (call.input_count() < least) return "it takes at least " + std::to_string(least) + " inputs";
+  for (std::size_t i = 0; i < std::min(least, schema.inputs().size()); ++i) {
+    const bool is_single = schema.inputs()[i].GetOption() == onnx::OpSchema::Single;
+    if (is_single && !call.has_input(i)) return "its input " + std::to_string(i) + " is left out";
+  }
+  return {};
+}
+
+// Integers of the default domain are axes, counts and sizes; ai.onnx.ml's are also data.
+bool are_too_large(const OnnxOpCall& call, const OnnxAttribute& attribute) {
+  if (!call.domain().empty()) return false;
+  const std::vector<std::int64_t> values = decode_onnx_attribute(attribute).integers;
+  return !std::all_of(values.begin(), values.end(), is_sane);
+}
+
+std::string attribute_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
+  for (const auto& [name, expected] : schema.attributes()) {
+    const OnnxAttribute* given = call.attribute(name);
+    if (given == nullptr && expected.required) return "its attribute \"" + name + "\" is missing";
+    if (given == nullptr) continue;
+    if (given->type != static_cast<std::int32_t>(expected.type)) {
+      return "its attribute \"" + name + "\" has another type than the operator's";
+    }
+    if (are_too_large(call, *given)) return "its attribute \"" + name + "\" is past any size";
+  }
+  return {};
+}
+
+// Some look into types without asking whether they are known.
+std::string unknown_input_fault(const OnnxOpCall& call) {
+  return call.input(0) == nullptr ? "the type of its input is not known" : "";
+}
+
+std::string gather_nd_fault(const OnnxOpCall& call) {
+  const std::int64_t batch_dims = call.integer("batch_dims", 0);
+  const OnnxType* indices = call.shaped_input(1);
+  if (batch_dims == 0 || indices == nullptr) return {};
+  const bool fits = batch_dims > 0 && batch_dims < static_cast<std::int64_t>(indices->rank());
+  return fits ? "" : "its attribute \"batch_dims\" does not fit its indices";
+}
+
+// One cell of a table a letter: of small letters alone.
+std::string einsum_fault(const OnnxOpCall& call) {
+  const std::string_view equation = call.text("equation", "");
+  const bool is_plain = std::all_of(equation.begin(), equation.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || c == ',' || c == '.' || c == '-' || c == '>' || c == ' ';
+  });
+  return is_plain ? "" : "its equation has other letters than a to z";
+}
+
+std::string scan_fault(const OnnxOpCall& call) {
+  const std::int64_t scanned = call.integer("num_scan_inputs", 0);
+  const auto inputs = static_cast<std::int64_t>(call.input_count()) - (call.opset() < 9 ? 1 : 0);
+  return scanned >= 1 && scanned <= inputs
+             ? ""
+             : "its attribute \"num_scan_inputs\" does not fit its inputs";
+}
+
+struct OwnFault {
+  std::string_view domain, op;  // op "": all of the domain
+  std::string (*fault)(const OnnxOpCall& call);
+};
+constexpr std::array<OwnFault, 5> kOwnFaults = {{
+    {"", "EyeLike", unknown_input_fault},
+    {"", "GatherND", gather_nd_fault},
+    {"", "Einsum", einsum_fault},
+    {"", "Scan", scan_fault},
+    {"ai.onnx.ml", "", unknown_input_fault},
+}};
+
+std::string own_fault(const OnnxOpCall& call) {
+  for (const OwnFault& own : kOwnFaults) {
+    if (own.domain != call.domain() || (!own.op.empty() && own.op != call.op())) continue;
+    if (std::string fault = own.fault(call); !fault.empty()) return fault;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string fault_before_schema(const OnnxOpCall& call, const onnx::OpSchema& schema) {
+  if (std::string fault = input_fault(call, schema); !fault.empty()) return fault;
+  if (static_cast<std::int64_t>(call.outputs.size()) < schema.min_output()) {
+    return "it gives at least " + std::to_string(schema.min_output()) + " outputs";
+  }
+  if (std::string fault = attribute_fault(call, schema); !fault.empty()) return fault;
+  return own_fault(call);
+}
+
+}  // namespace cleave
