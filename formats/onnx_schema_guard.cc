@@ -74,14 +74,23 @@ std::string scan_fault(const OnnxOpCall& call) {
              : "its attribute \"num_scan_inputs\" does not fit its inputs";
 }
 
+// [length, batch, inputs] or, with another layout, [batch, length, inputs]
+std::string recurrent_fault(const OnnxOpCall& call) {
+  const OnnxType* x = call.shaped_input(0);
+  return x == nullptr || x->rank() == 3 ? "" : "its input has no rank of 3";
+}
+
 struct OwnFault {
   std::string_view domain, op;  // op "": all of the domain
   std::string (*fault)(const OnnxOpCall& call);
 };
-constexpr std::array<OwnFault, 5> kOwnFaults = {{
+constexpr std::array<OwnFault, 8> kOwnFaults = {{
     {"", "EyeLike", unknown_input_fault},
     {"", "GatherND", gather_nd_fault},
     {"", "Einsum", einsum_fault},
+    {"", "GRU", recurrent_fault},
+    {"", "LSTM", recurrent_fault},
+    {"", "RNN", recurrent_fault},
     {"", "Scan", scan_fault},
     {"ai.onnx.ml", "", unknown_input_fault},
 }};
