@@ -61,10 +61,14 @@ OnnxType from_proto(const onnx::TypeProto& proto) {
   return type;
 }
 
+// Nothing where its bytes are not whole elements: the library copies them as if they were.
 std::optional<onnx::TensorProto> tensor_proto(const OnnxTensor& tensor) {
   onnx::TensorProto proto;
   const std::string_view bytes = tensor.record.payload;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
+  const int bits = dtype_bits(dtype_from_onnx(proto.data_type()));
+  const std::size_t element = bits >= 8 ? static_cast<std::size_t>(bits) / 8 : 1;
+  if (proto.raw_data().size() % element != 0) return std::nullopt;
   return proto;
 }
 

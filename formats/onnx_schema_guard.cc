@@ -24,6 +24,25 @@ std::string input_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
   return {};
 }
 
+// "seq(tensor(float))" and the like: what holds tensors.
+bool takes_holders(const onnx::OpSchema::FormalParameter& formal) {
+  return std::any_of(formal.GetTypes().begin(), formal.GetTypes().end(),
+                     [](const std::string* type) { return !type->starts_with("tensor"); });
+}
+
+// What holds tensors is no tensor, but is asked for its dims as if it were.
+std::string holder_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
+  const auto& formals = schema.inputs();
+  for (std::size_t i = 0; i < call.input_count() && !formals.empty(); ++i) {
+    const OnnxType* const type = call.input(i);
+    if (type == nullptr || type->is_tensor()) continue;
+    if (!takes_holders(formals[std::min(i, formals.size() - 1)])) {
+      return "its input " + std::to_string(i) + " is no tensor";
+    }
+  }
+  return {};
+}
+
 // Integers of the default domain are axes, counts and sizes; ai.onnx.ml's are also data.
 bool are_too_large(const OnnxOpCall& call, const OnnxAttribute& attribute) {
   if (!call.domain().empty()) return false;
@@ -80,14 +99,33 @@ std::string recurrent_fault(const OnnxOpCall& call) {
   return x == nullptr || x->rank() == 3 ? "" : "its input has no rank of 3";
 }
 
+std::string gemm_fault(const OnnxOpCall& call) {
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const OnnxType* const matrix = call.shaped_input(i);
+    if (matrix != nullptr && matrix->rank() != 2) return "its inputs are no matrices";
+  }
+  return {};
+}
+
+std::string roi_pool_fault(const OnnxOpCall& call) {
+  const OnnxType* const x = call.shaped_input(0);
+  const OnnxType* const rois = call.shaped_input(1);
+  const auto pooled = call.integer_list("pooled_shape");
+  const bool fits = (x == nullptr || x->rank() == 4) && (rois == nullptr || rois->rank() == 2) &&
+                    pooled && pooled->size() == 2;
+  return fits ? "" : "its inputs do not have the ranks 4 and 2, or its pooled_shape not 2 sizes";
+}
+
 struct OwnFault {
   std::string_view domain, op;  // op "": all of the domain
   std::string (*fault)(const OnnxOpCall& call);
 };
-constexpr std::array<OwnFault, 8> kOwnFaults = {{
+constexpr std::array<OwnFault, 10> kOwnFaults = {{
     {"", "EyeLike", unknown_input_fault},
     {"", "GatherND", gather_nd_fault},
     {"", "Einsum", einsum_fault},
+    {"", "Gemm", gemm_fault},
+    {"", "MaxRoiPool", roi_pool_fault},
     {"", "GRU", recurrent_fault},
     {"", "LSTM", recurrent_fault},
     {"", "RNN", recurrent_fault},
@@ -110,6 +148,7 @@ std::string fault_before_schema(const OnnxOpCall& call, const onnx::OpSchema& sc
   if (static_cast<std::int64_t>(call.outputs.size()) < schema.min_output()) {
     return "it gives at least " + std::to_string(schema.min_output()) + " outputs";
   }
+  if (std::string fault = holder_fault(call, schema); !fault.empty()) return fault;
   if (std::string fault = attribute_fault(call, schema); !fault.empty()) return fault;
   return own_fault(call);
 }

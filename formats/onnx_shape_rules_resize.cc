@@ -1,4 +1,4 @@
-// Resize and Upsample.
+// Resize, Upsample, and what moves elements between space and depth.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -120,7 +120,50 @@ bool upsample(OnnxOpCall& call) {
   return true;
 }
 
-constexpr std::array<OnnxShapeRuleEntry, 2> kRules = {{
+// The number of elements along each side of a block; nothing when there is none of such a size.
+std::optional<std::int64_t> block_size(const OnnxOpCall& call) {
+  constexpr std::int64_t kMost = 65536;
+  const std::int64_t size = call.integer("blocksize", 0);
+  return 1 <= size && size <= kMost ? std::optional(size) : std::nullopt;
+}
+
+// [N, C, H, W] -> [N, C / block^2, H * block, W * block]
+bool depth_to_space(OnnxOpCall& call) {
+  const OnnxType* from = call.tensor_input(0);
+  if (from == nullptr) return false;
+  call.outputs[0] = onnx_tensor_type(from->dtype);
+  if (!from->has_shape || from->rank() != 4) return true;
+  Shape out(4);
+  out[0] = from->dims[0];
+  if (const auto block = block_size(call)) {
+    out[1] = dim_over(from->dims[1], *block * *block);
+    out[2] = dim_times(from->dims[2], *block);
+    out[3] = dim_times(from->dims[3], *block);
+  }
+  call.outputs[0].set_shape(std::move(out));
+  return true;
+}
+
+// [N, C, H, W] -> [N, C * block^2, H / block, W / block]
+bool space_to_depth(OnnxOpCall& call) {
+  const OnnxType* from = call.tensor_input(0);
+  if (from == nullptr) return false;
+  call.outputs[0] = onnx_tensor_type(from->dtype);
+  if (!from->has_shape || from->rank() != 4) return true;
+  Shape out(4);
+  out[0] = from->dims[0];
+  if (const auto block = block_size(call)) {
+    out[1] = dim_times(from->dims[1], *block * *block);
+    out[2] = dim_over(from->dims[2], *block);
+    out[3] = dim_over(from->dims[3], *block);
+  }
+  call.outputs[0].set_shape(std::move(out));
+  return true;
+}
+
+constexpr std::array<OnnxShapeRuleEntry, 4> kRules = {{
+    {"", "DepthToSpace", depth_to_space},
+    {"", "SpaceToDepth", space_to_depth},
     {"", "Resize", resize},
     {"", "Upsample", upsample},
 }};
