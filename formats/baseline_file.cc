@@ -328,6 +328,11 @@ Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes)
   } catch (const Json::parse_error& error) {
     return Diagnostics{diagnostic_at(path, bytes, error.byte == 0 ? 0 : error.byte - 1,
                                      "the baseline is no JSON: " + without_prefix(error.what()))};
+  } catch (const Json::out_of_range& error) {  // "[...] number overflow parsing '1e999'"
+    const std::string_view what = error.what();
+    const std::size_t quote = std::min(what.find('\''), what.size());
+    return Diagnostics{diagnostic_of(path, "the baseline has a number beyond all that can be: " +
+                                               std::string(what.substr(quote)))};
   } catch (const BadBaseline& bad) {
     return Diagnostics{diagnostic_of(path, bad.message)};
   }

@@ -148,6 +148,8 @@ TEST_CASE("a baseline that is none says which field is at fault") {
   CHECK(fault("{\"format\":\n  oops}") ==
         "main.json:2:3: error: the baseline is no JSON: syntax error while parsing value - invalid "
         "literal; last read: '\"format\":<U+000A>  o'\n      oops}\n      ^\n");
+  CHECK(fault("{\"version\": 1e999}") ==
+        "main.json: error: the baseline has a number beyond all that can be: '1e999'\n");
 }
 
 TEST_CASE("settings that this version does not know are told, not taken") {
