@@ -7,7 +7,8 @@ usage: bench_peers.py CLEAVE [--nodes N,N...] [--models NAME,NAME...] [--megabyt
 Prints a table in Markdown: for each model what cleave takes, what the other takes, and the ratio. The
 quickest of the repetitions counts. cleave is timed as a whole process that begins with the file and
 ends with all of its output written, drawings and reports too; the others are timed inside their process,
-without their start, their imports and, with torch.fx, without the tracing of the model:
+without their start, their imports and, with torch.fx, without the tracing of the model. One program runs
+at a time; each repetition writes into a fresh folder, in memory where there is room:
 
   torch.fx splitter   torch.fx.passes.splitter_base: constructed (which runs the model once) and called
   split_module        torch.fx.passes.split_module by a node -> partition map
@@ -26,6 +27,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +37,28 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 UNSUPPORTED_EVERY = 40  # nodes of a synthetic graph
+
+
+def is_in_memory(folder):
+    done = subprocess.run(["stat", "-f", "-c", "%T", folder], capture_output=True, text=True)
+    return done.stdout.strip() == "tmpfs"
+
+
+class Fresh:
+    """Paths in a folder, each used by one repetition, where nothing is yet. On ext4 files are made several
+    times as slowly where many have just been removed, so that all stay until the end; in memory, where
+    room is short and removing has no such effect, one at a time."""
+
+    def __init__(self, folder, name):
+        self.folder, self.name, self.path = Path(folder), name, None
+        self.used, self.removes = 0, is_in_memory(folder)
+
+    def next(self):
+        if self.removes and self.path is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+        self.path = self.folder / f"{self.name}{self.used}"
+        self.used += 1
+        return self.path
 
 
 def quickest(repeat, run, prepare=lambda: None):
@@ -52,10 +76,15 @@ def quickest(repeat, run, prepare=lambda: None):
 
 
 def own_output():
-    """say(object) for a worker; what libraries print goes nowhere."""
+    """say(object) for a worker, which goes on when it is told to; what libraries print goes nowhere."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return lambda said: print(json.dumps(said), file=out, flush=True)
+
+    def say(said):
+        print(json.dumps(said), file=out, flush=True)
+        sys.stdin.readline()
+
+    return say
 
 
 def synthetic_graph(nodes):
@@ -180,14 +209,14 @@ def onnx_worker(asked):
     import onnx
 
     say = own_output()
-    model, folder, repeat = asked["model"], Path(asked["folder"]) / "extracted", asked["repeat"]
+    model, repeat = asked["model"], asked["repeat"]
     versions, row = [f"onnx {onnx.__version__}"], {}
-
-    def fresh():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-
-    row["extract"], _ = quickest(repeat, lambda: extract(model, asked["manifest"], folder), fresh)
+    fresh = Fresh(asked["folder"], "extracted")
+    row["extract"], _ = quickest(
+        repeat,
+        lambda: extract(model, asked["manifest"], fresh.path),
+        lambda: fresh.next().mkdir(),
+    )
     row["infer"], _ = quickest(
         repeat, lambda: onnx.shape_inference.infer_shapes(onnx.load(model))
     )
@@ -221,10 +250,14 @@ def find_python(asked, module):
 
 
 def worker(python, which, asked):
-    """What a worker says, line by line."""
+    """What a worker says, line by line. It stands still while what it said is made use of."""
     command = [python, str(Path(__file__).resolve()), "--worker", which, json.dumps(asked)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        yield from map(json.loads, process.stdout)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        for line in process.stdout:
+            yield json.loads(line)
+            process.stdin.write("\n")
+            process.stdin.flush()
     if process.returncode != 0:
         sys.exit(f"bench_peers.py: error: the {which} worker exits {process.returncode}")
 
@@ -233,22 +266,20 @@ class Bench:
     def __init__(self, asked, folder):
         self.asked, self.folder = asked, Path(folder)
         self.rows, self.versions, self.missing = [], [], []
+        self.out = Fresh(folder, "out")
 
     def cleave(self, *arguments):
-        """Seconds of the quickest run; what `-o` names is there afterwards."""
-        out = self.folder / "out"
-        command = [self.asked.cleave, *map(str, arguments)]
-        if arguments[0] != "preview":
-            command += ["-o", str(out)]
+        """Seconds of the quickest run; what the last one wrote is at self.out.path afterwards."""
+        writes = arguments[0] != "preview"
 
         def run():
+            command = [self.asked.cleave, *map(str, arguments)]
+            command += ["-o", str(self.out.path)] if writes else []
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode != 0:
                 sys.exit(f"{' '.join(command)} exits {done.returncode}:\n{done.stderr}")
 
-        seconds, _ = quickest(
-            self.asked.repeat, run, lambda: shutil.rmtree(out, ignore_errors=True)
-        )
+        seconds, _ = quickest(self.asked.repeat, run, self.out.next if writes else lambda: None)
         return seconds
 
     def row(self, model, own, own_seconds, peer, peer_seconds):
@@ -259,7 +290,7 @@ class Bench:
         print(self.rows[-1], file=sys.stderr, flush=True)
 
     def parts(self):
-        manifest = json.loads((self.folder / "out/manifest.json").read_text())
+        manifest = json.loads((self.out.path / "manifest.json").read_text())
         return len(manifest["partitions"])
 
     def torch(self):
@@ -296,7 +327,9 @@ class Bench:
             self.onnx_model(python, megabytes)
 
     def onnx_model(self, python, megabytes):
-        model, support = self.folder / "model.onnx", self.folder / "onnx_support.json"
+        folder = self.folder / f"onnx{megabytes}"
+        folder.mkdir()
+        model, support = folder / "model.onnx", folder / "support.json"
         maker = f"import bench_onnx; bench_onnx.make_model({str(model)!r}, 64, {megabytes})"
         subprocess.run([python, "-c", maker], cwd=HERE.parent / "tests/bench", check=True)
         allow = {"format": "cleave.support", "version": 1, "name": "peers", "allow": ["MatMul", "Add"]}
@@ -304,16 +337,16 @@ class Bench:
         name = f"ONNX, {megabytes:,} MB of weights"
         preview = self.cleave("preview", model, "-s", support)
         split = self.cleave("split", model, "-s", support)
-        out, copy = self.folder / "out", self.folder / "copy"
+        out, copy = self.out.path, Fresh(folder, "copy")
         copied, _ = quickest(
             self.asked.repeat,
-            lambda: subprocess.run(["cp", "-r", "--reflink=never", out, copy], check=True),
-            lambda: shutil.rmtree(copy, ignore_errors=True),
+            lambda: subprocess.run(["cp", "-r", "--reflink=never", out, copy.path], check=True),
+            copy.next,
         )
         asked = {
             "model": str(model),
             "manifest": str(out / "manifest.json"),
-            "folder": str(self.folder),
+            "folder": str(folder),
             "repeat": self.asked.repeat,
         }
         (said,) = worker(python, "onnx", asked)
@@ -330,7 +363,8 @@ class Bench:
     def print_table(self):
         version = subprocess.run([self.asked.cleave, "--version"], capture_output=True, text=True)
         versions = [version.stdout.splitlines()[0], *self.versions, f"{platform.system()} {platform.release()}"]
-        print(f"{datetime.date.today()}; {', '.join(versions)}; `{' '.join(shown_command())}`\n")
+        place = "in memory (tmpfs)" if is_in_memory(self.folder) else "on a disk"
+        print(f"{datetime.date.today()}; {', '.join(versions)}; files {place}; `{' '.join(shown_command())}`\n")
         print("| model | cleave | takes | peer | takes | ratio |")
         print("| --- | --- | ---: | --- | ---: | ---: |")
         print("\n".join(self.rows))
@@ -340,6 +374,17 @@ class Bench:
 
 def seconds_text(seconds):
     return f"{seconds * 1000:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+
+
+def working_folder(megabytes):
+    """/dev/shm where it has room for a model, its parts, and both again; else None: where temporary files go."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or not is_in_memory(memory):
+        return None
+    needed = (4 * max(megabytes, default=0) + 1000) * 1_000_000
+    free = re.search(r"^MemAvailable: *(\d+) kB$", Path("/proc/meminfo").read_text(), re.M)
+    has_room = free is not None and min(int(free[1]) * 1024, shutil.disk_usage(memory).free) >= needed
+    return memory if has_room else None
 
 
 def shown_command():
@@ -369,10 +414,10 @@ def main():
     options.add_argument("--repeat", type=int, default=3)
     options.add_argument("--torch-python", help="a Python that has torch")
     options.add_argument("--onnx-python", help="a Python that has onnx, and onnxruntime")
-    options.add_argument("--folder", help="where to work; a temporary folder when not given")
+    options.add_argument("--folder", help="where to work; in memory or a temporary folder when not given")
     asked = options.parse_args()
     asked.cleave = str(Path(asked.cleave).resolve())
-    with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
+    with tempfile.TemporaryDirectory(dir=asked.folder or working_folder(asked.megabytes)) as folder:
         bench = Bench(asked, folder)
         bench.torch()
         bench.onnx()
