@@ -48,7 +48,6 @@ void BytePieces::add_range(std::uint32_t source, std::uint64_t offset, std::uint
 void BytePieces::append(const BytePieces& tail) {
   const std::uint64_t shift = made_.size();
   made_.append(tail.made_);
-  pieces_.reserve(pieces_.size() + tail.pieces_.size());
   for (Piece piece : tail.pieces_) {
     if (piece.source == kMade) piece.offset += shift;
     add_piece(piece);
