@@ -3,6 +3,8 @@
 #include "cli/choice.h"
 #include "cli/whole_number.h"
 #include "core/quantity.h"
+#include "formats/number_text.h"
+#include "formats/support_file.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -106,12 +108,22 @@ void ModelArgs::add_input_shape(const std::string& text) {
 
 void SupportArgs::add_to(CLI::App& app, bool required) {
   auto* const option =
-      app.add_option("-s,--support", paths,
-                     "support list: JSON, plain text or ONNX Runtime config; repeatable, a node is "
-                     "supported when any list accepts it")
+      app.add_option_function<std::vector<std::string>>(
+             "-s,--support", [this](const std::vector<std::string>& given) { take(given); },
+             "support list: JSON, plain text or ONNX Runtime config; repeatable, a node is "
+             "supported when any list accepts it")
           ->type_name("LIST")
           ->allow_extra_args(false);
   if (required) option->required();
+}
+
+void SupportArgs::take(const std::vector<std::string>& given) {
+  if (given.size() > kMostSupportLists) {
+    refuse_option("--support", count_text(given.size()) + " lists are too many: at most " +
+                                   count_text(kMostSupportLists) +
+                                   " are read at once; join some into one file");
+  }
+  paths = given;
 }
 
 void SplitArgs::add_to(CLI::App& app) {

@@ -34,6 +34,9 @@ struct ModelArgs {
 struct SupportArgs {
   std::vector<std::string> paths;
   void add_to(CLI::App& app, bool required);
+
+ private:
+  void take(const std::vector<std::string>& given);
 };
 
 // What decides the split and the link.

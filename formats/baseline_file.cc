@@ -9,6 +9,7 @@
 #include "formats/json_text.h"
 #include "formats/report_words.h"
 #include "formats/source_file.h"
+#include "formats/support_file.h"
 
 namespace cleave {
 namespace {
@@ -253,6 +254,9 @@ void take_fingerprint(const Field& model, EarlierResult& result) {
 
 void take_lists(const Field& support, EarlierResult& result) {
   if (!support.has("contents")) return;
+  if (support["contents"].list().size() > kMostSupportLists) {
+    support["contents"].refuse("has more support lists than can be read at once");
+  }
   result.lists.emplace();
   support["contents"].each([&](const Field& text) { result.lists->push_back(text.text()); });
 }

@@ -2,6 +2,7 @@
 // content.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include "formats/diagnostic.h"
 
 namespace cleave {
+
+// How many lists there may be at once: a reason names its list by this many numbers.
+inline constexpr std::size_t kMostSupportLists =
+    std::size_t{std::numeric_limits<decltype(Reason::list)>::max()} + 1;
 
 struct LoadedSupport {
   SupportList list;

@@ -435,5 +435,22 @@ TEST_CASE("the rule that accepts a node is of a list that does not deny it") {
   CHECK_FALSE(find_accepting_rule(graph, NodeId{1}, lists, {}));
 }
 
+// ---- as many lists as a reason can name ----
+
+TEST_CASE("a reason names the last of 65,536 lists") {
+  const Graph graph = graph_from_text("input x\n a = f(x)\n b = g(a)");
+  Rule refusing = rule_for("g");
+  refusing.inputs = {types({DType::int64})};
+  std::vector<SupportList> lists(65536);
+  lists.back() = list_of({rule_for("f"), refusing});
+  CHECK(accepted(graph, lists) == "a");
+  const Reason reason = match_support(graph, lists, {}).reasons[node_named(graph, "b")];
+  CHECK(reason.code == ReasonCode::rule_failed);
+  CHECK(reason.list == 65535);
+  const auto accepting = find_accepting_rule(graph, node_named(graph, "a"), lists, {});
+  REQUIRE(accepting);
+  CHECK(accepting->list == 65535);
+}
+
 }  // namespace
 }  // namespace cleave

@@ -145,6 +145,13 @@ TEST_CASE("a baseline that is none says which field is at fault") {
         "main.json: error: \"settings\" / \"start\" is \"middle\", not reference, cpu, acc or "
         "fewest\n");
   CHECK(changed("\"link\"", "\"lynk\"") == "main.json: error: the baseline has no \"link\"\n");
+  const std::string contents = "\"contents\": [";
+  REQUIRE(report.find(contents) != std::string::npos);
+  std::string lists;
+  for (std::size_t i = 0; i < kMostSupportLists; ++i) lists += "\"\", ";
+  CHECK(changed(contents, contents + lists) ==
+        "main.json: error: \"support\" / \"contents\" has more support lists than can be read at "
+        "once\n");
   CHECK(fault("{\"format\":\n  oops}") ==
         "main.json:2:3: error: the baseline is no JSON: syntax error while parsing value - invalid "
         "literal; last read: '\"format\":<U+000A>  o'\n      oops}\n      ^\n");

@@ -85,6 +85,26 @@ def check_usage(cleave):
     return faults
 
 
+# Many times one list: a command line that the system takes, and in a configuration file.
+def check_lists(cleave, folder):
+    faults = []
+    (folder / "l").write_text("f\n")
+    (folder / "m.json").write_bytes(json_model())
+    most = 65_536
+    config = folder / "many.toml"
+    config.write_text("[preview]\nsupport = [" + ", ".join(['"l"'] * (most + 1)) + "]\n")
+    preview = ["preview", "m.json"]
+    for number, arguments in ((most, [*preview, *["-sl"] * most]), (most + 1, [*preview, *["-sl"] * (most + 1)]),
+                              (most + 1, ["--config", "many.toml", *preview])):
+        run = subprocess.run([cleave, *arguments], cwd=folder, capture_output=True, text=True)
+        wanted = 2 if number > most else 0
+        if run.returncode != wanted:
+            faults.append(f"{number} support lists: exit {run.returncode}, not {wanted}: {run.stderr[:300]}")
+        elif wanted == 2 and "65,537 lists are too many: at most 65,536 are read at once" not in run.stderr:
+            faults.append(f"{number} support lists: {run.stderr[:300]!r}")
+    return faults
+
+
 def main():
     cleave = Path(sys.argv[1]).resolve()
     rows = {name: words for name, _, _, words in ROW.findall(Path(sys.argv[2]).read_text(encoding="utf-8"))}
@@ -93,6 +113,7 @@ def main():
         for name, words in rows.items():
             for kind, (limit, model, enough) in CASES.get(name, {}).items():
                 faults += check(cleave, Path(folder), name, words, kind, limit, model, enough)
+        faults += check_lists(cleave, Path(folder))
     faults += check_usage(cleave)
     print("\n".join(faults) or f"{len(rows)} limits hold")
     return 1 if faults else 0
