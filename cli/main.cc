@@ -1,5 +1,6 @@
 // cleave: load, pass, write, exit code. The only place that catches exceptions.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -53,6 +54,19 @@ void add_terminal_options(CLI::App& app, TerminalOptions& terminal) {
              "how much to say on standard error");
 }
 
+// Whether the options of this command can be needed: making those of all commands takes longer than
+// splitting a small model. Needed are all where something comes before the command (--man-page),
+// and where a configuration file does, which may have tables for each.
+bool concerns(std::string_view command, const std::vector<std::string>& arguments) {
+  const auto starts_with_name_of = [&](const CommandEntry& entry) {
+    return !arguments.empty() && arguments.front() == entry.name;
+  };
+  const auto is_config = [](const std::string& text) { return text.starts_with("--config"); };
+  if (std::none_of(commands().begin(), commands().end(), starts_with_name_of)) return true;
+  if (std::any_of(arguments.begin(), arguments.end(), is_config)) return true;
+  return arguments.front() == command;
+}
+
 ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   CLI::App app{"Splits machine-learning model graphs between an accelerator and the CPU.",
                "cleave"};
@@ -69,6 +83,7 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> made;
   for (const CommandEntry& entry : commands()) {
     CLI::App* const sub = app.add_subcommand(entry.name, entry.help);
+    if (!concerns(entry.name, arguments)) continue;
     made.emplace_back(sub, entry.make());
     made.back().second->add_options(*sub);
     add_terminal_options(*sub, terminal);
