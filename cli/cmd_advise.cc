@@ -47,6 +47,7 @@ class AdviseCommand : public Command {
     const std::vector<LoadedModel> models = load_models();
     if (!lists || models.size() != paths_.size()) return ExitCode::bad_input;
     std::vector<OpFacts> facts;
+    facts.reserve(models.size());
     for (const LoadedModel& model : models) facts.push_back(op_facts(model));
     std::vector<ModelToSplit> to_split;
     for (std::size_t i = 0; i < models.size(); ++i) {

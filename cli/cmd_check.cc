@@ -105,7 +105,7 @@ class CheckCommand : public Command {
 
   ExitCode refuse_baseline(Diagnostics faults) const {
     if (!faults.empty() && faults.front().line == 0) {
-      faults.front().notes.push_back("--update-baseline makes a new one");
+      faults.front().notes.emplace_back("--update-baseline makes a new one");
     }
     return refuse(faults);
   }

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kCollapseAbove = 2000;
 
 Status<Diagnostics> write_reports(const Report& report, const OutputFolder& folder) {
-  const auto manifest = folder.write("manifest.json", report_json(report));
+  auto manifest = folder.write("manifest.json", report_json(report));
   if (!manifest) return manifest;
   return folder.write("report.txt", report_text(report));
 }

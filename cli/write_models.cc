@@ -45,7 +45,7 @@ Result<WrittenModels, WriteFault> write_onnx_models(const LoadedModel& model,
   auto root = folder.write("root.json",
                            write_root_json(model, pieces.partition, pieces.root, pieces.backward));
   if (!root) return output_fault(std::move(root).error());
-  models.notes.push_back("root.onnx computes the forward pass; root.json has the backward too");
+  models.notes.emplace_back("root.onnx computes the forward pass; root.json has the backward too");
   return models;
 }
 

@@ -107,6 +107,7 @@ class ViewDrawing {
   // Where there are many ports they become one, whose number is none.
   void bundle_ports(std::vector<Flow>& flows, std::uint32_t Flow::*port) {
     std::vector<std::uint32_t> ports;
+    ports.reserve(flows.size());
     for (const Flow& flow : flows) ports.push_back(flow.*port);
     std::sort(ports.begin(), ports.end());
     ports.erase(std::unique(ports.begin(), ports.end()), ports.end());

@@ -358,7 +358,7 @@ Loaded<GraphJson> GraphJsonReader::finish() {
   if (!faults_.empty()) return errors();
   GraphJson result{std::move(*graph), faults_.warnings(), {}, output_tree_};
   if (!builder_.was_sorted()) {
-    result.notes.push_back(
+    result.notes.emplace_back(
         "the nodes did not stand in topological order; they were sorted, the first in the file "
         "first");
   }

@@ -113,7 +113,7 @@ DeclaredValue GraphJsonValues::read_fields(JsonSubject& subject, ValueRole role,
   const bool needs_name = role != ValueRole::element && !cursor_.fault();
   if (needs_name && !read.fields.has(kName))
     faults_.add(begin, subject.text() + " has no \"name\"");
-  return std::move(read.value);
+  return read.value;
 }
 
 void GraphJsonValues::read_field(std::size_t field, Fields& read) {

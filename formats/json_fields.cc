@@ -61,6 +61,7 @@ Diagnostics JsonFaults::errors() const {
     return a->offset.value_or(0) < b->offset.value_or(0);
   });
   Diagnostics errors;
+  errors.reserve(order.size());
   for (const Fault* fault : order) errors.push_back(diagnostic_for(*fault));
   return errors;
 }

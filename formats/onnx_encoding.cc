@@ -13,8 +13,8 @@ void put_number(std::string& out, std::uint32_t field, std::int64_t value) {
 }
 
 void put_header(std::string& out, std::uint32_t field, std::uint64_t length) {
-  constexpr std::uint64_t length_delimited = 2;
-  put_varint(out, std::uint64_t{field} << 3U | length_delimited);
+  constexpr std::uint64_t kLengthDelimited = 2;
+  put_varint(out, std::uint64_t{field} << 3U | kLengthDelimited);
   put_varint(out, length);
 }
 

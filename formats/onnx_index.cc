@@ -313,9 +313,10 @@ OnnxModel Indexer::model() {
 void expect_scattered_reads(std::string_view bytes) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
-  const std::uintptr_t first = (begin + page - 1) / page * page;
-  const std::uintptr_t last = (begin + bytes.size()) / page * page;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_RANDOM);
+  const std::size_t skipped = (page - begin % page) % page;
+  if (bytes.size() < skipped + page) return;
+  const std::size_t whole_pages = (bytes.size() - skipped) / page * page;
+  madvise(const_cast<char*>(bytes.data()) + skipped, whole_pages, MADV_RANDOM);
 }
 
 }  // namespace

@@ -107,9 +107,9 @@ class PartBuilder {
   }
 
   void pad_data() {
-    static constexpr std::array<char, kDataAlignment> zeros = {};
+    static constexpr std::array<char, kDataAlignment> kZeros = {};
     const std::uint64_t over = result_.data.size() % kDataAlignment;
-    if (over != 0) result_.data.add({zeros.data(), kDataAlignment - over});
+    if (over != 0) result_.data.add({kZeros.data(), kDataAlignment - over});
   }
 
   void add_tail() {

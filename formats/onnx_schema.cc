@@ -150,6 +150,7 @@ class BodyInferencer final : public onnx::GraphInferencer {
       const std::vector<const onnx::TypeProto*>& inputs,
       const std::vector<const onnx::TensorProto*>&) override {
     std::vector<OnnxType> types;
+    types.reserve(inputs.size());
     for (const onnx::TypeProto* input : inputs) {
       types.push_back(input != nullptr ? from_proto(*input) : OnnxType{});
     }

@@ -48,7 +48,7 @@ struct Factors {
 };
 
 // The dim that makes both products equal: `all` = `others` times it.
-OnnxDim missing_dim(Factors all, Factors others) {
+OnnxDim missing_dim(Factors all, const Factors& others) {
   if (!all.is_known || !others.is_known || others.fixed == 0) return {};
   for (const std::string& name : others.names) {
     const auto same = std::find(all.names.begin(), all.names.end(), name);

@@ -184,7 +184,8 @@ OnnxMergedType merged_onnx_type(OnnxType inferred, const OnnxType& declared) {
   if (!declared.is_known()) return {std::move(inferred)};
   if (!inferred.is_known()) return {declared};
   if (!inferred.is_tensor() || !declared.is_tensor()) {
-    return {std::move(inferred), inferred.type == declared.type};
+    const bool agree = inferred.type == declared.type;
+    return {std::move(inferred), agree};
   }
   OnnxMergedType out{std::move(inferred)};
   if (declared.dtype != DType::unknown) out.type.dtype = declared.dtype;

@@ -230,7 +230,7 @@ std::string rate_text(double rate) {
 }
 
 std::string link_text(const Link& link) {
-  const std::string name = escaped(link.name);
+  std::string name = escaped(link.name);
   if (!name.starts_with("gen") && !name.starts_with("Gen")) return name;
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(),

@@ -246,6 +246,7 @@ constexpr std::array<RuleField, 11> kRuleFields = {{
 
 std::vector<std::string_view> rule_field_names() {
   std::vector<std::string_view> names;
+  names.reserve(kRuleFields.size());
   for (const RuleField& field : kRuleFields) names.push_back(field.name);
   return names;
 }

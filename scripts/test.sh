@@ -3,9 +3,9 @@
 #
 # usage: scripts/test.sh [--all]
 #   (none)  release build and all its tests
-#   --all   the same with warnings as errors; also: build with clang++, clang-tidy, shellcheck, tests
-#           under the address and undefined-behaviour sanitizers, and a second look at the full recorded
-#           cases where they are there ($CLEAVE_CASES, else ../shared/cases)
+#   --all   the same with warnings as errors; also: clang-tidy, shellcheck, a build with clang++ and its
+#           address and undefined-behaviour sanitizers and the tests under them, and a second look at the
+#           full recorded cases where they are there ($CLEAVE_CASES, else ../shared/cases)
 #
 # Tests that need ONNX Runtime take it from build/venv, which is made from tests/requirements.txt;
 # where it cannot be had they are skipped, and listed as such at the end.
@@ -56,10 +56,10 @@ run_tests() {
 }
 
 # Every finding is an error; .clang-tidy says which checks are off, and why.
-tidied=core
+tidied='core|cli'
 lint() {
   shellcheck --external-sources scripts/*.sh .ci/run tests/*/*.sh &&
-    run-clang-tidy -quiet -j "$jobs" -p build/clang "^$root/($tidied)/"
+    run-clang-tidy -quiet -j "$jobs" -p build/asan "^$root/($tidied)/"
 }
 
 compare_with_cases() {
@@ -91,14 +91,13 @@ if [ $all = no ]; then
   step build-release "release build (build/release)" build release release "${options[@]}"
   run_tests release
 else
-  # Not with sanitizers: g++ 12 then warns wrongly about the standard library.
   strict=("${options[@]}" -DCLEAVE_WERROR=ON)
   step build-strict "release build, warnings are errors (build/strict)" \
     build strict release "${strict[@]}"
-  step build-clang "build with clang++, warnings are errors (build/clang)" \
-    build clang debug -DCMAKE_CXX_COMPILER=clang++ "${strict[@]}"
-  step tidy "clang-tidy of $tidied, shellcheck of the scripts" lint
-  step build-asan "build with sanitizers (build/asan)" build asan asan "${options[@]}"
+  # Of clang++, not g++, which with sanitizers warns wrongly about the standard library.
+  step build-asan "build with clang++ and sanitizers, warnings are errors (build/asan)" \
+    build asan asan -DCMAKE_CXX_COMPILER=clang++ "${strict[@]}"
+  step tidy "clang-tidy of core and cli, shellcheck of the scripts" lint
   compare_with_cases
   run_tests asan --label-exclude slow
   run_tests strict
