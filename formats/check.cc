@@ -86,7 +86,7 @@ class CheckMaker {
     run_.settings = changed_settings(before_->options, report_.options);
     run_.settings.insert(run_.settings.end(), bindings.begin(), bindings.end());
     for (const std::string& name : before_->other_settings) {
-      run_.settings.push_back(name + ": not known to this version");
+      run_.settings.push_back(escaped(name) + ": not known to this version");
     }
   }
 

@@ -167,5 +167,15 @@ TEST_CASE("settings that this version does not know are told, not taken") {
   CHECK(baseline->find("any", "any")->other_settings == std::vector<std::string>{"colour"});
 }
 
+TEST_CASE("a setting's name from a baseline is fit for a terminal") {
+  const auto result = make_report_case(kGraph, "f\n");
+  std::string report = report_json(result.report());
+  report.replace(report.find("\"start\""), 7, "\"col\\u001b[2Jour\": \"red\", \"start\"");
+  const auto baseline = parse_baseline("main.json", report);
+  REQUIRE(baseline.has_value());
+  const CheckRun run = check_report(result.report(), {}, baseline->find("any", "any"));
+  CHECK(run.settings == std::vector<std::string>{"col\\x1B[2Jour: not known to this version"});
+}
+
 }  // namespace
 }  // namespace cleave
