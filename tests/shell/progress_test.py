@@ -9,12 +9,14 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
 import threading
+import time
 from pathlib import Path
 
 COLUMNS = 100
@@ -23,7 +25,7 @@ LINE = re.compile(r"reading \S+ (\[[#.]{8,20}\] )?\d+%, [\d.,]+ [KMG]?i?B of [\d
 
 
 def write_chain(path, count):
-    """A model that takes more than a second to read."""
+    """A model that takes some time to read."""
     with path.open("w") as out:
         out.write('{"format": "cleave.graph", "version": 1, "name": "chain", "inputs": [{"name": "x", '
                   '"dtype": "float32", "shape": [1, 64]}], "outputs": ["v0"], "parameters": [], "nodes": [')
@@ -35,7 +37,16 @@ def write_chain(path, count):
         out.write("]}\n")
 
 
-def on_terminal(command, out, terminal="xterm"):
+def slow_down(process):
+    """Lets it run a sixth of the time, so that small models take as long as large ones."""
+    while process.poll() is None:
+        time.sleep(0.02)
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGCONT)
+
+
+def on_terminal(command, out, terminal="xterm", slowly=False):
     """(what a terminal at standard error was sent, the exit code); `out`: a file, or PIPE."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
@@ -44,6 +55,8 @@ def on_terminal(command, out, terminal="xterm"):
     os.close(theirs)
     if out == subprocess.PIPE:
         threading.Thread(target=process.stdout.read, daemon=True).start()
+    if slowly:
+        threading.Thread(target=slow_down, args=(process,), daemon=True).start()
     sent = b""
     while True:
         try:
@@ -70,7 +83,7 @@ class Test:
     def watch(self, command, expected_output, folder):
         path = folder / "out.txt"
         with path.open("wb") as out:
-            sent, code = on_terminal(command, out)
+            sent, code = on_terminal(command, out, slowly=True)
         self.expect(code == 0, f"exit code {code}")
         self.expect(path.read_bytes() == expected_output, "standard output is as without a terminal")
         shown = [line for line in re.split(r"\r|\x1b\[K", sent) if line]
@@ -100,16 +113,17 @@ def main():
         preview = [cleave, "preview", model, "-s", support]
         for count in (100_000, 400_000, 800_000, 1_600_000):  # until one takes long enough on this machine
             write_chain(model, count)
-            sent, _ = on_terminal([*preview], subprocess.DEVNULL)
-            if sent.count("reading") >= 4:
+            sent, _ = on_terminal([*preview], subprocess.DEVNULL, slowly=True)
+            if sent.count("reading") >= 6:
                 break
         plain = subprocess.run(preview, check=True, capture_output=True)
         test.expect(plain.stderr == b"", f"without a terminal: {plain.stderr[:200]}")
         test.watch(preview, plain.stdout, folder)
         with open(os.devnull, "wb") as nowhere:
-            test.expect_none("--quiet", on_terminal([*preview, "--quiet"], nowhere)[0])
-            test.expect_none("dumb terminal", on_terminal(preview, nowhere, "dumb")[0])
-        test.expect_none("--json piped", on_terminal([*preview, "--json"], subprocess.PIPE)[0])
+            test.expect_none("--quiet", on_terminal([*preview, "--quiet"], nowhere, slowly=True)[0])
+            test.expect_none("dumb terminal", on_terminal(preview, nowhere, "dumb", slowly=True)[0])
+        sent, _ = on_terminal([*preview, "--json"], subprocess.PIPE, slowly=True)
+        test.expect_none("--json piped", sent)
         write_chain(model, 10)
         with open(os.devnull, "wb") as nowhere:
             test.expect_none("a moment's work", on_terminal(preview, nowhere)[0])
