@@ -32,12 +32,23 @@ void permute_rows(std::vector<T>& items, std::vector<std::uint32_t>& begin,
   begin = std::move(new_begin);
 }
 
-template <class T>
-void permute(std::vector<T>& items, std::span<const std::uint32_t> order) {
-  std::vector<T> moved;
-  moved.reserve(items.size());
-  for (const std::uint32_t old : order) moved.push_back(items[old]);
-  items = std::move(moved);
+// Item i to place ids[i], circle by circle of the permutation: a copy of all would be the largest
+// thing in memory, where nearly every item stays where it is. `is_placed`: as many as items, of any
+// content.
+template <class T, class Id>
+void move_to_places(std::vector<T>& items, std::span<const Id> ids,
+                    std::span<std::uint8_t> is_placed) {
+  std::fill(is_placed.begin(), is_placed.end(), std::uint8_t{0});
+  for (std::size_t first = 0; first < ids.size(); ++first) {
+    if (is_placed[first] != 0 || index(ids[first]) == first) continue;
+    T moving = items[first];
+    std::size_t from = first;
+    do {
+      is_placed[from] = 1;
+      from = index(ids[from]);
+      std::swap(moving, items[from]);
+    } while (is_placed[from] == 0);
+  }
 }
 
 }  // namespace
@@ -211,33 +222,23 @@ void GraphBuilder::State::move_nodes(const std::vector<std::uint32_t>& order) {
   std::sort(graph.bodies_.begin(), graph.bodies_.end(),
             [](const auto& a, const auto& b) { return a.owner < b.owner; });
   if (std::is_sorted(by_id.begin(), by_id.end())) return;
-  permute(graph.nodes_, by_id);
+  std::vector<std::uint8_t> is_placed(graph.nodes_.size());
+  move_to_places<Node, NodeId>(graph.nodes_, node_ids, is_placed);
   permute_rows(graph.operands_, graph.operand_begin_, by_id);
   permute_rows(graph.attributes_, graph.attribute_begin_, by_id);
   if (!graph.module_parameter_begin_.empty()) {
     permute_rows(graph.module_parameters_, graph.module_parameter_begin_, by_id);
   }
-  if (!graph.measured_.empty()) permute(graph.measured_, by_id);
+  if (!graph.measured_.empty()) {
+    move_to_places<MeasuredCost, NodeId>(graph.measured_, node_ids, is_placed);
+  }
 }
 
 void GraphBuilder::State::move_values() {
   for (Value& value : graph.values_) {
     if (value.producer != kNone<NodeId>) value.producer = node_ids[index(value.producer)];
   }
-  // In place, circle by circle of the permutation: a copy of all would be the largest thing in
-  // memory, where nearly every value stays where it is.
-  std::vector<std::uint8_t>& is_placed = defined;
-  std::fill(is_placed.begin(), is_placed.end(), std::uint8_t{0});
-  for (std::uint32_t first = 0; first < value_ids.size(); ++first) {
-    if (is_placed[first] != 0 || index(value_ids[first]) == first) continue;
-    Value moving = graph.values_[first];
-    std::uint32_t from = first;
-    do {
-      is_placed[from] = 1;
-      from = index(value_ids[from]);
-      std::swap(moving, graph.values_[from]);
-    } while (is_placed[from] == 0);
-  }
+  move_to_places<Value, ValueId>(graph.values_, value_ids, defined);
   const auto id_of = [this](ValueId handle) { return value_ids[index(handle)]; };
   for (Operand& operand : graph.operands_) operand.value = id_of(operand.value);
   for (ValueId& parameter : graph.module_parameters_) parameter = id_of(parameter);

@@ -243,11 +243,18 @@ void GraphMaker::add_node(std::uint32_t i, const OnnxNode& node, std::string_vie
 
 // In topological order: what is constant follows from what was met.
 void GraphMaker::add_nodes() {
+  constexpr std::size_t kMostTimes = 16;  // what the rest is taken to need of what is there already
   const OnnxUniqueNames names(model_.graph.nodes, builder_, notes_);
   OnnxNode room;
+  std::size_t added = 0;
+  std::size_t next_expected = 4096;
   for (const std::uint32_t i : links_.order) {
     const OnnxNode& node = model_.graph.nodes.read(i, room);
     add_node(i, node, names.of(i, node));
+    if (++added != next_expected) continue;
+    const double times = static_cast<double>(links_.order.size()) / static_cast<double>(added);
+    builder_.expect_times(std::min(1.02 * times, static_cast<double>(kMostTimes)));
+    next_expected *= kMostTimes;
   }
 }
 
