@@ -95,7 +95,9 @@ void open_standard_descriptors() {
 void set_up_signals() {
   open_standard_descriptors();
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) stop_at(signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2}) {
+    stop_at(signal);
+  }
   for (FaultSignal& fault : fault_signals) tell_faults_at(fault);
   std::set_new_handler(tell_no_memory);
 }

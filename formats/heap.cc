@@ -18,7 +18,8 @@ void keep_freed_memory() {
 
 void prefer_large_pages(std::size_t bytes) {
   constexpr std::uintptr_t kPage = std::uintptr_t{2} << 20U;
-  if (bytes < 32 * kPage) return;
+  constexpr std::size_t kMost = std::size_t{1} << 40U;  // more than any machine has
+  if (bytes < 32 * kPage || bytes > kMost) return;
   // Freed, the block is the top of the heap, out of which the next ones are cut.
   void* const block = std::malloc(bytes);
   if (block == nullptr) return;

@@ -255,7 +255,7 @@ std::optional<OnnxElements> concat_elements(const OnnxOpCall& call) {
     if (outer == 0) return std::nullopt;
     parts.emplace_back(part, static_cast<std::int64_t>(part->count()) / outer);
   }
-  if (!small_count(out.dims)) return std::nullopt;
+  if (parts.empty() || !small_count(out.dims)) return std::nullopt;
   for (std::int64_t row = 0; row < outer; ++row) {
     for (const auto& [part, size] : parts) {
       const auto first = static_cast<std::ptrdiff_t>(row * size);
@@ -382,7 +382,11 @@ std::optional<OnnxElements> infer_elements(const OnnxOpCall& call) {
   }();
   if (!call.domain().empty() || call.outputs.empty()) return std::nullopt;
   const auto found = kByOp.find(call.op());
-  return found != kByOp.end() ? found->second(call) : std::nullopt;
+  if (found == kByOp.end()) return std::nullopt;
+  std::optional<OnnxElements> made = found->second(call);
+  // Others index them by their dims.
+  if (made && small_count(made->dims) != made->count()) return std::nullopt;
+  return made;
 }
 
 }  // namespace cleave

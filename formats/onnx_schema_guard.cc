@@ -116,15 +116,24 @@ std::string roi_pool_fault(const OnnxOpCall& call) {
   return fits ? "" : "its inputs do not have the ranks 4 and 2, or its pooled_shape not 2 sizes";
 }
 
+std::string layer_norm_fault(const OnnxOpCall& call) {
+  const OnnxType* const x = call.shaped_input(0);
+  if (x == nullptr) return {};
+  const std::int64_t axis = call.integer("axis", -1);
+  const auto rank = static_cast<std::int64_t>(x->rank());
+  return -rank <= axis && axis < rank ? "" : "its input has no such axis";
+}
+
 struct OwnFault {
   std::string_view domain, op;  // op "": all of the domain
   std::string (*fault)(const OnnxOpCall& call);
 };
-constexpr std::array<OwnFault, 10> kOwnFaults = {{
+constexpr std::array<OwnFault, 11> kOwnFaults = {{
     {"", "EyeLike", unknown_input_fault},
     {"", "GatherND", gather_nd_fault},
     {"", "Einsum", einsum_fault},
     {"", "Gemm", gemm_fault},
+    {"", "LayerNormalization", layer_norm_fault},
     {"", "MaxRoiPool", roi_pool_fault},
     {"", "GRU", recurrent_fault},
     {"", "LSTM", recurrent_fault},

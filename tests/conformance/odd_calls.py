@@ -2,8 +2,8 @@
 """Calls of every ONNX operator whose inputs and attributes seldom fit: cleave reads or refuses them.
 
 The library behind cleave's inference takes much for granted; what it must not be asked is known from
-these calls (formats/onnx_schema_guard.cc). Each is a model of one node, at random, but the same for
-the same seed.
+these calls (formats/onnx_schema_guard.cc). Each is a model of one to three nodes, at random, but the same
+for the same seed.
 
 usage: odd_calls.py DUMP_TYPES [--models N] [--seed S] [--op OP] [--keep DIR]
 
@@ -50,14 +50,15 @@ def operators(opset, ml_opset):
 
 
 class OddCall:
-    """One model of one node."""
+    """One model of a few nodes."""
 
     def __init__(self, seed, only):
         self.random = random.Random(seed)
-        self.inputs, self.constants = [], []
+        self.inputs, self.constants, self.made = [], [], []
         opset, ml_opset = self.random.choice(OPSETS), self.random.choice(ML_OPSETS)
         schemas = [s for s in operators_of(opset, ml_opset) if only in (None, s.name)]
-        nodes = [self.node(self.random.choice(schemas))] if schemas else []
+        count = self.random.choice([1, 1, 2, 3]) if schemas else 0
+        nodes = [self.node(self.random.choice(schemas)) for _ in range(count)]
         outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
                    for node in nodes for name in node.output[:1]]
         graph = helper.make_graph(nodes, "odd", self.inputs, outputs, self.constants)
@@ -81,15 +82,19 @@ class OddCall:
         count = self.random.randint(fewest, most) if self.chance(0.9) else self.random.randint(0, 6)
         most = max(schema.min_output, min(schema.max_output, 4))
         outputs = self.random.randint(schema.min_output, most) if self.chance(0.9) else self.random.randint(1, 4)
-        node = helper.make_node(schema.name, [self.value(f"v{i}") for i in range(count)],
-                                [f"o{i}" for i in range(outputs)], domain=schema.domain)
+        node = helper.make_node(schema.name, [self.value() for _ in range(count)],
+                                [f"o{len(self.made) + i}" for i in range(outputs)], domain=schema.domain)
+        self.made += node.output
         for name, attribute in schema.attributes.items():
             if attribute.required or self.chance(0.55):
                 self.add_attribute(node, name, attribute.type)
         return node
 
-    def value(self, name):
-        """An input, a constant, or nothing, under that name."""
+    def value(self):
+        """The name of an input, of a constant, of what a node before made, or none."""
+        if self.made and self.chance(0.4):
+            return self.random.choice(self.made)
+        name = f"v{len(self.inputs) + len(self.constants)}"
         kind = self.random.random()
         dtype = self.random.choice(DTYPES)
         if kind < 0.07:
@@ -200,7 +205,7 @@ def main():
                 if not why:
                     continue
                 faults += 1
-                print(f"{path.name}: {why}\n{onnx.load(path).graph.node[0]}")
+                print(f"{path.name}: {why}\n{onnx.load(path).graph.node}")
     print(f"{options.models} odd calls: {faults} that cleave does not bear")
     return faults > 0
 
