@@ -6,7 +6,7 @@
 
 #include "cli/choice.h"
 #include "cli/whole_number.h"
-#include "core/quantity.h"
+#include "core/base/quantity.h"
 
 namespace cleave {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/balance.h"
 #include "core/balance_graph.h"
-#include "core/link.h"
+#include "core/base/link.h"
 
 namespace CLI {
 class App;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cli/whole_number.h"
-#include "core/link.h"
+#include "core/base/link.h"
 
 namespace cleave {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "cli/choice.h"
 #include "cli/whole_number.h"
-#include "core/quantity.h"
+#include "core/base/quantity.h"
 #include "formats/number_text.h"
 #include "formats/support_file.h"
 

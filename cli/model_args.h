@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/link.h"
+#include "core/base/link.h"
 #include "core/options.h"
 #include "formats/model_file.h"
 

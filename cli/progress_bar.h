@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "core/progress.h"
+#include "core/base/progress.h"
 
 namespace cleave {
 

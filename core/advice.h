@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
+#include "core/base/progress.h"
 #include "core/gaps.h"
 #include "core/outcome.h"
-#include "core/progress.h"
 
 namespace cleave {
 

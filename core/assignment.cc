@@ -4,8 +4,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/adjacency.h"
-#include "core/topological_order.h"
+#include "core/base/adjacency.h"
+#include "core/base/topological_order.h"
 
 namespace cleave {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/graph.h"
 #include "core/options.h"
 #include "core/partition.h"
-#include "core/result.h"
 
 namespace cleave {
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/ids.h"
+#include "core/base/ids.h"
 
 namespace cleave {
 

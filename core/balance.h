@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/balance_problem.h"
-#include "core/progress.h"
-#include "core/result.h"
+#include "core/base/progress.h"
+#include "core/base/result.h"
 
 namespace cleave {
 

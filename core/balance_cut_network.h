@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/balance_instance.h"
-#include "core/max_flow.h"
+#include "core/base/max_flow.h"
 
 namespace cleave::balance {
 

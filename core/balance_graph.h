@@ -16,8 +16,8 @@
 #include <cstdint>
 
 #include "core/balance_problem.h"
+#include "core/base/link.h"
 #include "core/graph.h"
-#include "core/link.h"
 
 namespace cleave {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/topological_order.h"
+#include "core/base/topological_order.h"
 
 namespace cleave::balance {
 namespace {

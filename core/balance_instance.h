@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/adjacency.h"
 #include "core/balance.h"
 #include "core/balance_fleet.h"
+#include "core/base/adjacency.h"
 
 namespace cleave::balance {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/adjacency.h"
+#include "core/base/adjacency.h"
 
 namespace cleave {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/balance_memory.h"
-#include "core/quantity.h"
+#include "core/base/quantity.h"
 
 namespace cleave::balance {
 namespace {

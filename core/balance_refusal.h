@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/balance_instance.h"
-#include "core/result.h"
+#include "core/base/result.h"
 
 namespace cleave::balance {
 

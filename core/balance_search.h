@@ -13,7 +13,7 @@
 
 #include "core/balance_instance.h"
 #include "core/balance_orders.h"
-#include "core/progress.h"
+#include "core/base/progress.h"
 
 namespace cleave::balance {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/adjacency.h"
+#include "core/base/adjacency.h"
 #include "core/contraction.h"
 #include "core/link_traffic.h"
 #include "core/subgraphs.h"

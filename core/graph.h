@@ -27,11 +27,11 @@
 #include <vector>
 
 #include "core/attribute.h"
+#include "core/base/ids.h"
+#include "core/base/name_table.h"
+#include "core/base/string_arena.h"
 #include "core/dtype.h"
-#include "core/ids.h"
-#include "core/name_table.h"
 #include "core/shape.h"
-#include "core/string_arena.h"
 
 namespace cleave {
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/graph.h"
-#include "core/result.h"
 
 namespace cleave {
 

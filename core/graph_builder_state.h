@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/name_table.h"
+#include "core/base/topological_order.h"
 #include "core/graph_builder.h"
-#include "core/name_table.h"
-#include "core/topological_order.h"
 
 namespace cleave {
 

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/spelling.h"
 #include "core/graph_builder.h"
 #include "core/graph_builder_state.h"
-#include "core/spelling.h"
 
 namespace cleave {
 namespace {

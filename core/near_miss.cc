@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/base/spelling.h"
 #include "core/rule_check.h"
-#include "core/spelling.h"
 #include "core/support.h"
 
 namespace cleave {

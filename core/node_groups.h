@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-#include "core/adjacency.h"
+#include "core/base/adjacency.h"
 #include "core/fusion.h"
 #include "core/graph.h"
 

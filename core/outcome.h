@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/link.h"
+#include "core/base/link.h"
+#include "core/base/result.h"
 #include "core/options.h"
 #include "core/preview.h"
-#include "core/result.h"
 #include "core/support.h"
 
 namespace cleave {

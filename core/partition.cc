@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/adjacency.h"
+#include "core/base/adjacency.h"
 
 namespace cleave {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/graph.h"
 #include "core/options.h"
-#include "core/result.h"
 #include "core/subgraphs.h"
 
 namespace cleave {

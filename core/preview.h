@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/link.h"
 #include "core/boundary.h"
 #include "core/graph.h"
-#include "core/link.h"
 #include "core/partition.h"
 
 namespace cleave {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/ids.h"
+#include "core/base/ids.h"
 
 namespace cleave {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "core/base/ids.h"
 #include "core/dtype.h"
-#include "core/ids.h"
 
 namespace cleave {
 

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "core/acc_finder.h"
+#include "core/base/progress.h"
+#include "core/base/result.h"
 #include "core/boundary.h"
 #include "core/fusion.h"
 #include "core/graph.h"
@@ -12,9 +14,7 @@
 #include "core/options.h"
 #include "core/partition.h"
 #include "core/preview.h"
-#include "core/progress.h"
 #include "core/qdq_groups.h"
-#include "core/result.h"
 #include "core/subgraphs.h"
 #include "core/support.h"
 

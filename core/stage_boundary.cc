@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "core/base/spelling.h"
 #include "core/cost.h"
-#include "core/spelling.h"
 
 namespace cleave {
 namespace {

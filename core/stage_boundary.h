@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/boundary.h"
 #include "core/graph.h"
 #include "core/partition.h"
-#include "core/result.h"
 
 namespace cleave {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/spelling.h"
+#include "core/base/spelling.h"
 
 namespace cleave {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/graph.h"
 #include "core/partition.h"
-#include "core/result.h"
 
 namespace cleave {
 

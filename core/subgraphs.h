@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/fusion.h"
 #include "core/graph.h"
 #include "core/options.h"
-#include "core/result.h"
 
 namespace cleave {
 

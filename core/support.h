@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/attribute.h"
+#include "core/base/link.h"
 #include "core/graph.h"
-#include "core/link.h"
 #include "core/reason.h"
 
 namespace cleave {

@@ -8,9 +8,9 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/name_table.h"
-#include "core/quantity.h"
-#include "core/spelling.h"
+#include "core/base/name_table.h"
+#include "core/base/quantity.h"
+#include "core/base/spelling.h"
 #include "formats/csv_rows.h"
 #include "formats/number_text.h"
 #include "formats/utf8.h"

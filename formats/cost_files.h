@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/link.h"
 #include "core/graph.h"
-#include "core/link.h"
 #include "formats/diagnostic.h"
 #include "formats/source_file.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/string_arena.h"
+#include "core/base/string_arena.h"
 #include "formats/support_reader.h"
 
 namespace cleave {

@@ -1,6 +1,6 @@
 #include "formats/diagnostic.h"
 
-#include "core/spelling.h"
+#include "core/base/spelling.h"
 #include "formats/utf8.h"
 
 #include <algorithm>

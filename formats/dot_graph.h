@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/name_table.h"
+#include "core/base/name_table.h"
 
 namespace cleave {
 

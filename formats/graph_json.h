@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/backward.h"
+#include "core/base/progress.h"
 #include "core/boundary.h"
 #include "core/graph.h"
 #include "core/partition.h"
-#include "core/progress.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 

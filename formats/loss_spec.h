@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
+#include "core/base/result.h"
 #include "core/graph.h"
-#include "core/result.h"
 #include "formats/model_file.h"
 
 namespace cleave {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/progress.h"
 #include "core/graph.h"
-#include "core/progress.h"
 #include "core/support.h"
 #include "formats/diagnostic.h"
 #include "formats/limits.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "core/quantity.h"
+#include "core/base/quantity.h"
 
 namespace cleave {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "formats/byte_pieces.h"
 #include "formats/onnx_model.h"
 

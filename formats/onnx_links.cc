@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/topological_order.h"
+#include "core/base/topological_order.h"
 
 namespace cleave {
 namespace {

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/adjacency.h"
-#include "core/name_table.h"
+#include "core/base/adjacency.h"
+#include "core/base/name_table.h"
 #include "formats/diagnostic.h"
 #include "formats/onnx_model.h"
 

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/ids.h"
 #include "core/dtype.h"
 #include "core/graph.h"
-#include "core/ids.h"
 
 namespace cleave {
 

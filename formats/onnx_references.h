@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "formats/model_file.h"
 #include "formats/onnx_source.h"
 

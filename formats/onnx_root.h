@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "core/result.h"
+#include "core/base/result.h"
 #include "formats/byte_pieces.h"
 #include "formats/onnx_split_job.h"
 #include "formats/onnx_weight_places.h"

@@ -1,6 +1,6 @@
 #include "formats/onnx_scope_names.h"
 
-#include "core/name_table.h"
+#include "core/base/name_table.h"
 #include "formats/diagnostic.h"
 
 namespace cleave {

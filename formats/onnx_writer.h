@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/progress.h"
 #include "core/boundary.h"
 #include "core/partition.h"
-#include "core/progress.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_node_tags.h"

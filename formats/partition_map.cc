@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/name_table.h"
-#include "core/spelling.h"
+#include "core/base/name_table.h"
+#include "core/base/spelling.h"
 #include "formats/csv_rows.h"
 #include "formats/json_cursor.h"
 #include "formats/json_walk.h"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/assignment.h"
+#include "core/base/string_arena.h"
 #include "core/graph.h"
-#include "core/string_arena.h"
 #include "formats/diagnostic.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/progress.h"
+#include "core/base/progress.h"
 
 namespace cleave {
 

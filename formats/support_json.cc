@@ -1,5 +1,5 @@
 // Native support lists: the list around the rules.
-#include "core/quantity.h"
+#include "core/base/quantity.h"
 #include "formats/json_walk.h"
 #include "formats/support_reader.h"
 #include "formats/support_rule.h"

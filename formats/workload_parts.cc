@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/topological_order.h"
+#include "core/base/topological_order.h"
 
 namespace cleave {
 namespace {

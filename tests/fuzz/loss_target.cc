@@ -2,7 +2,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/link.h"
+#include "core/base/link.h"
 #include "core/support.h"
 #include "formats/loss_spec.h"
 #include "tests/fuzz/demands.h"

@@ -1,4 +1,4 @@
-#include "core/topological_order.h"
+#include "core/base/topological_order.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "core/string_arena.h"
+#include "core/base/string_arena.h"
 
 #include <algorithm>
 #include <cstring>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/adjacency.h"
+#include "core/base/adjacency.h"
 
 namespace cleave {
 

@@ -1,10 +1,10 @@
-#include "core/adjacency.h"
+#include "core/base/adjacency.h"
 
 #include <algorithm>
 #include <random>
 #include <set>
 
-#include "core/topological_order.h"
+#include "core/base/topological_order.h"
 #include "tests/catch2.h"
 
 namespace cleave {

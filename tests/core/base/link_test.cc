@@ -1,4 +1,4 @@
-#include "core/link.h"
+#include "core/base/link.h"
 
 #include "tests/catch2.h"
 

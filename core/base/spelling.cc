@@ -1,4 +1,4 @@
-#include "core/spelling.h"
+#include "core/base/spelling.h"
 
 #include <algorithm>
 #include <array>

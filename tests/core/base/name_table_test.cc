@@ -1,4 +1,4 @@
-#include "core/name_table.h"
+#include "core/base/name_table.h"
 
 #include <string>
 #include <vector>

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/ids.h"
+#include "core/base/ids.h"
 
 namespace cleave {
 

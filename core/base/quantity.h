@@ -35,7 +35,7 @@ std::optional<double> parse_duration(std::string_view text);
 // no bare number.
 std::optional<double> parse_flops_rate(std::string_view text);
 
-// What is wrong with a text that is no bandwidth (core/link.h), and what to write instead, to stand
+// What is wrong with a text that is no bandwidth (core/base/link.h), and what to write instead, to stand
 // behind the text in quotes: " has no unit: write 100GB/s or 100GiB/s, ...".
 std::string bandwidth_refusal(std::string_view text);
 

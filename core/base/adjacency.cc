@@ -1,4 +1,4 @@
-#include "core/adjacency.h"
+#include "core/base/adjacency.h"
 
 #include <algorithm>
 #include <limits>

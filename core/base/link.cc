@@ -1,12 +1,12 @@
 // A unit is a decimal (k, M, G, T, P) or binary (Ki, Mi, ...) prefix and `B` or `bit`. A rate may
 // end in `/s`, or in `ps` after `bit` or `B`.
-#include "core/link.h"
+#include "core/base/link.h"
 
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "core/quantity.h"
+#include "core/base/quantity.h"
 
 namespace cleave {
 namespace {
