@@ -8,7 +8,7 @@
 #include "cli/balance_args.h"
 #include "core/balance_graph.h"
 #include "core/balance_problem.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "formats/cost_files.h"
 
 namespace cleave {

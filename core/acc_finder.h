@@ -8,7 +8,7 @@
 //   item (CPU) -> full (acc)                =>  full goes to the CPU   (non_tensor_input)
 #pragma once
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/options.h"
 #include "core/support.h"
 

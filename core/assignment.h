@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/options.h"
 #include "core/partition.h"
 

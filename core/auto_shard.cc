@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 
 namespace cleave {
 namespace {

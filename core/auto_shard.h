@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/cost.h"
-#include "core/shape.h"
+#include "core/graph/shape.h"
 #include "core/stages.h"
 
 namespace cleave {

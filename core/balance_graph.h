@@ -17,7 +17,7 @@
 
 #include "core/balance_problem.h"
 #include "core/base/link.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

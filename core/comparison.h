@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/partition.h"
 
 namespace cleave {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/fusion.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/graph/op_key.h"
 #include "core/op_flops.h"
-#include "core/op_key.h"
 #include "core/support.h"
 
 namespace cleave {

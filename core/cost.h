@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/acc_finder.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/options.h"
 
 namespace cleave {

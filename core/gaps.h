@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/signature.h"
+#include "core/graph/graph.h"
+#include "core/graph/signature.h"
 #include "core/support.h"
 
 namespace cleave {

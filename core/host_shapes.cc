@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/op_key.h"
+#include "core/graph/op_key.h"
 #include "core/rule_check.h"
 
 namespace cleave {

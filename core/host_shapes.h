@@ -19,7 +19,7 @@
 
 #include <cstddef>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/support.h"
 
 namespace cleave {

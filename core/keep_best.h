@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/options.h"
 #include "core/subgraphs.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/subgraphs.h"
 
 namespace cleave {

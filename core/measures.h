@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/boundary.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/partition.h"
 #include "core/preview.h"
 

@@ -20,7 +20,7 @@
 
 #include "core/base/adjacency.h"
 #include "core/fusion.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

@@ -23,8 +23,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/graph/op_key.h"
 #include "core/op_formulas.h"
-#include "core/op_key.h"
 #include "core/support.h"
 
 namespace cleave {

@@ -7,7 +7,7 @@
 
 #include "core/base/link.h"
 #include "core/boundary.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/partition.h"
 
 namespace cleave {

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/graph/op_key.h"
 #include "core/node_groups.h"
-#include "core/op_key.h"
 #include "core/support.h"
 
 namespace cleave {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "core/fusion.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/boundary.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

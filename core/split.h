@@ -8,7 +8,7 @@
 #include "core/base/result.h"
 #include "core/boundary.h"
 #include "core/fusion.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/host_shapes.h"
 #include "core/keep_best.h"
 #include "core/options.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/partition.h"
 
 namespace cleave {

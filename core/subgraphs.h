@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/fusion.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/options.h"
 
 namespace cleave {

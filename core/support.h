@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/attribute.h"
 #include "core/base/link.h"
-#include "core/graph.h"
+#include "core/graph/attribute.h"
+#include "core/graph/graph.h"
 #include "core/reason.h"
 
 namespace cleave {

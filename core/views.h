@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/partition.h"
 
 namespace cleave {

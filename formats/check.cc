@@ -7,7 +7,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "core/fingerprint.h"
+#include "core/graph/fingerprint.h"
 #include "core/trail.h"
 #include "formats/report_words.h"
 #include "formats/support_file.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/base/link.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "formats/diagnostic.h"
 #include "formats/source_file.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/fingerprint.h"
+#include "core/graph/fingerprint.h"
 #include "core/trail.h"
 #include "formats/report_words.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "formats/dot_graph.h"
 #include "formats/report.h"
 

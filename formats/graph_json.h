@@ -9,7 +9,7 @@
 #include "core/backward.h"
 #include "core/base/progress.h"
 #include "core/boundary.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/partition.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"

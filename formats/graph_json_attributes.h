@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "formats/graph_json_values.h"
 #include "formats/json_cursor.h"
 #include "formats/json_fields.h"

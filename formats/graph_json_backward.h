@@ -11,7 +11,7 @@
 
 #include "core/backward.h"
 #include "core/boundary.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/partition.h"
 
 namespace cleave {

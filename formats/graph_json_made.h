@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "formats/model_file.h"
 
 namespace cleave {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "formats/graph_json_attributes.h"
 #include "formats/graph_json_values.h"
 #include "formats/json_cursor.h"

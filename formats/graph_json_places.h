@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 
 namespace cleave {
 

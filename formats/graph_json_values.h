@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "formats/json_cursor.h"
 #include "formats/json_fields.h"
 #include "formats/shape_binder.h"

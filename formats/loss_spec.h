@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "formats/model_file.h"
 
 namespace cleave {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/support.h"
 #include "formats/diagnostic.h"
 #include "formats/limits.h"

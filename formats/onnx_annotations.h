@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "formats/model_file.h"
 
 namespace cleave {

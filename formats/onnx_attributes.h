@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/attribute.h"
+#include "core/graph/attribute.h"
 #include "formats/onnx_model.h"
 
 namespace cleave {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 #include "formats/onnx_type.h"
 
 namespace cleave {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/dtype.h"
+#include "core/graph/dtype.h"
 #include "formats/onnx_model.h"
 #include "formats/onnx_type.h"
 

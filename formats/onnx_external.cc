@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 #include "formats/descriptor.h"
 #include "formats/diagnostic.h"
 

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "formats/onnx_attributes.h"
 #include "formats/onnx_constants.h"
 #include "formats/onnx_scope_names.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "formats/diagnostic.h"
 #include "formats/onnx_links.h"
 #include "formats/onnx_model.h"

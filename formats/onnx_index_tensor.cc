@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "core/dtype.h"
+#include "core/graph/dtype.h"
 #include "formats/diagnostic.h"
 #include "formats/onnx_fields.h"
 

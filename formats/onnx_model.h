@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/dtype.h"
-#include "core/graph.h"
+#include "core/graph/dtype.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 #include "formats/onnx_constants.h"
 #include "formats/onnx_graph_maker.h"
 #include "formats/onnx_links.h"

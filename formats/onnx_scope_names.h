@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "formats/onnx_model.h"
 
 namespace cleave {

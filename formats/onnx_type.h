@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/dtype.h"
-#include "core/graph.h"
+#include "core/graph/dtype.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "formats/model_file.h"
 #include "formats/onnx_model.h"
 

@@ -11,7 +11,7 @@
 
 #include "core/assignment.h"
 #include "core/base/string_arena.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "formats/diagnostic.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/reason.h"
 #include "core/support.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/cost.h"
-#include "core/fingerprint.h"
+#include "core/graph/fingerprint.h"
 #include "formats/number_text.h"
 #include "formats/report_words.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/preview.h"
 #include "formats/json_text.h"
 #include "formats/model_file.h"

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
+#include "core/graph/signature.h"
 #include "core/options.h"
 #include "core/preview.h"
-#include "core/signature.h"
 #include "core/support.h"
 #include "formats/json_text.h"
 #include "formats/model_file.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/fingerprint.h"
+#include "core/graph/fingerprint.h"
 #include "formats/check_words.h"
 #include "formats/diagnostic.h"
 #include "formats/json_text.h"

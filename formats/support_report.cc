@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "core/signature.h"
+#include "core/graph/signature.h"
 #include "formats/diagnostic.h"
 #include "formats/json_text.h"
 #include "formats/number_text.h"

@@ -1,7 +1,7 @@
 // What is checked of a recorded case, by kind.
 #pragma once
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/preview.h"
 #include "core/split.h"
 #include "formats/model_file.h"

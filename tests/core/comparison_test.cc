@@ -1,6 +1,6 @@
 #include "core/comparison.h"
 
-#include "core/fingerprint.h"
+#include "core/graph/fingerprint.h"
 #include "core/split.h"
 #include "core/trail.h"
 #include "tests/catch2.h"

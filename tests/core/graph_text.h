@@ -29,8 +29,8 @@
 
 #include "core/boundary.h"
 #include "core/fusion.h"
-#include "core/graph.h"
-#include "core/graph_builder.h"
+#include "core/graph/graph.h"
+#include "core/graph/graph_builder.h"
 #include "core/partition.h"
 #include "core/subgraphs.h"
 #include "core/support.h"

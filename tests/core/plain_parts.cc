@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/shape.h"
+#include "core/graph/shape.h"
 #include "tests/core/plain_passes.h"
 
 namespace cleave::plain {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/fusion.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/options.h"
 #include "core/subgraphs.h"
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 #include "core/support.h"
 
 namespace cleave {

@@ -1,6 +1,6 @@
 #include "core/stages.h"
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 

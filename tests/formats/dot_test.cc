@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "formats/dot_graph.h"
 #include "formats/dot_style.h"
 #include "tests/catch2.h"

@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

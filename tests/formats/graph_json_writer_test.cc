@@ -1,5 +1,5 @@
 #include "core/boundary.h"
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "core/partition.h"
 #include "formats/graph_json.h"
 #include "formats/json_pieces.h"

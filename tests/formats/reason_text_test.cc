@@ -1,6 +1,6 @@
 #include "formats/reason_text.h"
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "core/split.h"
 #include "formats/support_file.h"
 #include "tests/catch2.h"

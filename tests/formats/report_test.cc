@@ -1,6 +1,6 @@
 #include "formats/report.h"
 
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 #include "formats/print_text.h"
 #include "formats/report_words.h"
 #include "formats/support_file.h"

@@ -6,10 +6,10 @@
 #include <map>
 #include <string>
 
+#include "core/graph/shape.h"
 #include "core/outcome.h"
 #include "core/preview.h"
 #include "core/same_shape.h"
-#include "core/shape.h"
 #include "core/split.h"
 #include "tests/core/graph_text.h"
 #include "tests/fuzz/demands.h"

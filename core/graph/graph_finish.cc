@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/base/spelling.h"
-#include "core/graph_builder.h"
-#include "core/graph_builder_state.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/graph_builder_state.h"
 
 namespace cleave {
 namespace {

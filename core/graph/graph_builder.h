@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

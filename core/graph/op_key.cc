@@ -1,4 +1,4 @@
-#include "core/op_key.h"
+#include "core/graph/op_key.h"
 
 #include <algorithm>
 #include <array>

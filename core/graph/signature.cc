@@ -1,4 +1,4 @@
-#include "core/signature.h"
+#include "core/graph/signature.h"
 
 namespace cleave {
 

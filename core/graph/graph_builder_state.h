@@ -11,7 +11,7 @@
 
 #include "core/base/name_table.h"
 #include "core/base/topological_order.h"
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 
 namespace cleave {
 

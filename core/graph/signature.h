@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 

@@ -26,12 +26,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/attribute.h"
 #include "core/base/ids.h"
 #include "core/base/name_table.h"
 #include "core/base/string_arena.h"
-#include "core/dtype.h"
-#include "core/shape.h"
+#include "core/graph/attribute.h"
+#include "core/graph/dtype.h"
+#include "core/graph/shape.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "core/fingerprint.h"
+#include "core/graph/fingerprint.h"
 
 #include <bit>
 #include <string_view>

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "core/base/ids.h"
-#include "core/dtype.h"
+#include "core/graph/dtype.h"
 
 namespace cleave {
 

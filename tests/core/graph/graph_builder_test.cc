@@ -1,4 +1,4 @@
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
-#include "core/graph_builder.h"
+#include "core/graph/graph_builder.h"
 
-#include "core/graph_builder_state.h"
+#include "core/graph/graph_builder_state.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/shape.h"
+#include "core/graph/shape.h"
 
 #include <algorithm>
 #include <limits>
