@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/balance.h"
+#include "core/balance/solver.h"
 #include "core/balance_graph.h"
 #include "core/base/link.h"
 

@@ -8,7 +8,7 @@
 
 #include "cli/balance_args.h"
 #include "cli/exit_code.h"
-#include "core/balance_problem.h"
+#include "core/balance/problem.h"
 #include "core/graph/graph.h"
 #include "formats/stage_balance.h"
 #include "formats/workload_file.h"

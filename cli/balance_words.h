@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/balance_args.h"
+#include "core/balance/problem.h"
 #include "core/balance_graph.h"
-#include "core/balance_problem.h"
 #include "core/graph/graph.h"
 #include "formats/cost_files.h"
 

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/balance_problem.h"
+#include "core/balance/problem.h"
 #include "core/base/link.h"
 #include "core/graph/graph.h"
 

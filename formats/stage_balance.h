@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/balance.h"
+#include "core/balance/solver.h"
 #include "core/balance_graph.h"
 #include "formats/json_text.h"
 

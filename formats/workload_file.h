@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "core/balance_problem.h"
+#include "core/balance/problem.h"
 #include "formats/diagnostic.h"
 #include "formats/source_file.h"
 

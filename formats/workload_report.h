@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/balance.h"
+#include "core/balance/solver.h"
 #include "formats/stage_balance.h"
 #include "formats/workload_file.h"
 

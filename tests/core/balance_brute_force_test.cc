@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/balance.h"
-#include "core/balance_bound.h"
+#include "core/balance/bound.h"
+#include "core/balance/solver.h"
 #include "tests/catch2.h"
 
 namespace cleave {

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "core/balance.h"
+#include "core/balance/solver.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 

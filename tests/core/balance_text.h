@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/balance.h"
+#include "core/balance/solver.h"
 
 namespace cleave {
 

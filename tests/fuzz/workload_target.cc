@@ -1,5 +1,5 @@
 // Workloads: what is read is a problem whose stages, where there are any, keep its order.
-#include "core/balance.h"
+#include "core/balance/solver.h"
 #include "formats/workload_file.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"

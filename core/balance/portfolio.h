@@ -1,0 +1,63 @@
+// The searches one after the other, each only if those before have not proved their answer best.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/balance/bound.h"
+#include "core/balance/exact.h"
+#include "core/balance/linear.h"
+#include "core/balance/search.h"
+
+namespace cleave::balance {
+
+// What the effort allows; all counts, so that the same input gives the same answer.
+struct Budget {
+  std::uint64_t moves = 0;         // of the local search
+  std::uint64_t flow_steps = 0;    // of the bound
+  std::uint64_t first_stages = 0;  // of the exact search before the local one
+  std::uint64_t last_stages = 0;   // and after it
+  std::size_t ideals = 0;
+  std::size_t orders = 0;
+};
+Budget budget_for(Effort effort, std::size_t groups);
+
+struct Answer {
+  Checked best;
+  Bound bound;
+  std::vector<double> curve;
+  std::uint64_t moves = 0;
+  bool is_proved_impossible = false;  // when there is no best
+  double least_excess_bytes = 0;      // the nearest to fitting that was met
+};
+
+class Portfolio {
+ public:
+  Portfolio(const Instance& instance, const BalanceOptions& options, const Deadline& deadline);
+  Answer run();
+
+ private:
+  void cut_orders();
+  void cut(const Order& order);
+  void make_room();
+  void raise_bound();
+  void search_exactly(std::uint64_t most_stages);
+  void search_locally();
+  void draw_curve();
+  bool is_done() const;
+  // Takes the candidate when it fits and is better.
+  bool offer(Candidate candidate);
+
+  const Instance& instance_;
+  const BalanceOptions& options_;
+  const Deadline& deadline_;
+  Budget budget_;
+  Candidate best_;    // as the searches see it
+  Candidate misfit_;  // the nearest to fitting while nothing fits
+  Order best_order_;
+  std::vector<Order> orders_;
+  Answer answer_;
+};
+
+}  // namespace cleave::balance
