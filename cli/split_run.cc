@@ -4,7 +4,7 @@
 
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
-#include "core/idle_list.h"
+#include "core/support/idle_list.h"
 #include "formats/reason_text.h"
 #include "formats/report_words.h"
 #include "formats/support_file.h"

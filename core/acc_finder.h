@@ -10,7 +10,7 @@
 
 #include "core/graph/graph.h"
 #include "core/options.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "core/gaps.h"
 #include "core/outcome.h"
+#include "core/support/gaps.h"
 
 namespace cleave {
 

@@ -9,7 +9,7 @@
 
 #include "core/graph/op_key.h"
 #include "core/op_flops.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 namespace {

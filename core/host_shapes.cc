@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/graph/op_key.h"
-#include "core/rule_check.h"
+#include "core/support/rule_check.h"
 
 namespace cleave {
 namespace {

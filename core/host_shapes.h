@@ -20,7 +20,7 @@
 #include <cstddef>
 
 #include "core/graph/graph.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

@@ -1,6 +1,6 @@
 #include "core/node_view.h"
 
-#include "core/rule_check.h"
+#include "core/support/rule_check.h"
 
 namespace cleave {
 

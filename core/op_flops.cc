@@ -25,7 +25,7 @@
 
 #include "core/graph/op_key.h"
 #include "core/op_formulas.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 namespace {

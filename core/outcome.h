@@ -10,7 +10,7 @@
 #include "core/base/result.h"
 #include "core/options.h"
 #include "core/preview.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

@@ -10,7 +10,7 @@
 
 #include "core/graph/op_key.h"
 #include "core/node_groups.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 namespace {

@@ -16,7 +16,7 @@
 #include "core/preview.h"
 #include "core/qdq_groups.h"
 #include "core/subgraphs.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

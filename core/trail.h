@@ -8,7 +8,7 @@
 
 #include "core/comparison.h"
 #include "core/options.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/comparison.h"
-#include "core/reason.h"
+#include "core/support/reason.h"
 #include "formats/report.h"
 
 namespace cleave {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/accepting_rule.h"
+#include "core/support/accepting_rule.h"
 #include "formats/reason_text.h"
 #include "formats/text_layout.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/support_lint.h"
+#include "core/support/support_lint.h"
 #include "formats/diagnostic.h"
 
 namespace cleave {

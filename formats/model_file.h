@@ -9,7 +9,7 @@
 
 #include "core/base/progress.h"
 #include "core/graph/graph.h"
-#include "core/support.h"
+#include "core/support/support.h"
 #include "formats/diagnostic.h"
 #include "formats/limits.h"
 #include "formats/onnx_model.h"

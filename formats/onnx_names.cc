@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 namespace {

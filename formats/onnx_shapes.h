@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/support.h"
+#include "core/support/support.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_links.h"

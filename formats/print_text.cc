@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/cost.h"
-#include "core/support.h"
+#include "core/support/support.h"
 #include "formats/diagnostic.h"
 #include "formats/number_text.h"
 #include "formats/report_words.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/reason.h"
-#include "core/support.h"
+#include "core/support/reason.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

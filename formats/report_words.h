@@ -10,7 +10,7 @@
 #include "core/graph/signature.h"
 #include "core/options.h"
 #include "core/preview.h"
-#include "core/support.h"
+#include "core/support/support.h"
 #include "formats/json_text.h"
 #include "formats/model_file.h"
 

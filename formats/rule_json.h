@@ -1,7 +1,7 @@
 // Rules of support lists as native JSON.
 #pragma once
 
-#include "core/support.h"
+#include "core/support/support.h"
 #include "formats/json_text.h"
 
 namespace cleave {

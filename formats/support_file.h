@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/support.h"
+#include "core/support/support.h"
 #include "formats/diagnostic.h"
 
 namespace cleave {

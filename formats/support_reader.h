@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/support.h"
+#include "core/support/support.h"
 #include "formats/diagnostic.h"
 
 namespace cleave {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/support.h"
+#include "core/support/support.h"
 #include "formats/json_walk.h"
 
 namespace cleave {

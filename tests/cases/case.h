@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/options.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave::cases {
 

@@ -33,7 +33,7 @@
 #include "core/graph/graph_builder.h"
 #include "core/partition.h"
 #include "core/subgraphs.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

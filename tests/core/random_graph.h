@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/graph/graph.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

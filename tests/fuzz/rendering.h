@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/support.h"
+#include "core/support/support.h"
 #include "formats/model_file.h"
 
 namespace cleave::fuzz {

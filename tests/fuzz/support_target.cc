@@ -1,5 +1,5 @@
 // Support lists: what is read judges a graph, its faults are found, and reports name its rules.
-#include "core/support_lint.h"
+#include "core/support/support_lint.h"
 #include "formats/lint.h"
 #include "formats/rule_json.h"
 #include "formats/support_file.h"

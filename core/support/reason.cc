@@ -1,4 +1,4 @@
-#include "core/reason.h"
+#include "core/support/reason.h"
 
 #include <array>
 

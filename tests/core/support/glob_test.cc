@@ -1,6 +1,6 @@
 #include <random>
 
-#include "core/support.h"
+#include "core/support/support.h"
 #include "tests/catch2.h"
 
 namespace cleave {

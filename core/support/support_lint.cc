@@ -1,11 +1,11 @@
-#include "core/support_lint.h"
+#include "core/support/support_lint.h"
 
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 
-#include "core/rule_check.h"
-#include "core/rule_cover.h"
+#include "core/support/rule_check.h"
+#include "core/support/rule_cover.h"
 
 namespace cleave {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/signature.h"
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/rule_check.h"
+#include "core/support/rule_check.h"
 
 namespace cleave {
 namespace {

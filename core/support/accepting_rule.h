@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

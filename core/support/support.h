@@ -16,7 +16,7 @@
 #include "core/base/link.h"
 #include "core/graph/attribute.h"
 #include "core/graph/graph.h"
-#include "core/reason.h"
+#include "core/support/reason.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "core/support.h"
+#include "core/support/support.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 

@@ -1,4 +1,4 @@
-#include "core/gaps.h"
+#include "core/support/gaps.h"
 
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

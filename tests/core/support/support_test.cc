@@ -1,6 +1,6 @@
-#include "core/support.h"
+#include "core/support/support.h"
 
-#include "core/accepting_rule.h"
+#include "core/support/accepting_rule.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 

@@ -1,4 +1,4 @@
-#include "core/rule_cover.h"
+#include "core/support/rule_cover.h"
 
 #include <algorithm>
 

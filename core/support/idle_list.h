@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/support.h"
+#include "core/support/support.h"
 
 namespace cleave {
 

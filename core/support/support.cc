@@ -3,14 +3,14 @@
 //
 // The order in which a list refuses: a deny rule that names the op or the node; no allow rule that
 // names the op; a deny rule by dtype; the conditions of the allow rules.
-#include "core/support.h"
+#include "core/support/support.h"
 
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 
-#include "core/accepting_rule.h"
-#include "core/rule_check.h"
+#include "core/support/accepting_rule.h"
+#include "core/support/rule_check.h"
 
 namespace cleave {
 namespace {

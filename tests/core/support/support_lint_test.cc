@@ -1,8 +1,8 @@
-#include "core/support_lint.h"
+#include "core/support/support_lint.h"
 
 #include <random>
 
-#include "core/rule_cover.h"
+#include "core/support/rule_cover.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 

@@ -9,8 +9,8 @@
 #include <unordered_set>
 
 #include "core/base/spelling.h"
-#include "core/rule_check.h"
-#include "core/support.h"
+#include "core/support/rule_check.h"
+#include "core/support/support.h"
 
 namespace cleave {
 namespace {

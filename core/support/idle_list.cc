@@ -1,9 +1,9 @@
-#include "core/idle_list.h"
+#include "core/support/idle_list.h"
 
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/rule_check.h"
+#include "core/support/rule_check.h"
 
 namespace cleave {
 namespace {

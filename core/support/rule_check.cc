@@ -1,4 +1,4 @@
-#include "core/rule_check.h"
+#include "core/support/rule_check.h"
 
 #include <algorithm>
 #include <utility>

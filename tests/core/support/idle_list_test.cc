@@ -1,4 +1,4 @@
-#include "core/idle_list.h"
+#include "core/support/idle_list.h"
 
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"

@@ -1,10 +1,10 @@
-#include "core/gaps.h"
+#include "core/support/gaps.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
-#include "core/rule_check.h"
+#include "core/support/rule_check.h"
 
 namespace cleave {
 namespace {
