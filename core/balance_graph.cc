@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "core/graph/shape.h"
 #include "core/stages.h"
 

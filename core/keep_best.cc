@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/boundary.h"
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "core/partition.h"
 
 namespace cleave {

@@ -1,6 +1,6 @@
 #include "core/link_traffic.h"
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 
 namespace cleave {
 namespace {

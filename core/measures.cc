@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 
 namespace cleave {
 namespace {

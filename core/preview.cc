@@ -4,7 +4,7 @@
 #include <limits>
 #include <unordered_set>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/spelling.h"
-#include "core/cost.h"
+#include "core/cost/cost.h"
 
 namespace cleave {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "formats/number_text.h"
 #include "formats/reason_text.h"
 #include "formats/value_text.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "formats/dot_style.h"
 #include "formats/number_text.h"
 #include "formats/value_text.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "formats/number_text.h"
 #include "formats/value_text.h"
 

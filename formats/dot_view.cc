@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "formats/dot_nodes.h"
 #include "formats/dot_part_box.h"
 #include "formats/dot_style.h"

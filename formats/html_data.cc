@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "formats/diagnostic.h"
 #include "formats/dot_style.h"
 #include "formats/json_text.h"

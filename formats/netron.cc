@@ -1,6 +1,6 @@
 #include "formats/netron.h"
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "formats/json_text.h"
 #include "formats/reason_text.h"
 #include "formats/report_values.h"

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <vector>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "core/support/support.h"
 #include "formats/diagnostic.h"
 #include "formats/number_text.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "core/same_shape.h"
 #include "formats/diagnostic.h"
 #include "formats/number_text.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "core/graph/fingerprint.h"
 #include "formats/number_text.h"
 #include "formats/report_words.h"

@@ -3,7 +3,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "formats/diagnostic.h"
 #include "formats/dot_ops.h"
 #include "formats/dot_stages.h"

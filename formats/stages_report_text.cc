@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "core/cost.h"
+#include "core/cost/cost.h"
 #include "core/shared_parameters.h"
 #include "formats/diagnostic.h"
 #include "formats/number_text.h"

@@ -6,7 +6,7 @@
 // the operator's definition in the ONNX specification, or in ONNX Runtime's ContribOperators.md.
 #pragma once
 
-#include "core/node_view.h"
+#include "core/cost/node_view.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "core/node_view.h"
+#include "core/cost/node_view.h"
 
 #include "core/support/rule_check.h"
 

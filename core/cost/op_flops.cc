@@ -15,7 +15,7 @@
 //   - moving data: 0.
 // Ops whose work depends on the data (TopK, NonZero, control flow, mixtures of experts) have no
 // row.
-#include "core/op_flops.h"
+#include "core/cost/op_flops.h"
 
 #include <algorithm>
 #include <array>
@@ -23,8 +23,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/cost/op_formulas.h"
 #include "core/graph/op_key.h"
-#include "core/op_formulas.h"
 #include "core/support/support.h"
 
 namespace cleave {

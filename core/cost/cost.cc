@@ -1,4 +1,4 @@
-#include "core/cost.h"
+#include "core/cost/cost.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/cost/op_flops.h"
 #include "core/graph/op_key.h"
-#include "core/op_flops.h"
 #include "core/support/support.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "core/cost.h"
+#include "core/cost/cost.h"
 
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"

@@ -1,4 +1,4 @@
-#include "core/op_formulas.h"
+#include "core/cost/op_formulas.h"
 
 #include <algorithm>
 #include <cmath>
