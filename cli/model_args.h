@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/link.h"
-#include "core/options.h"
+#include "core/split/options.h"
 #include "formats/model_file.h"
 
 namespace CLI {

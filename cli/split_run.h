@@ -8,8 +8,8 @@
 
 #include "cli/exit_code.h"
 #include "cli/model_args.h"
-#include "core/preview.h"
-#include "core/split.h"
+#include "core/split/preview.h"
+#include "core/split/split.h"
 #include "formats/model_file.h"
 #include "formats/report.h"
 

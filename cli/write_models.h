@@ -6,8 +6,8 @@
 
 #include "cli/exit_code.h"
 #include "core/backward.h"
-#include "core/boundary.h"
-#include "core/partition.h"
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_writer.h"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/boundary.h"
 #include "core/graph/graph.h"
-#include "core/partition.h"
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
 
 namespace cleave {
 

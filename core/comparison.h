@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/partition.h"
+#include "core/split/partition.h"
 
 namespace cleave {
 

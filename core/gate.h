@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/measures.h"
+#include "core/split/measures.h"
 
 namespace cleave {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "core/split.h"
+#include "core/split/split.h"
 
 namespace cleave {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "core/base/link.h"
 #include "core/base/result.h"
-#include "core/options.h"
-#include "core/preview.h"
+#include "core/split/options.h"
+#include "core/split/preview.h"
 #include "core/support/support.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "core/split.h"
+#include "core/split/split.h"
 
 namespace cleave {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/boundary.h"
 #include "core/graph/graph.h"
+#include "core/split/boundary.h"
 
 namespace cleave {
 

@@ -13,7 +13,7 @@
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
-#include "core/partition.h"
+#include "core/split/partition.h"
 
 namespace cleave {
 

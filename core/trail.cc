@@ -1,6 +1,6 @@
 #include "core/trail.h"
 
-#include "core/split.h"
+#include "core/split/split.h"
 
 namespace cleave {
 namespace {

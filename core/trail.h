@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/comparison.h"
-#include "core/options.h"
+#include "core/split/options.h"
 #include "core/support/support.h"
 
 namespace cleave {

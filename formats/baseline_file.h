@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/comparison.h"
-#include "core/measures.h"
-#include "core/options.h"
+#include "core/split/measures.h"
+#include "core/split/options.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/measures.h"
+#include "core/split/measures.h"
 #include "formats/checked_node.h"
 #include "formats/report.h"
 

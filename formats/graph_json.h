@@ -8,9 +8,9 @@
 
 #include "core/backward.h"
 #include "core/base/progress.h"
-#include "core/boundary.h"
 #include "core/graph/graph.h"
-#include "core/partition.h"
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 

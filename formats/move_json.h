@@ -1,7 +1,7 @@
 // Fields that the JSON of checks and diffs share.
 #pragma once
 
-#include "core/measures.h"
+#include "core/split/measures.h"
 #include "formats/checked_node.h"
 #include "formats/json_text.h"
 

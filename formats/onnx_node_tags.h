@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/partition.h"
+#include "core/split/partition.h"
 #include "formats/model_file.h"
 #include "formats/onnx_model.h"
 #include "formats/onnx_source.h"

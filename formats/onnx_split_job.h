@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/boundary.h"
-#include "core/partition.h"
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
 #include "formats/byte_pieces.h"
 #include "formats/model_file.h"
 #include "formats/onnx_annotations.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "core/boundary.h"
-#include "core/partition.h"
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_node_tags.h"

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/assignment.h"
 #include "core/base/string_arena.h"
 #include "core/graph/graph.h"
+#include "core/split/assignment.h"
 #include "formats/diagnostic.h"
 
 namespace cleave {

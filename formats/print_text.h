@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/boundary.h"
 #include "core/graph/graph.h"
-#include "core/partition.h"
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
 
 namespace cleave {
 

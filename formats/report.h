@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/preview.h"
-#include "core/split.h"
+#include "core/split/preview.h"
+#include "core/split/split.h"
 #include "formats/model_file.h"
 
 namespace cleave {

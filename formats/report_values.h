@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/graph/graph.h"
-#include "core/preview.h"
+#include "core/split/preview.h"
 #include "formats/json_text.h"
 #include "formats/model_file.h"
 

@@ -8,8 +8,8 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/signature.h"
-#include "core/options.h"
-#include "core/preview.h"
+#include "core/split/options.h"
+#include "core/split/preview.h"
 #include "core/support/support.h"
 #include "formats/json_text.h"
 #include "formats/model_file.h"

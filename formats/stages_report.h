@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/backward.h"
-#include "core/boundary.h"
-#include "core/partition.h"
-#include "core/preview.h"
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
+#include "core/split/preview.h"
 #include "core/stage_boundary.h"
 #include "formats/model_file.h"
 #include "formats/stage_balance.h"

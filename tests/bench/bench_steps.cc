@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/preview.h"
-#include "core/split.h"
+#include "core/split/preview.h"
+#include "core/split/split.h"
 #include "formats/dot.h"
 #include "formats/graph_json.h"
 #include "formats/model_file.h"

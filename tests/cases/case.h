@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/options.h"
+#include "core/split/options.h"
 #include "core/support/support.h"
 
 namespace cleave::cases {

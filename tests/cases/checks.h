@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/graph/graph.h"
-#include "core/preview.h"
-#include "core/split.h"
+#include "core/split/preview.h"
+#include "core/split/split.h"
 #include "formats/model_file.h"
 #include "formats/report.h"
 #include "tests/cases/case.h"

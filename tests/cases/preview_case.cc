@@ -3,7 +3,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "core/preview.h"
+#include "core/split/preview.h"
 #include "formats/report.h"
 #include "tests/cases/checks.h"
 

@@ -1,8 +1,8 @@
 // split_module's cases: parts by a given map, in either order.
 #include <algorithm>
 
-#include "core/assignment.h"
-#include "core/boundary.h"
+#include "core/split/assignment.h"
+#include "core/split/boundary.h"
 #include "formats/stages_report.h"
 #include "tests/cases/checks.h"
 

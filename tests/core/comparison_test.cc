@@ -1,7 +1,7 @@
 #include "core/comparison.h"
 
 #include "core/graph/fingerprint.h"
-#include "core/split.h"
+#include "core/split/split.h"
 #include "core/trail.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"

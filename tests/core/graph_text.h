@@ -27,12 +27,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/boundary.h"
-#include "core/fusion.h"
 #include "core/graph/graph.h"
 #include "core/graph/graph_builder.h"
-#include "core/partition.h"
-#include "core/subgraphs.h"
+#include "core/split/boundary.h"
+#include "core/split/fusion.h"
+#include "core/split/partition.h"
+#include "core/split/subgraphs.h"
 #include "core/support/support.h"
 
 namespace cleave {

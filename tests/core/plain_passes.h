@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "core/fusion.h"
 #include "core/graph/graph.h"
-#include "core/options.h"
-#include "core/subgraphs.h"
+#include "core/split/fusion.h"
+#include "core/split/options.h"
+#include "core/split/subgraphs.h"
 
 namespace cleave::plain {
 

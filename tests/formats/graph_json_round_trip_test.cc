@@ -1,6 +1,6 @@
 // Random graphs written as JSON, read, written and read again, whole and in parts.
-#include "core/boundary.h"
-#include "core/partition.h"
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
 #include "formats/graph_json.h"
 #include "formats/json_pieces.h"
 #include "tests/catch2.h"

@@ -1,6 +1,6 @@
-#include "core/boundary.h"
 #include "core/graph/graph_builder.h"
-#include "core/partition.h"
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
 #include "formats/graph_json.h"
 #include "formats/json_pieces.h"
 #include "tests/catch2.h"

@@ -1,7 +1,7 @@
 #include "tests/formats/onnx_split_text.h"
 
-#include "core/fusion.h"
-#include "core/subgraphs.h"
+#include "core/split/fusion.h"
+#include "core/split/subgraphs.h"
 
 namespace cleave {
 namespace {

@@ -1,6 +1,6 @@
 #include "formats/onnx_writer.h"
 
-#include "core/split.h"
+#include "core/split/split.h"
 #include "formats/support_file.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx_text.h"

@@ -1,7 +1,7 @@
 #include "formats/reason_text.h"
 
 #include "core/graph/graph_builder.h"
-#include "core/split.h"
+#include "core/split/split.h"
 #include "formats/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"

@@ -1,7 +1,7 @@
 // Baselines: what is read can be compared with, and every report of the check bears its names.
 #include <string>
 
-#include "core/split.h"
+#include "core/split/split.h"
 #include "formats/baseline_file.h"
 #include "formats/check.h"
 #include "formats/check_text.h"

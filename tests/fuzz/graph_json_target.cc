@@ -1,7 +1,7 @@
 // Native graph JSON: what is read can be written, and reads back as the same; so can its parts.
 #include <string>
 
-#include "core/split.h"
+#include "core/split/split.h"
 #include "formats/graph_json.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/rendering.h"

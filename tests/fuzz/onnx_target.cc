@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/split.h"
+#include "core/split/split.h"
 #include "formats/onnx_reader.h"
 #include "formats/onnx_writer.h"
 #include "tests/fuzz/demands.h"

@@ -1,8 +1,8 @@
 // Partition maps: what fits the model is put into an order, or the cycle is told.
 #include <string>
 
-#include "core/assignment.h"
-#include "core/boundary.h"
+#include "core/split/assignment.h"
+#include "core/split/boundary.h"
 #include "formats/partition_map.h"
 #include "formats/print_text.h"
 #include "formats/source_file.h"

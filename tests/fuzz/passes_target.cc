@@ -8,9 +8,9 @@
 
 #include "core/graph/shape.h"
 #include "core/outcome.h"
-#include "core/preview.h"
 #include "core/same_shape.h"
-#include "core/split.h"
+#include "core/split/preview.h"
+#include "core/split/split.h"
 #include "tests/core/graph_text.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/pass_case.h"

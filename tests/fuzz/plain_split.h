@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/options.h"
+#include "core/split/options.h"
 #include "tests/core/plain_passes.h"
 
 namespace cleave::fuzz {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/split.h"
+#include "core/split/split.h"
 
 namespace cleave::fuzz {
 

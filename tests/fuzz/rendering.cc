@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "core/partition.h"
-#include "core/preview.h"
-#include "core/split.h"
+#include "core/split/partition.h"
+#include "core/split/preview.h"
+#include "core/split/split.h"
 #include "formats/check.h"
 #include "formats/check_text.h"
 #include "formats/dot.h"

@@ -1,0 +1,27 @@
+// Acc finder: which of the supported nodes may really go to the accelerator.
+//
+// Data that is no tensor must not cross between accelerator and CPU. So a supported node leaves
+// when it reads a non-tensor made by a CPU node, or makes a non-tensor that a CPU node (or the
+// graph's output) reads; what it leaves behind is judged again.
+//
+//   size (acc) -> int arithmetic (CPU)      =>  size goes to the CPU   (non_tensor_output)
+//   item (CPU) -> full (acc)                =>  full goes to the CPU   (non_tensor_input)
+#pragma once
+
+#include "core/graph/graph.h"
+#include "core/split/options.h"
+#include "core/support/support.h"
+
+namespace cleave {
+
+struct AccNodes {
+  NodeSet nodes;
+  PerNode<Reason> reasons;  // of every node that is not in `nodes`
+};
+
+// Linear: each node is dropped at most once and its operands and users looked at a constant number
+// of times. Method: FX splitter, FxNetAccNodesFinder, by worklist and counters instead of rescans.
+AccNodes find_acc_nodes(const Graph& graph, const Support& support,
+                        const AccFinderOptions& options);
+
+}  // namespace cleave

@@ -1,0 +1,30 @@
+// Split by a given node -> part map: any policy computed elsewhere, put into an order that runs.
+//
+//   a:0 -> b:1 -> c:0     part 0 needs part 1, which needs part 0: a cycle, refused
+//   a:0 -> b:1 -> c:2     0, 1, 2
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/split/options.h"
+#include "core/split/partition.h"
+
+namespace cleave {
+
+// Parts in order of first appearance among the nodes, model order; none is empty.
+struct Assignment {
+  PerNode<PartId> part_of;
+  std::vector<std::string> names;  // by PartId
+};
+
+// The parts in call order. Unless they keep their order of first appearance: roots are taken from
+// the end of the list of those ready, and parts that become ready go to its end. Refuses parts that
+// form a cycle, with one node edge for each step of it; and, where the order of appearance is kept,
+// a part that needs a later one. Linear. Method: FX, split_module.
+Result<Partition> order_parts(const Graph& graph, const Assignment& assignment,
+                              const AssignmentOptions& options);
+
+}  // namespace cleave

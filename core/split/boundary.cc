@@ -1,0 +1,179 @@
+#include "core/split/boundary.h"
+
+#include <numeric>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+// Collects, one part after the other, what its nodes read; each value once a part, by a stamp.
+class Readings {
+ public:
+  Readings(const Graph& graph, const Partition& partition, const BoundaryOptions& options)
+      : graph_(graph),
+        partition_(partition),
+        pass_parameters_(options.pass_parameters),
+        value_seen_(graph.value_count(), kNone<PartId>),
+        owned_(options.pass_parameters ? graph.value_count() : 0, kNone<PartId>),
+        constant_seen_(graph.constants().size(), kNone<PartId>) {
+    for (const PartId part : partition.parts()) {
+      inputs.begin.push_back(static_cast<std::uint32_t>(inputs.items.size()));
+      parameters.begin.push_back(static_cast<std::uint32_t>(parameters.items.size()));
+      constants.begin.push_back(static_cast<std::uint32_t>(constants.items.size()));
+      part_ = part;
+      if (pass_parameters_) mark_owned();
+      for (const NodeId node : partition.nodes(part)) read_by(node);
+    }
+    inputs.begin.push_back(static_cast<std::uint32_t>(inputs.items.size()));
+    parameters.begin.push_back(static_cast<std::uint32_t>(parameters.items.size()));
+    constants.begin.push_back(static_cast<std::uint32_t>(constants.items.size()));
+  }
+
+  PerPartLists<ValueId> inputs, parameters;
+  PerPartLists<NodeId> constants;
+
+ private:
+  void mark_owned() {
+    for (const NodeId node : partition_.nodes(part_)) {
+      for (const ValueId parameter : graph_.module_parameters(node)) owned_[parameter] = part_;
+    }
+  }
+
+  void read_by(NodeId node) {
+    for (const Operand& operand : graph_.operands(node)) read(operand.value);
+    for (const ValueId parameter : graph_.module_parameters(node)) read(parameter);
+  }
+
+  void read(ValueId id) {
+    if (value_seen_[id] == part_) return;
+    value_seen_[id] = part_;
+    const Value& value = graph_.value(id);
+    if (value.kind == ValueKind::parameter) {
+      if (value.producer != kNone<NodeId>) {
+        need(value.producer);
+      } else if (pass_parameters_ && owned_[id] != part_) {
+        inputs.items.push_back(id);
+      } else {
+        parameters.items.push_back(id);
+      }
+    } else if (value.kind == ValueKind::input || partition_.part_of[value.producer] != part_) {
+      inputs.items.push_back(id);
+    }
+  }
+
+  bool is_new(NodeId constant) {
+    PartId& seen = constant_seen_[index(constant) - graph_.node_count()];
+    if (seen == part_) return false;
+    seen = part_;
+    return true;
+  }
+
+  // The constant and those that make what it reads, makers first: depth first with an own stack.
+  void need(NodeId constant) {
+    if (!is_new(constant)) return;
+    stack_.push_back({constant, 0});
+    while (!stack_.empty()) {
+      const NodeId node = stack_.back().node;
+      const auto operands = graph_.operands(node);
+      if (stack_.back().next == operands.size()) {
+        constants.items.push_back(node);
+        stack_.pop_back();
+        continue;
+      }
+      const ValueId read = operands[stack_.back().next++].value;
+      const NodeId maker = graph_.value(read).producer;
+      if (maker != kNone<NodeId>) {
+        if (is_new(maker)) stack_.push_back({maker, 0});
+      } else if (value_seen_[read] != part_) {
+        value_seen_[read] = part_;
+        parameters.items.push_back(read);
+      }
+    }
+  }
+
+  struct Visit {
+    NodeId node;
+    std::size_t next;
+  };
+  const Graph& graph_;
+  const Partition& partition_;
+  const bool pass_parameters_;
+  PartId part_ = kNone<PartId>;
+  PerValue<PartId> value_seen_;
+  PerValue<PartId> owned_;  // by a module of the part; only where parameters are passed
+  std::vector<PartId> constant_seen_;
+  std::vector<Visit> stack_;
+};
+
+// Values in the order in which another part, or at last the graph's output, is first seen to read
+// them.
+std::vector<ValueId> crossing_values(const Graph& graph, const Partition& partition) {
+  std::vector<ValueId> crossing;
+  ValueSet seen(graph.value_count());
+  const auto made_by_node = [&](ValueId value) {
+    return graph.value(value).kind == ValueKind::node_output;
+  };
+  for (const NodeId node : graph.nodes()) {
+    if (partition.part_of[node] == kNone<PartId>) continue;
+    for (const Operand& operand : graph.operands(node)) {
+      const ValueId value = operand.value;
+      if (!made_by_node(value)) continue;
+      const PartId from = partition.part_of[graph.value(value).producer];
+      if (from != partition.part_of[node] && seen.insert(value)) crossing.push_back(value);
+    }
+  }
+  for (const ValueId value : graph.outputs()) {
+    if (made_by_node(value) && seen.insert(value)) crossing.push_back(value);
+  }
+  return crossing;
+}
+
+// Deals the values out to the parts that make them, keeping their order.
+PerPartLists<ValueId> by_maker(const Graph& graph, const Partition& partition,
+                               const std::vector<ValueId>& values) {
+  const auto part_of = [&](ValueId value) {
+    return index(partition.part_of[graph.value(value).producer]);
+  };
+  PerPartLists<ValueId> result;
+  result.begin.assign(partition.count() + 1, 0);
+  for (const ValueId value : values) ++result.begin[part_of(value) + 1];
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  result.items.resize(values.size());
+  std::vector<std::uint32_t> fill(result.begin.begin(), result.begin.end() - 1);
+  for (const ValueId value : values) result.items[fill[part_of(value)]++] = value;
+  return result;
+}
+
+}  // namespace
+
+Boundaries find_boundaries(const Graph& graph, const Partition& partition,
+                           const BoundaryOptions& options) {
+  Readings readings(graph, partition, options);
+  Boundaries result;
+  result.inputs = std::move(readings.inputs);
+  result.parameters = std::move(readings.parameters);
+  result.constants = std::move(readings.constants);
+  result.outputs = by_maker(graph, partition, crossing_values(graph, partition));
+  return result;
+}
+
+PerPartLists<PartId> find_dependencies(const Graph& graph, const Boundaries& boundaries) {
+  const std::size_t count = boundaries.inputs.begin.size() - 1;
+  PerValue<PartId> source(graph.value_count(), kNone<PartId>);
+  PerPart<PartId> last_user(count, kNone<PartId>);
+  PerPartLists<PartId> result;
+  for (const PartId part : IdRange<PartId>(0, count)) {
+    result.begin.push_back(static_cast<std::uint32_t>(result.items.size()));
+    for (const ValueId value : boundaries.inputs[part]) {
+      const PartId from = source[value];
+      if (from == kNone<PartId> || last_user[from] == part) continue;
+      last_user[from] = part;
+      result.items.push_back(from);
+    }
+    for (const ValueId value : boundaries.outputs[part]) source[value] = part;
+  }
+  result.begin.push_back(static_cast<std::uint32_t>(result.items.size()));
+  return result;
+}
+
+}  // namespace cleave

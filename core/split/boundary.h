@@ -1,0 +1,48 @@
+// Boundaries: what each part takes in and gives out, and so how the root calls the parts.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/split/options.h"
+#include "core/split/partition.h"
+
+namespace cleave {
+
+// Lists of ids, one a part (CSR).
+template <class Id>
+struct PerPartLists {
+  std::vector<std::uint32_t> begin;
+  std::vector<Id> items;
+  std::span<const Id> operator[](PartId part) const {
+    const std::uint32_t first = begin[index(part)];
+    return std::span(items).subspan(first, begin[index(part) + 1] - first);
+  }
+};
+
+struct Boundaries {
+  // Values made outside the part, and parameters that are passed to it, in order of first use:
+  // nodes in model order, each node's positional inputs, then keyword inputs, then what its bodies
+  // capture.
+  PerPartLists<ValueId> inputs;
+  // Values that another part, or the graph's output, reads: in the order in which a walk over all
+  // nodes in model order first meets such a use, graph outputs last.
+  PerPartLists<ValueId> outputs;
+  // Parameters of the file that the part reads, itself or through its constants or as a module's
+  // own, in order of first use. Outputs of constants are not listed: see `constants`.
+  PerPartLists<ValueId> parameters;
+  // Constants that the part needs, makers before users.
+  PerPartLists<NodeId> constants;
+};
+
+// Nodes that are in no part neither give nor take. Linear in nodes + edges, plus what is listed.
+// Method: FX splitter, split_by_tags.
+Boundaries find_boundaries(const Graph& graph, const Partition& partition,
+                           const BoundaryOptions& options = {});
+
+// For each part the parts whose outputs it takes in, in order of first use. Where several parts
+// hand a value on, it comes from the last one before. Linear.
+PerPartLists<PartId> find_dependencies(const Graph& graph, const Boundaries& boundaries);
+
+}  // namespace cleave

@@ -1,0 +1,42 @@
+// Fusion finder: groups of nodes that exchange non-tensor data and so must stay together.
+//
+// A node is *tensor-free* when none of its outputs holds a tensor (a size, an int, a list of ints).
+// A fusion group is the smallest set that holds a tensor-free accelerator node and is closed under
+// users of a tensor-free member, tensor-free producers of a member, and every node on a path
+// between two members (the group is convex). Groups that meet, or depend on each other in a circle,
+// are one.
+//
+//   x -> size -> view      {size, mul, view} is one group, and so is anything on a path
+//    \-> mul ----^         from one of its members to another
+//
+// A group with a member outside the accelerator set is no group: its members leave the set.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/split/acc_finder.h"
+#include "core/split/options.h"
+
+namespace cleave {
+
+struct Fusions {
+  PerNode<GroupId> group_of;  // none: in no group
+  std::vector<std::uint32_t> member_begin;
+  std::vector<NodeId> members;  // of group g: [member_begin[g], member_begin[g+1]), model order
+  AccNodes acc;                 // what is left of the accelerator set, with all reasons so far
+
+  std::size_t group_count() const { return member_begin.empty() ? 0 : member_begin.size() - 1; }
+  std::span<const NodeId> group(GroupId id) const {
+    const std::uint32_t first = member_begin[index(id)];
+    return std::span(members).subspan(first, member_begin[index(id) + 1] - first);
+  }
+};
+
+// Groups are numbered by their first member. Linear for each round of closing, and rounds are few:
+// each joins groups. Method: FX splitter, FxNetAccFusionsFinder; union-find and strongly connected
+// components of the contracted graph instead of its quadratic search.
+Fusions find_fusions(const Graph& graph, AccNodes acc, const FusionOptions& options);
+
+}  // namespace cleave

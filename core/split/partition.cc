@@ -1,0 +1,81 @@
+#include "core/split/partition.h"
+
+#include <utility>
+
+#include "core/base/adjacency.h"
+
+namespace cleave {
+namespace {
+
+// Nodes in no part go to a group behind all parts.
+std::vector<std::uint32_t> groups_of(const PerNode<PartId>& part_of, std::size_t part_count) {
+  std::vector<std::uint32_t> result;
+  result.reserve(part_of.size());
+  for (const PartId part : part_of) {
+    const bool is_in_part = part != kNone<PartId>;
+    result.push_back(is_in_part ? index(part) : static_cast<std::uint32_t>(part_count));
+  }
+  return result;
+}
+
+}  // namespace
+
+Partition make_partition(PerNode<PartId> part_of, std::vector<std::string> names,
+                         std::vector<Device> devices) {
+  const Adjacency members = members_of(groups_of(part_of, names.size()), names.size() + 1);
+  Partition result;
+  result.names = std::move(names);
+  result.devices = std::move(devices);
+  result.part_of = std::move(part_of);
+  result.member_begin.assign(members.begin.begin(), members.begin.end() - 1);
+  const std::uint32_t member_count = result.member_begin.back();
+  result.members.reserve(member_count);
+  for (std::uint32_t i = 0; i < member_count; ++i) {
+    result.members.push_back(NodeId{members.items[i]});
+  }
+  return result;
+}
+
+Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& options) {
+  std::vector<PartId> part_of_subgraph(subgraphs.count(), kNone<PartId>);
+  std::vector<std::string> names;
+  std::vector<Device> devices;
+  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
+    if (subgraphs.sizes[i] == 0) continue;
+    const bool acc = subgraphs.devices[i] == Device::acc;
+    part_of_subgraph[i] = id_at<PartId>(names.size());
+    names.push_back((acc ? options.acc_prefix : options.non_acc_prefix) + std::to_string(i));
+    devices.push_back(subgraphs.devices[i]);
+  }
+  PerNode<PartId> part_of = subgraphs.subgraph_of;
+  for (std::size_t n = 0; n < part_of.size(); ++n) {
+    PartId& part = part_of[id_at<NodeId>(n)];
+    part = part_of_subgraph[index(part)];
+  }
+  return make_partition(std::move(part_of), std::move(names), std::move(devices));
+}
+
+Status<> check_partition(const Graph& graph, const Partition& partition, const NodeSet* acc) {
+  const auto node_text = [&](NodeId node) {
+    return "node \"" + std::string(graph.node(node).name) + '"';
+  };
+  for (const NodeId node : graph.nodes()) {
+    const PartId part = partition.part_of[node];
+    if (index(part) >= partition.count()) return Error{node_text(node) + " is in no part", node};
+    if (acc != nullptr && partition.is_acc(part) && !acc->contains(node)) {
+      return Error{node_text(node) + " is not for the accelerator, but part \"" +
+                       partition.name(part) + "\" is",
+                   node};
+    }
+    for (const NodeId reader : graph.readers(node)) {
+      if (partition.part_of[reader] >= part) continue;
+      return Error{node_text(node) + " in part \"" + partition.name(part) + "\" is read by " +
+                       node_text(reader) + " in the earlier part \"" +
+                       partition.name(partition.part_of[reader]) + '"',
+                   node};
+    }
+  }
+  return Done{};
+}
+
+}  // namespace cleave

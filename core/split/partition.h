@@ -1,0 +1,47 @@
+// Partition: which part each node is in, the parts in call order, with names and devices. What
+// every writer, report and drawing starts from, whichever pass or map made it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/split/options.h"
+#include "core/split/subgraphs.h"
+
+namespace cleave {
+
+struct Partition {
+  PerNode<PartId> part_of;         // none: a marker that only says where a stage ends
+  std::vector<std::string> names;  // by PartId
+  std::vector<Device> devices;     // by PartId; empty: they are not for accelerator or CPU
+  std::vector<std::uint32_t> member_begin;
+  std::vector<NodeId> members;  // part p: [member_begin[p], member_begin[p+1]), model order
+
+  std::size_t count() const { return names.size(); }
+  IdRange<PartId> parts() const { return {0, names.size()}; }
+  std::span<const NodeId> nodes(PartId part) const {
+    const std::uint32_t first = member_begin[index(part)];
+    return std::span(members).subspan(first, member_begin[index(part) + 1] - first);
+  }
+  bool is_acc(PartId part) const { return !devices.empty() && devices[index(part)] == Device::acc; }
+  const std::string& name(PartId part) const { return names[index(part)]; }
+};
+
+// Subgraph i becomes the part `<acc or non-acc prefix><i>`; subgraphs without nodes are left out
+// and the others keep their numbers. Linear.
+Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& options);
+
+// Groups nodes by `part_of` under the given names and devices: parts in the given order. A node
+// whose part is none is in no part. Linear.
+Partition make_partition(PerNode<PartId> part_of, std::vector<std::string> names,
+                         std::vector<Device> devices);
+
+// Holds when every node is in exactly one part, no value flows to an earlier part, and accelerator
+// parts hold only nodes of `acc` (when given) apart from those merged in for being small. The error
+// names the first node at fault. Linear.
+Status<> check_partition(const Graph& graph, const Partition& partition, const NodeSet* acc);
+
+}  // namespace cleave

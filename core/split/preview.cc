@@ -1,0 +1,216 @@
+#include "core/split/preview.h"
+
+#include <algorithm>
+#include <limits>
+#include <unordered_set>
+
+#include "core/cost/cost.h"
+
+namespace cleave {
+namespace {
+
+// Sums stay at the most a number can hold instead of wrapping round.
+std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  return a > kMost - b ? kMost : a + b;
+}
+
+std::uint64_t parameter_bytes(const Graph& graph, ValueId parameter) {
+  return value_bytes(graph, parameter).value_or(0);
+}
+
+// The parameters of the file that some nodes read, by their canonical ids.
+class ParametersRead {
+ public:
+  explicit ParametersRead(const Graph& graph) : graph_(graph), seen_(graph.value_count()) {}
+
+  void add_node(NodeId node) {
+    for (const ValueId parameter : graph_.module_parameters(node)) push(parameter);
+    for (const Operand& operand : graph_.operands(node)) push(operand.value);
+    while (!pending_.empty()) {
+      const ValueId value = pending_.back();
+      pending_.pop_back();
+      const NodeId maker = graph_.value(value).producer;
+      if (maker == kNone<NodeId>) continue;
+      for (const Operand& operand : graph_.operands(maker)) push(operand.value);
+    }
+  }
+  bool contains(ValueId parameter) const { return seen_.contains(parameter); }
+
+ private:
+  void push(ValueId value) {
+    if (!graph_.is_parameter(value)) return;
+    const ValueId canonical = graph_.canonical_parameter(value);
+    if (seen_.insert(canonical)) pending_.push_back(canonical);
+  }
+
+  const Graph& graph_;
+  ValueSet seen_;
+  std::vector<ValueId> pending_;
+};
+
+void cover_parameters(const Graph& graph, const NodeSet& acc, Coverages& coverages) {
+  ParametersRead read(graph);
+  for (const NodeId node : graph.nodes()) {
+    if (acc.contains(node)) read.add_node(node);
+  }
+  std::uint64_t total = 0;
+  std::uint64_t on_acc = 0;
+  for (const ValueId parameter : graph.parameters()) {
+    if (graph.canonical_parameter(parameter) != parameter) continue;
+    if (graph.value(parameter).producer != kNone<NodeId>) continue;  // made by a constant
+    const std::uint64_t bytes = parameter_bytes(graph, parameter);
+    total = saturating_add(total, bytes);
+    if (read.contains(parameter)) on_acc = saturating_add(on_acc, bytes);
+  }
+  coverages.model_parameter_bytes = total;
+  coverages.parameter_bytes = {.acc = static_cast<double>(on_acc),
+                               .total = static_cast<double>(total)};
+}
+
+Coverages cover(const Graph& graph, const NodeSet& acc,
+                const PerNode<std::optional<double>>& flops) {
+  Coverages coverage;
+  std::unordered_set<std::uint64_t> unknown_ops;
+  coverage.nodes = {.acc = static_cast<double>(acc.count()),
+                    .total = static_cast<double>(graph.node_count())};
+  for (const NodeId node : graph.nodes()) {
+    if (!flops[node]) {
+      ++coverage.unknown_flops;
+      const Node& record = graph.node(node);
+      const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);
+      if (unknown_ops.insert(op).second) coverage.unknown_flops_ops.push_back(node);
+      continue;
+    }
+    coverage.flops.total += *flops[node];
+    if (acc.contains(node)) coverage.flops.acc += *flops[node];
+  }
+  cover_parameters(graph, acc, coverage);
+  return coverage;
+}
+
+class Previewer {
+ public:
+  Previewer(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
+            const Link& link)
+      : graph_(graph),
+        partition_(partition),
+        boundaries_(boundaries),
+        in_part_(graph.value_count()) {
+    preview_.link = link;
+    preview_.parts = PerPart<PartNumbers>(partition.count());
+  }
+
+  Preview make() {
+    const PerNode<std::optional<double>> flops = node_flops(graph_);
+    NodeSet acc(graph_.node_count());
+    for (const PartId part : partition_.parts()) {
+      count_boundary(part);
+      count_parameters(part);
+      count_flops(part, flops);
+      if (!partition_.is_acc(part)) continue;
+      for (const NodeId node : partition_.nodes(part)) acc.insert(node);
+    }
+    bound_by_link();
+    preview_.coverage = cover(graph_, acc, flops);
+    return std::move(preview_);
+  }
+
+ private:
+  void count_boundary(PartId part) {
+    using Kind = Hazard::Kind;
+    PartNumbers& numbers = preview_.parts[part];
+    for (const ValueId value : boundaries_.inputs[part]) {
+      numbers.input_bytes =
+          saturating_add(numbers.input_bytes, bytes_over_link(part, value, Kind::non_tensor_input));
+    }
+    for (const ValueId value : boundaries_.outputs[part]) {
+      numbers.output_bytes = saturating_add(numbers.output_bytes,
+                                            bytes_over_link(part, value, Kind::non_tensor_output));
+    }
+    const std::uint64_t most = std::max(numbers.input_bytes, numbers.output_bytes);
+    if (partition_.is_acc(part) && most > 0) {
+      numbers.qps = preview_.link.bytes_per_second / static_cast<double>(most);
+    }
+  }
+
+  std::uint64_t bytes_over_link(PartId part, ValueId value, Hazard::Kind if_non_tensor) {
+    const auto bytes = value_bytes(graph_, value);
+    if (bytes) return *bytes;
+    if (partition_.is_acc(part)) {
+      const bool is_tensor = graph_.value(value).is_tensor();
+      preview_.parts[part].hazards.push_back(
+          {is_tensor ? Hazard::Kind::unknown_bytes : if_non_tensor, value});
+    }
+    return 0;
+  }
+
+  void count_flops(PartId part, const PerNode<std::optional<double>>& flops) {
+    PartNumbers& numbers = preview_.parts[part];
+    for (const NodeId node : partition_.nodes(part)) {
+      if (!flops[node]) {
+        ++numbers.unknown_flops;
+      } else {
+        numbers.flops += *flops[node];
+      }
+    }
+  }
+
+  // Names of one parameter count once.
+  void count_parameters(PartId part) {
+    std::uint64_t& total = preview_.parts[part].parameter_bytes;
+    const auto parameters = boundaries_.parameters[part];
+    for (const ValueId parameter : parameters) {
+      const ValueId canonical = graph_.canonical_parameter(parameter);
+      if (!in_part_.insert(canonical)) continue;
+      total = saturating_add(total, parameter_bytes(graph_, canonical));
+    }
+    for (const ValueId parameter : parameters) {
+      in_part_.erase(graph_.canonical_parameter(parameter));
+    }
+  }
+
+  void bound_by_link() {
+    LinkBound bound;
+    double in = 0;
+    double out = 0;
+    double most_both_ways = 0;
+    for (const PartId part : partition_.parts()) {
+      const PartNumbers& numbers = preview_.parts[part];
+      if (!numbers.qps) continue;
+      const auto part_in = static_cast<double>(numbers.input_bytes);
+      const auto part_out = static_cast<double>(numbers.output_bytes);
+      in += part_in;
+      out += part_out;
+      most_both_ways = std::max(most_both_ways, part_in + part_out);
+      if (bound.bottleneck != kNone<PartId> && *numbers.qps >= bound.max_qps) continue;
+      bound.max_qps = *numbers.qps;
+      bound.bottleneck = part;
+    }
+    if (bound.bottleneck == kNone<PartId>) return;
+    const double bandwidth = preview_.link.bytes_per_second;
+    bound.max_qps_half_duplex = bandwidth / most_both_ways;
+    bound.shared_qps = bandwidth / std::max(in, out);
+    bound.shared_qps_half_duplex = bandwidth / (in + out);
+    preview_.bound = bound;
+  }
+
+  const Graph& graph_;
+  const Partition& partition_;
+  const Boundaries& boundaries_;
+  ValueSet in_part_;  // parameters of the part at hand
+  Preview preview_;
+};
+
+}  // namespace
+
+Coverages cover(const Graph& graph, const NodeSet& acc) {
+  return cover(graph, acc, node_flops(graph));
+}
+
+Preview preview_split(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
+                      const Link& link) {
+  return Previewer(graph, partition, boundaries, link).make();
+}
+
+}  // namespace cleave

@@ -1,0 +1,74 @@
+// Preview: the numbers of a split. Bytes over the link, the QPS that it bounds, coverage. No text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/link.h"
+#include "core/graph/graph.h"
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
+
+namespace cleave {
+
+// A boundary value that the numbers leave out or that lowering may stumble over.
+struct Hazard {
+  enum class Kind : std::uint8_t { non_tensor_input, non_tensor_output, unknown_bytes };
+  Kind kind;
+  ValueId value;
+};
+
+struct PartNumbers {
+  std::uint64_t input_bytes = 0;  // tensors of known size; a value counts once
+  std::uint64_t output_bytes = 0;
+  std::uint64_t parameter_bytes = 0;
+  double flops = 0;               // of the nodes whose FLOPs are known
+  std::size_t unknown_flops = 0;  // nodes whose are not
+  std::optional<double> qps;      // accelerator parts that the link bounds: bw / max(in, out)
+  std::vector<Hazard> hazards;    // accelerator parts only, inputs first
+};
+
+// acc / total; ratio is 1 where total is 0.
+struct Coverage {
+  double acc = 0;
+  double total = 0;
+  double ratio() const { return total > 0 ? acc / total : 1.0; }
+};
+
+// What the link allows, in inferences a second. Parts share one link in reality: `shared_qps` is
+// bw / max(sum in, sum out); half-duplex links add in and out instead of taking the larger.
+struct LinkBound {
+  double max_qps = 0;  // the least of the parts'
+  PartId bottleneck = kNone<PartId>;
+  double max_qps_half_duplex = 0;
+  double shared_qps = 0;
+  double shared_qps_half_duplex = 0;
+};
+
+// How much of the model some nodes are.
+struct Coverages {
+  Coverage nodes;
+  Coverage flops;            // of the nodes whose FLOPs are known
+  Coverage parameter_bytes;  // acc: what the nodes read, themselves or through constants; total:
+                             // all parameters of the file. Names of one parameter count once.
+  std::uint64_t model_parameter_bytes = 0;
+  std::size_t unknown_flops = 0;          // nodes without known FLOPs
+  std::vector<NodeId> unknown_flops_ops;  // the first node of each op type among them
+};
+
+struct Preview {
+  Link link;
+  PerPart<PartNumbers> parts;
+  std::optional<LinkBound> bound;  // nothing when no accelerator part is bound by the link
+  Coverages coverage;              // of the nodes in accelerator parts
+};
+
+// Linear. What both sides read counts as the accelerator's.
+Coverages cover(const Graph& graph, const NodeSet& acc);
+
+// Linear. Method: FX splitter, split_preview; the shared-link and half-duplex bounds are ours.
+Preview preview_split(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
+                      const Link& link);
+
+}  // namespace cleave

@@ -1,0 +1,147 @@
+// How: a walk from each operator that reads a DQ to the Qs behind it. A chain's node reads from one
+// node alone, which it alone reads: no node is in two walks, so all of them together are linear.
+#include "core/split/qdq_groups.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "core/graph/op_key.h"
+#include "core/split/node_groups.h"
+#include "core/support/support.h"
+
+namespace cleave {
+namespace {
+
+enum class Role : std::uint8_t { other, quantize, dequantize };
+
+Role role_of(const Graph& graph, NodeId node) {
+  static constexpr std::array<std::string_view, 4> kQuantize = {
+      "quantizelinear", "quantizepertensor", "quantizeperchannel", "quantizepertoken"};
+  static constexpr std::array<std::string_view, 5> kDequantize = {
+      "dequantizelinear", "dequantize", "dequantizepertensor", "dequantizeperchannel",
+      "dequantizepertoken"};
+  const std::string_view domain = plain_domain(graph.domain(node));
+  if (!domain.empty() && domain != "com.microsoft") return Role::other;
+  const std::string key = op_key(graph.op(node));
+  if (std::find(kQuantize.begin(), kQuantize.end(), key) != kQuantize.end()) return Role::quantize;
+  const bool is_inverse =
+      std::find(kDequantize.begin(), kDequantize.end(), key) != kDequantize.end();
+  return is_inverse ? Role::dequantize : Role::other;
+}
+
+// Each op type is looked at once.
+PerNode<Role> roles_of(const Graph& graph) {
+  std::unordered_map<std::uint64_t, Role> known;  // by domain and op
+  PerNode<Role> roles(graph.node_count(), Role::other);
+  for (const NodeId node : graph.nodes()) {
+    const Node& record = graph.node(node);
+    const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);
+    const auto [role, is_new] = known.try_emplace(op, Role::other);
+    if (is_new) role->second = role_of(graph, node);
+    roles[node] = role->second;
+  }
+  return roles;
+}
+
+class QdqFinder {
+ public:
+  explicit QdqFinder(const Graph& graph) : graph_(graph), roles_(roles_of(graph)) {}
+
+  QdqGroups run() && {
+    for (const NodeId node : graph_.nodes()) {
+      if (roles_[node] == Role::other) look_at(node);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  // The node as an operator between DQs and Qs. What was put down is taken back where it is none.
+  void look_at(NodeId op) {
+    const std::size_t before = found_.members.size();
+    add_makers(op);
+    if (found_.members.size() > before && add_to_quantizers(op)) {
+      found_.begin.push_back(static_cast<std::uint32_t>(found_.members.size()));
+    } else {
+      found_.members.resize(before);
+    }
+  }
+
+  void add_once(NodeId node, std::size_t since) {
+    const auto from = found_.members.begin() + static_cast<std::ptrdiff_t>(since);
+    if (std::find(from, found_.members.end(), node) == found_.members.end()) {
+      found_.members.push_back(node);
+    }
+  }
+
+  void add_makers(NodeId op) {
+    const std::size_t before = found_.members.size();
+    for (const Operand& operand : graph_.operands(op)) {
+      const Value& value = graph_.value(operand.value);
+      if (value.kind != ValueKind::node_output || roles_[value.producer] != Role::dequantize) {
+        continue;
+      }
+      add_once(value.producer, before);
+    }
+  }
+
+  // The operator, its chain, and the Qs at its end; false where something else is there.
+  bool add_to_quantizers(NodeId op) {
+    for (NodeId at = op; at != kNone<NodeId>; at = next_in_chain(at)) {
+      found_.members.push_back(at);
+      const auto readers = graph_.readers(at);
+      if (is_returned(at) || readers.empty()) return false;
+      const bool all_quantize = std::all_of(readers.begin(), readers.end(), [&](NodeId reader) {
+        return roles_[reader] == Role::quantize;
+      });
+      if (!all_quantize) continue;
+      const std::size_t before = found_.members.size();
+      for (const NodeId reader : readers) add_once(reader, before);
+      return true;
+    }
+    return false;
+  }
+
+  bool is_returned(NodeId node) const {
+    const auto outputs = graph_.outputs(node);
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](ValueId output) { return graph_.is_graph_output(output); });
+  }
+
+  // The only reader of the node, when it is an operator that reads no other node; else none.
+  NodeId next_in_chain(NodeId node) const {
+    const auto readers = graph_.readers(node);
+    const NodeId next = readers.front();
+    const auto is_next = [&](NodeId reader) { return reader == next; };
+    if (!std::all_of(readers.begin(), readers.end(), is_next)) return kNone<NodeId>;
+    if (roles_[next] != Role::other) return kNone<NodeId>;
+    for (const Operand& operand : graph_.operands(next)) {
+      const Value& value = graph_.value(operand.value);
+      if (value.kind == ValueKind::node_output && value.producer != node) return kNone<NodeId>;
+    }
+    return next;
+  }
+
+  const Graph& graph_;
+  PerNode<Role> roles_;
+  QdqGroups found_;
+};
+
+}  // namespace
+
+QdqGroups find_qdq_groups(const Graph& graph) { return QdqFinder(graph).run(); }
+
+Fusions keep_qdq_groups(const Graph& graph, const QdqGroups& groups, Fusions fusions) {
+  NodeGroups joined(graph);
+  const auto add = [&](std::span<const NodeId> members) {
+    for (const NodeId member : members) joined.tie(members.front(), member);
+    joined.make_group(members.front());
+  };
+  for (std::size_t i = 0; i < fusions.group_count(); ++i) add(fusions.group(id_at<GroupId>(i)));
+  for (std::size_t i = 0; i < groups.count(); ++i) add(groups.group(i));
+  return std::move(joined).settle(std::move(fusions.acc), ReasonCode::qdq_group);
+}
+
+}  // namespace cleave

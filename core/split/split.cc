@@ -1,0 +1,127 @@
+// The main job, as one page. Facts flow one way: each step reads what the steps above it found and
+// adds its own; nothing is written back.
+//
+//   what the list accepts > what may go there > what must stay together > runs > parts > boundaries
+#include "core/split/split.h"
+
+#include <cassert>
+#include <string>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+constexpr std::uint64_t kPasses = 6;  // as they are told of
+
+Error no_such_subgraph(std::size_t number, const Subgraphs& subgraphs) {
+  std::string have;
+  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
+    if (subgraphs.devices[i] == Device::acc) have += (have.empty() ? "" : ", ") + std::to_string(i);
+  }
+  return {"there is no accelerator subgraph " + std::to_string(number) + " to extend",
+          std::nullopt,
+          {have.empty() ? "the split has no accelerator subgraph" : "there are: " + have}};
+}
+
+Result<std::vector<NodeId>> extend(const Graph& graph, const Fusions& fusions, Subgraphs& subgraphs,
+                                   const ExtendOptions& options) {
+  using Which = ExtendOptions::Which;
+  switch (options.which) {
+    case Which::none:
+      break;
+    case Which::one:
+      if (options.subgraph >= subgraphs.count() ||
+          subgraphs.devices[options.subgraph] != Device::acc) {
+        return no_such_subgraph(options.subgraph, subgraphs);
+      }
+      return extend_subgraph(graph, fusions, subgraphs, id_at<PartId>(options.subgraph));
+    case Which::all:
+      return extend_all_subgraphs(graph, fusions, subgraphs);
+    case Which::automatic:
+      return extend_where_traffic_falls(graph, fusions, subgraphs);
+  }
+  return std::vector<NodeId>();
+}
+
+// What must stay together, of what may go to the accelerator.
+Fusions find_groups(const Graph& graph, AccNodes acc, const QdqGroups& qdq,
+                    const SplitOptions& options) {
+  Fusions fusions = find_fusions(graph, std::move(acc), options.fusion);
+  return qdq.count() == 0 ? fusions : keep_qdq_groups(graph, qdq, std::move(fusions));
+}
+
+// How many subgraphs verdicts come to: what --host-shapes is measured by.
+std::size_t subgraph_count(const Graph& graph, const Support& support, const QdqGroups& qdq,
+                           const SplitOptions& options) {
+  const Fusions groups =
+      find_groups(graph, find_acc_nodes(graph, support, options.acc_finder), qdq, options);
+  const SubgraphsFound found = split_subgraphs(graph, groups, options.subgraphs);
+  return merge_small_subgraphs(graph, found.subgraphs, groups.acc.reasons, options.subgraphs)
+      .subgraphs.count();
+}
+
+}  // namespace
+
+Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& lists,
+                          const OpFacts& facts, const SplitOptions& options,
+                          const Progress& progress) {
+  Split split;
+  const auto tell_passed = [&](std::uint64_t passes) {
+    tell(progress, {"splitting", "passes", passes, kPasses});
+  };
+  tell_passed(0);
+
+  // What the lists say of each node by itself.
+  split.support = match_support(graph, lists, facts);
+  tell_passed(1);
+
+  if (options.qdq.keep) split.qdq_groups = find_qdq_groups(graph);
+
+  // Shape computations follow their users, if asked to. Here, since what a node may exchange with
+  // the other side, which is judged next, depends on where the makers and readers of sizes are.
+  if (options.host_shapes.follow) {
+    split.host_shapes = follow_shape_users(graph, split.support);
+    split.host_shapes.subgraphs_without =
+        subgraph_count(graph, split.support, split.qdq_groups, options);
+  }
+  const Support& verdicts = options.host_shapes.follow ? split.host_shapes.support : split.support;
+
+  // What may go to the accelerator without non-tensor data crossing the link...
+  split.acc_found = find_acc_nodes(graph, verdicts, options.acc_finder);
+  tell_passed(2);
+
+  // ... and what must stay together: because it exchanges such data, and after that Q/DQ groups, if
+  // asked to: last, since a group is whole only among nodes that are there to stay. From here on
+  // the accelerator set does not change: split.fusions.acc.
+  split.fusions = find_groups(graph, split.acc_found, split.qdq_groups, options);
+  tell_passed(3);
+
+  // Alternating runs, as long as they can be; then those too small to be worth a transfer go.
+  split.found = split_subgraphs(graph, split.fusions, options.subgraphs);
+  MergedSubgraphs merged = merge_small_subgraphs(
+      graph, split.found.subgraphs, std::move(split.fusions.acc.reasons), options.subgraphs);
+  split.host_shapes.subgraphs = merged.subgraphs.count();
+  tell_passed(4);
+
+  // Of those that are left the most valuable, if there may be only so many. Before the extension,
+  // which may bring back some of what went.
+  KeptSubgraphs kept = keep_best_subgraphs(graph, std::move(merged.subgraphs),
+                                           std::move(merged.reasons), options.keep);
+  split.cap = kept.cost;
+
+  // Accelerator subgraphs may reach back for nodes that only they use.
+  auto extended = extend(graph, split.fusions, kept.subgraphs, options.extend);
+  if (!extended) return std::move(extended).error();
+  split.extended = *std::move(extended);
+  split.reasons = std::move(kept.reasons);
+  for (const NodeId node : split.extended) split.reasons[node] = {};  // on the accelerator now
+  tell_passed(5);
+
+  // From here on the parts stand. What crosses between them follows.
+  split.partition = make_partition(kept.subgraphs, options.partition);
+  assert(check_partition(graph, split.partition, nullptr).has_value());
+  split.boundaries = find_boundaries(graph, split.partition);
+  return split;
+}
+
+}  // namespace cleave

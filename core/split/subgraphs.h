@@ -1,0 +1,69 @@
+// Subgraphs: the graph as an alternating list of accelerator and CPU runs, each as long as it can
+// be.
+//
+// In the current mode take every node that is ready, until none is left; then flip. A fusion group
+// counts as one node: all its members wait for all that any of them waits for.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/split/fusion.h"
+#include "core/split/options.h"
+
+namespace cleave {
+
+enum class Device : std::uint8_t { cpu, acc };
+
+// Subgraphs in execution order. Within one, nodes keep the model's order.
+struct Subgraphs {
+  PerNode<PartId> subgraph_of;
+  std::vector<Device> devices;
+  std::vector<std::uint32_t> sizes;  // nodes of each
+
+  std::size_t count() const { return devices.size(); }
+};
+
+struct SubgraphsFound {
+  Subgraphs subgraphs;
+  // How many there would be from the other end (never fewer when `start` is `fewest`).
+  std::size_t count_from_other_side = 0;
+};
+
+// Linear. An empty graph gives no subgraphs. Method: FX splitter, put_nodes_into_subgraphs, with
+// ready queues and dependency counters; a node without inputs may start, unlike there.
+SubgraphsFound split_subgraphs(const Graph& graph, const Fusions& fusions,
+                               const SubgraphOptions& options);
+
+struct MergedSubgraphs {
+  Subgraphs subgraphs;
+  PerNode<Reason>
+      reasons;  // of every node on the CPU, `small_subgraph` for those that came there now
+};
+
+// Accelerator subgraphs with fewer than options.min_acc_size nodes are appended to the one before,
+// whatever its kind, or become CPU when first; CPU after CPU is merged. Linear.
+// Method: FX splitter, remove_small_acc_subgraphs.
+MergedSubgraphs merge_small_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
+                                      PerNode<Reason> reasons, const SubgraphOptions& options);
+
+// Moves accelerator nodes from earlier subgraphs into subgraph `target`, going backwards from the
+// producers of its nodes; a node moves when all its users in subgraphs before `target` have moved.
+// Returns the moved nodes in model order; changes `subgraphs`. Linear in the graph.
+// Method: FX splitter, extend_acc_subgraph.
+std::vector<NodeId> extend_subgraph(const Graph& graph, const Fusions& fusions,
+                                    Subgraphs& subgraphs, PartId target);
+
+// The same for every accelerator subgraph, from the last to the first, so that what one gains the
+// one before has lost already. Linear in the graph.
+std::vector<NodeId> extend_all_subgraphs(const Graph& graph, const Fusions& fusions,
+                                         Subgraphs& subgraphs);
+
+// Each of these extensions only when fewer bytes enter and leave accelerator subgraphs after it.
+// Linear in the graph, and in the moves that are taken back.
+std::vector<NodeId> extend_where_traffic_falls(const Graph& graph, const Fusions& fusions,
+                                               Subgraphs& subgraphs);
+
+}  // namespace cleave
