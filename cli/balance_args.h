@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/balance/solver.h"
-#include "core/balance_graph.h"
 #include "core/base/link.h"
+#include "core/stages/balance_graph.h"
 
 namespace CLI {
 class App;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/stages.h"
+#include "core/stages/stages.h"
 #include "formats/diagnostic.h"
 #include "formats/number_text.h"
 #include "formats/report_words.h"

@@ -7,8 +7,8 @@
 
 #include "cli/balance_args.h"
 #include "core/balance/problem.h"
-#include "core/balance_graph.h"
 #include "core/graph/graph.h"
+#include "core/stages/balance_graph.h"
 #include "formats/cost_files.h"
 
 namespace cleave {

@@ -8,7 +8,7 @@
 #include "cli/stage_workload.h"
 #include "cli/terminal.h"
 #include "cli/write_stages.h"
-#include "core/stage_boundary.h"
+#include "core/stages/stage_boundary.h"
 #include "formats/graph_json.h"
 #include "formats/loss_spec.h"
 #include "formats/print_text.h"

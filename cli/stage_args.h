@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/stage_boundary.h"
+#include "core/stages/stage_boundary.h"
 
 namespace CLI {
 class App;

@@ -6,7 +6,7 @@
 #include "cli/balance_run.h"
 #include "cli/choice.h"
 #include "cli/terminal.h"
-#include "core/auto_shard.h"
+#include "core/stages/auto_shard.h"
 #include "formats/number_text.h"
 #include "formats/report_words.h"
 

@@ -9,7 +9,7 @@
 
 #include "cli/balance_args.h"
 #include "cli/exit_code.h"
-#include "core/stages.h"
+#include "core/stages/stages.h"
 #include "formats/model_file.h"
 #include "formats/stages_report.h"
 

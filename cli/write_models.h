@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "cli/exit_code.h"
-#include "core/backward.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
+#include "core/stages/backward.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_writer.h"

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/backward.h"
 #include "core/base/progress.h"
 #include "core/graph/graph.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
+#include "core/stages/backward.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "core/backward.h"
 #include "core/graph/graph.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
+#include "core/stages/backward.h"
 
 namespace cleave {
 

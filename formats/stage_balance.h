@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/balance/solver.h"
-#include "core/balance_graph.h"
+#include "core/stages/balance_graph.h"
 #include "formats/json_text.h"
 
 namespace cleave {

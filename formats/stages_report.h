@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/backward.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "core/split/preview.h"
-#include "core/stage_boundary.h"
+#include "core/stages/backward.h"
+#include "core/stages/stage_boundary.h"
 #include "formats/model_file.h"
 #include "formats/stage_balance.h"
 

@@ -1,7 +1,7 @@
 // cleave.stages, field by field in the order of the format's description.
 #include <algorithm>
 
-#include "core/shared_parameters.h"
+#include "core/stages/shared_parameters.h"
 #include "formats/json_text.h"
 #include "formats/report_values.h"
 #include "formats/stages_report.h"

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/cost/cost.h"
-#include "core/shared_parameters.h"
+#include "core/stages/shared_parameters.h"
 #include "formats/diagnostic.h"
 #include "formats/number_text.h"
 #include "formats/report_values.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "core/balance_graph.h"
+#include "core/stages/balance_graph.h"
 #include "formats/graph_json.h"
 #include "formats/workload_file.h"
 #include "tests/bench/bench_memory.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/auto_shard.h"
+#include "core/stages/auto_shard.h"
 #include "formats/graph_json.h"
 #include "tests/cases/checks.h"
 

@@ -1,4 +1,4 @@
-#include "core/shared_parameters.h"
+#include "core/stages/shared_parameters.h"
 
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"

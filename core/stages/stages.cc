@@ -1,4 +1,4 @@
-#include "core/stages.h"
+#include "core/stages/stages.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,6 +1,6 @@
 // Both ways of passing parameters are known from find_boundaries: copied, and passed wherever a
 // node names them. What a stage takes in is picked from the two, name by name.
-#include "core/stage_boundary.h"
+#include "core/stages/stage_boundary.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/balance_graph.h"
+#include "core/stages/balance_graph.h"
 
 #include <sstream>
 

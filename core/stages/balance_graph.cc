@@ -1,4 +1,4 @@
-#include "core/balance_graph.h"
+#include "core/stages/balance_graph.h"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "core/cost/cost.h"
 #include "core/graph/shape.h"
-#include "core/stages.h"
+#include "core/stages/stages.h"
 
 namespace cleave {
 namespace {

@@ -2,7 +2,7 @@
 // joins the last stage, starts the next, or reaches back, and then all items behind the one that it
 // reaches for join that item's stage. So the stages are a stack of runs, each with the position at
 // which it begins, and reaching back takes runs from the top.
-#include "core/auto_shard.h"
+#include "core/stages/auto_shard.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "core/shared_parameters.h"
+#include "core/stages/shared_parameters.h"
 
 #include <algorithm>
 

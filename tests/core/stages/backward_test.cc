@@ -1,9 +1,9 @@
-#include "core/backward.h"
+#include "core/stages/backward.h"
 
 #include <algorithm>
 
-#include "core/stage_boundary.h"
-#include "core/stages.h"
+#include "core/stages/stage_boundary.h"
+#include "core/stages/stages.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 

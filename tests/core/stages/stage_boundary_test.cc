@@ -1,8 +1,8 @@
-#include "core/stage_boundary.h"
+#include "core/stages/stage_boundary.h"
 
 #include <algorithm>
 
-#include "core/stages.h"
+#include "core/stages/stages.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 #include "tests/core/random_graph.h"

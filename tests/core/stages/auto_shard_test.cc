@@ -1,4 +1,4 @@
-#include "core/auto_shard.h"
+#include "core/stages/auto_shard.h"
 
 #include <map>
 #include <random>

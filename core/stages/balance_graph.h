@@ -7,7 +7,7 @@
 //   memory       parameters and constants that a node reads; one that several nodes read is shared.
 //                Activations are the tensors that nodes make, and the graph's inputs
 //
-// Markers of stages (core/stages.h) cost nothing and stay with a node beside them.
+// Markers of stages (core/stages/stages.h) cost nothing and stay with a node beside them.
 //
 // Balance by anything but time has no unit that transfers could be told in: they cost nothing.
 #pragma once

@@ -1,4 +1,4 @@
-#include "core/backward.h"
+#include "core/stages/backward.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/stages.h"
+#include "core/stages/stages.h"
 
 #include "core/graph/graph_builder.h"
 #include "tests/catch2.h"
