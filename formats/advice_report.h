@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/advice.h"
-#include "core/settings_sweep.h"
+#include "core/study/advice.h"
+#include "core/study/settings_sweep.h"
 #include "formats/model_file.h"
 
 namespace cleave {

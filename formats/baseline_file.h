@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/comparison.h"
 #include "core/split/measures.h"
 #include "core/split/options.h"
+#include "core/study/comparison.h"
 #include "formats/diagnostic.h"
 #include "formats/model_file.h"
 

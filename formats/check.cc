@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "core/graph/fingerprint.h"
-#include "core/trail.h"
+#include "core/study/trail.h"
 #include "formats/report_words.h"
 #include "formats/support_file.h"
 #include "formats/text_layout.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/gate.h"
+#include "core/study/gate.h"
 #include "formats/baseline_file.h"
 #include "formats/checked_node.h"
 #include "formats/report.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/comparison.h"
+#include "core/study/comparison.h"
 #include "core/support/reason.h"
 #include "formats/report.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/graph/fingerprint.h"
-#include "core/trail.h"
+#include "core/study/trail.h"
 #include "formats/report_words.h"
 
 namespace cleave {

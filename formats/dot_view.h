@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/views.h"
+#include "core/study/views.h"
 #include "formats/dot_graph.h"
 #include "formats/report.h"
 

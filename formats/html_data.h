@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/views.h"
+#include "core/study/views.h"
 #include "formats/report.h"
 
 namespace cleave {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/views.h"
+#include "core/study/views.h"
 #include "formats/diagnostic.h"
 #include "formats/dot.h"
 #include "formats/dot_view.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <numeric>
 
-#include "core/same_shape.h"
+#include "core/study/same_shape.h"
 #include "formats/json_text.h"
 #include "formats/reason_text.h"
 #include "formats/report.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/cost/cost.h"
-#include "core/same_shape.h"
+#include "core/study/same_shape.h"
 #include "formats/diagnostic.h"
 #include "formats/number_text.h"
 #include "formats/reason_text.h"

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "core/graph/shape.h"
-#include "core/outcome.h"
-#include "core/same_shape.h"
 #include "core/split/preview.h"
 #include "core/split/split.h"
+#include "core/study/outcome.h"
+#include "core/study/same_shape.h"
 #include "tests/core/graph_text.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/pass_case.h"

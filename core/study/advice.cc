@@ -1,6 +1,6 @@
 // A model is split again only where it has the gap: for all others the last outcome stands. Gaps
 // are found anew after each step, since a deny rule that is lifted may bare another refusal.
-#include "core/advice.h"
+#include "core/study/advice.h"
 
 #include <algorithm>
 #include <set>

@@ -2,7 +2,7 @@
 // form that no name goes into and that the order in the file does not change: its nodes by depth,
 // then by a hash of what is above and below them; each with its op, attributes, operands (as places
 // in this order) and outputs. Parts of equal forms have the same shape.
-#include "core/same_shape.h"
+#include "core/study/same_shape.h"
 
 #include <algorithm>
 #include <bit>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "core/outcome.h"
+#include "core/study/outcome.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "core/views.h"
+#include "core/study/views.h"
 
 #include <algorithm>
 #include <map>

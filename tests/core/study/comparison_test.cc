@@ -1,8 +1,8 @@
-#include "core/comparison.h"
+#include "core/study/comparison.h"
 
 #include "core/graph/fingerprint.h"
 #include "core/split/split.h"
-#include "core/trail.h"
+#include "core/study/trail.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 

@@ -1,4 +1,4 @@
-#include "core/settings_sweep.h"
+#include "core/study/settings_sweep.h"
 
 #include <algorithm>
 #include <array>

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "core/outcome.h"
+#include "core/study/outcome.h"
 #include "core/support/gaps.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "core/outcome.h"
+#include "core/study/outcome.h"
 
 #include <array>
 #include <utility>

@@ -1,7 +1,7 @@
-#include "core/advice.h"
+#include "core/study/advice.h"
 
-#include "core/settings_sweep.h"
 #include "core/split/split.h"
+#include "core/study/settings_sweep.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 #include "tests/core/random_graph.h"

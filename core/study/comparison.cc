@@ -1,4 +1,4 @@
-#include "core/comparison.h"
+#include "core/study/comparison.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "core/trail.h"
+#include "core/study/trail.h"
 
 #include "core/split/split.h"
 

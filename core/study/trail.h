@@ -1,13 +1,13 @@
 // Trail: the steps between an earlier result and the present one, made by splitting the present
-// graph again with what the earlier result was made from. See core/comparison.h for what they are
+// graph again with what the earlier result was made from. See core/study/comparison.h for what they are
 // good for.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "core/comparison.h"
 #include "core/split/options.h"
+#include "core/study/comparison.h"
 #include "core/support/support.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "core/gate.h"
+#include "core/study/gate.h"
 
 #include <sstream>
 

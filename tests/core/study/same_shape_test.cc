@@ -1,4 +1,4 @@
-#include "core/same_shape.h"
+#include "core/study/same_shape.h"
 
 #include <algorithm>
 #include <random>
