@@ -9,9 +9,9 @@
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/cost_files.h"
-#include "formats/number_text.h"
 #include "formats/report_words.h"
 #include "formats/source_file.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

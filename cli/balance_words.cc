@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/stages/stages.h"
-#include "formats/diagnostic.h"
-#include "formats/number_text.h"
 #include "formats/report_words.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -3,8 +3,8 @@
 #include "cli/choice.h"
 #include "cli/whole_number.h"
 #include "core/base/quantity.h"
-#include "formats/number_text.h"
 #include "formats/support_file.h"
+#include "formats/text/number_text.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>

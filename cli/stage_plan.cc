@@ -7,8 +7,8 @@
 #include "cli/choice.h"
 #include "cli/terminal.h"
 #include "core/stages/auto_shard.h"
-#include "formats/number_text.h"
 #include "formats/report_words.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/exit_code.h"
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

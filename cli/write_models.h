@@ -8,10 +8,10 @@
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "core/stages/backward.h"
-#include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_writer.h"
 #include "formats/output_folder.h"
+#include "formats/text/diagnostic.h"
 
 namespace CLI {
 class App;

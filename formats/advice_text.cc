@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "formats/advice_report.h"
-#include "formats/diagnostic.h"
-#include "formats/number_text.h"
 #include "formats/reason_text.h"
 #include "formats/report_words.h"
-#include "formats/text_layout.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {

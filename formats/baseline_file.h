@@ -13,8 +13,8 @@
 #include "core/split/measures.h"
 #include "core/split/options.h"
 #include "core/study/comparison.h"
-#include "formats/diagnostic.h"
 #include "formats/model_file.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

@@ -11,7 +11,7 @@
 #include "core/study/trail.h"
 #include "formats/report_words.h"
 #include "formats/support_file.h"
-#include "formats/text_layout.h"
+#include "formats/text/text_layout.h"
 #include "formats/value_text.h"
 
 namespace cleave {

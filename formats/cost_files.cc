@@ -11,9 +11,9 @@
 #include "core/base/name_table.h"
 #include "core/base/quantity.h"
 #include "core/base/spelling.h"
-#include "formats/csv_rows.h"
-#include "formats/number_text.h"
-#include "formats/utf8.h"
+#include "formats/text/csv_rows.h"
+#include "formats/text/number_text.h"
+#include "formats/text/utf8.h"
 
 namespace cleave {
 namespace {

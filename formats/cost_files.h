@@ -15,8 +15,8 @@
 
 #include "core/base/link.h"
 #include "core/graph/graph.h"
-#include "formats/diagnostic.h"
 #include "formats/source_file.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

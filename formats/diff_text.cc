@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "formats/diagnostic.h"
 #include "formats/diff.h"
 #include "formats/move_text.h"
-#include "formats/number_text.h"
 #include "formats/report_words.h"
-#include "formats/text_layout.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "formats/diagnostic.h"
-#include "formats/utf8.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/utf8.h"
 
 namespace cleave {
 namespace {

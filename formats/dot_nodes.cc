@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/cost/cost.h"
-#include "formats/number_text.h"
 #include "formats/reason_text.h"
+#include "formats/text/number_text.h"
 #include "formats/value_text.h"
 
 namespace cleave {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "formats/dot_style.h"
-#include "formats/number_text.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 

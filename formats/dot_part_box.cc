@@ -5,9 +5,9 @@
 
 #include "formats/dot_nodes.h"
 #include "formats/dot_ops.h"
-#include "formats/number_text.h"
 #include "formats/report_values.h"
 #include "formats/report_words.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/cost/cost.h"
 #include "formats/dot_style.h"
-#include "formats/number_text.h"
+#include "formats/text/number_text.h"
 #include "formats/value_text.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/cost/cost.h"
-#include "formats/number_text.h"
+#include "formats/text/number_text.h"
 #include "formats/value_text.h"
 
 namespace cleave {

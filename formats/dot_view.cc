@@ -10,7 +10,7 @@
 #include "formats/dot_nodes.h"
 #include "formats/dot_part_box.h"
 #include "formats/dot_style.h"
-#include "formats/number_text.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/support/accepting_rule.h"
 #include "formats/reason_text.h"
-#include "formats/text_layout.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {

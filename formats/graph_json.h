@@ -11,8 +11,8 @@
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "core/stages/backward.h"
-#include "formats/diagnostic.h"
 #include "formats/model_file.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "core/cost/cost.h"
-#include "formats/diagnostic.h"
 #include "formats/dot_style.h"
 #include "formats/json_text.h"
-#include "formats/number_text.h"
 #include "formats/reason_text.h"
 #include "formats/report_values.h"
 #include "formats/report_words.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
 #include "formats/value_text.h"
 
 namespace cleave {

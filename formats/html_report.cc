@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "core/study/views.h"
-#include "formats/diagnostic.h"
 #include "formats/dot.h"
 #include "formats/dot_view.h"
 #include "formats/html_assets.h"
 #include "formats/html_data.h"
 #include "formats/report_words.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 #include "formats/json_cursor.h"
 
-#include "formats/diagnostic.h"
-#include "formats/limits.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/limits.h"
 
 #include <algorithm>
 #include <utility>

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/diagnostic.h"
 #include "formats/json_cursor.h"
 #include "formats/source_file.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

@@ -1,7 +1,7 @@
 #include "formats/json_pieces.h"
 
-#include "formats/diagnostic.h"
-#include "formats/utf8.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/utf8.h"
 
 #include <array>
 #include <charconv>

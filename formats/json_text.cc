@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "formats/utf8.h"
+#include "formats/text/utf8.h"
 
 namespace cleave {
 namespace {

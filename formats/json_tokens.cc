@@ -1,8 +1,8 @@
 #include "formats/json_tokens.h"
 
-#include "formats/diagnostic.h"
 #include "formats/json_fault.h"
-#include "formats/utf8.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/utf8.h"
 
 #include <simdjson.h>
 

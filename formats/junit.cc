@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "formats/check_words.h"
-#include "formats/diagnostic.h"
 #include "formats/move_text.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {

@@ -4,9 +4,9 @@
 #include <limits>
 #include <tuple>
 
-#include "formats/number_text.h"
 #include "formats/onnx_names.h"
 #include "formats/report_words.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

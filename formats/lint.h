@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/support/support_lint.h"
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

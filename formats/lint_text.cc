@@ -1,7 +1,7 @@
 // The findings as compilers tell theirs: a line each, which editors can jump to.
 #include "formats/lint.h"
-#include "formats/number_text.h"
 #include "formats/report_words.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 

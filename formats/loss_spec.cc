@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {

@@ -4,11 +4,11 @@
 #include <string_view>
 
 #include "formats/check_words.h"
-#include "formats/diagnostic.h"
 #include "formats/move_text.h"
-#include "formats/number_text.h"
 #include "formats/report_words.h"
-#include "formats/text_layout.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -3,7 +3,7 @@
 #include "formats/graph_json.h"
 #include "formats/onnx_reader.h"
 #include "formats/onnx_shapes.h"
-#include "formats/utf8.h"
+#include "formats/text/utf8.h"
 
 #include <algorithm>
 #include <array>

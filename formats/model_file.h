@@ -10,10 +10,10 @@
 #include "core/base/progress.h"
 #include "core/graph/graph.h"
 #include "core/support/support.h"
-#include "formats/diagnostic.h"
-#include "formats/limits.h"
 #include "formats/onnx_model.h"
 #include "formats/source_file.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/limits.h"
 
 namespace cleave {
 

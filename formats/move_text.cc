@@ -1,9 +1,9 @@
 #include "formats/move_text.h"
 
-#include "formats/diagnostic.h"
-#include "formats/number_text.h"
 #include "formats/report_words.h"
-#include "formats/text_layout.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/graph/shape.h"
 #include "formats/descriptor.h"
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {

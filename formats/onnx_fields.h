@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/limits.h"
 #include "formats/onnx_model.h"
+#include "formats/text/limits.h"
 
 namespace cleave {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/graph/dtype.h"
-#include "formats/diagnostic.h"
 #include "formats/onnx_fields.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

@@ -12,8 +12,8 @@
 
 #include "core/base/adjacency.h"
 #include "core/base/name_table.h"
-#include "formats/diagnostic.h"
 #include "formats/onnx_model.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

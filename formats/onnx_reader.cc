@@ -13,7 +13,7 @@
 #include "formats/onnx_graph_maker.h"
 #include "formats/onnx_links.h"
 #include "formats/onnx_shapes.h"
-#include "formats/utf8.h"
+#include "formats/text/utf8.h"
 
 // From the file to the graph: (1) index; (2) checks of single records; (3) links: who makes what is
 // read; (4) types; (5) the graph.

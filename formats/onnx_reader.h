@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_model.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <system_error>
 
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 #include "formats/onnx_scope_names.h"
 
 #include "core/base/name_table.h"
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_model.h"
 #include "formats/onnx_type.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

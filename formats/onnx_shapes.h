@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/support/support.h"
-#include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_links.h"
 #include "formats/onnx_model.h"
 #include "formats/onnx_type_pool.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

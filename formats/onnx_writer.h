@@ -10,10 +10,10 @@
 #include "core/base/progress.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "formats/diagnostic.h"
 #include "formats/model_file.h"
 #include "formats/onnx_node_tags.h"
 #include "formats/output_folder.h"
+#include "formats/text/diagnostic.h"
 #include "formats/write_fault.h"
 
 namespace cleave {

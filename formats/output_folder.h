@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "formats/diagnostic.h"
 #include "formats/temporary.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

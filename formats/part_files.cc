@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "formats/utf8.h"
+#include "formats/text/utf8.h"
 
 namespace cleave {
 namespace {

@@ -5,13 +5,13 @@
 
 #include "core/base/name_table.h"
 #include "core/base/spelling.h"
-#include "formats/csv_rows.h"
 #include "formats/json_cursor.h"
 #include "formats/json_walk.h"
-#include "formats/number_text.h"
 #include "formats/source_file.h"
 #include "formats/support_reader.h"
-#include "formats/utf8.h"
+#include "formats/text/csv_rows.h"
+#include "formats/text/number_text.h"
+#include "formats/text/utf8.h"
 
 namespace cleave {
 namespace {

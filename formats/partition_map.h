@@ -12,7 +12,7 @@
 #include "core/base/string_arena.h"
 #include "core/graph/graph.h"
 #include "core/split/assignment.h"
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

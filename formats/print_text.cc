@@ -7,10 +7,10 @@
 
 #include "core/cost/cost.h"
 #include "core/support/support.h"
-#include "formats/diagnostic.h"
-#include "formats/number_text.h"
 #include "formats/report_words.h"
-#include "formats/text_layout.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 #include "formats/value_text.h"
 
 namespace cleave {

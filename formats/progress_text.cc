@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/diagnostic.h"
-#include "formats/number_text.h"
-#include "formats/text_layout.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {

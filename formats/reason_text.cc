@@ -4,8 +4,8 @@
 #include <array>
 #include <map>
 
-#include "formats/diagnostic.h"
 #include "formats/report.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "core/cost/cost.h"
 #include "core/graph/fingerprint.h"
-#include "formats/number_text.h"
 #include "formats/report_words.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

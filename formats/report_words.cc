@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "formats/diagnostic.h"
-#include "formats/number_text.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
 #include "formats/value_text.h"
 
 namespace cleave {

@@ -7,9 +7,9 @@
 
 #include "core/graph/fingerprint.h"
 #include "formats/check_words.h"
-#include "formats/diagnostic.h"
 #include "formats/json_text.h"
 #include "formats/report_words.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {

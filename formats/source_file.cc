@@ -1,8 +1,8 @@
 #include "formats/source_file.h"
 
 #include "formats/descriptor.h"
-#include "formats/limits.h"
-#include "formats/number_text.h"
+#include "formats/text/limits.h"
+#include "formats/text/number_text.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "formats/diagnostic.h"
 #include "formats/input_watch.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

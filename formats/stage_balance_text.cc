@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "formats/number_text.h"
 #include "formats/report_words.h"
 #include "formats/stage_balance.h"
-#include "formats/text_layout.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -4,13 +4,13 @@
 #include <tuple>
 
 #include "core/cost/cost.h"
-#include "formats/diagnostic.h"
 #include "formats/dot_ops.h"
 #include "formats/dot_stages.h"
-#include "formats/number_text.h"
 #include "formats/report_values.h"
 #include "formats/report_words.h"
 #include "formats/stages_report.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "core/cost/cost.h"
 #include "core/stages/shared_parameters.h"
-#include "formats/diagnostic.h"
-#include "formats/number_text.h"
 #include "formats/report_values.h"
 #include "formats/report_words.h"
 #include "formats/stages_report.h"
-#include "formats/text_layout.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -7,7 +7,7 @@
 #include "formats/json_cursor.h"
 #include "formats/source_file.h"
 #include "formats/support_reader.h"
-#include "formats/utf8.h"
+#include "formats/text/utf8.h"
 
 namespace cleave {
 namespace {

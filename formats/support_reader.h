@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/support/support.h"
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

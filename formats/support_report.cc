@@ -5,13 +5,13 @@
 #include <unordered_map>
 
 #include "core/graph/signature.h"
-#include "formats/diagnostic.h"
 #include "formats/json_text.h"
-#include "formats/number_text.h"
 #include "formats/reason_text.h"
 #include "formats/report.h"
 #include "formats/report_words.h"
-#include "formats/text_layout.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {

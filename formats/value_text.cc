@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "core/balance/problem.h"
-#include "formats/diagnostic.h"
 #include "formats/source_file.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

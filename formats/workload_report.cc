@@ -6,12 +6,12 @@
 #include <set>
 #include <utility>
 
-#include "formats/diagnostic.h"
 #include "formats/dot_stages.h"
 #include "formats/json_text.h"
-#include "formats/number_text.h"
 #include "formats/report_words.h"
-#include "formats/text_layout.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {

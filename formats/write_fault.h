@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave {
 

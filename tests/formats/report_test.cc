@@ -4,7 +4,7 @@
 #include "formats/print_text.h"
 #include "formats/report_words.h"
 #include "formats/support_file.h"
-#include "formats/text_layout.h"
+#include "formats/text/text_layout.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 #include "tests/formats/report_case.h"

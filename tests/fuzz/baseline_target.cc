@@ -10,7 +10,7 @@
 #include "formats/markdown.h"
 #include "formats/sarif.h"
 #include "formats/support_file.h"
-#include "formats/utf8.h"
+#include "formats/text/utf8.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

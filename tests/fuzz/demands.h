@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 namespace cleave::fuzz {
 

@@ -16,7 +16,7 @@
 #include "formats/netron.h"
 #include "formats/print_text.h"
 #include "formats/sarif.h"
-#include "formats/utf8.h"
+#include "formats/text/utf8.h"
 #include "tests/fuzz/demands.h"
 
 namespace cleave::fuzz {

@@ -1,4 +1,4 @@
-#include "formats/text_layout.h"
+#include "formats/text/text_layout.h"
 
 #include "tests/catch2.h"
 

@@ -1,4 +1,4 @@
-#include "formats/number_text.h"
+#include "formats/text/number_text.h"
 
 #include <limits>
 

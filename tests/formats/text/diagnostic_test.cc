@@ -1,4 +1,4 @@
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 #include "tests/catch2.h"
 

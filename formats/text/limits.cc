@@ -1,12 +1,12 @@
-#include "formats/limits.h"
+#include "formats/text/limits.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <vector>
 
-#include "formats/diagnostic.h"
-#include "formats/number_text.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

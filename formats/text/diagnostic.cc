@@ -1,7 +1,7 @@
-#include "formats/diagnostic.h"
+#include "formats/text/diagnostic.h"
 
 #include "core/base/spelling.h"
-#include "formats/utf8.h"
+#include "formats/text/utf8.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "formats/limits.h"
+#include "formats/text/limits.h"
 
 #include "formats/model_file.h"
 #include "tests/catch2.h"

@@ -1,10 +1,10 @@
-#include "formats/text_layout.h"
+#include "formats/text/text_layout.h"
 
 #include <algorithm>
 #include <cassert>
 #include <utility>
 
-#include "formats/utf8.h"
+#include "formats/text/utf8.h"
 
 namespace cleave {
 namespace {

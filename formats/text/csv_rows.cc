@@ -1,4 +1,4 @@
-#include "formats/csv_rows.h"
+#include "formats/text/csv_rows.h"
 
 #include <string>
 
