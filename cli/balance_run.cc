@@ -9,8 +9,8 @@
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/cost_files.h"
+#include "formats/io/source_file.h"
 #include "formats/report_words.h"
-#include "formats/source_file.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

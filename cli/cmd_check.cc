@@ -10,9 +10,9 @@
 #include "cli/terminal.h"
 #include "formats/check_text.h"
 #include "formats/github_annotations.h"
+#include "formats/io/output_folder.h"
 #include "formats/junit.h"
 #include "formats/markdown.h"
-#include "formats/output_folder.h"
 #include "formats/sarif.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "formats/graph_json.h"
-#include "formats/output_folder.h"
+#include "formats/io/output_folder.h"
 
 namespace cleave {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/terminal.h"
 #include "cli/whole_number.h"
 #include "formats/dot.h"
-#include "formats/output_folder.h"
+#include "formats/io/output_folder.h"
 
 namespace cleave {
 namespace {

@@ -8,8 +8,8 @@
 #include "cli/terminal.h"
 #include "cli/write_models.h"
 #include "formats/dot.h"
-#include "formats/output_folder.h"
-#include "formats/part_files.h"
+#include "formats/io/output_folder.h"
+#include "formats/io/part_files.h"
 
 namespace cleave {
 namespace {

@@ -13,8 +13,8 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/usage.h"
-#include "formats/heap.h"
-#include "formats/input_watch.h"
+#include "formats/io/heap.h"
+#include "formats/io/input_watch.h"
 
 namespace cleave {
 namespace {

@@ -6,9 +6,9 @@
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/html_report.h"
+#include "formats/io/output_folder.h"
 #include "formats/model_explorer.h"
 #include "formats/netron.h"
-#include "formats/output_folder.h"
 
 namespace cleave {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "cli/exit_code.h"
-#include "formats/input_watch.h"
-#include "formats/temporary.h"
+#include "formats/io/input_watch.h"
+#include "formats/io/temporary.h"
 
 namespace cleave {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "cli/balance_run.h"
 #include "cli/terminal.h"
-#include "formats/source_file.h"
+#include "formats/io/source_file.h"
 #include "formats/workload_report.h"
 
 namespace cleave {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <memory>
 
-#include "formats/input_watch.h"
+#include "formats/io/input_watch.h"
 
 namespace cleave {
 namespace {

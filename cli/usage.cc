@@ -6,7 +6,7 @@
 
 #include "cli/config_file.h"
 #include "cli/terminal.h"
-#include "formats/source_file.h"
+#include "formats/io/source_file.h"
 
 namespace cleave {
 namespace {

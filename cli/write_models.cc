@@ -6,7 +6,7 @@
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/graph_json.h"
-#include "formats/part_files.h"
+#include "formats/io/part_files.h"
 
 namespace cleave {
 namespace {

@@ -8,9 +8,9 @@
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "core/stages/backward.h"
+#include "formats/io/output_folder.h"
 #include "formats/model_file.h"
 #include "formats/onnx_writer.h"
-#include "formats/output_folder.h"
 #include "formats/text/diagnostic.h"
 
 namespace CLI {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "formats/io/source_file.h"
 #include "formats/json_text.h"
 #include "formats/report_words.h"
-#include "formats/source_file.h"
 #include "formats/support_file.h"
 
 namespace cleave {

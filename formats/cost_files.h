@@ -15,7 +15,7 @@
 
 #include "core/base/link.h"
 #include "core/graph/graph.h"
-#include "formats/source_file.h"
+#include "formats/io/source_file.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 #include "formats/graph_json_nodes.h"
 #include "formats/graph_json_places.h"
 #include "formats/graph_json_values.h"
-#include "formats/heap.h"
+#include "formats/io/heap.h"
 #include "formats/json_cursor.h"
 #include "formats/json_fields.h"
 

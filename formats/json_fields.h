@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/io/source_file.h"
 #include "formats/json_cursor.h"
-#include "formats/source_file.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

@@ -10,8 +10,8 @@
 #include "core/base/progress.h"
 #include "core/graph/graph.h"
 #include "core/support/support.h"
+#include "formats/io/source_file.h"
 #include "formats/onnx_model.h"
-#include "formats/source_file.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/limits.h"
 

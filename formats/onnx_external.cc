@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/graph/shape.h"
-#include "formats/descriptor.h"
+#include "formats/io/descriptor.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

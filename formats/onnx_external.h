@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "formats/byte_pieces.h"
+#include "formats/io/byte_pieces.h"
 #include "formats/onnx_model.h"
 
 namespace cleave {

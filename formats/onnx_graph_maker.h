@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "formats/io/source_file.h"
 #include "formats/onnx_links.h"
 #include "formats/onnx_model.h"
 #include "formats/onnx_shapes.h"
-#include "formats/source_file.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "formats/byte_pieces.h"
+#include "formats/io/byte_pieces.h"
 #include "formats/onnx_split_job.h"
 
 namespace cleave {

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "formats/byte_pieces.h"
+#include "formats/io/byte_pieces.h"
 #include "formats/onnx_split_job.h"
 
 namespace cleave {

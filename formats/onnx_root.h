@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "formats/byte_pieces.h"
+#include "formats/io/byte_pieces.h"
 #include "formats/onnx_split_job.h"
 #include "formats/onnx_weight_places.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/byte_pieces.h"
+#include "formats/io/byte_pieces.h"
 #include "formats/model_file.h"
 #include "formats/onnx_edits.h"
 #include "formats/onnx_external.h"

@@ -11,7 +11,7 @@
 
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "formats/byte_pieces.h"
+#include "formats/io/byte_pieces.h"
 #include "formats/model_file.h"
 #include "formats/onnx_annotations.h"
 #include "formats/onnx_function_calls.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/byte_pieces.h"
+#include "formats/io/byte_pieces.h"
 #include "formats/onnx_split_job.h"
 
 namespace cleave {

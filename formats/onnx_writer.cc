@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "formats/io/part_files.h"
 #include "formats/onnx_annotated.h"
 #include "formats/onnx_part.h"
 #include "formats/onnx_references.h"
 #include "formats/onnx_root.h"
 #include "formats/onnx_split_job.h"
 #include "formats/onnx_weight_places.h"
-#include "formats/part_files.h"
 
 namespace cleave {
 namespace {

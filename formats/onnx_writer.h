@@ -10,11 +10,11 @@
 #include "core/base/progress.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
+#include "formats/io/output_folder.h"
+#include "formats/io/write_fault.h"
 #include "formats/model_file.h"
 #include "formats/onnx_node_tags.h"
-#include "formats/output_folder.h"
 #include "formats/text/diagnostic.h"
-#include "formats/write_fault.h"
 
 namespace cleave {
 
@@ -48,7 +48,7 @@ struct OnnxPieces {
   const std::vector<std::string>& devices;  // by part, as metadata names it; empty: none has one
 };
 
-// Writes `<part>.onnx` for each part (its name there: formats/part_files.h), `root.onnx` and, when
+// Writes `<part>.onnx` for each part (its name there: formats/io/part_files.h), `root.onnx` and, when
 // asked for, `annotated.onnx`. Errors: external data that is not there, not as long as it should
 // be, or outside the model's folder; a model that would be too large; what the system says; for
 // RootWeights::reference, weights outside the output folder. Time: that of copying the bytes

@@ -5,9 +5,9 @@
 
 #include "core/base/name_table.h"
 #include "core/base/spelling.h"
+#include "formats/io/source_file.h"
 #include "formats/json_cursor.h"
 #include "formats/json_walk.h"
-#include "formats/source_file.h"
 #include "formats/support_reader.h"
 #include "formats/text/csv_rows.h"
 #include "formats/text/number_text.h"

@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "formats/io/source_file.h"
 #include "formats/json_cursor.h"
-#include "formats/source_file.h"
 #include "formats/support_reader.h"
 #include "formats/text/utf8.h"
 

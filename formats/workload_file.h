@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/balance/problem.h"
-#include "formats/source_file.h"
+#include "formats/io/source_file.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

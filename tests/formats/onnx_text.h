@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "formats/source_file.h"
+#include "formats/io/source_file.h"
 
 namespace cleave {
 

@@ -3,9 +3,9 @@
 
 #include "core/split/assignment.h"
 #include "core/split/boundary.h"
+#include "formats/io/source_file.h"
 #include "formats/partition_map.h"
 #include "formats/print_text.h"
-#include "formats/source_file.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

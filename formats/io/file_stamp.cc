@@ -1,4 +1,4 @@
-#include "formats/file_stamp.h"
+#include "formats/io/file_stamp.h"
 
 #include <sys/stat.h>
 

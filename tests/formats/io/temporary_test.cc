@@ -1,11 +1,11 @@
-#include "formats/temporary.h"
+#include "formats/io/temporary.h"
 
 #include "tests/catch2.h"
 #include "tests/formats/test_folder.h"
 
 #include <filesystem>
 
-#include "formats/source_file.h"
+#include "formats/io/source_file.h"
 
 namespace cleave {
 namespace {

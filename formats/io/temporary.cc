@@ -1,4 +1,4 @@
-#include "formats/temporary.h"
+#include "formats/io/temporary.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/file_stamp.h"
-#include "formats/write_fault.h"
+#include "formats/io/file_stamp.h"
+#include "formats/io/write_fault.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "formats/part_files.h"
+#include "formats/io/part_files.h"
 
 #include <algorithm>
 #include <array>

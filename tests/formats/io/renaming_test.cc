@@ -1,4 +1,4 @@
-#include "formats/renaming.h"
+#include "formats/io/renaming.h"
 
 #include "tests/catch2.h"
 #include "tests/formats/test_folder.h"

@@ -1,4 +1,4 @@
-#include "formats/input_watch.h"
+#include "formats/io/input_watch.h"
 
 #include <atomic>
 #include <cstring>

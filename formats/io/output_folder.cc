@@ -1,8 +1,8 @@
-#include "formats/output_folder.h"
+#include "formats/io/output_folder.h"
 
-#include "formats/descriptor.h"
-#include "formats/input_watch.h"
-#include "formats/renaming.h"
+#include "formats/io/descriptor.h"
+#include "formats/io/input_watch.h"
+#include "formats/io/renaming.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

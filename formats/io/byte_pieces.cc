@@ -4,7 +4,7 @@
 // long, and writing from a map of the file much longer. Short ranges are read through a window,
 // since the records of a part follow each other closely in the source: one read serves many of
 // them.
-#include "formats/byte_pieces.h"
+#include "formats/io/byte_pieces.h"
 
 #include <fcntl.h>
 #include <sys/types.h>
@@ -16,8 +16,8 @@
 #include <optional>
 #include <utility>
 
-#include "formats/descriptor.h"
-#include "formats/input_watch.h"
+#include "formats/io/descriptor.h"
+#include "formats/io/input_watch.h"
 
 namespace cleave {
 

@@ -10,7 +10,7 @@
 #include <csignal>
 #include <string>
 
-#include "formats/descriptor.h"
+#include "formats/io/descriptor.h"
 
 namespace cleave {
 

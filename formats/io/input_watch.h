@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/file_stamp.h"
+#include "formats/io/file_stamp.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "formats/output_folder.h"
+#include "formats/io/output_folder.h"
 
 #include "tests/catch2.h"
 #include "tests/formats/test_folder.h"

@@ -1,7 +1,7 @@
 // Measured on 10,000,000 nodes, read and split: 1,202,000 page faults become 617,000 with freed
 // memory kept, and 39,000 with large pages; the user's share of the time falls by a sixth with the
 // latter (fewer misses of address translation).
-#include "formats/heap.h"
+#include "formats/io/heap.h"
 
 #include <malloc.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "formats/source_file.h"
+#include "formats/io/source_file.h"
 
 #include "tests/catch2.h"
 #include "tests/formats/test_folder.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/input_watch.h"
+#include "formats/io/input_watch.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

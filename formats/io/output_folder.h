@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/temporary.h"
+#include "formats/io/temporary.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

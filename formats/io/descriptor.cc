@@ -1,4 +1,4 @@
-#include "formats/descriptor.h"
+#include "formats/io/descriptor.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "formats/renaming.h"
+#include "formats/io/renaming.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

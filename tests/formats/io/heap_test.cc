@@ -1,4 +1,4 @@
-#include "formats/heap.h"
+#include "formats/io/heap.h"
 
 #include <sys/resource.h>
 

@@ -1,6 +1,6 @@
-#include "formats/source_file.h"
+#include "formats/io/source_file.h"
 
-#include "formats/descriptor.h"
+#include "formats/io/descriptor.h"
 #include "formats/text/limits.h"
 #include "formats/text/number_text.h"
 
