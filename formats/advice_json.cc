@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "formats/advice_report.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/report_words.h"
 #include "formats/rule_json.h"
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "formats/io/source_file.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/report_words.h"
 #include "formats/support_file.h"
 

@@ -1,7 +1,7 @@
 // cleave.check: the fields of the format's description, and for each entry whose it is.
 #include "formats/check_text.h"
 #include "formats/check_words.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/move_json.h"
 
 namespace cleave {

@@ -1,5 +1,5 @@
 #include "formats/diff.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/move_json.h"
 
 namespace cleave {

@@ -9,8 +9,8 @@
 
 #include "core/graph/graph_builder.h"
 #include "formats/graph_json_values.h"
-#include "formats/json_cursor.h"
-#include "formats/json_fields.h"
+#include "formats/json/cursor.h"
+#include "formats/json/fields.h"
 
 namespace cleave {
 

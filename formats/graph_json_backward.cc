@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "formats/graph_json_made.h"
-#include "formats/json_pieces.h"
+#include "formats/json/pieces.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 #include "formats/graph_json_device.h"
 
-#include "formats/json_cursor.h"
-#include "formats/json_pieces.h"
+#include "formats/json/cursor.h"
+#include "formats/json/pieces.h"
 
 namespace cleave {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "formats/graph_json_made.h"
 #include "formats/graph_json_places.h"
-#include "formats/json_cursor.h"
-#include "formats/json_pieces.h"
+#include "formats/json/cursor.h"
+#include "formats/json/pieces.h"
 
 #include <algorithm>
 #include <array>

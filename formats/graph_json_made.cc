@@ -1,6 +1,6 @@
 #include "formats/graph_json_made.h"
 
-#include "formats/json_pieces.h"
+#include "formats/json/pieces.h"
 
 #include <limits>
 #include <optional>

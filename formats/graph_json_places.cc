@@ -1,6 +1,6 @@
 #include "formats/graph_json_places.h"
 
-#include "formats/json_cursor.h"
+#include "formats/json/cursor.h"
 
 #include <algorithm>
 #include <optional>

@@ -5,8 +5,8 @@
 #include "formats/graph_json_places.h"
 #include "formats/graph_json_values.h"
 #include "formats/io/heap.h"
-#include "formats/json_cursor.h"
-#include "formats/json_fields.h"
+#include "formats/json/cursor.h"
+#include "formats/json/fields.h"
 
 #include <algorithm>
 #include <array>

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/graph/graph_builder.h"
-#include "formats/json_cursor.h"
-#include "formats/json_fields.h"
+#include "formats/json/cursor.h"
+#include "formats/json/fields.h"
 #include "formats/shape_binder.h"
 
 namespace cleave {

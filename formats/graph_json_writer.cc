@@ -4,7 +4,7 @@
 #include "formats/graph_json_backward.h"
 #include "formats/graph_json_device.h"
 #include "formats/graph_json_items.h"
-#include "formats/json_pieces.h"
+#include "formats/json/pieces.h"
 
 #include <utility>
 

@@ -7,7 +7,7 @@
 
 #include "core/cost/cost.h"
 #include "formats/dot_style.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/reason_text.h"
 #include "formats/report_values.h"
 #include "formats/report_words.h"

@@ -1,4 +1,4 @@
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/lint.h"
 
 namespace cleave {

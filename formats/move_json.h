@@ -3,7 +3,7 @@
 
 #include "core/split/measures.h"
 #include "formats/checked_node.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 
 namespace cleave {
 

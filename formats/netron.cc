@@ -1,7 +1,7 @@
 #include "formats/netron.h"
 
 #include "core/cost/cost.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/reason_text.h"
 #include "formats/report_values.h"
 #include "formats/report_words.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/study/same_shape.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/reason_text.h"
 #include "formats/report.h"
 #include "formats/report_values.h"

@@ -8,7 +8,7 @@
 
 #include "core/graph/graph.h"
 #include "core/split/preview.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/model_file.h"
 
 namespace cleave {

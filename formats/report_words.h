@@ -11,7 +11,7 @@
 #include "core/split/options.h"
 #include "core/split/preview.h"
 #include "core/support/support.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/model_file.h"
 
 namespace cleave {

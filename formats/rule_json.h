@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/support/support.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 
 namespace cleave {
 

@@ -7,7 +7,7 @@
 
 #include "core/graph/fingerprint.h"
 #include "formats/check_words.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/report_words.h"
 #include "formats/text/diagnostic.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/json_fields.h"
+#include "formats/json/fields.h"
 #include "formats/model_file.h"
 
 namespace cleave {

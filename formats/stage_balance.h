@@ -8,7 +8,7 @@
 
 #include "core/balance/solver.h"
 #include "core/stages/balance_graph.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 
 namespace cleave {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/stages/shared_parameters.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/report_values.h"
 #include "formats/stages_report.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "formats/io/source_file.h"
-#include "formats/json_cursor.h"
+#include "formats/json/cursor.h"
 #include "formats/support_reader.h"
 #include "formats/text/utf8.h"
 

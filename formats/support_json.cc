@@ -1,6 +1,6 @@
 // Native support lists: the list around the rules.
 #include "core/base/quantity.h"
-#include "formats/json_walk.h"
+#include "formats/json/walk.h"
 #include "formats/support_reader.h"
 #include "formats/support_rule.h"
 

@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "formats/json_walk.h"
+#include "formats/json/walk.h"
 #include "formats/support_reader.h"
 
 namespace cleave {

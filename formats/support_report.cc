@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "core/graph/signature.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/reason_text.h"
 #include "formats/report.h"
 #include "formats/report_words.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/support/support.h"
-#include "formats/json_walk.h"
+#include "formats/json/walk.h"
 
 namespace cleave {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "formats/json_cursor.h"
-#include "formats/json_fields.h"
+#include "formats/json/cursor.h"
+#include "formats/json/fields.h"
 #include "formats/workload_parts.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "formats/json_fields.h"
+#include "formats/json/fields.h"
 #include "formats/workload_file.h"
 
 namespace cleave {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "formats/dot_stages.h"
-#include "formats/json_text.h"
+#include "formats/json/text.h"
 #include "formats/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"

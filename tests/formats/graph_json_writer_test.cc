@@ -2,7 +2,7 @@
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "formats/graph_json.h"
-#include "formats/json_pieces.h"
+#include "formats/json/pieces.h"
 #include "tests/catch2.h"
 #include "tests/formats/graph_description.h"
 

@@ -1,7 +1,7 @@
-#include "formats/json_cursor.h"
+#include "formats/json/cursor.h"
 
 #include "formats/io/source_file.h"
-#include "formats/json_fault.h"
+#include "formats/json/fault.h"
 #include "tests/catch2.h"
 
 namespace cleave {

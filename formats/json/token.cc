@@ -1,4 +1,4 @@
-#include "formats/json_token.h"
+#include "formats/json/token.h"
 
 #include <algorithm>
 #include <cassert>

@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
-#include "formats/json_token.h"
-#include "formats/json_tokens.h"
+#include "formats/json/token.h"
+#include "formats/json/tokens.h"
 
 namespace cleave {
 
@@ -107,4 +107,4 @@ class JsonCursor {
 
 }  // namespace cleave
 
-#include "formats/json_cursor_steps.h"
+#include "formats/json/cursor_steps.h"

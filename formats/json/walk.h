@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "formats/json_cursor.h"
+#include "formats/json/cursor.h"
 #include "formats/support_reader.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "formats/json_fields.h"
+#include "formats/json/fields.h"
 
 #include <algorithm>
 #include <cassert>

@@ -2,7 +2,7 @@
 // json_cursor.h only.
 #pragma once
 
-#include "formats/json_cursor.h"
+#include "formats/json/cursor.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "formats/json_walk.h"
+#include "formats/json/walk.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "formats/json_fault.h"
+#include "formats/json/fault.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "formats/json_pieces.h"
+#include "formats/json/pieces.h"
 
 #include "formats/text/diagnostic.h"
 #include "formats/text/utf8.h"

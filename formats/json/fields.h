@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "formats/io/source_file.h"
-#include "formats/json_cursor.h"
+#include "formats/json/cursor.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

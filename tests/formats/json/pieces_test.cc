@@ -1,4 +1,4 @@
-#include "formats/json_pieces.h"
+#include "formats/json/pieces.h"
 
 #include "tests/catch2.h"
 

@@ -1,6 +1,6 @@
-#include "formats/json_tokens.h"
+#include "formats/json/tokens.h"
 
-#include "formats/json_fault.h"
+#include "formats/json/fault.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/utf8.h"
 

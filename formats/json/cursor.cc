@@ -1,4 +1,4 @@
-#include "formats/json_cursor.h"
+#include "formats/json/cursor.h"
 
 #include "formats/text/diagnostic.h"
 #include "formats/text/limits.h"
