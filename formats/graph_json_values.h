@@ -10,7 +10,7 @@
 #include "core/graph/graph_builder.h"
 #include "formats/json/cursor.h"
 #include "formats/json/fields.h"
-#include "formats/shape_binder.h"
+#include "formats/model/shape_binder.h"
 
 namespace cleave {
 

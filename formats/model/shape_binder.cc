@@ -1,4 +1,4 @@
-#include "formats/shape_binder.h"
+#include "formats/model/shape_binder.h"
 
 #include <algorithm>
 
