@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
-#include "formats/graph_json.h"
+#include "formats/graph_json/graph_json.h"
 #include "formats/io/output_folder.h"
 
 namespace cleave {

@@ -9,7 +9,7 @@
 #include "cli/terminal.h"
 #include "cli/write_stages.h"
 #include "core/stages/stage_boundary.h"
-#include "formats/graph_json.h"
+#include "formats/graph_json/graph_json.h"
 #include "formats/loss_spec.h"
 #include "formats/print_text.h"
 

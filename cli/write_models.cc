@@ -5,7 +5,7 @@
 #include "cli/choice.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
-#include "formats/graph_json.h"
+#include "formats/graph_json/graph_json.h"
 #include "formats/io/part_files.h"
 
 namespace cleave {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "core/stages/balance_graph.h"
-#include "formats/graph_json.h"
+#include "formats/graph_json/graph_json.h"
 #include "formats/workload_file.h"
 #include "tests/bench/bench_memory.h"
 

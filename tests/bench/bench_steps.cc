@@ -12,7 +12,7 @@
 #include "core/split/preview.h"
 #include "core/split/split.h"
 #include "formats/dot.h"
-#include "formats/graph_json.h"
+#include "formats/graph_json/graph_json.h"
 #include "formats/model_file.h"
 #include "formats/report.h"
 #include "formats/support_file.h"

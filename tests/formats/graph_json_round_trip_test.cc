@@ -1,7 +1,7 @@
 // Random graphs written as JSON, read, written and read again, whole and in parts.
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "formats/graph_json.h"
+#include "formats/graph_json/graph_json.h"
 #include "formats/json/pieces.h"
 #include "tests/catch2.h"
 #include "tests/formats/graph_description.h"

@@ -1,6 +1,6 @@
 #include "formats/loss_spec.h"
 
-#include "formats/graph_json.h"
+#include "formats/graph_json/graph_json.h"
 #include "tests/catch2.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "formats/graph_json_device.h"
+#include "formats/graph_json/device.h"
 
 #include "formats/json/cursor.h"
 #include "formats/json/pieces.h"

@@ -1,7 +1,7 @@
 #include "core/graph/graph_builder.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "formats/graph_json.h"
+#include "formats/graph_json/graph_json.h"
 #include "formats/json/pieces.h"
 #include "tests/catch2.h"
 #include "tests/formats/graph_description.h"

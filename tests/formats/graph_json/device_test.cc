@@ -1,4 +1,4 @@
-#include "formats/graph_json_device.h"
+#include "formats/graph_json/device.h"
 
 #include "tests/catch2.h"
 

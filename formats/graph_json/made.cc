@@ -1,4 +1,4 @@
-#include "formats/graph_json_made.h"
+#include "formats/graph_json/made.h"
 
 #include "formats/json/pieces.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/graph/graph_builder.h"
-#include "formats/graph_json_attributes.h"
-#include "formats/graph_json_values.h"
+#include "formats/graph_json/attributes.h"
+#include "formats/graph_json/values.h"
 #include "formats/json/cursor.h"
 #include "formats/json/fields.h"
 

@@ -1,4 +1,4 @@
-#include "formats/graph_json_attributes.h"
+#include "formats/graph_json/attributes.h"
 
 #include <span>
 

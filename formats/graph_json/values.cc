@@ -1,4 +1,4 @@
-#include "formats/graph_json_values.h"
+#include "formats/graph_json/values.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
-#include "formats/graph_json_items.h"
+#include "formats/graph_json/items.h"
 
-#include "formats/graph_json_made.h"
-#include "formats/graph_json_places.h"
+#include "formats/graph_json/made.h"
+#include "formats/graph_json/places.h"
 #include "formats/json/cursor.h"
 #include "formats/json/pieces.h"
 

@@ -1,8 +1,8 @@
-#include "formats/graph_json_backward.h"
+#include "formats/graph_json/backward.h"
 
 #include <unordered_set>
 
-#include "formats/graph_json_made.h"
+#include "formats/graph_json/made.h"
 #include "formats/json/pieces.h"
 
 namespace cleave {

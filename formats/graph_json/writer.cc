@@ -1,9 +1,9 @@
 // Writes native graph JSON: one input, parameter or node a line, in the order of the graph's ids,
 // so that a file written from a written file is the same bytes.
-#include "formats/graph_json.h"
-#include "formats/graph_json_backward.h"
-#include "formats/graph_json_device.h"
-#include "formats/graph_json_items.h"
+#include "formats/graph_json/backward.h"
+#include "formats/graph_json/device.h"
+#include "formats/graph_json/graph_json.h"
+#include "formats/graph_json/items.h"
 #include "formats/json/pieces.h"
 
 #include <utility>

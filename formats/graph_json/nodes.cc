@@ -1,4 +1,4 @@
-#include "formats/graph_json_nodes.h"
+#include "formats/graph_json/nodes.h"
 
 #include <algorithm>
 #include <array>

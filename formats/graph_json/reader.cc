@@ -1,9 +1,9 @@
 // Reads native graph JSON in one pass: the fields of the graph may come in any order, and values
 // may be read before they are declared, so names are resolved at the end, by the builder.
-#include "formats/graph_json.h"
-#include "formats/graph_json_nodes.h"
-#include "formats/graph_json_places.h"
-#include "formats/graph_json_values.h"
+#include "formats/graph_json/graph_json.h"
+#include "formats/graph_json/nodes.h"
+#include "formats/graph_json/places.h"
+#include "formats/graph_json/values.h"
 #include "formats/io/heap.h"
 #include "formats/json/cursor.h"
 #include "formats/json/fields.h"

@@ -1,4 +1,4 @@
-#include "formats/graph_json_places.h"
+#include "formats/graph_json/places.h"
 
 #include "formats/json/cursor.h"
 

@@ -1,4 +1,4 @@
-#include "formats/graph_json.h"
+#include "formats/graph_json/graph_json.h"
 
 #include "tests/catch2.h"
 #include "tests/formats/graph_description.h"
