@@ -11,7 +11,7 @@
 #include "core/graph/graph.h"
 #include "core/support/support.h"
 #include "formats/io/source_file.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/limits.h"
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "formats/onnx/index/fields.h"
 #include "formats/onnx_encoding.h"
-#include "formats/onnx_fields.h"
 
 namespace cleave {
 namespace {

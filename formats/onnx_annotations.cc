@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "formats/onnx_fields.h"
+#include "formats/onnx/index/fields.h"
 
 namespace cleave {
 namespace {

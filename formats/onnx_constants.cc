@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "formats/onnx_attributes.h"
+#include "formats/onnx/index/attributes.h"
 #include "formats/onnx_elements.h"
 
 namespace cleave {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 
 namespace cleave {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/graph/shape.h"
-#include "formats/onnx_type.h"
+#include "formats/onnx/index/type.h"
 
 namespace cleave {
 

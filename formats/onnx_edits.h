@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/onnx_external.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/external.h"
+#include "formats/onnx/index/model.h"
 
 namespace cleave {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "formats/onnx_fields.h"
+#include "formats/onnx/index/fields.h"
 
 namespace cleave {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/graph/dtype.h"
-#include "formats/onnx_model.h"
-#include "formats/onnx_type.h"
+#include "formats/onnx/index/model.h"
+#include "formats/onnx/index/type.h"
 
 namespace cleave {
 

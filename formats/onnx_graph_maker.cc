@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/graph/graph_builder.h"
-#include "formats/onnx_attributes.h"
+#include "formats/onnx/index/attributes.h"
 #include "formats/onnx_constants.h"
 #include "formats/onnx_scope_names.h"
 

@@ -6,8 +6,8 @@
 
 #include "core/graph/graph.h"
 #include "formats/io/source_file.h"
-#include "formats/onnx_links.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/links.h"
+#include "formats/onnx/index/model.h"
 #include "formats/onnx_shapes.h"
 #include "formats/text/diagnostic.h"
 

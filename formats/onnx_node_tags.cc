@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "formats/onnx/index/fields.h"
 #include "formats/onnx_encoding.h"
-#include "formats/onnx_fields.h"
 
 namespace cleave {
 namespace {

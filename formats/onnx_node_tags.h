@@ -16,7 +16,7 @@
 
 #include "core/split/partition.h"
 #include "formats/model_file.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 #include "formats/onnx_source.h"
 
 namespace cleave {

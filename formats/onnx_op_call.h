@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "formats/onnx_attributes.h"
+#include "formats/onnx/index/attributes.h"
+#include "formats/onnx/index/model.h"
+#include "formats/onnx/index/type_pool.h"
 #include "formats/onnx_elements.h"
-#include "formats/onnx_model.h"
-#include "formats/onnx_type_pool.h"
 
 namespace cleave {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/graph/shape.h"
+#include "formats/onnx/index/links.h"
 #include "formats/onnx_constants.h"
 #include "formats/onnx_graph_maker.h"
-#include "formats/onnx_links.h"
 #include "formats/onnx_shapes.h"
 #include "formats/text/utf8.h"
 

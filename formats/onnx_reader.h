@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "formats/model_file.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

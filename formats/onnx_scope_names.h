@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/graph/graph_builder.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 
 namespace cleave {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "formats/model_file.h"
-#include "formats/onnx_model.h"
-#include "formats/onnx_type.h"
+#include "formats/onnx/index/model.h"
+#include "formats/onnx/index/type.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "formats/onnx/index/links.h"
 #include "formats/onnx_constants.h"
 #include "formats/onnx_element_rules.h"
-#include "formats/onnx_links.h"
 #include "formats/onnx_op_call.h"
 #include "formats/onnx_schema.h"
 #include "formats/onnx_shape_bindings.h"

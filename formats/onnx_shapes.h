@@ -11,9 +11,9 @@
 
 #include "core/support/support.h"
 #include "formats/model_file.h"
-#include "formats/onnx_links.h"
-#include "formats/onnx_model.h"
-#include "formats/onnx_type_pool.h"
+#include "formats/onnx/index/links.h"
+#include "formats/onnx/index/model.h"
+#include "formats/onnx/index/type_pool.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

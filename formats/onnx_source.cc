@@ -4,8 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "formats/onnx/index/fields.h"
 #include "formats/onnx_encoding.h"
-#include "formats/onnx_fields.h"
 
 namespace cleave {
 namespace {

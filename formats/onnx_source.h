@@ -12,9 +12,9 @@
 
 #include "formats/io/byte_pieces.h"
 #include "formats/model_file.h"
+#include "formats/onnx/index/external.h"
+#include "formats/onnx/index/model.h"
 #include "formats/onnx_edits.h"
-#include "formats/onnx_external.h"
-#include "formats/onnx_model.h"
 
 namespace cleave {
 

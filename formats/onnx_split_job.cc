@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "formats/onnx/index/fields.h"
 #include "formats/onnx_encoding.h"
-#include "formats/onnx_fields.h"
 #include "formats/onnx_references.h"
 
 namespace cleave {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "formats/onnx/index/fields.h"
 #include "formats/onnx_encoding.h"
-#include "formats/onnx_fields.h"
 
 namespace cleave {
 namespace {

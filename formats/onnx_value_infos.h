@@ -7,7 +7,7 @@
 
 #include "core/graph/graph.h"
 #include "formats/model_file.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 
 namespace cleave {
 

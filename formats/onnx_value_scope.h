@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/onnx_links.h"
+#include "formats/onnx/index/links.h"
 #include "formats/onnx_op_call.h"
 #include "formats/onnx_shapes.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/onnx_links.h"
+#include "formats/onnx/index/links.h"
 #include "formats/onnx_reader.h"
 #include "formats/onnx_shapes.h"
 

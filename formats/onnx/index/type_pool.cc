@@ -1,4 +1,4 @@
-#include "formats/onnx_type_pool.h"
+#include "formats/onnx/index/type_pool.h"
 
 #include <cstdint>
 #include <functional>

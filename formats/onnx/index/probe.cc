@@ -1,5 +1,5 @@
 // Whether a file may be ONNX, told by its first fields.
-#include "formats/onnx_fields.h"
+#include "formats/onnx/index/fields.h"
 #include "formats/onnx_reader.h"
 
 namespace cleave {

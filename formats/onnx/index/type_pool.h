@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <unordered_set>
 
-#include "formats/onnx_type.h"
+#include "formats/onnx/index/type.h"
 
 namespace cleave {
 

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "formats/onnx_fields.h"
+#include "formats/onnx/index/fields.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "formats/onnx_fields.h"
+#include "formats/onnx/index/fields.h"
 
 #include <cstring>
 #include <protozero/exception.hpp>

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/graph/dtype.h"
-#include "formats/onnx_fields.h"
+#include "formats/onnx/index/fields.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

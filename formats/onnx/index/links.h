@@ -12,7 +12,7 @@
 
 #include "core/base/adjacency.h"
 #include "core/base/name_table.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

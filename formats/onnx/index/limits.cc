@@ -1,4 +1,4 @@
-#include "formats/onnx_limits.h"
+#include "formats/onnx/index/limits.h"
 
 namespace cleave {
 namespace {

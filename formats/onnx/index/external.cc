@@ -1,4 +1,4 @@
-#include "formats/onnx_external.h"
+#include "formats/onnx/index/external.h"
 
 #include <sys/stat.h>
 

@@ -1,8 +1,8 @@
-#include "formats/onnx_type.h"
+#include "formats/onnx/index/type.h"
 
 #include <utility>
 
-#include "formats/onnx_fields.h"
+#include "formats/onnx/index/fields.h"
 
 namespace cleave {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 #include "formats/io/byte_pieces.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 
 namespace cleave {
 

@@ -1,6 +1,6 @@
 #include <random>
 
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 #include "formats/onnx_reader.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx_text.h"

@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "formats/onnx_fields.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/fields.h"
+#include "formats/onnx/index/model.h"
 
 namespace cleave {
 namespace {

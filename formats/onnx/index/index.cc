@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "formats/onnx_fields.h"
-#include "formats/onnx_limits.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/fields.h"
+#include "formats/onnx/index/limits.h"
+#include "formats/onnx/index/model.h"
 #include "formats/onnx_reader.h"
 
 namespace cleave {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 #include "formats/text/limits.h"
 
 namespace cleave {

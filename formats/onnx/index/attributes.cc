@@ -1,8 +1,8 @@
-#include "formats/onnx_attributes.h"
+#include "formats/onnx/index/attributes.h"
 
 #include <cstring>
 
-#include "formats/onnx_fields.h"
+#include "formats/onnx/index/fields.h"
 
 namespace cleave {
 namespace {

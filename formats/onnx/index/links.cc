@@ -1,4 +1,4 @@
-#include "formats/onnx_links.h"
+#include "formats/onnx/index/links.h"
 
 #include <algorithm>
 #include <functional>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/graph/attribute.h"
-#include "formats/onnx_model.h"
+#include "formats/onnx/index/model.h"
 
 namespace cleave {
 
