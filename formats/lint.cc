@@ -4,7 +4,7 @@
 #include <limits>
 #include <tuple>
 
-#include "formats/onnx_names.h"
+#include "formats/onnx/infer/names.h"
 #include "formats/report_words.h"
 #include "formats/text/number_text.h"
 

@@ -1,8 +1,8 @@
 #include "formats/model_file.h"
 
 #include "formats/graph_json/graph_json.h"
+#include "formats/onnx/infer/shapes.h"
 #include "formats/onnx_reader.h"
-#include "formats/onnx_shapes.h"
 #include "formats/text/utf8.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "formats/onnx/index/attributes.h"
-#include "formats/onnx_constants.h"
+#include "formats/onnx/infer/constants.h"
 #include "formats/onnx_scope_names.h"
 
 namespace cleave {

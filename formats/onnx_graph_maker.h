@@ -8,7 +8,7 @@
 #include "formats/io/source_file.h"
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/index/model.h"
-#include "formats/onnx_shapes.h"
+#include "formats/onnx/infer/shapes.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

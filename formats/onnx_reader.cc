@@ -10,9 +10,9 @@
 
 #include "core/graph/shape.h"
 #include "formats/onnx/index/links.h"
-#include "formats/onnx_constants.h"
+#include "formats/onnx/infer/constants.h"
+#include "formats/onnx/infer/shapes.h"
 #include "formats/onnx_graph_maker.h"
-#include "formats/onnx_shapes.h"
 #include "formats/text/utf8.h"
 
 // From the file to the graph: (1) index; (2) checks of single records; (3) links: who makes what is

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "formats/onnx/index/links.h"
+#include "formats/onnx/infer/shapes.h"
 #include "formats/onnx_reader.h"
-#include "formats/onnx_shapes.h"
 
 namespace {
 

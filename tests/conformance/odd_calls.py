@@ -2,7 +2,7 @@
 """Calls of every ONNX operator whose inputs and attributes seldom fit: cleave reads or refuses them.
 
 The library behind cleave's inference takes much for granted; what it must not be asked is known from
-these calls (formats/onnx_schema_guard.cc). Each is a model of one to three nodes, at random, but the same
+these calls (formats/onnx/infer/schema_guard.cc). Each is a model of one to three nodes, at random, but the same
 for the same seed.
 
 usage: odd_calls.py DUMP_TYPES [--models N] [--seed S] [--op OP] [--keep DIR]

@@ -1,6 +1,6 @@
 #include "formats/lint.h"
 
-#include "formats/onnx_names.h"
+#include "formats/onnx/infer/names.h"
 #include "formats/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"

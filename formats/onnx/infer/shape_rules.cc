@@ -1,4 +1,4 @@
-#include "formats/onnx_shape_rules.h"
+#include "formats/onnx/infer/shape_rules.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "formats/onnx_shapes.h"
+#include "formats/onnx/infer/shapes.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "formats/onnx/index/links.h"
-#include "formats/onnx_constants.h"
-#include "formats/onnx_element_rules.h"
-#include "formats/onnx_op_call.h"
-#include "formats/onnx_schema.h"
-#include "formats/onnx_shape_bindings.h"
-#include "formats/onnx_shape_rules.h"
-#include "formats/onnx_value_scope.h"
+#include "formats/onnx/infer/constants.h"
+#include "formats/onnx/infer/element_rules.h"
+#include "formats/onnx/infer/op_call.h"
+#include "formats/onnx/infer/schema.h"
+#include "formats/onnx/infer/shape_bindings.h"
+#include "formats/onnx/infer/shape_rules.h"
+#include "formats/onnx/infer/value_scope.h"
 
 // The driver. Values are looked up through scopes: a body sees its own values and those around it.
 // For each node, in order:

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "formats/onnx/index/links.h"
-#include "formats/onnx_op_call.h"
-#include "formats/onnx_shapes.h"
+#include "formats/onnx/infer/op_call.h"
+#include "formats/onnx/infer/shapes.h"
 
 namespace cleave {
 

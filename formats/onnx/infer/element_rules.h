@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/onnx_op_call.h"
+#include "formats/onnx/infer/op_call.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "formats/onnx_dims.h"
+#include "formats/onnx/infer/dims.h"
 
 #include <algorithm>
 

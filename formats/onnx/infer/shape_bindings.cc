@@ -1,4 +1,4 @@
-#include "formats/onnx_shape_bindings.h"
+#include "formats/onnx/infer/shape_bindings.h"
 
 #include <algorithm>
 #include <functional>

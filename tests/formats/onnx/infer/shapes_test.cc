@@ -1,4 +1,4 @@
-#include "formats/onnx_shapes.h"
+#include "formats/onnx/infer/shapes.h"
 
 #include <numeric>
 

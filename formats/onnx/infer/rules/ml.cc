@@ -2,8 +2,8 @@
 #include <array>
 #include <utility>
 
-#include "formats/onnx_dims.h"
-#include "formats/onnx_shape_rules.h"
+#include "formats/onnx/infer/dims.h"
+#include "formats/onnx/infer/shape_rules.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "formats/onnx_op_call.h"
+#include "formats/onnx/infer/op_call.h"
 
 namespace onnx {
 class OpSchema;

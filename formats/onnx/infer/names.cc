@@ -1,6 +1,6 @@
 // The ONNX library at hand knows opsets up to 17; what later ones added stands in a table. A test
 // holds both against the newest library that there is from PyPI.
-#include "formats/onnx_names.h"
+#include "formats/onnx/infer/names.h"
 
 #include <onnx/defs/schema.h>
 

@@ -1,7 +1,7 @@
-#include "formats/onnx_schema.h"
+#include "formats/onnx/infer/schema.h"
 
-#include "formats/onnx_schema_guard.h"
-#include "formats/onnx_schemas.h"
+#include "formats/onnx/infer/schema_guard.h"
+#include "formats/onnx/infer/schemas.h"
 
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>

@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "formats/onnx_dims.h"
-#include "formats/onnx_element_rules.h"
-#include "formats/onnx_shape_rules.h"
+#include "formats/onnx/infer/dims.h"
+#include "formats/onnx/infer/element_rules.h"
+#include "formats/onnx/infer/shape_rules.h"
 
 namespace cleave {
 namespace {

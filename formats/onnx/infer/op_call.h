@@ -13,7 +13,7 @@
 #include "formats/onnx/index/attributes.h"
 #include "formats/onnx/index/model.h"
 #include "formats/onnx/index/type_pool.h"
-#include "formats/onnx_elements.h"
+#include "formats/onnx/infer/elements.h"
 
 namespace cleave {
 

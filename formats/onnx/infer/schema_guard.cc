@@ -1,4 +1,4 @@
-#include "formats/onnx_schema_guard.h"
+#include "formats/onnx/infer/schema_guard.h"
 
 #include <onnx/defs/schema.h>
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "formats/onnx_dims.h"
-#include "formats/onnx_shape_rules.h"
+#include "formats/onnx/infer/dims.h"
+#include "formats/onnx/infer/shape_rules.h"
 
 namespace cleave {
 namespace {

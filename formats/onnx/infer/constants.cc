@@ -1,11 +1,11 @@
-#include "formats/onnx_constants.h"
+#include "formats/onnx/infer/constants.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "formats/onnx/index/attributes.h"
-#include "formats/onnx_elements.h"
+#include "formats/onnx/infer/elements.h"
 
 namespace cleave {
 namespace {

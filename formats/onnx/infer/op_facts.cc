@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "formats/onnx_schemas.h"
-#include "formats/onnx_shapes.h"
+#include "formats/onnx/infer/schemas.h"
+#include "formats/onnx/infer/shapes.h"
 
 namespace cleave {
 namespace {

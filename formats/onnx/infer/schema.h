@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/onnx_op_call.h"
+#include "formats/onnx/infer/op_call.h"
 
 namespace cleave {
 

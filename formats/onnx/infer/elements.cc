@@ -1,4 +1,4 @@
-#include "formats/onnx_elements.h"
+#include "formats/onnx/infer/elements.h"
 
 #include <algorithm>
 #include <cstring>

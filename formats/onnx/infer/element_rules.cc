@@ -1,11 +1,11 @@
-#include "formats/onnx_element_rules.h"
+#include "formats/onnx/infer/element_rules.h"
 
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <utility>
 
-#include "formats/onnx_dims.h"
+#include "formats/onnx/infer/dims.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/onnx_op_call.h"
+#include "formats/onnx/infer/op_call.h"
 
 #include <utility>
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "formats/onnx_element_rules.h"
+#include "formats/onnx/infer/element_rules.h"
 
 namespace cleave {
 namespace {

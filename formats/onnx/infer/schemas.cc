@@ -1,4 +1,4 @@
-#include "formats/onnx_schemas.h"
+#include "formats/onnx/infer/schemas.h"
 
 #include <onnx/defs/schema.h>
 

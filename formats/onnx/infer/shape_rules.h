@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "formats/onnx_op_call.h"
+#include "formats/onnx/infer/op_call.h"
 
 namespace cleave {
 
