@@ -2,7 +2,7 @@
 
 #include "formats/graph_json/graph_json.h"
 #include "formats/onnx/infer/shapes.h"
-#include "formats/onnx_reader.h"
+#include "formats/onnx/read/reader.h"
 #include "formats/text/utf8.h"
 
 #include <algorithm>

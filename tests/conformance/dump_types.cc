@@ -16,7 +16,7 @@
 
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/infer/shapes.h"
-#include "formats/onnx_reader.h"
+#include "formats/onnx/read/reader.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "formats/print_text.h"
 
-#include "formats/onnx_reader.h"
+#include "formats/onnx/read/reader.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx_text.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/split/split.h"
-#include "formats/onnx_reader.h"
+#include "formats/onnx/read/reader.h"
 #include "formats/onnx_writer.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/rendering.h"

@@ -18,7 +18,7 @@
 #include "formats/onnx/index/fields.h"
 #include "formats/onnx/index/limits.h"
 #include "formats/onnx/index/model.h"
-#include "formats/onnx_reader.h"
+#include "formats/onnx/read/reader.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 #include <random>
 
 #include "formats/onnx/index/model.h"
-#include "formats/onnx_reader.h"
+#include "formats/onnx/read/reader.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx_text.h"
 

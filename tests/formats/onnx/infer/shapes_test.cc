@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "formats/onnx_reader.h"
+#include "formats/onnx/read/reader.h"
 #include "formats/value_text.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx_text.h"

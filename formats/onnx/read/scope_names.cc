@@ -1,4 +1,4 @@
-#include "formats/onnx_scope_names.h"
+#include "formats/onnx/read/scope_names.h"
 
 #include "core/base/name_table.h"
 #include "formats/text/diagnostic.h"

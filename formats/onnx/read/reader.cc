@@ -1,4 +1,4 @@
-#include "formats/onnx_reader.h"
+#include "formats/onnx/read/reader.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,7 +12,7 @@
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/infer/constants.h"
 #include "formats/onnx/infer/shapes.h"
-#include "formats/onnx_graph_maker.h"
+#include "formats/onnx/read/graph_maker.h"
 #include "formats/text/utf8.h"
 
 // From the file to the graph: (1) index; (2) checks of single records; (3) links: who makes what is

@@ -1,4 +1,4 @@
-#include "formats/onnx_graph_maker.h"
+#include "formats/onnx/read/graph_maker.h"
 
 #include <array>
 #include <unordered_map>
@@ -8,7 +8,7 @@
 #include "core/graph/graph_builder.h"
 #include "formats/onnx/index/attributes.h"
 #include "formats/onnx/infer/constants.h"
-#include "formats/onnx_scope_names.h"
+#include "formats/onnx/read/scope_names.h"
 
 namespace cleave {
 namespace {

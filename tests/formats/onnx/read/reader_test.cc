@@ -1,4 +1,4 @@
-#include "formats/onnx_reader.h"
+#include "formats/onnx/read/reader.h"
 
 #include "tests/catch2.h"
 #include "tests/formats/graph_description.h"

@@ -1,4 +1,4 @@
-#include "formats/onnx_function_calls.h"
+#include "formats/onnx/read/function_calls.h"
 
 #include <algorithm>
 
