@@ -10,7 +10,7 @@
 #include "core/stages/backward.h"
 #include "formats/io/output_folder.h"
 #include "formats/model_file.h"
-#include "formats/onnx_writer.h"
+#include "formats/onnx/write/writer.h"
 #include "formats/text/diagnostic.h"
 
 namespace CLI {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/onnx_writer.h"
+#include "formats/onnx/write/writer.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx_text.h"
 #include "tests/formats/test_folder.h"

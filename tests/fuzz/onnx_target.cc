@@ -6,7 +6,7 @@
 
 #include "core/split/split.h"
 #include "formats/onnx/read/reader.h"
-#include "formats/onnx_writer.h"
+#include "formats/onnx/write/writer.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/rendering.h"
 #include "tests/fuzz/targets.h"

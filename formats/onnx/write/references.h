@@ -12,7 +12,7 @@
 
 #include "core/base/result.h"
 #include "formats/model_file.h"
-#include "formats/onnx_source.h"
+#include "formats/onnx/write/source.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "formats/onnx_node_tags.h"
+#include "formats/onnx/write/node_tags.h"
 
 #include "tests/formats/onnx_split_text.h"
 

@@ -14,7 +14,7 @@
 #include "formats/model_file.h"
 #include "formats/onnx/index/external.h"
 #include "formats/onnx/index/model.h"
-#include "formats/onnx_edits.h"
+#include "formats/onnx/write/edits.h"
 
 namespace cleave {
 

@@ -1,16 +1,16 @@
 // The parts first, then the root, whose weights point into the files of the parts.
-#include "formats/onnx_writer.h"
+#include "formats/onnx/write/writer.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "formats/io/part_files.h"
-#include "formats/onnx_annotated.h"
-#include "formats/onnx_part.h"
-#include "formats/onnx_references.h"
-#include "formats/onnx_root.h"
-#include "formats/onnx_split_job.h"
-#include "formats/onnx_weight_places.h"
+#include "formats/onnx/write/annotated.h"
+#include "formats/onnx/write/part.h"
+#include "formats/onnx/write/references.h"
+#include "formats/onnx/write/root.h"
+#include "formats/onnx/write/split_job.h"
+#include "formats/onnx/write/weight_places.h"
 
 namespace cleave {
 namespace {

@@ -1,10 +1,10 @@
-#include "formats/onnx_node_tags.h"
+#include "formats/onnx/write/node_tags.h"
 
 #include <algorithm>
 #include <array>
 
 #include "formats/onnx/index/fields.h"
-#include "formats/onnx_encoding.h"
+#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {

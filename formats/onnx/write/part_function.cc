@@ -1,11 +1,11 @@
 // What a function must be so that ONNX Runtime and the ONNX checker take it: no output that is an
 // input; no node name twice; everything that a body of its nodes captures is an input or made
 // inside; the model's own opset imports.
-#include "formats/onnx_part_function.h"
+#include "formats/onnx/write/part_function.h"
 
 #include <algorithm>
 
-#include "formats/onnx_encoding.h"
+#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/onnx_writer.h"
+#include "formats/onnx/write/writer.h"
 
 #include "core/split/split.h"
 #include "formats/support_file.h"

@@ -14,11 +14,11 @@
 #include "formats/io/byte_pieces.h"
 #include "formats/model_file.h"
 #include "formats/onnx/read/function_calls.h"
-#include "formats/onnx_annotations.h"
-#include "formats/onnx_node_tags.h"
-#include "formats/onnx_source.h"
-#include "formats/onnx_value_infos.h"
-#include "formats/onnx_writer.h"
+#include "formats/onnx/write/annotations.h"
+#include "formats/onnx/write/node_tags.h"
+#include "formats/onnx/write/source.h"
+#include "formats/onnx/write/value_infos.h"
+#include "formats/onnx/write/writer.h"
 
 namespace cleave {
 

@@ -13,7 +13,7 @@
 #include "formats/io/output_folder.h"
 #include "formats/io/write_fault.h"
 #include "formats/model_file.h"
-#include "formats/onnx_node_tags.h"
+#include "formats/onnx/write/node_tags.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "formats/onnx_edits.h"
+#include "formats/onnx/write/edits.h"
 
 #include <algorithm>
 

@@ -1,11 +1,11 @@
-#include "formats/onnx_source.h"
+#include "formats/onnx/write/source.h"
 
 #include <algorithm>
 #include <cassert>
 #include <utility>
 
 #include "formats/onnx/index/fields.h"
-#include "formats/onnx_encoding.h"
+#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/split/partition.h"
 #include "formats/model_file.h"
 #include "formats/onnx/index/model.h"
-#include "formats/onnx_source.h"
+#include "formats/onnx/write/source.h"
 
 namespace cleave {
 

@@ -1,11 +1,11 @@
-#include "formats/onnx_split_job.h"
+#include "formats/onnx/write/split_job.h"
 
 #include <algorithm>
 #include <unordered_set>
 
 #include "formats/onnx/index/fields.h"
-#include "formats/onnx_encoding.h"
-#include "formats/onnx_references.h"
+#include "formats/onnx/write/encoding.h"
+#include "formats/onnx/write/references.h"
 
 namespace cleave {
 namespace {

@@ -1,12 +1,12 @@
-#include "formats/onnx_root.h"
+#include "formats/onnx/write/root.h"
 
 #include <algorithm>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
-#include "formats/onnx_encoding.h"
-#include "formats/onnx_part_function.h"
+#include "formats/onnx/write/encoding.h"
+#include "formats/onnx/write/part_function.h"
 
 namespace cleave {
 namespace {

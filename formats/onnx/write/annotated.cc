@@ -1,9 +1,9 @@
-#include "formats/onnx_annotated.h"
+#include "formats/onnx/write/annotated.h"
 
 #include <vector>
 
 #include "formats/onnx/index/fields.h"
-#include "formats/onnx_encoding.h"
+#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {

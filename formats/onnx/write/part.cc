@@ -1,11 +1,11 @@
-#include "formats/onnx_part.h"
+#include "formats/onnx/write/part.h"
 
 #include <algorithm>
 #include <array>
 #include <unordered_set>
 #include <utility>
 
-#include "formats/onnx_encoding.h"
+#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {

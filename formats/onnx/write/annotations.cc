@@ -1,4 +1,4 @@
-#include "formats/onnx_annotations.h"
+#include "formats/onnx/write/annotations.h"
 
 #include <algorithm>
 #include <utility>

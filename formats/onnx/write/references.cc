@@ -1,4 +1,4 @@
-#include "formats/onnx_references.h"
+#include "formats/onnx/write/references.h"
 
 #include <filesystem>
 #include <optional>

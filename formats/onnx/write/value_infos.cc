@@ -1,4 +1,4 @@
-#include "formats/onnx_value_infos.h"
+#include "formats/onnx/write/value_infos.h"
 
 #include <cstdint>
 #include <optional>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "formats/onnx/index/fields.h"
-#include "formats/onnx_encoding.h"
+#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {

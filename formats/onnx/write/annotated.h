@@ -10,8 +10,8 @@
 
 #include "core/base/result.h"
 #include "formats/io/byte_pieces.h"
-#include "formats/onnx_split_job.h"
-#include "formats/onnx_weight_places.h"
+#include "formats/onnx/write/split_job.h"
+#include "formats/onnx/write/weight_places.h"
 
 namespace cleave {
 

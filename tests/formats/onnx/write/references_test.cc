@@ -1,9 +1,9 @@
-#include "formats/onnx_references.h"
+#include "formats/onnx/write/references.h"
 
 #include <filesystem>
 #include <initializer_list>
 
-#include "formats/onnx_writer.h"
+#include "formats/onnx/write/writer.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx_split_text.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "formats/io/byte_pieces.h"
-#include "formats/onnx_split_job.h"
+#include "formats/onnx/write/split_job.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "formats/onnx_weight_places.h"
+#include "formats/onnx/write/weight_places.h"
 
 namespace cleave {
 namespace {
