@@ -5,7 +5,7 @@
 #include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "formats/lint.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 
 namespace cleave {
 namespace {

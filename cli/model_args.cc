@@ -3,7 +3,7 @@
 #include "cli/choice.h"
 #include "cli/whole_number.h"
 #include "core/base/quantity.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 #include "formats/text/number_text.h"
 
 #include <CLI/CLI.hpp>

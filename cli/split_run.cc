@@ -7,7 +7,7 @@
 #include "core/support/idle_list.h"
 #include "formats/reason_text.h"
 #include "formats/report_words.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 #include "formats/advice_report.h"
 #include "formats/json/text.h"
 #include "formats/report_words.h"
-#include "formats/rule_json.h"
+#include "formats/support/rule_json.h"
 
 namespace cleave {
 namespace {

@@ -9,7 +9,7 @@
 #include "formats/io/source_file.h"
 #include "formats/json/text.h"
 #include "formats/report_words.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 
 namespace cleave {
 namespace {

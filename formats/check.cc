@@ -10,7 +10,7 @@
 #include "core/graph/fingerprint.h"
 #include "core/study/trail.h"
 #include "formats/report_words.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 #include "formats/text/text_layout.h"
 #include "formats/value_text.h"
 

@@ -8,7 +8,7 @@
 #include "formats/io/source_file.h"
 #include "formats/json/cursor.h"
 #include "formats/json/walk.h"
-#include "formats/support_reader.h"
+#include "formats/support/support_reader.h"
 #include "formats/text/csv_rows.h"
 #include "formats/text/number_text.h"
 #include "formats/text/utf8.h"

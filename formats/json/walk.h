@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "formats/json/cursor.h"
-#include "formats/support_reader.h"
+#include "formats/support/support_reader.h"
 
 namespace cleave {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/string_arena.h"
-#include "formats/support_reader.h"
+#include "formats/support/support_reader.h"
 
 namespace cleave {
 

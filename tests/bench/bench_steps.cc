@@ -15,7 +15,7 @@
 #include "formats/graph_json/graph_json.h"
 #include "formats/model_file.h"
 #include "formats/report.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 #include "tests/bench/bench_memory.h"
 
 namespace cleave::bench {

@@ -7,7 +7,7 @@
 #include "formats/baseline_file.h"
 #include "formats/check_text.h"
 #include "formats/check_words.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 #include "tests/formats/baseline_case.h"

@@ -1,7 +1,7 @@
 #include "formats/lint.h"
 
 #include "formats/onnx/infer/names.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 

@@ -1,6 +1,6 @@
 #include "tests/formats/report_case.h"
 
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 

@@ -3,7 +3,7 @@
 #include "core/graph/graph_builder.h"
 #include "formats/print_text.h"
 #include "formats/report_words.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 #include "formats/text/text_layout.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"

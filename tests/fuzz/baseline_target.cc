@@ -9,7 +9,7 @@
 #include "formats/junit.h"
 #include "formats/markdown.h"
 #include "formats/sarif.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 #include "formats/text/utf8.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"

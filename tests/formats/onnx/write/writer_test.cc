@@ -1,7 +1,7 @@
 #include "formats/onnx/write/writer.h"
 
 #include "core/split/split.h"
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx_text.h"
 #include "tests/formats/test_folder.h"

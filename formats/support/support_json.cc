@@ -1,8 +1,8 @@
 // Native support lists: the list around the rules.
 #include "core/base/quantity.h"
 #include "formats/json/walk.h"
-#include "formats/support_reader.h"
-#include "formats/support_rule.h"
+#include "formats/support/support_reader.h"
+#include "formats/support/support_rule.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 // Plain text: one op a line, `#` comments, optional `domain::op`.
 #include <algorithm>
 
-#include "formats/support_reader.h"
+#include "formats/support/support_reader.h"
 
 namespace cleave {
 namespace {

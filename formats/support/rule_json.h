@@ -6,7 +6,7 @@
 
 namespace cleave {
 
-// An allow rule as a value on one line, such as formats/support_rule.h reads. The rule must not ask
+// An allow rule as a value on one line, such as formats/support/support_rule.h reads. The rule must not ask
 // for an operator's schema version: native lists cannot say that.
 void write_allow_rule(JsonText& json, const Rule& rule);
 

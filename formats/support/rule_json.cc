@@ -1,4 +1,4 @@
-#include "formats/rule_json.h"
+#include "formats/support/rule_json.h"
 
 #include <cassert>
 #include <string>

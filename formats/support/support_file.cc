@@ -1,4 +1,4 @@
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "formats/io/source_file.h"
 #include "formats/json/cursor.h"
-#include "formats/support_reader.h"
+#include "formats/support/support_reader.h"
 #include "formats/text/utf8.h"
 
 namespace cleave {

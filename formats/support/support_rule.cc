@@ -1,5 +1,5 @@
 // The rules of native support lists. The fields of a rule are a table: name, reader.
-#include "formats/support_rule.h"
+#include "formats/support/support_rule.h"
 
 #include <algorithm>
 #include <array>

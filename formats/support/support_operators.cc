@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "formats/json/walk.h"
-#include "formats/support_reader.h"
+#include "formats/support/support_reader.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/support_file.h"
+#include "formats/support/support_file.h"
 
 #include "tests/catch2.h"
 
