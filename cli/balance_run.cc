@@ -8,9 +8,9 @@
 #include "cli/balance_words.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
-#include "formats/cost_files.h"
 #include "formats/io/source_file.h"
 #include "formats/report_words.h"
+#include "formats/tables/cost_files.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -11,7 +11,7 @@
 #include "core/balance/problem.h"
 #include "core/graph/graph.h"
 #include "formats/stage_balance.h"
-#include "formats/workload_file.h"
+#include "formats/tables/workload_file.h"
 
 namespace cleave {
 

@@ -9,7 +9,7 @@
 #include "core/balance/problem.h"
 #include "core/graph/graph.h"
 #include "core/stages/balance_graph.h"
-#include "formats/cost_files.h"
+#include "formats/tables/cost_files.h"
 
 namespace cleave {
 

@@ -7,7 +7,7 @@
 #include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "cli/write_stages.h"
-#include "formats/partition_map.h"
+#include "formats/tables/partition_map.h"
 
 namespace cleave {
 namespace {

@@ -10,8 +10,8 @@
 #include "cli/write_stages.h"
 #include "core/stages/stage_boundary.h"
 #include "formats/graph_json/graph_json.h"
-#include "formats/loss_spec.h"
 #include "formats/print_text.h"
+#include "formats/tables/loss_spec.h"
 
 namespace cleave {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/balance/solver.h"
 #include "formats/stage_balance.h"
-#include "formats/workload_file.h"
+#include "formats/tables/workload_file.h"
 
 namespace cleave {
 

@@ -8,7 +8,7 @@
 
 #include "core/stages/balance_graph.h"
 #include "formats/graph_json/graph_json.h"
-#include "formats/workload_file.h"
+#include "formats/tables/workload_file.h"
 #include "tests/bench/bench_memory.h"
 
 namespace cleave::bench {

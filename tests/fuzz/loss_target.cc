@@ -4,7 +4,7 @@
 
 #include "core/base/link.h"
 #include "core/support/support.h"
-#include "formats/loss_spec.h"
+#include "formats/tables/loss_spec.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

@@ -1,7 +1,7 @@
 // Tables: times of nodes and devices, as CSV and TSV.
 #include <cmath>
 
-#include "formats/cost_files.h"
+#include "formats/tables/cost_files.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

@@ -1,4 +1,4 @@
-#include "formats/partition_map.h"
+#include "formats/tables/partition_map.h"
 
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"

@@ -1,4 +1,4 @@
-#include "formats/workload_file.h"
+#include "formats/tables/workload_file.h"
 
 #include <sstream>
 

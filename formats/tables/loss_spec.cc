@@ -1,4 +1,4 @@
-#include "formats/loss_spec.h"
+#include "formats/tables/loss_spec.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>

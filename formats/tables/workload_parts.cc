@@ -1,4 +1,4 @@
-#include "formats/workload_parts.h"
+#include "formats/tables/workload_parts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "formats/json/fields.h"
-#include "formats/workload_file.h"
+#include "formats/tables/workload_file.h"
 
 namespace cleave {
 

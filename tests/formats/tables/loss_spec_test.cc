@@ -1,4 +1,4 @@
-#include "formats/loss_spec.h"
+#include "formats/tables/loss_spec.h"
 
 #include "formats/graph_json/graph_json.h"
 #include "tests/catch2.h"

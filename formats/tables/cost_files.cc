@@ -1,4 +1,4 @@
-#include "formats/cost_files.h"
+#include "formats/tables/cost_files.h"
 
 #include <algorithm>
 #include <array>

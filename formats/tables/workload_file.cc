@@ -1,4 +1,4 @@
-#include "formats/workload_file.h"
+#include "formats/tables/workload_file.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 
 #include "formats/json/cursor.h"
 #include "formats/json/fields.h"
-#include "formats/workload_parts.h"
+#include "formats/tables/workload_parts.h"
 
 namespace cleave {
 namespace {

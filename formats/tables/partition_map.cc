@@ -1,4 +1,4 @@
-#include "formats/partition_map.h"
+#include "formats/tables/partition_map.h"
 
 #include <algorithm>
 #include <utility>
