@@ -9,7 +9,7 @@
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/io/source_file.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/tables/cost_files.h"
 #include "formats/text/number_text.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/stages/stages.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cli/terminal.h"
-#include "formats/progress_text.h"
+#include "formats/report/words/progress_text.h"
 
 namespace cleave {
 namespace {

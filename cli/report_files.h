@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/exit_code.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace CLI {
 class App;

@@ -5,8 +5,8 @@
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "core/support/idle_list.h"
-#include "formats/reason_text.h"
-#include "formats/report_words.h"
+#include "formats/report/words/reason_text.h"
+#include "formats/report/words/report_words.h"
 #include "formats/support/support_file.h"
 
 namespace cleave {

@@ -11,7 +11,7 @@
 #include "core/split/preview.h"
 #include "core/split/split.h"
 #include "formats/model_file.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

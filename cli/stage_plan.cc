@@ -7,7 +7,7 @@
 #include "cli/choice.h"
 #include "cli/terminal.h"
 #include "core/stages/auto_shard.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 
 #include "formats/advice_report.h"
 #include "formats/json/text.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/support/rule_json.h"
 
 namespace cleave {

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "formats/advice_report.h"
-#include "formats/reason_text.h"
-#include "formats/report_words.h"
+#include "formats/report/words/reason_text.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"

@@ -9,10 +9,10 @@
 
 #include "core/graph/fingerprint.h"
 #include "core/study/trail.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
+#include "formats/report/words/value_text.h"
 #include "formats/support/support_file.h"
 #include "formats/text/text_layout.h"
-#include "formats/value_text.h"
 
 namespace cleave {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/study/gate.h"
 #include "formats/baseline_file.h"
 #include "formats/checked_node.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

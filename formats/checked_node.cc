@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "formats/reason_text.h"
+#include "formats/report/words/reason_text.h"
 
 namespace cleave {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/study/comparison.h"
 #include "core/support/reason.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

@@ -5,7 +5,7 @@
 
 #include "core/graph/fingerprint.h"
 #include "core/study/trail.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 
 namespace cleave {
 namespace {

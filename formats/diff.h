@@ -6,7 +6,7 @@
 
 #include "core/split/measures.h"
 #include "formats/checked_node.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

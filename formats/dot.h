@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

@@ -7,7 +7,7 @@
 
 #include "formats/dot_graph.h"
 #include "formats/dot_style.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

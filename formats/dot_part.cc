@@ -8,7 +8,7 @@
 #include "formats/dot_ops.h"
 #include "formats/dot_part_box.h"
 #include "formats/dot_style.h"
-#include "formats/report_values.h"
+#include "formats/report/words/report_values.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -5,8 +5,8 @@
 
 #include "formats/dot_nodes.h"
 #include "formats/dot_ops.h"
-#include "formats/report_values.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_values.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "formats/dot_style.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

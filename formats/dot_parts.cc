@@ -10,8 +10,8 @@
 
 #include "core/cost/cost.h"
 #include "formats/dot_style.h"
+#include "formats/report/words/value_text.h"
 #include "formats/text/number_text.h"
-#include "formats/value_text.h"
 
 namespace cleave {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "formats/dot_graph.h"
 #include "formats/dot_part_box.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

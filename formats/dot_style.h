@@ -11,7 +11,7 @@
 
 #include "core/graph/graph.h"
 #include "formats/dot_graph.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

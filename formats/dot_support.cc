@@ -6,8 +6,8 @@
 #include "formats/dot_nodes.h"
 #include "formats/dot_parts.h"
 #include "formats/dot_style.h"
-#include "formats/report_values.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_values.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 
 #include "core/study/views.h"
 #include "formats/dot_graph.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/support/accepting_rule.h"
-#include "formats/reason_text.h"
+#include "formats/report/words/reason_text.h"
 #include "formats/text/text_layout.h"
 
 namespace cleave {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/study/views.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

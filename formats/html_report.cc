@@ -8,7 +8,7 @@
 #include "formats/dot_view.h"
 #include "formats/html_assets.h"
 #include "formats/html_data.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

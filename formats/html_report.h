@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

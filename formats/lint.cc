@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "formats/onnx/infer/names.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 
 #include "formats/check_words.h"
 #include "formats/move_text.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"

@@ -6,11 +6,11 @@
 #include "core/cost/cost.h"
 #include "formats/dot_style.h"
 #include "formats/json/text.h"
-#include "formats/reason_text.h"
-#include "formats/report_values.h"
-#include "formats/report_words.h"
+#include "formats/report/words/reason_text.h"
+#include "formats/report/words/report_values.h"
+#include "formats/report/words/report_words.h"
+#include "formats/report/words/value_text.h"
 #include "formats/text/number_text.h"
-#include "formats/value_text.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 namespace cleave {
 

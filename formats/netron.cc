@@ -2,9 +2,9 @@
 
 #include "core/cost/cost.h"
 #include "formats/json/text.h"
-#include "formats/reason_text.h"
-#include "formats/report_values.h"
-#include "formats/report_words.h"
+#include "formats/report/words/reason_text.h"
+#include "formats/report/words/report_values.h"
+#include "formats/report/words/report_words.h"
 
 namespace cleave {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "core/cost/cost.h"
 #include "core/support/support.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
+#include "formats/report/words/value_text.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
-#include "formats/value_text.h"
 
 namespace cleave {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "core/study/same_shape.h"
 #include "formats/json/text.h"
-#include "formats/reason_text.h"
-#include "formats/report.h"
-#include "formats/report_values.h"
-#include "formats/report_words.h"
+#include "formats/report/words/reason_text.h"
+#include "formats/report/words/report.h"
+#include "formats/report/words/report_values.h"
+#include "formats/report/words/report_words.h"
 
 namespace cleave {
 namespace {

@@ -4,14 +4,14 @@
 
 #include "core/cost/cost.h"
 #include "core/study/same_shape.h"
-#include "formats/reason_text.h"
-#include "formats/report.h"
-#include "formats/report_values.h"
-#include "formats/report_words.h"
+#include "formats/report/words/reason_text.h"
+#include "formats/report/words/report.h"
+#include "formats/report/words/report_values.h"
+#include "formats/report/words/report_words.h"
+#include "formats/report/words/value_text.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
-#include "formats/value_text.h"
 
 namespace cleave {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/graph/fingerprint.h"
 #include "formats/check_words.h"
 #include "formats/json/text.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/stage_balance.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"

@@ -3,7 +3,7 @@
 
 #include "core/stages/shared_parameters.h"
 #include "formats/json/text.h"
-#include "formats/report_values.h"
+#include "formats/report/words/report_values.h"
 #include "formats/stages_report.h"
 
 namespace cleave {

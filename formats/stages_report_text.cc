@@ -5,8 +5,8 @@
 
 #include "core/cost/cost.h"
 #include "core/stages/shared_parameters.h"
-#include "formats/report_values.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_values.h"
+#include "formats/report/words/report_words.h"
 #include "formats/stages_report.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"

@@ -6,9 +6,9 @@
 
 #include "core/graph/signature.h"
 #include "formats/json/text.h"
-#include "formats/reason_text.h"
-#include "formats/report.h"
-#include "formats/report_words.h"
+#include "formats/report/words/reason_text.h"
+#include "formats/report/words/report.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"

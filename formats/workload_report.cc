@@ -8,7 +8,7 @@
 
 #include "formats/dot_stages.h"
 #include "formats/json/text.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"

@@ -14,7 +14,7 @@
 #include "formats/dot.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/model_file.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 #include "formats/support/support_file.h"
 #include "tests/bench/bench_memory.h"
 

@@ -4,7 +4,7 @@
 #include <system_error>
 
 #include "core/split/preview.h"
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 #include "tests/cases/checks.h"
 
 namespace cleave::cases {

@@ -1,6 +1,6 @@
 #include "tests/formats/graph_description.h"
 
-#include "formats/value_text.h"
+#include "formats/report/words/value_text.h"
 
 #include <sstream>
 

@@ -1,6 +1,6 @@
 // What is known of values with each of --infer's modes.
 #include "formats/model_file.h"
-#include "formats/value_text.h"
+#include "formats/report/words/value_text.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx_split_text.h"
 

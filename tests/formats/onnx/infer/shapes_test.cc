@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "formats/onnx/read/reader.h"
-#include "formats/value_text.h"
+#include "formats/report/words/value_text.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx_text.h"
 

@@ -1,4 +1,4 @@
-#include "formats/progress_text.h"
+#include "formats/report/words/progress_text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
-#include "formats/reason_text.h"
+#include "formats/report/words/reason_text.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

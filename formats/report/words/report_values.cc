@@ -1,10 +1,10 @@
-#include "formats/report_values.h"
+#include "formats/report/words/report_values.h"
 
 #include <algorithm>
 
 #include "core/cost/cost.h"
 #include "core/graph/fingerprint.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

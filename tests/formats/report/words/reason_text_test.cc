@@ -1,4 +1,4 @@
-#include "formats/reason_text.h"
+#include "formats/report/words/reason_text.h"
 
 #include "core/graph/graph_builder.h"
 #include "core/split/split.h"

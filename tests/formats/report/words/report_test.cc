@@ -1,8 +1,8 @@
-#include "formats/report.h"
+#include "formats/report/words/report.h"
 
 #include "core/graph/graph_builder.h"
 #include "formats/print_text.h"
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 #include "formats/support/support_file.h"
 #include "formats/text/text_layout.h"
 #include "tests/catch2.h"

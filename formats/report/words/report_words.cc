@@ -1,4 +1,4 @@
-#include "formats/report_words.h"
+#include "formats/report/words/report_words.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
+#include "formats/report/words/value_text.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
-#include "formats/value_text.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/value_text.h"
+#include "formats/report/words/value_text.h"
 
 #include <algorithm>
 
