@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
-#include "formats/explain_text.h"
+#include "formats/report/split/explain_text.h"
 
 namespace cleave {
 namespace {

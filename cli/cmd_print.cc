@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
-#include "formats/print_text.h"
+#include "formats/report/split/print_text.h"
 
 namespace cleave {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/write_stages.h"
 #include "core/stages/stage_boundary.h"
 #include "formats/graph_json/graph_json.h"
-#include "formats/print_text.h"
+#include "formats/report/split/print_text.h"
 #include "formats/tables/loss_spec.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 #include "core/split/assignment.h"
 #include "core/split/boundary.h"
 #include "formats/io/source_file.h"
-#include "formats/print_text.h"
+#include "formats/report/split/print_text.h"
 #include "formats/tables/partition_map.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"

@@ -1,7 +1,7 @@
 #include "formats/report/words/report.h"
 
 #include "core/graph/graph_builder.h"
-#include "formats/print_text.h"
+#include "formats/report/split/print_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/support/support_file.h"
 #include "formats/text/text_layout.h"

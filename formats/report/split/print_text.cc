@@ -1,4 +1,4 @@
-#include "formats/print_text.h"
+#include "formats/report/split/print_text.h"
 
 #include <algorithm>
 #include <array>

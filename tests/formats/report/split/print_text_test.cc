@@ -1,4 +1,4 @@
-#include "formats/print_text.h"
+#include "formats/report/split/print_text.h"
 
 #include "formats/onnx/read/reader.h"
 #include "tests/catch2.h"

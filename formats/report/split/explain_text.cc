@@ -1,4 +1,4 @@
-#include "formats/explain_text.h"
+#include "formats/report/split/explain_text.h"
 
 #include <nlohmann/json.hpp>
 
