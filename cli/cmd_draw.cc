@@ -6,8 +6,8 @@
 #include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "cli/whole_number.h"
-#include "formats/dot.h"
 #include "formats/io/output_folder.h"
+#include "formats/report/drawings/dot.h"
 
 namespace cleave {
 namespace {

@@ -7,9 +7,9 @@
 #include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "cli/write_models.h"
-#include "formats/dot.h"
 #include "formats/io/output_folder.h"
 #include "formats/io/part_files.h"
+#include "formats/report/drawings/dot.h"
 
 namespace cleave {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
-#include "formats/html_report.h"
 #include "formats/io/output_folder.h"
-#include "formats/model_explorer.h"
-#include "formats/netron.h"
+#include "formats/report/drawings/html_report.h"
+#include "formats/report/drawings/model_explorer.h"
+#include "formats/report/drawings/netron.h"
 
 namespace cleave {
 namespace {

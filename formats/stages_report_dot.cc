@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "core/cost/cost.h"
-#include "formats/dot_ops.h"
-#include "formats/dot_stages.h"
+#include "formats/report/drawings/dot_ops.h"
+#include "formats/report/drawings/dot_stages.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/report_words.h"
 #include "formats/stages_report.h"

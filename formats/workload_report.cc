@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "formats/dot_stages.h"
 #include "formats/json/text.h"
+#include "formats/report/drawings/dot_stages.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"

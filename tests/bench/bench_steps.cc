@@ -11,9 +11,9 @@
 
 #include "core/split/preview.h"
 #include "core/split/split.h"
-#include "formats/dot.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/model_file.h"
+#include "formats/report/drawings/dot.h"
 #include "formats/report/words/report.h"
 #include "formats/support/support_file.h"
 #include "tests/bench/bench_memory.h"

@@ -1,10 +1,10 @@
-#include "formats/dot_part_box.h"
+#include "formats/report/drawings/dot_part_box.h"
 
 #include <algorithm>
 #include <span>
 
-#include "formats/dot_nodes.h"
-#include "formats/dot_ops.h"
+#include "formats/report/drawings/dot_nodes.h"
+#include "formats/report/drawings/dot_ops.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"

@@ -1,13 +1,13 @@
-#include "formats/html_report.h"
+#include "formats/report/drawings/html_report.h"
 
 #include <utility>
 #include <vector>
 
 #include "core/study/views.h"
-#include "formats/dot.h"
-#include "formats/dot_view.h"
-#include "formats/html_assets.h"
-#include "formats/html_data.h"
+#include "formats/report/drawings/dot.h"
+#include "formats/report/drawings/dot_view.h"
+#include "formats/report/drawings/html_assets.h"
+#include "formats/report/drawings/html_data.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 

@@ -1,5 +1,5 @@
 // layout_svg: Graphviz's layout and rendering, where its library is there.
-#include "formats/dot.h"
+#include "formats/report/drawings/dot.h"
 
 #ifdef CLEAVE_HAS_GVC
 

@@ -1,4 +1,4 @@
-#include "formats/dot.h"
+#include "formats/report/drawings/dot.h"
 
 #include <algorithm>
 #include <string>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/graph/graph_builder.h"
-#include "formats/dot_graph.h"
-#include "formats/dot_style.h"
+#include "formats/report/drawings/dot_graph.h"
+#include "formats/report/drawings/dot_style.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"
 

@@ -1,4 +1,4 @@
-#include "formats/dot_nodes.h"
+#include "formats/report/drawings/dot_nodes.h"
 
 #include <algorithm>
 #include <utility>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "formats/dot_graph.h"
+#include "formats/report/drawings/dot_graph.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {

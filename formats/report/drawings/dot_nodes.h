@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "formats/dot_graph.h"
-#include "formats/dot_style.h"
+#include "formats/report/drawings/dot_graph.h"
+#include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {

@@ -1,6 +1,6 @@
 // Everything that is drawn has a number: first boxes, then inputs, then outputs of the graph. Flows
 // are found as (from, to, value), sorted, and those with the same ends drawn as one edge.
-#include "formats/dot_parts.h"
+#include "formats/report/drawings/dot_parts.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
-#include "formats/dot_style.h"
+#include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/value_text.h"
 #include "formats/text/number_text.h"
 

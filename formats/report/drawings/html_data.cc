@@ -1,4 +1,4 @@
-#include "formats/html_data.h"
+#include "formats/report/drawings/html_data.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/cost/cost.h"
-#include "formats/dot_style.h"
 #include "formats/json/text.h"
+#include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/report_words.h"

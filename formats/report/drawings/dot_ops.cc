@@ -1,8 +1,8 @@
-#include "formats/dot_ops.h"
+#include "formats/report/drawings/dot_ops.h"
 
 #include <algorithm>
 
-#include "formats/dot_style.h"
+#include "formats/report/drawings/dot_style.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "formats/dot_graph.h"
+#include "formats/report/drawings/dot_graph.h"
 
 #include <algorithm>
 #include <array>

@@ -3,11 +3,11 @@
 #include <utility>
 #include <vector>
 
-#include "formats/dot.h"
-#include "formats/dot_nodes.h"
-#include "formats/dot_ops.h"
-#include "formats/dot_part_box.h"
-#include "formats/dot_style.h"
+#include "formats/report/drawings/dot.h"
+#include "formats/report/drawings/dot_nodes.h"
+#include "formats/report/drawings/dot_ops.h"
+#include "formats/report/drawings/dot_part_box.h"
+#include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report_values.h"
 #include "formats/text/number_text.h"
 

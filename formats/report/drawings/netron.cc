@@ -1,4 +1,4 @@
-#include "formats/netron.h"
+#include "formats/report/drawings/netron.h"
 
 #include "core/cost/cost.h"
 #include "formats/json/text.h"

@@ -2,10 +2,10 @@
 #include <utility>
 #include <vector>
 
-#include "formats/dot.h"
-#include "formats/dot_nodes.h"
-#include "formats/dot_parts.h"
-#include "formats/dot_style.h"
+#include "formats/report/drawings/dot.h"
+#include "formats/report/drawings/dot_nodes.h"
+#include "formats/report/drawings/dot_parts.h"
+#include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"

@@ -1,4 +1,4 @@
-#include "formats/dot_view.h"
+#include "formats/report/drawings/dot_view.h"
 
 #include <algorithm>
 #include <map>
@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "core/cost/cost.h"
-#include "formats/dot_nodes.h"
-#include "formats/dot_part_box.h"
-#include "formats/dot_style.h"
+#include "formats/report/drawings/dot_nodes.h"
+#include "formats/report/drawings/dot_part_box.h"
+#include "formats/report/drawings/dot_style.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "formats/dot_style.h"
+#include "formats/report/drawings/dot_style.h"
 
 #include <algorithm>
 #include <array>

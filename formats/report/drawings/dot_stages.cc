@@ -1,11 +1,11 @@
-#include "formats/dot_stages.h"
+#include "formats/report/drawings/dot_stages.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 
-#include "formats/dot_graph.h"
-#include "formats/dot_style.h"
+#include "formats/report/drawings/dot_graph.h"
+#include "formats/report/drawings/dot_style.h"
 
 namespace cleave {
 namespace {

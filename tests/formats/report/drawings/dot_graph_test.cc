@@ -1,5 +1,5 @@
 // What DotGraph writes is what Graphviz's own library writes of the same drawing.
-#include "formats/dot_graph.h"
+#include "formats/report/drawings/dot_graph.h"
 
 #include <graphviz/cgraph.h>
 

@@ -1,11 +1,11 @@
-#include "formats/model_explorer.h"
+#include "formats/report/drawings/model_explorer.h"
 
 #include <algorithm>
 #include <array>
 
 #include "core/cost/cost.h"
-#include "formats/dot_style.h"
 #include "formats/json/text.h"
+#include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/report_words.h"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "formats/dot_style.h"
+#include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {

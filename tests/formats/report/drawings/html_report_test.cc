@@ -1,8 +1,8 @@
-#include "formats/html_report.h"
+#include "formats/report/drawings/html_report.h"
 
-#include "formats/dot.h"
-#include "formats/dot_view.h"
-#include "formats/html_data.h"
+#include "formats/report/drawings/dot.h"
+#include "formats/report/drawings/dot_view.h"
+#include "formats/report/drawings/html_data.h"
 #include "tests/catch2.h"
 #include "tests/formats/report_case.h"
 

@@ -1,8 +1,8 @@
 // Drawing partitions: a box each, and what flows between them.
 #pragma once
 
-#include "formats/dot_graph.h"
-#include "formats/dot_part_box.h"
+#include "formats/report/drawings/dot_graph.h"
+#include "formats/report/drawings/dot_part_box.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/study/views.h"
-#include "formats/dot_graph.h"
+#include "formats/report/drawings/dot_graph.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
