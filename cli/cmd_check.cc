@@ -8,12 +8,12 @@
 #include "cli/gate_args.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
-#include "formats/check_text.h"
-#include "formats/github_annotations.h"
 #include "formats/io/output_folder.h"
-#include "formats/junit.h"
-#include "formats/markdown.h"
-#include "formats/sarif.h"
+#include "formats/report/check/check_text.h"
+#include "formats/report/check/github_annotations.h"
+#include "formats/report/check/junit.h"
+#include "formats/report/check/markdown.h"
+#include "formats/report/check/sarif.h"
 
 namespace cleave {
 namespace {

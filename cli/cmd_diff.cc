@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
-#include "formats/diff.h"
+#include "formats/report/check/diff.h"
 
 namespace cleave {
 namespace {

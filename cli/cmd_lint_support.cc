@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
-#include "formats/lint.h"
+#include "formats/report/check/lint.h"
 #include "formats/support/support_file.h"
 
 namespace cleave {

@@ -1,7 +1,7 @@
 // A baseline made from a report: what tests of checks start from.
 #pragma once
 
-#include "formats/baseline_file.h"
+#include "formats/report/check/baseline_file.h"
 #include "tests/formats/report_case.h"
 
 namespace cleave {

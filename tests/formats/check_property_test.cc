@@ -4,8 +4,8 @@
 #include <random>
 #include <set>
 
-#include "formats/check.h"
-#include "formats/diff.h"
+#include "formats/report/check/check.h"
+#include "formats/report/check/diff.h"
 #include "tests/catch2.h"
 #include "tests/core/random_graph.h"
 #include "tests/formats/baseline_case.h"

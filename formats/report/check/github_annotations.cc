@@ -1,11 +1,11 @@
-#include "formats/github_annotations.h"
+#include "formats/report/check/github_annotations.h"
 
 #include <algorithm>
 #include <string_view>
 #include <vector>
 
-#include "formats/check_words.h"
-#include "formats/move_text.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/move_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/text_layout.h"

@@ -1,10 +1,10 @@
-#include "formats/markdown.h"
+#include "formats/report/check/markdown.h"
 
 #include <algorithm>
 #include <string_view>
 
-#include "formats/check_words.h"
-#include "formats/move_text.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/move_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"

@@ -1,4 +1,4 @@
-#include "formats/diff.h"
+#include "formats/report/check/diff.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,11 +1,11 @@
-#include "formats/junit.h"
+#include "formats/report/check/junit.h"
 
 #include <algorithm>
 #include <charconv>
 #include <string_view>
 
-#include "formats/check_words.h"
-#include "formats/move_text.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/move_text.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "formats/checked_node.h"
+#include "formats/report/check/checked_node.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "formats/lint.h"
+#include "formats/report/check/lint.h"
 
 #include "formats/onnx/infer/names.h"
 #include "formats/support/support_file.h"

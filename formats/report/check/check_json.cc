@@ -1,8 +1,8 @@
 // cleave.check: the fields of the format's description, and for each entry whose it is.
-#include "formats/check_text.h"
-#include "formats/check_words.h"
 #include "formats/json/text.h"
-#include "formats/move_json.h"
+#include "formats/report/check/check_text.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/move_json.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/check.h"
+#include "formats/report/check/check.h"
 
 namespace cleave {
 

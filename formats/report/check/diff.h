@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/split/measures.h"
-#include "formats/checked_node.h"
+#include "formats/report/check/checked_node.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "formats/baseline_file.h"
+#include "formats/report/check/baseline_file.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,12 +1,12 @@
 // The gate end to end: a report becomes a baseline, the model, the list or the settings change, and
 // the check must tell which nodes moved and which change moved them.
-#include "formats/check.h"
+#include "formats/report/check/check.h"
 
 #include <nlohmann/json.hpp>
 
-#include "formats/baseline_file.h"
-#include "formats/check_text.h"
-#include "formats/check_words.h"
+#include "formats/report/check/baseline_file.h"
+#include "formats/report/check/check_text.h"
+#include "formats/report/check/check_words.h"
 #include "formats/support/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph_text.h"

@@ -1,6 +1,6 @@
 // From a report to a check's data: gates, then what moved since the baseline and why, then the
 // nodes on the CPU with the rules to blame.
-#include "formats/check.h"
+#include "formats/report/check/check.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "formats/diff.h"
-#include "formats/move_text.h"
+#include "formats/report/check/diff.h"
+#include "formats/report/check/move_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"

@@ -1,6 +1,6 @@
-#include "formats/diff.h"
 #include "formats/json/text.h"
-#include "formats/move_json.h"
+#include "formats/report/check/diff.h"
+#include "formats/report/check/move_json.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/sarif.h"
+#include "formats/report/check/sarif.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/graph/fingerprint.h"
-#include "formats/check_words.h"
 #include "formats/json/text.h"
+#include "formats/report/check/check_words.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 

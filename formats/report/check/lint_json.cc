@@ -1,5 +1,5 @@
 #include "formats/json/text.h"
-#include "formats/lint.h"
+#include "formats/report/check/lint.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/check_words.h"
+#include "formats/report/check/check_words.h"
 
 #include <algorithm>
 #include <array>

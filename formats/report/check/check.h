@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/study/gate.h"
-#include "formats/baseline_file.h"
-#include "formats/checked_node.h"
+#include "formats/report/check/baseline_file.h"
+#include "formats/report/check/checked_node.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "formats/move_text.h"
+#include "formats/report/check/move_text.h"
 
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"

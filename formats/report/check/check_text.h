@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "formats/check.h"
+#include "formats/report/check/check.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "formats/move_json.h"
+#include "formats/report/check/move_json.h"
 
 namespace cleave {
 

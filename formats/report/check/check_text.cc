@@ -1,9 +1,9 @@
-#include "formats/check_text.h"
+#include "formats/report/check/check_text.h"
 
 #include <algorithm>
 
-#include "formats/check_words.h"
-#include "formats/move_text.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/move_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "formats/check.h"
+#include "formats/report/check/check.h"
 
 namespace cleave {
 

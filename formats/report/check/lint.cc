@@ -1,4 +1,4 @@
-#include "formats/lint.h"
+#include "formats/report/check/lint.h"
 
 #include <algorithm>
 #include <limits>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/split/measures.h"
-#include "formats/checked_node.h"
 #include "formats/json/text.h"
+#include "formats/report/check/checked_node.h"
 
 namespace cleave {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/checked_node.h"
+#include "formats/report/check/checked_node.h"
 
 namespace cleave {
 
