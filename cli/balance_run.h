@@ -10,7 +10,7 @@
 #include "cli/exit_code.h"
 #include "core/balance/problem.h"
 #include "core/graph/graph.h"
-#include "formats/stage_balance.h"
+#include "formats/report/stages/stage_balance.h"
 #include "formats/tables/workload_file.h"
 
 namespace cleave {

@@ -11,7 +11,7 @@
 #include "cli/exit_code.h"
 #include "core/stages/stages.h"
 #include "formats/model_file.h"
-#include "formats/stages_report.h"
+#include "formats/report/stages/stages_report.h"
 
 namespace CLI {
 class App;

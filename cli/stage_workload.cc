@@ -3,7 +3,7 @@
 #include "cli/balance_run.h"
 #include "cli/terminal.h"
 #include "formats/io/source_file.h"
-#include "formats/workload_report.h"
+#include "formats/report/stages/workload_report.h"
 
 namespace cleave {
 

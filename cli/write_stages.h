@@ -6,7 +6,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/write_models.h"
-#include "formats/stages_report.h"
+#include "formats/report/stages/stages_report.h"
 
 namespace CLI {
 class App;

@@ -3,7 +3,7 @@
 
 #include "core/split/assignment.h"
 #include "core/split/boundary.h"
-#include "formats/stages_report.h"
+#include "formats/report/stages/stages_report.h"
 #include "tests/cases/checks.h"
 
 namespace cleave::cases {

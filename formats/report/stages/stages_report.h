@@ -15,7 +15,7 @@
 #include "core/stages/backward.h"
 #include "core/stages/stage_boundary.h"
 #include "formats/model_file.h"
-#include "formats/stage_balance.h"
+#include "formats/report/stages/stage_balance.h"
 
 namespace cleave {
 

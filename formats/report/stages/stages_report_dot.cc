@@ -6,9 +6,9 @@
 #include "core/cost/cost.h"
 #include "formats/report/drawings/dot_ops.h"
 #include "formats/report/drawings/dot_stages.h"
+#include "formats/report/stages/stages_report.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/report_words.h"
-#include "formats/stages_report.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 

@@ -5,9 +5,9 @@
 
 #include "core/cost/cost.h"
 #include "core/stages/shared_parameters.h"
+#include "formats/report/stages/stages_report.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/report_words.h"
-#include "formats/stages_report.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"

@@ -1,4 +1,4 @@
-#include "formats/workload_report.h"
+#include "formats/report/stages/workload_report.h"
 
 #include <algorithm>
 #include <cmath>

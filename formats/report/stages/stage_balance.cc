@@ -1,4 +1,4 @@
-#include "formats/stage_balance.h"
+#include "formats/report/stages/stage_balance.h"
 
 namespace cleave {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/balance/solver.h"
-#include "formats/stage_balance.h"
+#include "formats/report/stages/stage_balance.h"
 #include "formats/tables/workload_file.h"
 
 namespace cleave {

@@ -3,8 +3,8 @@
 
 #include "core/stages/shared_parameters.h"
 #include "formats/json/text.h"
+#include "formats/report/stages/stages_report.h"
 #include "formats/report/words/report_values.h"
-#include "formats/stages_report.h"
 
 namespace cleave {
 namespace {
