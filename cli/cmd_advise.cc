@@ -8,7 +8,7 @@
 #include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "cli/whole_number.h"
-#include "formats/advice_report.h"
+#include "formats/report/advice/advice_report.h"
 
 namespace cleave {
 namespace {

@@ -2,8 +2,8 @@
 // with one more --support.
 #include <algorithm>
 
-#include "formats/advice_report.h"
 #include "formats/json/text.h"
+#include "formats/report/advice/advice_report.h"
 #include "formats/report/words/report_words.h"
 #include "formats/support/rule_json.h"
 

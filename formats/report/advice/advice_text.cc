@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "formats/advice_report.h"
+#include "formats/report/advice/advice_report.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
