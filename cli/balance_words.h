@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/balance_args.h"
+#include "cli/options/balance_args.h"
 #include "core/balance/problem.h"
 #include "core/graph/graph.h"
 #include "core/stages/balance_graph.h"

@@ -2,12 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/choice.h"
 #include "cli/command.h"
+#include "cli/options/choice.h"
+#include "cli/options/whole_number.h"
 #include "cli/progress_bar.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
-#include "cli/whole_number.h"
 #include "formats/report/advice/advice_report.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "cli/command.h"
-#include "cli/gate_args.h"
+#include "cli/options/gate_args.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "formats/io/output_folder.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "cli/command.h"
+#include "cli/options/whole_number.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
-#include "cli/whole_number.h"
 #include "formats/io/output_folder.h"
 #include "formats/report/drawings/dot.h"
 

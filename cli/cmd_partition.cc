@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
-#include "cli/choice.h"
 #include "cli/command.h"
+#include "cli/options/choice.h"
 #include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "cli/write_stages.h"

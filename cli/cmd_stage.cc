@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/options/stage_args.h"
 #include "cli/split_run.h"
-#include "cli/stage_args.h"
 #include "cli/stage_plan.h"
 #include "cli/stage_workload.h"
 #include "cli/terminal.h"

@@ -4,15 +4,15 @@
 #include <cstdio>
 #include <new>
 
-#include "cli/choice.h"
 #include "cli/command.h"
 #include "cli/completion.h"
-#include "cli/config_file.h"
 #include "cli/man_page.h"
-#include "cli/output_clash.h"
+#include "cli/options/choice.h"
+#include "cli/options/config_file.h"
+#include "cli/options/output_clash.h"
+#include "cli/options/usage.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
-#include "cli/usage.h"
 #include "formats/io/heap.h"
 #include "formats/io/input_watch.h"
 

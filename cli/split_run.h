@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/exit_code.h"
-#include "cli/model_args.h"
+#include "cli/options/model_args.h"
 #include "core/split/preview.h"
 #include "core/split/split.h"
 #include "formats/model_file.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "cli/balance_run.h"
-#include "cli/choice.h"
+#include "cli/options/choice.h"
 #include "cli/terminal.h"
 #include "core/stages/auto_shard.h"
 #include "formats/report/words/report_words.h"

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/choice.h"
+#include "cli/options/choice.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/graph_json/graph_json.h"

@@ -3,9 +3,9 @@
 #include <sstream>
 #include <string>
 
-#include "cli/config_file.h"
-#include "cli/gate_args.h"
-#include "cli/model_args.h"
+#include "cli/options/config_file.h"
+#include "cli/options/gate_args.h"
+#include "cli/options/model_args.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 

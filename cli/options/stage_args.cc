@@ -1,6 +1,6 @@
-#include "cli/stage_args.h"
+#include "cli/options/stage_args.h"
 
-#include "cli/whole_number.h"
+#include "cli/options/whole_number.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -1,10 +1,10 @@
-#include "cli/usage.h"
+#include "cli/options/usage.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <sstream>
 
-#include "cli/config_file.h"
+#include "cli/options/config_file.h"
 #include "cli/terminal.h"
 #include "formats/io/source_file.h"
 

@@ -1,4 +1,4 @@
-#include "cli/output_clash.h"
+#include "cli/options/output_clash.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

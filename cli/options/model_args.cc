@@ -1,7 +1,7 @@
-#include "cli/model_args.h"
+#include "cli/options/model_args.h"
 
-#include "cli/choice.h"
-#include "cli/whole_number.h"
+#include "cli/options/choice.h"
+#include "cli/options/whole_number.h"
 #include "core/base/quantity.h"
 #include "formats/support/support_file.h"
 #include "formats/text/number_text.h"

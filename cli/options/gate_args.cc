@@ -1,10 +1,10 @@
-#include "cli/gate_args.h"
+#include "cli/options/gate_args.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 
-#include "cli/whole_number.h"
+#include "cli/options/whole_number.h"
 #include "core/base/link.h"
 
 namespace cleave {

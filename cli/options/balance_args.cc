@@ -1,11 +1,11 @@
-#include "cli/balance_args.h"
+#include "cli/options/balance_args.h"
 
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cmath>
 
-#include "cli/choice.h"
-#include "cli/whole_number.h"
+#include "cli/options/choice.h"
+#include "cli/options/whole_number.h"
 #include "core/base/quantity.h"
 
 namespace cleave {
