@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "cli/command.h"
+#include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
 #include "cli/options/whole_number.h"
 #include "cli/progress_bar.h"
-#include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "formats/report/advice/advice_report.h"
 

@@ -5,8 +5,8 @@
 #include <cstdio>
 
 #include "cli/command.h"
+#include "cli/jobs/split_run.h"
 #include "cli/options/gate_args.h"
-#include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "formats/io/output_folder.h"
 #include "formats/report/check/check_text.h"

@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
-#include "cli/split_run.h"
+#include "cli/jobs/split_run.h"
 #include "cli/terminal.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/io/output_folder.h"

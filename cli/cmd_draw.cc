@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cli/command.h"
+#include "cli/jobs/split_run.h"
 #include "cli/options/whole_number.h"
-#include "cli/split_run.h"
 #include "cli/terminal.h"
 #include "formats/io/output_folder.h"
 #include "formats/report/drawings/dot.h"

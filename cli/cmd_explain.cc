@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "cli/command.h"
-#include "cli/split_run.h"
+#include "cli/jobs/split_run.h"
 #include "cli/terminal.h"
 #include "formats/report/split/explain_text.h"
 

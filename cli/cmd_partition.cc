@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/jobs/split_run.h"
+#include "cli/jobs/write_stages.h"
 #include "cli/options/choice.h"
-#include "cli/split_run.h"
 #include "cli/terminal.h"
-#include "cli/write_stages.h"
 #include "formats/tables/partition_map.h"
 
 namespace cleave {

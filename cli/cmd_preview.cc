@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
-#include "cli/report_files.h"
-#include "cli/split_run.h"
+#include "cli/jobs/report_files.h"
+#include "cli/jobs/split_run.h"
 #include "cli/terminal.h"
 
 namespace cleave {

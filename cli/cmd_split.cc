@@ -2,11 +2,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/jobs/report_files.h"
+#include "cli/jobs/split_run.h"
+#include "cli/jobs/write_models.h"
 #include "cli/progress_bar.h"
-#include "cli/report_files.h"
-#include "cli/split_run.h"
 #include "cli/terminal.h"
-#include "cli/write_models.h"
 #include "formats/io/output_folder.h"
 #include "formats/io/part_files.h"
 #include "formats/report/drawings/dot.h"

@@ -2,12 +2,12 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "cli/jobs/split_run.h"
+#include "cli/jobs/stage_plan.h"
+#include "cli/jobs/stage_workload.h"
+#include "cli/jobs/write_stages.h"
 #include "cli/options/stage_args.h"
-#include "cli/split_run.h"
-#include "cli/stage_plan.h"
-#include "cli/stage_workload.h"
 #include "cli/terminal.h"
-#include "cli/write_stages.h"
 #include "core/stages/stage_boundary.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/report/split/print_text.h"

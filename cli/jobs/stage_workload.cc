@@ -1,6 +1,6 @@
-#include "cli/stage_workload.h"
+#include "cli/jobs/stage_workload.h"
 
-#include "cli/balance_run.h"
+#include "cli/jobs/balance_run.h"
 #include "cli/terminal.h"
 #include "formats/io/source_file.h"
 #include "formats/report/stages/workload_report.h"

@@ -1,4 +1,4 @@
-#include "cli/write_stages.h"
+#include "cli/jobs/write_stages.h"
 
 #include <CLI/CLI.hpp>
 

@@ -1,4 +1,4 @@
-#include "cli/balance_words.h"
+#include "cli/jobs/balance_words.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/exit_code.h"
-#include "cli/write_models.h"
+#include "cli/jobs/write_models.h"
 #include "formats/report/stages/stages_report.h"
 
 namespace CLI {

@@ -1,9 +1,9 @@
-#include "cli/stage_plan.h"
+#include "cli/jobs/stage_plan.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cli/balance_run.h"
+#include "cli/jobs/balance_run.h"
 #include "cli/options/choice.h"
 #include "cli/terminal.h"
 #include "core/stages/auto_shard.h"

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cli/exit_code.h"
-#include "cli/stage_plan.h"
-#include "cli/write_stages.h"
+#include "cli/jobs/stage_plan.h"
+#include "cli/jobs/write_stages.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "cli/report_files.h"
+#include "cli/jobs/report_files.h"
 
 #include <CLI/CLI.hpp>
 #include <filesystem>

@@ -1,11 +1,11 @@
-#include "cli/balance_run.h"
+#include "cli/jobs/balance_run.h"
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
 #include <utility>
 
-#include "cli/balance_words.h"
+#include "cli/jobs/balance_words.h"
 #include "cli/progress_bar.h"
 #include "cli/terminal.h"
 #include "formats/io/source_file.h"

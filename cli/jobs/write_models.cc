@@ -1,4 +1,4 @@
-#include "cli/write_models.h"
+#include "cli/jobs/write_models.h"
 
 #include <CLI/CLI.hpp>
 

@@ -1,4 +1,4 @@
-#include "cli/split_run.h"
+#include "cli/jobs/split_run.h"
 
 #include <set>
 
