@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <new>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/completion.h"
 #include "cli/man_page.h"
 #include "cli/options/choice.h"

@@ -1,7 +1,7 @@
 // cleave support: op types that the lists support and do not, with the dtypes they were met with.
 #include <CLI/CLI.hpp>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal.h"
 

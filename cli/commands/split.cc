@@ -1,7 +1,7 @@
 // cleave split: the whole pipeline; writes the parts, the root, reports and drawings to a folder.
 #include <CLI/CLI.hpp>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
 #include "cli/jobs/write_models.h"

@@ -1,7 +1,7 @@
 // cleave stage: cuts a model into the stages of a pipeline.
 #include <CLI/CLI.hpp>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/jobs/stage_plan.h"
 #include "cli/jobs/stage_workload.h"

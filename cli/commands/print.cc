@@ -1,7 +1,7 @@
 // cleave print: the model, or its split under support lists, one line a node.
 #include <CLI/CLI.hpp>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal.h"
 #include "formats/report/split/print_text.h"

@@ -1,7 +1,7 @@
 // cleave convert: any readable model as native graph JSON.
 #include <CLI/CLI.hpp>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal.h"
 #include "formats/graph_json/graph_json.h"

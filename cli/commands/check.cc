@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdio>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/gate_args.h"
 #include "cli/terminal.h"

@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/jobs/write_stages.h"
 #include "cli/options/choice.h"

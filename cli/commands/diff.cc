@@ -5,7 +5,7 @@
 //   cleave diff m.onnx -s old.json to -s new.json --min-acc-module-size 3
 #include <CLI/CLI.hpp>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal.h"
 #include "formats/report/check/diff.h"

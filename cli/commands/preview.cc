@@ -1,7 +1,7 @@
 // cleave preview: how the model would be split, and the QPS that the link allows.
 #include <CLI/CLI.hpp>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal.h"

@@ -1,7 +1,7 @@
 // cleave lint-support: faults of a support list.
 #include <CLI/CLI.hpp>
 
-#include "cli/command.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal.h"
 #include "formats/report/check/lint.h"
