@@ -5,12 +5,12 @@
 #include <new>
 
 #include "cli/commands/command.h"
-#include "cli/completion.h"
-#include "cli/man_page.h"
 #include "cli/options/choice.h"
 #include "cli/options/config_file.h"
 #include "cli/options/output_clash.h"
 #include "cli/options/usage.h"
+#include "cli/shell/completion.h"
+#include "cli/shell/man_page.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "formats/io/heap.h"

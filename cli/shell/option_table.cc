@@ -1,4 +1,4 @@
-#include "cli/option_table.h"
+#include "cli/shell/option_table.h"
 
 #include <CLI/CLI.hpp>
 #include <sstream>

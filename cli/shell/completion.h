@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/option_table.h"
+#include "cli/shell/option_table.h"
 
 namespace cleave {
 
