@@ -11,8 +11,8 @@
 #include "cli/options/usage.h"
 #include "cli/shell/completion.h"
 #include "cli/shell/man_page.h"
-#include "cli/signals.h"
-#include "cli/terminal.h"
+#include "cli/terminal/signals.h"
+#include "cli/terminal/terminal.h"
 #include "formats/io/heap.h"
 #include "formats/io/input_watch.h"
 

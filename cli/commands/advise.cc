@@ -6,8 +6,8 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
 #include "cli/options/whole_number.h"
-#include "cli/progress_bar.h"
-#include "cli/terminal.h"
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
 #include "formats/report/advice/advice_report.h"
 
 namespace cleave {

@@ -7,7 +7,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/gate_args.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "formats/io/output_folder.h"
 #include "formats/report/check/check_text.h"
 #include "formats/report/check/github_annotations.h"

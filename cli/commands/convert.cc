@@ -3,7 +3,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/io/output_folder.h"
 

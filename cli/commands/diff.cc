@@ -7,7 +7,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "formats/report/check/diff.h"
 
 namespace cleave {

@@ -5,7 +5,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/whole_number.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "formats/io/output_folder.h"
 #include "formats/report/drawings/dot.h"
 

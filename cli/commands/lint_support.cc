@@ -3,7 +3,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "formats/report/check/lint.h"
 #include "formats/support/support_file.h"
 

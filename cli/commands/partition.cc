@@ -6,7 +6,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/jobs/write_stages.h"
 #include "cli/options/choice.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "formats/tables/partition_map.h"
 
 namespace cleave {

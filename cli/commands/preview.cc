@@ -4,7 +4,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 
 namespace cleave {
 namespace {

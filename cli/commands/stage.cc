@@ -7,7 +7,7 @@
 #include "cli/jobs/stage_workload.h"
 #include "cli/jobs/write_stages.h"
 #include "cli/options/stage_args.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "core/stages/stage_boundary.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/report/split/print_text.h"

@@ -3,7 +3,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 
 namespace cleave {
 namespace {

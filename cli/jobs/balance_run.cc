@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "cli/jobs/balance_words.h"
-#include "cli/progress_bar.h"
-#include "cli/terminal.h"
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
 #include "formats/io/source_file.h"
 #include "formats/report/words/report_words.h"
 #include "formats/tables/cost_files.h"

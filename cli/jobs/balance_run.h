@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/exit_code.h"
 #include "cli/options/balance_args.h"
+#include "cli/terminal/exit_code.h"
 #include "core/balance/problem.h"
 #include "core/graph/graph.h"
 #include "formats/report/stages/stage_balance.h"

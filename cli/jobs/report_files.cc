@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "cli/progress_bar.h"
-#include "cli/terminal.h"
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
 #include "formats/io/output_folder.h"
 #include "formats/report/drawings/html_report.h"
 #include "formats/report/drawings/model_explorer.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/exit_code.h"
+#include "cli/terminal/exit_code.h"
 #include "formats/report/words/report.h"
 
 namespace CLI {

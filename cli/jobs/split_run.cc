@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "cli/progress_bar.h"
-#include "cli/terminal.h"
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
 #include "core/support/idle_list.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_words.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/exit_code.h"
 #include "cli/options/model_args.h"
+#include "cli/terminal/exit_code.h"
 #include "core/split/preview.h"
 #include "core/split/split.h"
 #include "formats/model_file.h"

@@ -5,7 +5,7 @@
 
 #include "cli/jobs/balance_run.h"
 #include "cli/options/choice.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "core/stages/auto_shard.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/exit_code.h"
 #include "cli/options/balance_args.h"
+#include "cli/terminal/exit_code.h"
 #include "core/stages/stages.h"
 #include "formats/model_file.h"
 #include "formats/report/stages/stages_report.h"

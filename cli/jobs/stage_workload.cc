@@ -1,7 +1,7 @@
 #include "cli/jobs/stage_workload.h"
 
 #include "cli/jobs/balance_run.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "formats/io/source_file.h"
 #include "formats/report/stages/workload_report.h"
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "cli/exit_code.h"
 #include "cli/jobs/stage_plan.h"
 #include "cli/jobs/write_stages.h"
+#include "cli/terminal/exit_code.h"
 
 namespace cleave {
 

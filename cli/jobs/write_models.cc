@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/options/choice.h"
-#include "cli/progress_bar.h"
-#include "cli/terminal.h"
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/io/part_files.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/exit_code.h"
+#include "cli/terminal/exit_code.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "core/stages/backward.h"

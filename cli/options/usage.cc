@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "cli/options/config_file.h"
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "formats/io/source_file.h"
 
 namespace cleave {

@@ -1,11 +1,11 @@
-#include "cli/progress_bar.h"
+#include "cli/terminal/progress_bar.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <utility>
 
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 #include "formats/report/words/progress_text.h"
 
 namespace cleave {

@@ -1,4 +1,4 @@
-#include "cli/signals.h"
+#include "cli/terminal/signals.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <new>
 #include <string_view>
 
-#include "cli/exit_code.h"
+#include "cli/terminal/exit_code.h"
 #include "formats/io/input_watch.h"
 #include "formats/io/temporary.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/exit_code.h"
+#include "cli/terminal/exit_code.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

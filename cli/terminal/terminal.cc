@@ -1,4 +1,4 @@
-#include "cli/terminal.h"
+#include "cli/terminal/terminal.h"
 
 #include <poll.h>
 #include <spdlog/sinks/ansicolor_sink.h>
