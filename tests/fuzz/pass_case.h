@@ -30,7 +30,7 @@ struct Cause {
 };
 
 struct PassCase {
-  std::string text;  // of the graph, as tests/core/graph_text.h has it
+  std::string text;  // of the graph, as tests/core/graph/graph_text.h has it
   Graph graph;
   std::vector<Cause> causes;  // one for each unsupported node; each has an op of its own
   SplitOptions options;

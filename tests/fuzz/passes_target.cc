@@ -11,7 +11,7 @@
 #include "core/split/split.h"
 #include "core/study/outcome.h"
 #include "core/study/same_shape.h"
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/pass_case.h"
 #include "tests/fuzz/plain_split.h"

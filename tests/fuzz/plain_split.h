@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/split/options.h"
-#include "tests/core/plain_passes.h"
+#include "tests/core/split/plain_passes.h"
 
 namespace cleave::fuzz {
 

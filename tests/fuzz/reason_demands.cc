@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tests/core/plain_passes.h"
+#include "tests/core/split/plain_passes.h"
 #include "tests/fuzz/demands.h"
 
 namespace cleave::fuzz {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "tests/catch2.h"
-#include "tests/core/balance_text.h"
+#include "tests/core/balance/balance_text.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 #include "core/cost/cost.h"
 
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 
 namespace cleave {
 namespace {

@@ -1,9 +1,9 @@
 #include "core/split/acc_finder.h"
 
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
-#include "tests/core/plain_passes.h"
-#include "tests/core/random_graph.h"
+#include "tests/core/graph/graph_text.h"
+#include "tests/core/graph/random_graph.h"
+#include "tests/core/split/plain_passes.h"
 
 namespace cleave {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 
 namespace cleave {
 namespace {

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
-#include "tests/core/random_graph.h"
+#include "tests/core/graph/graph_text.h"
+#include "tests/core/graph/random_graph.h"
 
 namespace cleave {
 namespace {

@@ -1,6 +1,6 @@
 #include "core/support/support.h"
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 
 namespace cleave {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "core/support/accepting_rule.h"
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 
 namespace cleave {
 namespace {

@@ -4,7 +4,7 @@
 #include "formats/graph_json/graph_json.h"
 #include "formats/json/pieces.h"
 #include "tests/catch2.h"
-#include "tests/formats/graph_description.h"
+#include "tests/formats/model/graph_description.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 #include "formats/io/output_folder.h"
 
 #include "tests/catch2.h"
-#include "tests/formats/test_folder.h"
+#include "tests/formats/io/test_folder.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

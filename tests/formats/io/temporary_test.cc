@@ -1,7 +1,7 @@
 #include "formats/io/temporary.h"
 
 #include "tests/catch2.h"
-#include "tests/formats/test_folder.h"
+#include "tests/formats/io/test_folder.h"
 
 #include <filesystem>
 

@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 
 namespace cleave {
 namespace {

@@ -1,8 +1,8 @@
 #include "formats/tables/partition_map.h"
 
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
-#include "tests/formats/test_folder.h"
+#include "tests/core/graph/graph_text.h"
+#include "tests/formats/io/test_folder.h"
 
 namespace cleave {
 namespace {

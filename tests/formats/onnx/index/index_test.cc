@@ -3,7 +3,7 @@
 #include "formats/onnx/index/model.h"
 #include "formats/onnx/read/reader.h"
 #include "tests/catch2.h"
-#include "tests/formats/onnx_text.h"
+#include "tests/formats/onnx/onnx_text.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 #include "formats/onnx/read/reader.h"
 #include "formats/report/words/value_text.h"
 #include "tests/catch2.h"
-#include "tests/formats/onnx_text.h"
+#include "tests/formats/onnx/onnx_text.h"
 
 namespace cleave {
 namespace {

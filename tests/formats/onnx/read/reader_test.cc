@@ -1,8 +1,8 @@
 #include "formats/onnx/read/reader.h"
 
 #include "tests/catch2.h"
-#include "tests/formats/graph_description.h"
-#include "tests/formats/onnx_text.h"
+#include "tests/formats/model/graph_description.h"
+#include "tests/formats/onnx/onnx_text.h"
 
 namespace cleave {
 namespace {

@@ -1,6 +1,6 @@
 #include "formats/onnx/write/node_tags.h"
 
-#include "tests/formats/onnx_split_text.h"
+#include "tests/formats/onnx/write/split_text.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "formats/onnx/write/writer.h"
 #include "tests/catch2.h"
-#include "tests/formats/onnx_split_text.h"
+#include "tests/formats/onnx/write/split_text.h"
 
 namespace cleave {
 namespace {

@@ -3,8 +3,8 @@
 #include "core/split/split.h"
 #include "formats/support/support_file.h"
 #include "tests/catch2.h"
-#include "tests/formats/onnx_text.h"
-#include "tests/formats/test_folder.h"
+#include "tests/formats/io/test_folder.h"
+#include "tests/formats/onnx/onnx_text.h"
 
 namespace cleave {
 namespace {

@@ -9,8 +9,8 @@
 #include "formats/report/check/check_words.h"
 #include "formats/support/support_file.h"
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
-#include "tests/formats/baseline_case.h"
+#include "tests/core/graph/graph_text.h"
+#include "tests/formats/report/check/baseline_case.h"
 
 namespace cleave {
 namespace {

@@ -10,7 +10,7 @@
 #include "formats/report/drawings/dot_graph.h"
 #include "formats/report/drawings/dot_style.h"
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 
 using namespace cleave;
 

@@ -4,7 +4,7 @@
 #include "formats/report/drawings/dot_view.h"
 #include "formats/report/drawings/html_data.h"
 #include "tests/catch2.h"
-#include "tests/formats/report_case.h"
+#include "tests/formats/report/report_case.h"
 
 #include <nlohmann/json.hpp>
 

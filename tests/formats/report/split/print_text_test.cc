@@ -2,7 +2,7 @@
 
 #include "formats/onnx/read/reader.h"
 #include "tests/catch2.h"
-#include "tests/formats/onnx_text.h"
+#include "tests/formats/onnx/onnx_text.h"
 
 namespace cleave {
 namespace {

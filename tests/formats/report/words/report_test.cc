@@ -6,8 +6,8 @@
 #include "formats/support/support_file.h"
 #include "formats/text/text_layout.h"
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
-#include "tests/formats/report_case.h"
+#include "tests/core/graph/graph_text.h"
+#include "tests/formats/report/report_case.h"
 
 #include <nlohmann/json.hpp>
 

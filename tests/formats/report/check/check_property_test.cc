@@ -7,8 +7,8 @@
 #include "formats/report/check/check.h"
 #include "formats/report/check/diff.h"
 #include "tests/catch2.h"
-#include "tests/core/random_graph.h"
-#include "tests/formats/baseline_case.h"
+#include "tests/core/graph/random_graph.h"
+#include "tests/formats/report/check/baseline_case.h"
 
 namespace cleave {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "formats/onnx/write/writer.h"
 #include "tests/catch2.h"
-#include "tests/formats/onnx_text.h"
-#include "tests/formats/test_folder.h"
+#include "tests/formats/io/test_folder.h"
+#include "tests/formats/onnx/onnx_text.h"
 
 namespace cleave {
 

@@ -25,7 +25,7 @@ struct ReportCase {
 // "a note". Fails the test when the list or the split is refused.
 ReportCase make_report_case(Graph graph, std::string_view list_text,
                             const SplitOptions& options = {});
-// The same from a graph as text (tests/core/graph_text.h).
+// The same from a graph as text (tests/core/graph/graph_text.h).
 ReportCase make_report_case(std::string_view graph_text, std::string_view list_text,
                             const SplitOptions& options = {});
 

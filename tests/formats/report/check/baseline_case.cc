@@ -1,4 +1,4 @@
-#include "tests/formats/baseline_case.h"
+#include "tests/formats/report/check/baseline_case.h"
 
 #include "tests/catch2.h"
 

@@ -1,4 +1,4 @@
-#include "tests/formats/graph_description.h"
+#include "tests/formats/model/graph_description.h"
 
 #include "formats/report/words/value_text.h"
 

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "core/graph/shape.h"
-#include "tests/core/plain_passes.h"
+#include "tests/core/split/plain_passes.h"
 
 namespace cleave::plain {
 namespace {

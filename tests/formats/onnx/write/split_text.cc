@@ -1,4 +1,4 @@
-#include "tests/formats/onnx_split_text.h"
+#include "tests/formats/onnx/write/split_text.h"
 
 #include "core/split/fusion.h"
 #include "core/split/subgraphs.h"

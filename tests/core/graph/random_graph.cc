@@ -1,11 +1,11 @@
-#include "tests/core/random_graph.h"
+#include "tests/core/graph/random_graph.h"
 
 #include <array>
 #include <random>
 #include <utility>
 #include <vector>
 
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/core/balance_text.h"
+#include "tests/core/balance/balance_text.h"
 
 #include <cassert>
 #include <map>

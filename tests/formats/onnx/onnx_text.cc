@@ -1,4 +1,4 @@
-#include "tests/formats/onnx_text.h"
+#include "tests/formats/onnx/onnx_text.h"
 
 #include <onnx/defs/parser.h>
 

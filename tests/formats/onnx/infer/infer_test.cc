@@ -2,7 +2,7 @@
 #include "formats/model_file.h"
 #include "formats/report/words/value_text.h"
 #include "tests/catch2.h"
-#include "tests/formats/onnx_split_text.h"
+#include "tests/formats/onnx/write/split_text.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/core/plain_passes.h"
+#include "tests/core/split/plain_passes.h"
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "formats/report/check/baseline_file.h"
-#include "tests/formats/report_case.h"
+#include "tests/formats/report/report_case.h"
 
 namespace cleave {
 

@@ -1,4 +1,4 @@
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tests/core/line_reader.h"
+#include "tests/core/graph/line_reader.h"
 
 namespace cleave {
 namespace {

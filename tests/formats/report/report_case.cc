@@ -1,8 +1,8 @@
-#include "tests/formats/report_case.h"
+#include "tests/formats/report/report_case.h"
 
 #include "formats/support/support_file.h"
 #include "tests/catch2.h"
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 
 namespace cleave {
 

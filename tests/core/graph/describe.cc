@@ -1,7 +1,7 @@
 // Results of passes as text.
 #include <stdexcept>
 
-#include "tests/core/graph_text.h"
+#include "tests/core/graph/graph_text.h"
 
 namespace cleave {
 namespace {
