@@ -1,7 +1,8 @@
 #include "formats/model_file.h"
 
 #include "formats/graph_json/graph_json.h"
-#include "formats/onnx/infer/shapes.h"
+#include "formats/onnx/index/probe.h"
+#include "formats/onnx/infer/op_facts.h"
 #include "formats/onnx/read/reader.h"
 #include "formats/text/utf8.h"
 
@@ -16,12 +17,10 @@ Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings
   Loaded<GraphJson> json = read_graph_json(source, bindings, limits, progress);
   if (!json) return std::move(json).error();
   return LoadedModel{.source = std::move(source),
-                     .format = ModelFormat::graph_json,
+                     .origin = GraphJsonOrigin{json->output_tree},
                      .graph = std::move(json->graph),
-                     .onnx = nullptr,
                      .warnings = std::move(json->warnings),
-                     .notes = std::move(json->notes),
-                     .output_tree = json->output_tree};
+                     .notes = std::move(json->notes)};
 }
 
 Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings,
@@ -29,9 +28,8 @@ Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bind
   Loaded<OnnxLoaded> onnx = read_onnx(source, bindings, limits, progress);
   if (!onnx) return std::move(onnx).error();
   return LoadedModel{.source = std::move(source),
-                     .format = ModelFormat::onnx,
+                     .origin = OnnxOrigin{std::move(onnx->model)},
                      .graph = std::move(onnx->graph),
-                     .onnx = std::move(onnx->model),
                      .warnings = std::move(onnx->warnings),
                      .notes = std::move(onnx->notes)};
 }
@@ -137,11 +135,6 @@ std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindi
   return *std::move(again);
 }
 
-std::string_view shape_inference_name(ShapeInference inference) {
-  static constexpr std::array<std::string_view, 3> kNames = {"off", "file", "full"};
-  return kNames[static_cast<std::size_t>(inference)];
-}
-
 std::string_view model_format_name(ModelFormat format) {
   const auto row = std::find_if(kFormats.begin(), kFormats.end(),
                                 [&](const FormatRow& known) { return known.format == format; });
@@ -149,7 +142,7 @@ std::string_view model_format_name(ModelFormat format) {
 }
 
 OpFacts op_facts(const LoadedModel& model) {
-  return model.format == ModelFormat::onnx ? onnx_op_facts() : OpFacts{};
+  return model.format() == ModelFormat::onnx ? onnx_op_facts() : OpFacts{};
 }
 
 }  // namespace cleave

@@ -54,7 +54,6 @@ class AdviseCommand : public Command {
       to_split.push_back({models[i].graph, facts[i]});
     }
     const Link link = choose_link(split_.link, *lists);
-    split_.options.keep.link_bandwidth = link.bytes_per_second;
     const auto advice = advise_with_progress(to_split, *lists, link);
     if (!advice) return refuse(advice.error());
     const auto sweep = sweep_with_progress(to_split, *lists, link);

@@ -33,7 +33,7 @@ class LintSupportCommand : public Command {
       args.path = path;
       const auto model = load_model(args);
       if (!model) return ExitCode::bad_input;
-      if (model->format == ModelFormat::onnx) request.has_onnx_model = true;
+      if (model->format() == ModelFormat::onnx) request.has_onnx_model = true;
       use.add(model->graph, op_facts(*model));
     }
     const Lint lint = lint_support(list, models_.empty() ? nullptr : &use, request);

@@ -48,7 +48,7 @@ class StageCommand : public Command {
 
     // ONNX's root holds all weights, and hands each stage those that it reads.
     const Boundaries& root(const LoadedModel& model) const {
-      return model.format == ModelFormat::onnx ? boundaries.copying : boundaries.root;
+      return model.format() == ModelFormat::onnx ? boundaries.copying : boundaries.root;
     }
   };
 

@@ -65,10 +65,10 @@ Loaded<LoadedModel> read_with_progress(const ModelArgs& args) {
   return read_model(args.path, args.bindings, args.limits, bar.observer());
 }
 
-Result<Split> split_with_progress(const LoadedModel& model, const std::vector<SupportList>& lists,
-                                  const OpFacts& facts, const SplitOptions& options) {
+Result<Split> split_with_progress(const LoadedModel& model, const SplitInput& input,
+                                  const SplitOptions& options) {
   ProgressBar bar(model_name(model));
-  return split_graph(model.graph, lists, facts, options, bar.observer());
+  return split_graph(input, options, bar.observer());
 }
 
 // "host shapes: 31 nodes, 12 fewer subgraphs"; nothing when not asked for.
@@ -82,34 +82,6 @@ std::string host_shapes_note(const Split& split, const SplitOptions& options) {
          (change == 0 ? "as many subgraphs as without"
                       : counted(change, is_less ? "fewer subgraph" : "more subgraph",
                                 is_less ? "fewer subgraphs" : "more subgraphs"));
-}
-
-// Why parts on the two sides could not be told apart by their names, or would have equal ones: x1
-// of "x" is x1, and x of "x1", too.
-Error prefix_fault(const PartitionOptions& options) {
-  const std::string& acc = options.acc_prefix;
-  const std::string& cpu = options.non_acc_prefix;
-  const std::string& shorter = acc.size() < cpu.size() ? acc : cpu;
-  const std::string& longer = acc.size() < cpu.size() ? cpu : acc;
-  if (!longer.starts_with(shorter)) return {};
-  const std::string rest = longer.substr(shorter.size());
-  if (rest.find_first_not_of("0123456789") != rest.npos) return {};
-  if (rest.empty()) {
-    return {"--acc-prefix and --non-acc-prefix are both " + cleave::quoted(acc),
-            std::nullopt,
-            {"names of parts tell the sides apart by them: give two that differ"}};
-  }
-  return {"--acc-prefix " + cleave::quoted(acc) + " and --non-acc-prefix " + cleave::quoted(cpu) +
-              " differ in digits alone",
-          std::nullopt,
-          {"parts are numbered, and could have equal names: end the prefixes in something else"}};
-}
-
-// Prints what is wrong with the options together.
-bool is_usable(const SplitOptions& options) {
-  const Error fault = prefix_fault(options.partition);
-  if (!fault.message.empty()) print_error(fault.message, fault.notes);
-  return fault.message.empty();
 }
 
 }  // namespace
@@ -151,8 +123,6 @@ std::optional<LoadedModel> load_model(const ModelArgs& args) {
 
 std::optional<SplitRun> SplitRun::make(const ModelArgs& model, const SupportArgs& support,
                                        const SplitArgs& split, ExitCode& code) {
-  code = ExitCode::usage;
-  if (!is_usable(split.options)) return std::nullopt;
   code = ExitCode::bad_input;
   auto lists = load_lists(support);
   auto loaded = load_model(model);
@@ -168,8 +138,6 @@ std::optional<SplitRun> SplitRun::make(const ModelArgs& model, const SupportArgs
 
 std::optional<SplitRun> SplitRun::make(const LoadedModel& model, const SupportArgs& support,
                                        const SplitArgs& split, ExitCode& code) {
-  code = ExitCode::usage;
-  if (!is_usable(split.options)) return std::nullopt;
   code = ExitCode::bad_input;
   auto lists = load_lists(support);
   if (!lists) return std::nullopt;
@@ -185,11 +153,10 @@ ExitCode SplitRun::compute(const SplitArgs& args) {
   facts_ = op_facts(*model_);
   options_ = args.options;
   const Link link = choose_link(args.link, lists_);
-  options_.keep.link_bandwidth = link.bytes_per_second;
   warn_of_idle_lists(graph(), lists_);
   warn_of_near_misses(graph(), lists_, facts_);
 
-  auto result = split_with_progress(*model_, lists_, facts_, options_);
+  auto result = split_with_progress(*model_, {graph(), lists_, facts_, link}, options_);
   if (!result) {
     print_error(result.error().message, result.error().notes);
     return ExitCode::usage;

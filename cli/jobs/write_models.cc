@@ -114,7 +114,7 @@ Result<WrittenModels, WriteFault> write_models(const LoadedModel& model, const M
   ProgressBar bar(folder.final_path());
   OnnxWriteOptions onnx = options;
   onnx.progress = bar.observer();
-  auto written = model.format == ModelFormat::onnx
+  auto written = model.format() == ModelFormat::onnx
                      ? write_onnx_models(model, pieces, onnx, folder)
                      : write_json_models(model, pieces, folder, onnx.progress);
   if (!written) return written;

@@ -19,9 +19,11 @@ struct Worth {
 
 class Appraiser {
  public:
-  Appraiser(const Graph& graph, const Subgraphs& subgraphs, const KeepOptions& options)
+  Appraiser(const Graph& graph, const Subgraphs& subgraphs, const KeepOptions& options,
+            const Link& link)
       : graph_(graph),
         options_(options),
+        link_(link),
         partition_(make_partition(subgraphs, {})),
         boundaries_(find_boundaries(graph, partition_)),
         costs_(node_costs(graph)) {}
@@ -38,7 +40,7 @@ class Appraiser {
       worth.flops += costs_[node].flops.value_or(0);
       seconds += seconds_of(node);
     }
-    const double link_seconds = static_cast<double>(worth.link_bytes) / options_.link_bandwidth;
+    const double link_seconds = static_cast<double>(worth.link_bytes) / link_.bytes_per_second;
     switch (options_.by) {
       case KeepBy::time:
         worth.gain = seconds - link_seconds;
@@ -63,6 +65,7 @@ class Appraiser {
 
   const Graph& graph_;
   const KeepOptions& options_;
+  const Link& link_;
   Partition partition_;
   Boundaries boundaries_;
   PerNode<NodeCost> costs_;
@@ -106,13 +109,14 @@ Subgraphs with_neighbours_merged(const Subgraphs& subgraphs) {
 
 }  // namespace
 
-KeptSubgraphs keep_best_subgraphs(const Graph& graph, Subgraphs subgraphs, PerNode<Reason> reasons,
-                                  const KeepOptions& options) {
+KeptSubgraphs keep_best_subgraphs(const Graph& graph, MergedSubgraphs found,
+                                  const KeepOptions& options, const Link& link) {
+  auto& [subgraphs, reasons] = found;
   const auto acc = static_cast<std::size_t>(
       std::count(subgraphs.devices.begin(), subgraphs.devices.end(), Device::acc));
   if (acc <= options.most) return {std::move(subgraphs), std::move(reasons), {}};
 
-  const Appraiser appraiser(graph, subgraphs, options);
+  const Appraiser appraiser(graph, subgraphs, options, link);
   std::vector<Worth> worth(subgraphs.count());
   for (std::size_t i = 0; i < worth.size(); ++i) worth[i] = appraiser.worth_of(id_at<PartId>(i));
   const std::vector<std::size_t> order = ranked(subgraphs, worth);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "core/base/link.h"
 #include "core/graph/graph.h"
 #include "core/split/options.h"
 #include "core/split/subgraphs.h"
@@ -35,7 +36,7 @@ struct KeptSubgraphs {
 // Keeps the options.most best accelerator subgraphs, of equals those that come first; the others
 // become CPU and CPU after CPU is merged. What there are not too many of comes back as it was.
 // Linear but for sorting the subgraphs.
-KeptSubgraphs keep_best_subgraphs(const Graph& graph, Subgraphs subgraphs, PerNode<Reason> reasons,
-                                  const KeepOptions& options);
+KeptSubgraphs keep_best_subgraphs(const Graph& graph, MergedSubgraphs found,
+                                  const KeepOptions& options, const Link& link);
 
 }  // namespace cleave

@@ -54,11 +54,10 @@ enum class KeepBy : std::uint8_t { flops, time, nodes };
 
 struct KeepOptions {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
-  std::size_t most = kUnlimited;                // accelerator subgraphs; 0 keeps none
-  KeepBy by = KeepBy::flops;                    // what makes one of them valuable
-  double link_bandwidth = 100.0 * (1U << 30U);  // bytes a second
-  double host_flops = 500e9;     // a second, of the CPU that would do the work instead
-  double host_bandwidth = 50e9;  // bytes a second, of its memory
+  std::size_t most = kUnlimited;  // accelerator subgraphs; 0 keeps none
+  KeepBy by = KeepBy::flops;      // what makes one of them valuable
+  double host_flops = 500e9;      // a second, of the CPU that would do the work instead
+  double host_bandwidth = 50e9;   // bytes a second, of its memory
   bool operator==(const KeepOptions&) const = default;
 };
 

@@ -36,6 +36,25 @@ Partition make_partition(PerNode<PartId> part_of, std::vector<std::string> names
   return result;
 }
 
+Status<> check_prefixes(const PartitionOptions& options) {
+  const std::string& acc = options.acc_prefix;
+  const std::string& cpu = options.non_acc_prefix;
+  const std::string& shorter = acc.size() < cpu.size() ? acc : cpu;
+  const std::string& longer = acc.size() < cpu.size() ? cpu : acc;
+  if (!longer.starts_with(shorter)) return Done{};
+  const std::string rest = longer.substr(shorter.size());
+  if (rest.find_first_not_of("0123456789") != rest.npos) return Done{};
+  if (rest.empty()) {
+    return Error{"accelerator and CPU partitions have the same name prefix, \"" + acc + '"',
+                 std::nullopt,
+                 {"names tell the two sides apart by their prefix: give two that differ"}};
+  }
+  return Error{"the name prefixes \"" + acc + "\" and \"" + cpu + "\" differ in digits alone",
+               std::nullopt,
+               {"partitions are numbered, so two could get the same name: end the prefixes in "
+                "something else"}};
+}
+
 Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& options) {
   std::vector<PartId> part_of_subgraph(subgraphs.count(), kNone<PartId>);
   std::vector<std::string> names;

@@ -30,6 +30,10 @@ struct Partition {
   const std::string& name(PartId part) const { return names[index(part)]; }
 };
 
+// Refuses prefixes that do not keep the names of all partitions apart: equal ones, and a pair such as
+// "x" and "x1", where "x" numbered 11 and "x1" numbered 1 are both x11.
+Status<> check_prefixes(const PartitionOptions& options);
+
 // Subgraph i becomes the part `<acc or non-acc prefix><i>`; subgraphs without nodes are left out
 // and the others keep their numbers. Linear.
 Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& options);

@@ -62,9 +62,10 @@ std::size_t subgraph_count(const Graph& graph, const Support& support, const Qdq
 
 }  // namespace
 
-Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& lists,
-                          const OpFacts& facts, const SplitOptions& options,
+Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress) {
+  if (auto usable = check_prefixes(options.partition); !usable) return std::move(usable).error();
+  const Graph& graph = input.graph;
   Split split;
   const auto tell_passed = [&](std::uint64_t passes) {
     tell(progress, {"splitting", "passes", passes, kPasses});
@@ -72,7 +73,7 @@ Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& li
   tell_passed(0);
 
   // What the lists say of each node by itself.
-  split.support = match_support(graph, lists, facts);
+  split.support = match_support(graph, input.lists, input.facts);
   tell_passed(1);
 
   if (options.qdq.keep) split.qdq_groups = find_qdq_groups(graph);
@@ -105,8 +106,7 @@ Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& li
 
   // Of those that are left the most valuable, if there may be only so many. Before the extension,
   // which may bring back some of what went.
-  KeptSubgraphs kept = keep_best_subgraphs(graph, std::move(merged.subgraphs),
-                                           std::move(merged.reasons), options.keep);
+  KeptSubgraphs kept = keep_best_subgraphs(graph, std::move(merged), options.keep, input.link);
   split.cap = kept.cost;
 
   // Accelerator subgraphs may reach back for nodes that only they use.

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/base/link.h"
 #include "core/base/progress.h"
 #include "core/base/result.h"
 #include "core/graph/graph.h"
@@ -13,7 +14,6 @@
 #include "core/split/keep_best.h"
 #include "core/split/options.h"
 #include "core/split/partition.h"
-#include "core/split/preview.h"
 #include "core/split/qdq_groups.h"
 #include "core/split/subgraphs.h"
 #include "core/support/support.h"
@@ -34,10 +34,18 @@ struct Split {
   Boundaries boundaries;
 };
 
-// Refuses only what the options ask in vain: an extension of a subgraph that is not there or is not
-// on the accelerator. Linear, but for what `automatic` extension tries and takes back.
-Result<Split> split_graph(const Graph& graph, const std::vector<SupportList>& lists,
-                          const OpFacts& facts, const SplitOptions& options,
+// What is split, and for what machine.
+struct SplitInput {
+  const Graph& graph;
+  const std::vector<SupportList>& lists;
+  const OpFacts& facts;
+  Link link = default_link();  // decides which subgraphs are worth most: KeepOptions
+};
+
+// Refuses only options that cannot be met: prefixes that give two partitions one name, an extension
+// of a subgraph that does not exist or is not on the accelerator. Linear, except for what
+// `automatic` extension tries and takes back.
+Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress = {});
 
 }  // namespace cleave

@@ -86,7 +86,7 @@ bool is_better(const Outcome& a, const Outcome& b, Goal goal) {
 
 Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<SupportList>& lists,
                                    const SplitOptions& options, const Link& link) {
-  auto split = split_graph(model.graph, lists, model.facts, options);
+  auto split = split_graph({model.graph, lists, model.facts, link}, options);
   if (!split) return std::move(split).error();
   const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);
   return SplitOutcome{outcome_of(split->support, split->partition, preview),

@@ -44,7 +44,7 @@ class Sweep {
   // Sizes of all accelerator subgraphs, under the settings as they are, before any was merged.
   std::optional<Error> find_sizes() {
     for (const ModelToSplit& model : models_) {
-      auto split = split_graph(model.graph, lists_, model.facts, split_);
+      auto split = split_graph({model.graph, lists_, model.facts, link_}, split_);
       if (!split) return std::move(split).error();
       const Subgraphs& found = split->found.subgraphs;
       for (std::size_t i = 0; i < found.count(); ++i) {

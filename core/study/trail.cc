@@ -5,12 +5,18 @@
 namespace cleave {
 namespace {
 
-// Names of parts move no node, and where all subgraphs are kept it does not matter by what.
-bool split_alike(SplitOptions a, const SplitOptions& b) {
+// The names of partitions move no node; what makes a subgraph valuable, the link included, matters
+// only where not all of them are kept.
+bool split_alike(const Origin& before, const Present& now) {
+  SplitOptions a = before.options;
+  const SplitOptions& b = now.options;
   a.partition = b.partition;
   constexpr std::size_t kAll = KeepOptions::kUnlimited;
-  if (a.keep.most == kAll && b.keep.most == kAll) a.keep = b.keep;
-  return a == b;
+  if (a.keep.most == kAll && b.keep.most == kAll) {
+    a.keep = b.keep;
+    return a == b;
+  }
+  return a == b && before.link.bytes_per_second == now.link.bytes_per_second;
 }
 
 // Where the nodes run that the graph has now, if `before` held but for the lists.
@@ -18,10 +24,10 @@ PerNode<Place> places_under(const Present& now, const Origin& before,
                             const std::vector<SupportList>& lists) {
   const Graph& graph = before.graph != nullptr ? *before.graph : now.graph;
   SplitOptions options = before.options;
-  auto split = split_graph(graph, lists, now.facts, options);
+  auto split = split_graph({graph, lists, now.facts, before.link}, options);
   if (!split) {
     options.extend = {};
-    split = split_graph(graph, lists, now.facts, options);
+    split = split_graph({graph, lists, now.facts, before.link}, options);
   }
   if (before.graph == nullptr) return places(graph, split.value().partition);
   const NamedPlaces named = named_places(graph, split.value().partition);
@@ -45,7 +51,7 @@ Change first_change(const Origin& before) {
 }  // namespace
 
 std::vector<Step> make_trail(const Present& now, const Origin& before) {
-  const bool same_settings = before.graph == nullptr && split_alike(before.options, now.options);
+  const bool same_settings = before.graph == nullptr && split_alike(before, now);
   std::vector<Step> trail;
   const auto add = [&](Change change, const std::vector<SupportList>& lists, bool is_present) {
     trail.push_back(

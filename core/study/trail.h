@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/link.h"
 #include "core/split/options.h"
 #include "core/study/comparison.h"
 #include "core/support/support.h"
@@ -20,6 +21,7 @@ struct Origin {
   std::optional<std::vector<SupportList>> lists = {};
   bool are_same_lists = false;  // lists of now; then `lists` is not looked at
   SplitOptions options = {};
+  Link link = default_link();
   // The model as it is now, read under the earlier settings, where these give it other shapes.
   const Graph* graph = nullptr;
 };
@@ -30,6 +32,7 @@ struct Present {
   const std::vector<SupportList>& lists;
   const SplitOptions& options;
   const Partition& partition;
+  Link link = default_link();
 };
 
 // One step for each change that can have been made; the last one is the present result. An

@@ -11,8 +11,9 @@
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "core/stages/backward.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/limits.h"
 
 namespace cleave {
 

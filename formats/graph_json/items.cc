@@ -78,7 +78,7 @@ std::string as_input(std::string_view declaration) {
 GraphJsonItems::GraphJsonItems(const LoadedModel& model) : model_(model), graph_(model.graph) {}
 
 std::string_view GraphJsonItems::source_of(SourceSpan span) const {
-  if (model_.format != ModelFormat::graph_json) return {};
+  if (model_.format() != ModelFormat::graph_json) return {};
   return model_.source.bytes().substr(span.offset, span.length);
 }
 
@@ -90,7 +90,7 @@ std::string GraphJsonItems::node(NodeId id) const {
 std::string GraphJsonItems::value(ValueId id) const {
   const Value& value = graph_.value(id);
   SourceSpan span = graph_.declaration(id);
-  if (value.kind == ValueKind::node_output && model_.format == ModelFormat::graph_json) {
+  if (value.kind == ValueKind::node_output && model_.format() == ModelFormat::graph_json) {
     span = span_of_output(model_.source.bytes(), graph_.node(value.producer).source, value.slot);
   }
   const std::string_view source = source_of(span);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 
 namespace cleave {
 

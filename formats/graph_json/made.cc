@@ -1,6 +1,7 @@
 #include "formats/graph_json/made.h"
 
 #include "formats/json/pieces.h"
+#include "formats/onnx/index/model.h"
 
 #include <limits>
 #include <optional>
@@ -14,10 +15,10 @@ namespace {
 
 // The tensor that an ONNX file keeps for the parameter; null when there is none.
 const OnnxTensor* tensor_of(const LoadedModel& model, ValueId id) {
-  if (model.onnx == nullptr || index(id) >= model.onnx->tensor_index.size()) return nullptr;
-  const std::uint32_t at = model.onnx->tensor_index[index(id)];
+  if (model.onnx() == nullptr || index(id) >= model.onnx()->tensor_index.size()) return nullptr;
+  const std::uint32_t at = model.onnx()->tensor_index[index(id)];
   if (at == std::numeric_limits<std::uint32_t>::max()) return nullptr;
-  return &model.onnx->graph.initializers[at];
+  return &model.onnx()->graph.initializers[at];
 }
 
 void add_data_place(const LoadedModel& model, ValueId id, JsonObjectText& object) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/graph/graph.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 
 namespace cleave {
 

@@ -11,6 +11,7 @@
 #include "formats/json/cursor.h"
 #include "formats/json/fields.h"
 #include "formats/model/shape_binder.h"
+#include "formats/text/limits.h"
 
 namespace cleave {
 

@@ -69,7 +69,7 @@ class GraphJsonWriter {
   }
 
   void add_output_tree() {
-    const SourceSpan span = model_.output_tree;
+    const SourceSpan span = model_.output_tree();
     if (span.length == 0) return;
     const std::string_view tree = model_.source.bytes().substr(span.offset, span.length);
     file_.add("output_tree", json_on_one_line(tree));
@@ -166,7 +166,7 @@ std::vector<ValueId> root_parameters(const Graph& graph, const Partition& partit
 std::string write_graph_json(const LoadedModel& model) {
   const Graph& graph = model.graph;
   GraphJsonWriter writer(model, graph.name());
-  if (model.format == ModelFormat::graph_json) writer.reserve(model.source.size() + 4096);
+  if (model.format() == ModelFormat::graph_json) writer.reserve(model.source.size() + 4096);
   writer.add_inputs(graph.inputs());
   writer.add_outputs(graph.outputs());
   writer.add_output_tree();

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "formats/json/cursor.h"
-#include "formats/support/support_reader.h"
+#include "formats/text/faults.h"
 
 namespace cleave {
 
@@ -21,12 +21,12 @@ class JsonWalk {
  public:
   // `text` as JsonCursor wants it: readable for JsonCursor::kPadding bytes behind its end. Offsets
   // in faults count from the start of `text`, plus `base`.
-  JsonWalk(std::string_view text, SupportFaults& faults, std::size_t base = 0)
+  JsonWalk(std::string_view text, TextFaults& faults, std::size_t base = 0)
       : cursor_(text), faults_(faults), base_(base) {}
 
   JsonType type() { return cursor_.type(); }
   std::size_t offset() const { return base_ + cursor_.offset(); }
-  SupportFaults& faults() { return faults_; }
+  TextFaults& faults() { return faults_; }
   void skip() { cursor_.skip(); }
   JsonNumber take_number() { return cursor_.take_number(); }  // only when type() is number
 
@@ -56,7 +56,7 @@ class JsonWalk {
 
  private:
   JsonCursor cursor_;
-  SupportFaults& faults_;
+  TextFaults& faults_;
   std::size_t base_;
 };
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "formats/json/fields.h"
-#include "formats/model_file.h"
+#include "formats/model/shape_bindings.h"
 
 namespace cleave {
 

@@ -7,12 +7,12 @@
 #include "formats/io/source_file.h"
 #include "formats/json/cursor.h"
 #include "formats/support/support_reader.h"
+#include "formats/text/trim.h"
 #include "formats/text/utf8.h"
 
 namespace cleave {
 namespace {
 
-constexpr std::size_t kMostFaults = 20;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // of a list
 
 // What people call a dtype elsewhere.
@@ -83,27 +83,6 @@ std::string stem(std::string_view path) {
 
 }  // namespace
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n\v\f";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
-void SupportFaults::error(std::size_t offset, std::string message, std::vector<std::string> notes) {
-  if (is_full()) return;
-  errors_.push_back(diagnostic_at(file_, text_, offset, std::move(message)));
-  errors_.back().notes = std::move(notes);
-}
-
-void SupportFaults::warning(std::size_t offset, std::string message) {
-  if (warnings_.size() >= kMostFaults || !warned_.insert(message).second) return;
-  warnings_.push_back(diagnostic_at(file_, text_, offset, std::move(message)));
-  warnings_.back().severity = Severity::warning;
-}
-
-bool SupportFaults::is_full() const { return errors_.size() >= kMostFaults; }
-
 void PlaceCounter::mark(Rule& rule, std::size_t offset) {
   for (; at_ < offset && at_ < text_.size(); ++at_) {
     if (text_[at_] == '\n') {
@@ -147,7 +126,7 @@ Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view by
   loaded.list.name = stem(path);
   loaded.list.path = path;
   loaded.list.text = text;
-  SupportFaults faults(path, text);
+  TextFaults faults(path, text);
   const std::size_t bad = std::min(text.find('\0'), first_invalid_utf8(text));
   if (bad != text.npos) {
     faults.error(bad, "a support list is text in UTF-8, and this is not");

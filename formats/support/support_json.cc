@@ -1,5 +1,6 @@
 // Native support lists: the list around the rules.
 #include "core/base/quantity.h"
+#include "core/support/support.h"
 #include "formats/json/walk.h"
 #include "formats/support/support_reader.h"
 #include "formats/support/support_rule.h"
@@ -20,7 +21,7 @@ void read_rules(JsonWalk& json, Verdict verdict, PlaceCounter& places, std::vect
 
 class ListReader {
  public:
-  ListReader(std::string_view text, SupportList& list, SupportFaults& faults)
+  ListReader(std::string_view text, SupportList& list, TextFaults& faults)
       : json_(text, faults), faults_(faults), list_(list), places_(text) {}
 
   void read() {
@@ -89,7 +90,7 @@ class ListReader {
   }
 
   JsonWalk json_;
-  SupportFaults& faults_;
+  TextFaults& faults_;
   SupportList& list_;
   PlaceCounter places_;
   bool has_format_ = false;
@@ -98,7 +99,7 @@ class ListReader {
 
 }  // namespace
 
-void read_support_json(std::string_view text, SupportList& list, SupportFaults& faults) {
+void read_support_json(std::string_view text, SupportList& list, TextFaults& faults) {
   ListReader(text, list, faults).read();
 }
 

@@ -12,8 +12,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/support/support.h"
 #include "formats/json/walk.h"
 #include "formats/support/support_reader.h"
+#include "formats/text/trim.h"
 
 namespace cleave {
 namespace {
@@ -69,7 +71,7 @@ std::optional<std::size_t> end_of_op(std::string_view text) {
 
 class OperatorsReader {
  public:
-  OperatorsReader(std::string_view text, SupportList& list, SupportFaults& faults)
+  OperatorsReader(std::string_view text, SupportList& list, TextFaults& faults)
       : text_(text), list_(list), faults_(faults), places_(text) {}
 
   void read() {
@@ -209,13 +211,13 @@ class OperatorsReader {
 
   std::string_view text_;
   SupportList& list_;
-  SupportFaults& faults_;
+  TextFaults& faults_;
   PlaceCounter places_;
 };
 
 }  // namespace
 
-void read_required_operators(std::string_view text, SupportList& list, SupportFaults& faults) {
+void read_required_operators(std::string_view text, SupportList& list, TextFaults& faults) {
   OperatorsReader(text, list, faults).read();
 }
 

@@ -5,35 +5,13 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "core/support/support.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/faults.h"
 
 namespace cleave {
-
-// Collects what is wrong with a list and where.
-class SupportFaults {
- public:
-  SupportFaults(std::string file, std::string_view text) : file_(std::move(file)), text_(text) {}
-
-  void error(std::size_t offset, std::string message, std::vector<std::string> notes = {});
-  // The same message is told once, and 20 of them at most.
-  void warning(std::size_t offset, std::string message);
-
-  // No more errors are taken: the reader may stop.
-  bool is_full() const;
-  Diagnostics& errors() { return errors_; }
-  Diagnostics& warnings() { return warnings_; }
-
- private:
-  std::string file_;
-  std::string_view text_;
-  Diagnostics errors_;
-  Diagnostics warnings_;
-  std::unordered_set<std::string> warned_;
-};
 
 // Line and column of offsets that do not decrease. All together they cost one walk over the text.
 class PlaceCounter {
@@ -54,11 +32,8 @@ class PlaceCounter {
 Status<std::string> add_type(TypeSet& types, std::string_view name);
 
 // Each appends the rules that it reads to the list; a list with faults is not to be used.
-void read_support_json(std::string_view text, SupportList& list, SupportFaults& faults);
-void read_support_text(std::string_view text, SupportList& list, SupportFaults& faults);
-void read_required_operators(std::string_view text, SupportList& list, SupportFaults& faults);
-
-// The text without white space at both ends.
-std::string_view trim(std::string_view text);
+void read_support_json(std::string_view text, SupportList& list, TextFaults& faults);
+void read_support_text(std::string_view text, SupportList& list, TextFaults& faults);
+void read_required_operators(std::string_view text, SupportList& list, TextFaults& faults);
 
 }  // namespace cleave

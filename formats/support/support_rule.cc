@@ -1,5 +1,6 @@
 // The rules of native support lists. The fields of a rule are a table: name, reader.
 #include "formats/support/support_rule.h"
+#include "formats/support/support_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -137,7 +138,7 @@ void read_range(JsonWalk& json, const std::string& what, AttributeRule& rule) {
 
 void read_attribute(JsonWalk& json, std::size_t at, AttributeRule& rule) {
   const std::string what = "attribute " + quoted(rule.name);
-  SupportFaults& faults = json.faults();
+  TextFaults& faults = json.faults();
   const std::size_t errors_before = faults.errors().size();
   if (json.type() == JsonType::object) {
     read_range(json, what, rule);

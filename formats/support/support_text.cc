@@ -1,14 +1,16 @@
 // Plain text: one op a line, `#` comments, optional `domain::op`.
 #include <algorithm>
 
+#include "core/support/support.h"
 #include "formats/support/support_reader.h"
+#include "formats/text/trim.h"
 
 namespace cleave {
 namespace {
 
 class TextReader {
  public:
-  TextReader(std::string_view text, SupportList& list, SupportFaults& faults)
+  TextReader(std::string_view text, SupportList& list, TextFaults& faults)
       : text_(text), list_(list), faults_(faults), places_(text) {}
 
   void read() {
@@ -62,13 +64,13 @@ class TextReader {
 
   std::string_view text_;
   SupportList& list_;
-  SupportFaults& faults_;
+  TextFaults& faults_;
   PlaceCounter places_;
 };
 
 }  // namespace
 
-void read_support_text(std::string_view text, SupportList& list, SupportFaults& faults) {
+void read_support_text(std::string_view text, SupportList& list, TextFaults& faults) {
   TextReader(text, list, faults).read();
 }
 

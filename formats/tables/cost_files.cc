@@ -28,7 +28,7 @@ std::optional<double> parse_real(std::string_view text) {
   return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
-bool refuse_other_bytes(std::string_view text, SupportFaults& faults) {
+bool refuse_other_bytes(std::string_view text, TextFaults& faults) {
   const std::size_t bad = std::min(text.find('\0'), first_invalid_utf8(text));
   if (bad == text.npos) return false;
   faults.error(bad, "the file must be text in UTF-8, and this is not");
@@ -120,7 +120,7 @@ class NodeTimesReader {
   }
 
   const SourceFile& source_;
-  SupportFaults faults_;
+  TextFaults faults_;
   const Graph& graph_;
   NameTable names_;
   NodeTimes times_;
@@ -214,7 +214,7 @@ class DevicesReader {
   static constexpr double kMostSpeed = 1e9;
 
   const SourceFile& source_;
-  SupportFaults faults_;
+  TextFaults faults_;
   std::vector<std::string_view> columns_;
   std::vector<DeviceSpec> devices_;
   std::unordered_set<std::string> names_;

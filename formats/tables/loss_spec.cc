@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 // What the model returns: nested lists and objects of values' names.
 Json returned_by(const LoadedModel& model) {
-  const SourceSpan span = model.output_tree;
+  const SourceSpan span = model.output_tree();
   if (span.length > 0) {
     return Json::parse(model.source.bytes().substr(span.offset, span.length), nullptr, false);
   }

@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 
 namespace cleave {
 

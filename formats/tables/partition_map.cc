@@ -11,6 +11,7 @@
 #include "formats/support/support_reader.h"
 #include "formats/text/csv_rows.h"
 #include "formats/text/number_text.h"
+#include "formats/text/trim.h"
 #include "formats/text/utf8.h"
 
 namespace cleave {
@@ -42,7 +43,7 @@ void read_json_entry(JsonWalk& json, const std::string& node, std::size_t at, Pa
   }
 }
 
-void read_json(std::string_view bytes, PartitionMap& map, SupportFaults& faults) {
+void read_json(std::string_view bytes, PartitionMap& map, TextFaults& faults) {
   std::string padded;  // as JsonCursor wants it
   padded.reserve(bytes.size() + JsonCursor::kPadding);
   padded.append(bytes).append(JsonCursor::kPadding, '\0');
@@ -60,7 +61,7 @@ bool is_heading(const CsvRow& row) {
          row.cells[1] == "partition";
 }
 
-void read_rows(std::string_view text, PartitionMap& map, SupportFaults& faults) {
+void read_rows(std::string_view text, PartitionMap& map, TextFaults& faults) {
   CsvRows rows(text, faults);
   NameTable seen;  // over the entries
   const auto name_of = [&](std::uint32_t i) { return map.entries[i].node; };
@@ -81,7 +82,7 @@ void read_rows(std::string_view text, PartitionMap& map, SupportFaults& faults) 
   map.kept = std::move(rows).take_kept();
 }
 
-void refuse_empty_parts(const Entries& entries, SupportFaults& faults) {
+void refuse_empty_parts(const Entries& entries, TextFaults& faults) {
   for (const PartitionMapEntry& entry : entries) {
     if (!entry.part.empty()) continue;
     faults.error(entry.offset, "the part of " + quoted(entry.node) + " has no name");
@@ -193,7 +194,7 @@ class MapResolver {
   const Graph& graph_;
   const Entries& entries_;
   const std::string& path_;
-  SupportFaults faults_;
+  TextFaults faults_;
   PerNode<std::uint32_t> entry_of_;
   NameTable table_;  // over nodes and constants, once it is needed
   bool has_table_ = false;
@@ -203,7 +204,7 @@ class MapResolver {
 }  // namespace
 
 Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_view bytes) {
-  SupportFaults faults(path, bytes);
+  TextFaults faults(path, bytes);
   PartitionMap map;
   const std::size_t bad = std::min(bytes.find('\0'), first_invalid_utf8(bytes));
   if (bad != bytes.npos) {

@@ -1,10 +1,11 @@
 #include "formats/text/csv_rows.h"
+#include "formats/text/trim.h"
 
 #include <string>
 
 namespace cleave {
 
-CsvRows::CsvRows(std::string_view text, SupportFaults& faults) : text_(text), faults_(faults) {
+CsvRows::CsvRows(std::string_view text, TextFaults& faults) : text_(text), faults_(faults) {
   const std::string_view line = text.substr(0, text.find('\n'));
   if (line.find('\t') != line.npos) separator_ = '\t';
 }

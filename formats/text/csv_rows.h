@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/string_arena.h"
-#include "formats/support/support_reader.h"
+#include "formats/text/faults.h"
 
 namespace cleave {
 
@@ -20,7 +20,7 @@ struct CsvRow {
 
 class CsvRows {
  public:
-  CsvRows(std::string_view text, SupportFaults& faults);
+  CsvRows(std::string_view text, TextFaults& faults);
 
   // The next row, which is there until this is called again; its cells live as long as the text and
   // this. Null at the text's end, and once there are faults enough.
@@ -39,7 +39,7 @@ class CsvRows {
   }
 
   std::string_view text_;
-  SupportFaults& faults_;
+  TextFaults& faults_;
   char separator_ = ',';
   std::size_t at_ = 0;
   CsvRow row_;

@@ -213,7 +213,7 @@ Measured measure_steps(const std::string& path, std::string_view list_text,
   state.lists.push_back(must(parse_support("bench", list_text), "the support list").list);
   state.facts = op_facts(state.model);
   const Split split =
-      must(split_graph(state.model.graph, state.lists, state.facts, state.options), "the split");
+      must(split_graph({state.model.graph, state.lists, state.facts}, state.options), "the split");
   measured.peak_split_bytes_a_node = difference(peak_resident_bytes(), before) / nodes;
   measured.nodes = state.model.graph.node_count();
   measured.parts = split.partition.count();

@@ -20,7 +20,7 @@ class SplitterCheck {
         options_(split_options_of(recorded)) {}
 
   void run() {
-    auto result = split_graph(graph_, lists_, facts_, options_);
+    auto result = split_graph({graph_, lists_, facts_}, options_);
     if (!tally_.compare("splits", true, result.has_value())) return;
     const Split split = *std::move(result);
     const Preview preview =

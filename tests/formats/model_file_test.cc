@@ -22,8 +22,8 @@ TEST_CASE("the format of a model is told by its content") {
       "model.onnx", "\n {\"format\": \"cleave.graph\", \"version\": 1, \"nodes\": []}\n");
   const Loaded<LoadedModel> model = read_model(path, {});
   REQUIRE(model);
-  CHECK(model->format == ModelFormat::graph_json);
-  CHECK(model_format_name(model->format) == "json");
+  CHECK(model->format() == ModelFormat::graph_json);
+  CHECK(model_format_name(model->format()) == "json");
   CHECK(model_format_name(ModelFormat::onnx) == "onnx");
   CHECK(!op_facts(*model).default_attribute);
 }

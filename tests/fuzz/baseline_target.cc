@@ -29,7 +29,7 @@ Check check_against(const Baseline& baseline) {
   const std::vector<SupportList> lists = {list->list};
   const SplitOptions options;
   const OpFacts facts;
-  const auto split = split_graph(model.graph, lists, facts, options);
+  const auto split = split_graph({model.graph, lists, facts}, options);
   demand(split.has_value(), "the fixture is split");
   const Preview preview =
       preview_split(model.graph, split->partition, split->boundaries, default_link());

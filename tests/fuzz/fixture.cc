@@ -36,12 +36,10 @@ LoadedModel made() {
   Loaded<GraphJson> json = read_graph_json(source, {});
   demand(json.has_value(), "the fixture is a model");
   return LoadedModel{.source = std::move(source),
-                     .format = ModelFormat::graph_json,
+                     .origin = GraphJsonOrigin{json->output_tree},
                      .graph = std::move(json->graph),
-                     .onnx = nullptr,
                      .warnings = {},
-                     .notes = {},
-                     .output_tree = json->output_tree};
+                     .notes = {}};
 }
 
 }  // namespace

@@ -19,12 +19,10 @@ std::optional<LoadedModel> loaded(std::string_view bytes) {
   }
   demand_good_warnings(json->warnings);
   return LoadedModel{.source = std::move(source),
-                     .format = ModelFormat::graph_json,
+                     .origin = GraphJsonOrigin{json->output_tree},
                      .graph = std::move(json->graph),
-                     .onnx = nullptr,
                      .warnings = {},
-                     .notes = std::move(json->notes),
-                     .output_tree = json->output_tree};
+                     .notes = std::move(json->notes)};
 }
 
 void demand_readable(const std::string& json, std::string_view what) {
@@ -44,7 +42,7 @@ void read_graph(std::string_view bytes) {
   demand(write_graph_json(*again) == written, "what was read is written as it was");
 
   const auto lists = some_support(model->graph, bytes.size());
-  const auto split = split_graph(model->graph, lists, {}, {});
+  const auto split = split_graph({model->graph, lists, {}}, {});
   demand(split.has_value(), "a graph is split");
   demand_readable(write_root_json(*model, split->partition, split->boundaries),
                   "the root is a graph");

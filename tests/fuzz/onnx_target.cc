@@ -5,6 +5,8 @@
 #include <string>
 
 #include "core/split/split.h"
+#include "formats/model_file.h"
+#include "formats/onnx/index/index.h"
 #include "formats/onnx/read/reader.h"
 #include "formats/onnx/write/writer.h"
 #include "tests/fuzz/demands.h"
@@ -24,9 +26,8 @@ std::optional<LoadedModel> loaded(SourceFile source) {
   }
   demand_good_warnings(onnx->warnings);
   return LoadedModel{.source = std::move(source),
-                     .format = ModelFormat::onnx,
+                     .origin = OnnxOrigin{std::move(onnx->model)},
                      .graph = std::move(onnx->graph),
-                     .onnx = std::move(onnx->model),
                      .warnings = {},
                      .notes = std::move(onnx->notes)};
 }
@@ -45,7 +46,7 @@ const std::string& scratch() {
 }
 
 void demand_writable(const LoadedModel& model, const std::vector<SupportList>& lists) {
-  const auto split = split_graph(model.graph, lists, op_facts(model), {});
+  const auto split = split_graph({model.graph, lists, op_facts(model)}, {});
   demand(split.has_value(), "a graph is split");
   const std::string path = scratch() + "/out";
   auto folder = OutputFolder::create(path, true);

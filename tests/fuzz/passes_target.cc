@@ -144,7 +144,7 @@ void demand_outcome(const Graph& graph, const Split& split, const std::vector<Su
 
 // Without the cause, a node that it kept on the CPU moves, or stays there for another reason.
 void demand_cause_matters(const PassCase& pass, const Split& split, std::size_t cause) {
-  const auto without = split_graph(pass.graph, lists_of(pass.causes, cause), {}, pass.options);
+  const auto without = split_graph({pass.graph, lists_of(pass.causes, cause), {}}, pass.options);
   if (!without) return;  // the extension asked for is of a subgraph that is gone
   const NodeId node = node_named(pass.graph, pass.causes[cause].node);
   demand(without->support.supported.contains(node), "without its cause a node is supported");
@@ -157,13 +157,13 @@ void demand_cause_matters(const PassCase& pass, const Split& split, std::size_t 
 void demand_good(const PassCase& pass) {
   const Graph& graph = pass.graph;
   const std::vector<SupportList> lists = lists_of(pass.causes, kAllCauses);
-  const auto split = split_graph(graph, lists, {}, pass.options);
+  const auto split = split_graph({graph, lists, {}}, pass.options);
   if (!split) {
     demand(pass.options.extend.which == ExtendOptions::Which::one,
            "only an extension can be asked in vain");
     return;
   }
-  const auto again = split_graph(graph, lists, {}, pass.options);
+  const auto again = split_graph({graph, lists, {}}, pass.options);
   demand(again && text_of(graph, *again) == text_of(graph, *split), "a split repeats");
   demand_covered_in_order(graph, *split);
   demand_convex(graph, split->fusions);

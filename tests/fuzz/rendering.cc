@@ -99,7 +99,7 @@ std::vector<SupportList> some_support(const Graph& graph, std::size_t salt) {
 void demand_good_split(const LoadedModel& model, const std::vector<SupportList>& lists) {
   const SplitOptions options;
   const OpFacts facts = op_facts(model);
-  const auto split = split_graph(model.graph, lists, facts, options);
+  const auto split = split_graph({model.graph, lists, facts}, options);
   demand(split.has_value(), "what has no impossible option is split");
   demand(check_partition(model.graph, split->partition, nullptr).has_value(),
          "the partition is whole and in order");

@@ -6,6 +6,8 @@
 //
 // The bytes may be hostile: lengths are checked against what is there before anything is made from
 // them, and memory grows with the bytes walked only.
+#include "formats/onnx/index/index.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,10 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "formats/model/loaded_model.h"
 #include "formats/onnx/index/fields.h"
 #include "formats/onnx/index/limits.h"
 #include "formats/onnx/index/model.h"
-#include "formats/onnx/read/reader.h"
 
 namespace cleave {
 namespace {
@@ -320,6 +322,8 @@ void expect_scattered_reads(std::string_view bytes) {
 }
 
 }  // namespace
+
+void DeleteOnnxModel::operator()(OnnxModel* model) const noexcept { delete model; }
 
 Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits) {
   const std::string_view bytes = source.bytes();

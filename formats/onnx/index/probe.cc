@@ -1,6 +1,6 @@
-// Whether a file may be ONNX, told by its first fields.
+#include "formats/onnx/index/probe.h"
+
 #include "formats/onnx/index/fields.h"
-#include "formats/onnx/read/reader.h"
 
 namespace cleave {
 

@@ -1,11 +1,12 @@
 // What the ONNX library's schema registry knows of operators. It knows opsets up to 17 of the
 // default domain; a later one is answered with its newest.
+#include "formats/onnx/infer/op_facts.h"
+
 #include <onnx/defs/schema.h>
 
 #include <string>
 
 #include "formats/onnx/infer/schemas.h"
-#include "formats/onnx/infer/shapes.h"
 
 namespace cleave {
 namespace {

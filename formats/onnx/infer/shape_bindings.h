@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 #include "formats/onnx/index/model.h"
 #include "formats/onnx/index/type.h"
 #include "formats/text/diagnostic.h"

@@ -9,8 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/progress.h"
 #include "core/support/support.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/index/model.h"
 #include "formats/onnx/index/type_pool.h"
@@ -41,8 +42,5 @@ struct OnnxTypes {
 Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
                                    const OnnxLinks& links, const ShapeBindings& bindings,
                                    const Progress& progress = {});
-
-// Facts from the ONNX schema registry: attribute defaults, schema versions.
-OpFacts onnx_op_facts();
 
 }  // namespace cleave

@@ -8,11 +8,14 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/progress.h"
 #include "core/graph/shape.h"
+#include "formats/onnx/index/index.h"
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/infer/constants.h"
 #include "formats/onnx/infer/shapes.h"
 #include "formats/onnx/read/graph_maker.h"
+#include "formats/text/limits.h"
 #include "formats/text/utf8.h"
 
 // From the file to the graph: (1) index; (2) checks of single records; (3) links: who makes what is
@@ -183,7 +186,7 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
                              const ModelLimits& limits, const Progress& progress) {
   Loaded<OnnxModel> indexed = index_onnx(source, limits);
   if (!indexed) return std::move(indexed).error();
-  auto model = std::make_unique<OnnxModel>(*std::move(indexed));
+  std::unique_ptr<OnnxModel, DeleteOnnxModel> model(new OnnxModel(*std::move(indexed)));
 
   Checker checker(source.path(), *model);
   Diagnostics errors = checker.run();

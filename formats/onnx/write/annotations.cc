@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "formats/onnx/index/fields.h"
+#include "formats/onnx/index/model.h"
 
 namespace cleave {
 namespace {
@@ -44,7 +45,7 @@ std::unordered_map<std::string_view, ValueId> values_by_name(const Graph& graph)
 }  // namespace
 
 OnnxAnnotations::OnnxAnnotations(const LoadedModel& model) {
-  const OnnxMainGraph& file = model.onnx->graph;
+  const OnnxMainGraph& file = model.onnx()->graph;
   if (file.quantization_annotations.empty()) return;
   const auto values = values_by_name(model.graph);
   std::unordered_map<std::string_view, std::uint32_t> initializers;

@@ -68,10 +68,10 @@ std::string_view OnnxNodeTags::device_of(PartId part) const {
   return partition_.is_acc(part) ? "acc" : "cpu";
 }
 
-bool OnnxNodeTags::has_metadata() const { return model_.onnx->ir_version >= kMetadataIrVersion; }
+bool OnnxNodeTags::has_metadata() const { return model_.onnx()->ir_version >= kMetadataIrVersion; }
 
 bool OnnxNodeTags::has_stages() const {
-  return options_.pipeline_stages && model_.onnx->ir_version >= kConfigurationIrVersion;
+  return options_.pipeline_stages && model_.onnx()->ir_version >= kConfigurationIrVersion;
 }
 
 std::string OnnxNodeTags::stage_of(PartId part) const {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/split/partition.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 #include "formats/onnx/index/model.h"
 #include "formats/onnx/write/source.h"
 

@@ -21,7 +21,7 @@ fs::path real_path(const std::string& path) {
 // By source: whether a weight that is referred to lies in it.
 std::vector<bool> sources_needed(const LoadedModel& model, const OnnxSource& source) {
   std::vector<bool> needed(source.files().size(), false);
-  for (std::uint32_t i = 0; i < model.onnx->graph.initializers.size(); ++i) {
+  for (std::uint32_t i = 0; i < model.onnx()->graph.initializers.size(); ++i) {
     const auto& elements = source.elements(i);
     if (elements && elements->length > kSmallReference) needed[elements->source] = true;
   }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 #include "formats/onnx/write/source.h"
 
 namespace cleave {

@@ -35,7 +35,7 @@ std::string fields_without_elements(std::string_view tensor) {
 
 OnnxSource::OnnxSource(const LoadedModel& model)
     : bytes_(model.source.bytes()),
-      model_(model.onnx.get()),
+      model_(model.onnx()),
       files_{
           {.fd = model.source.fd(), .path = model.source.path(), .stamp = model.source.stamp()}} {}
 

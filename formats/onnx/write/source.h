@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "formats/io/byte_pieces.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 #include "formats/onnx/index/external.h"
 #include "formats/onnx/index/model.h"
 #include "formats/onnx/write/edits.h"

@@ -12,7 +12,8 @@
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "formats/io/byte_pieces.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
+#include "formats/onnx/index/model.h"
 #include "formats/onnx/read/function_calls.h"
 #include "formats/onnx/write/annotations.h"
 #include "formats/onnx/write/node_tags.h"
@@ -40,7 +41,7 @@ struct OnnxSplitJob {
   OnnxNodeTags tags;
 
   const Graph& graph() const { return model.graph; }
-  const OnnxModel& onnx() const { return *model.onnx; }
+  const OnnxModel& onnx() const { return *model.onnx(); }
   // As OnnxNodes::read().
   const OnnxNode& record(NodeId node, OnnxNode& room) const {
     return onnx().graph.nodes.read(onnx().node_index[index(node)], room);

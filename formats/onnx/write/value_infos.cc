@@ -101,7 +101,7 @@ bool says_the_same(const Graph& graph, ValueId value, const FileTensorType& stat
 }  // namespace
 
 OnnxValueInfos::OnnxValueInfos(const LoadedModel& model)
-    : graph_(model.graph), model_(*model.onnx), declared_(model.graph.value_count(), nullptr) {
+    : graph_(model.graph), model_(*model.onnx()), declared_(model.graph.value_count(), nullptr) {
   std::unordered_map<std::string_view, const OnnxValueInfo*> by_name;
   // An input's or output's declaration beats a value_info of the same name.
   for (const auto* list :

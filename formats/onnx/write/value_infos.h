@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/graph/graph.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 #include "formats/onnx/index/model.h"
 
 namespace cleave {

@@ -208,9 +208,9 @@ Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const
       .options = options,
       .source = std::move(*source),
       .value_infos = OnnxValueInfos(model),
-      .function_calls = OnnxFunctionCalls(*model.onnx),
+      .function_calls = OnnxFunctionCalls(*model.onnx()),
       .annotations = OnnxAnnotations(model),
-      .opsets = opset_imports(*model.onnx),
+      .opsets = opset_imports(*model.onnx()),
       .files = files_of_parts(pieces.partition),
       .references = std::move(references),
       .tags = OnnxNodeTags(model, pieces.partition, pieces.devices, options.tags)};

@@ -12,7 +12,7 @@
 #include "core/split/partition.h"
 #include "formats/io/output_folder.h"
 #include "formats/io/write_fault.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 #include "formats/onnx/write/node_tags.h"
 #include "formats/text/diagnostic.h"
 

@@ -6,7 +6,8 @@
 
 #include "core/study/advice.h"
 #include "core/study/settings_sweep.h"
-#include "formats/model_file.h"
+#include "core/support/support.h"
+#include "formats/model/loaded_model.h"
 
 namespace cleave {
 

@@ -13,7 +13,7 @@
 #include "core/split/measures.h"
 #include "core/split/options.h"
 #include "core/study/comparison.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

@@ -9,6 +9,7 @@
 
 #include "core/graph/fingerprint.h"
 #include "core/study/trail.h"
+#include "formats/model_file.h"
 #include "formats/report/words/report_words.h"
 #include "formats/report/words/value_text.h"
 #include "formats/support/support_file.h"
@@ -43,9 +44,11 @@ class CheckMaker {
 
   Origin origin(const LoadedModel* earlier) const {
     Origin origin{.options = before_->options};
-    KeepOptions& keep = origin.options.keep;  // what is not told of it is as now
+    // What the baseline does not state is as now.
+    KeepOptions& keep = origin.options.keep;
     const KeepOptions& keep_now = report_.options.keep;
-    keep.link_bandwidth = before_->link_bandwidth.value_or(keep_now.link_bandwidth);
+    origin.link = report_.preview.link;
+    if (before_->link_bandwidth) origin.link.bytes_per_second = *before_->link_bandwidth;
     keep.host_flops = keep_now.host_flops;
     keep.host_bandwidth = keep_now.host_bandwidth;
     if (earlier != nullptr) origin.graph = &earlier->graph;
@@ -72,9 +75,9 @@ class CheckMaker {
     std::optional<LoadedModel> earlier;  // the model under the shapes of the baseline
     const auto bindings = changed_bindings(before_->bindings, report_.model.bindings);
     if (!bindings.empty()) earlier = read_again(report_.model, before_->bindings);
-    const std::vector<Step> trail =
-        make_trail({graph_, report_.facts, report_.lists, report_.options, partition_},
-                   origin(earlier ? &*earlier : nullptr));
+    const std::vector<Step> trail = make_trail(
+        {graph_, report_.facts, report_.lists, report_.options, partition_, report_.preview.link},
+        origin(earlier ? &*earlier : nullptr));
     const Comparison comparison = compare(graph_, before_->places, trail);
     run_.removed = comparison.removed.size();
     for (const Move& move : comparison.moves) {

@@ -5,6 +5,7 @@
 
 #include "core/graph/fingerprint.h"
 #include "core/study/trail.h"
+#include "formats/model_file.h"
 #include "formats/report/words/report_words.h"
 
 namespace cleave {
@@ -45,10 +46,12 @@ class DiffMaker {
                         .lists = before_.lists,
                         .are_same_lists = diff_.is_same_list,
                         .options = before_.options,
+                        .link = before_.preview.link,
                         .graph = earlier_ ? &earlier_->graph : nullptr};
-    const std::vector<Step> trail = make_trail(
-        {after_.model.graph, after_.facts, after_.lists, after_.options, after_.split.partition},
-        origin);
+    const std::vector<Step> trail =
+        make_trail({after_.model.graph, after_.facts, after_.lists, after_.options,
+                    after_.split.partition, after_.preview.link},
+                   origin);
     const Comparison comparison = compare(
         after_.model.graph, named_places(before_.model.graph, before_.split.partition), trail);
     for (const Move& move : comparison.moves) add(move);

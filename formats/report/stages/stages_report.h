@@ -14,7 +14,7 @@
 #include "core/split/preview.h"
 #include "core/stages/backward.h"
 #include "core/stages/stage_boundary.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 #include "formats/report/stages/stage_balance.h"
 
 namespace cleave {

@@ -6,7 +6,8 @@
 
 #include "core/split/preview.h"
 #include "core/split/split.h"
-#include "formats/model_file.h"
+#include "core/support/support.h"
+#include "formats/model/loaded_model.h"
 
 namespace cleave {
 

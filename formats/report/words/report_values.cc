@@ -4,6 +4,7 @@
 
 #include "core/cost/cost.h"
 #include "core/graph/fingerprint.h"
+#include "formats/model_file.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
@@ -51,7 +52,7 @@ void write_model(JsonText& json, const LoadedModel& model, std::uint64_t paramet
   }
   json.begin_object("model");
   json.text("path", model.source.path());
-  json.text("format", model_format_name(model.format));
+  json.text("format", model_format_name(model.format()));
   json.text("name", graph.name());
   json.number("nodes", graph.node_count());
   json.number("values", graph.value_count());

@@ -9,7 +9,7 @@
 #include "core/graph/graph.h"
 #include "core/split/preview.h"
 #include "formats/json/text.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 
 namespace cleave {
 

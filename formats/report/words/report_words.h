@@ -12,7 +12,7 @@
 #include "core/split/preview.h"
 #include "core/support/support.h"
 #include "formats/json/text.h"
-#include "formats/model_file.h"
+#include "formats/model/loaded_model.h"
 
 namespace cleave {
 

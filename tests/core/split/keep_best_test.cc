@@ -14,13 +14,14 @@ struct Kept {
   CapCost cost;
 };
 
-Kept keep(const Graph& graph, std::string_view cpu, const KeepOptions& options) {
+Kept keep(const Graph& graph, std::string_view cpu, const KeepOptions& options,
+          const Link& link = default_link()) {
   Support support = support_all_but(graph, cpu);
   const Fusions fusions =
       find_fusions(graph, {std::move(support.supported), std::move(support.reasons)}, {});
   SubgraphsFound found = split_subgraphs(graph, fusions, {});
   const KeptSubgraphs kept =
-      keep_best_subgraphs(graph, std::move(found.subgraphs), fusions.acc.reasons, options);
+      keep_best_subgraphs(graph, {std::move(found.subgraphs), fusions.acc.reasons}, options, link);
   return {describe(graph, kept.subgraphs), describe(graph, kept.reasons), kept.cost};
 }
 
@@ -54,16 +55,17 @@ TEST_CASE("The most valuable subgraphs are kept, the others and what stands betw
 
 TEST_CASE("Work counts less what the link asks for it") {
   const Graph graph = graph_from_text(kText);
-  const KeepOptions fast{.most = 1, .by = KeepBy::flops, .link_bandwidth = 1e15};
-  CHECK(keep(graph, "c e g", fast).subgraphs == "cpu: a b c d e | acc: f | cpu: g");
+  const Link fast{"fast", 1e15};
+  CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::flops}, fast).subgraphs ==
+        "cpu: a b c d e | acc: f | cpu: g");
 }
 
 TEST_CASE("Time is what was measured, else what computing or memory takes") {
   const Graph graph = graph_from_text(kText);
   // f moves most bytes; over a slow link it loses more than it gains.
-  CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::time, .link_bandwidth = 1e15}).subgraphs ==
+  CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::time}, {"link", 1e15}).subgraphs ==
         "cpu: a b c d e | acc: f | cpu: g");
-  CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::time, .link_bandwidth = 1e9}).subgraphs ==
+  CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::time}, {"link", 1e9}).subgraphs ==
         "acc: a b | cpu: c d e f g");
 }
 
@@ -95,7 +97,8 @@ TEST_CASE("Any split keeps to its cap, and the kept are worth no less than the o
         find_fusions(random.graph, find_acc_nodes(random.graph, random.support, {}), {});
     const Subgraphs all = split_subgraphs(random.graph, fusions, {}).subgraphs;
     const KeepOptions options{.most = seed % 4, .by = KeepBy::nodes};
-    const KeptSubgraphs kept = keep_best_subgraphs(random.graph, all, fusions.acc.reasons, options);
+    const KeptSubgraphs kept =
+        keep_best_subgraphs(random.graph, {all, fusions.acc.reasons}, options, default_link());
     std::vector<std::uint32_t> sizes;
     for (std::size_t i = 0; i < all.count(); ++i) {
       if (all.devices[i] == Device::acc) sizes.push_back(all.sizes[i]);

@@ -16,7 +16,7 @@ std::vector<SupportList> list() {
 }
 
 Split split(const Graph& graph, const SplitOptions& options) {
-  auto result = split_graph(graph, list(), {}, options);
+  auto result = split_graph({graph, list(), {}}, options);
   REQUIRE(result.has_value());
   return *std::move(result);
 }
@@ -96,7 +96,7 @@ TEST_CASE("Extending what is no accelerator subgraph is refused, with those ther
   options.extend.which = ExtendOptions::Which::one;
   for (const std::size_t number : {1U, 7U}) {
     options.extend.subgraph = number;
-    const auto refused = split_graph(graph, list(), {}, options);
+    const auto refused = split_graph({graph, list(), {}}, options);
     REQUIRE(!refused.has_value());
     CHECK(refused.error().message ==
           "there is no accelerator subgraph " + std::to_string(number) + " to extend");
@@ -104,7 +104,7 @@ TEST_CASE("Extending what is no accelerator subgraph is refused, with those ther
   }
   const Graph on_cpu = graph_from_text("input x\na = cpu(x)\noutput a");
   options.extend.subgraph = 0;
-  CHECK(split_graph(on_cpu, list(), {}, options).error().notes ==
+  CHECK(split_graph({on_cpu, list(), {}}, options).error().notes ==
         std::vector<std::string>{"the split has no accelerator subgraph"});
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("Any graph is split: parts in order, a reason for each node on the CPU
     options.extend.which = std::array{Which::none, Which::all, Which::automatic}[seed % 3];
     options.subgraphs.start =
         std::array{StartSide::reference, StartSide::fewest, StartSide::cpu}[seed % 4 % 3];
-    const auto found = split_graph(graph, {by_name}, {}, options);
+    const auto found = split_graph({graph, {by_name}, {}}, options);
     REQUIRE(found.has_value());
     const auto holds = check_partition(graph, found->partition, &found->fusions.acc.nodes);
     REQUIRE((holds.has_value() ? "" : holds.error().message).empty());

@@ -75,7 +75,7 @@ std::string trail_of(const std::vector<SupportList>& lists, const SplitOptions& 
                      const Origin& origin) {
   const Graph graph = graph_from_text(kGraph);
   const OpFacts facts;
-  const auto split = split_graph(graph, lists, facts, options);
+  const auto split = split_graph({graph, lists, facts}, options);
   std::string text;
   for (const Step& step :
        make_trail({graph, facts, lists, options, split.value().partition}, origin)) {

@@ -135,12 +135,10 @@ LoadedModel model_of(const std::string& text) {
   Loaded<GraphJson> json = read_graph_json(source, {});
   if (!json) FAIL(format_diagnostic(json.error().at(0)) + text);
   return {.source = std::move(source),
-          .format = ModelFormat::graph_json,
+          .origin = GraphJsonOrigin{json->output_tree},
           .graph = std::move(json->graph),
-          .onnx = nullptr,
           .warnings = std::move(json->warnings),
-          .notes = {},
-          .output_tree = json->output_tree};
+          .notes = {}};
 }
 
 // What stands in the description about nodes.

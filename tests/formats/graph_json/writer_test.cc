@@ -3,6 +3,7 @@
 #include "core/split/partition.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/json/pieces.h"
+#include "formats/onnx/index/model.h"
 #include "tests/catch2.h"
 #include "tests/formats/model/graph_description.h"
 
@@ -14,12 +15,10 @@ LoadedModel model_of(std::string_view text) {
   Loaded<GraphJson> json = read_graph_json(source, {});
   if (!json) FAIL(format_diagnostic(json.error().at(0)));
   return {.source = std::move(source),
-          .format = ModelFormat::graph_json,
+          .origin = GraphJsonOrigin{json->output_tree},
           .graph = std::move(json->graph),
-          .onnx = nullptr,
           .warnings = std::move(json->warnings),
-          .notes = {},
-          .output_tree = json->output_tree};
+          .notes = {}};
 }
 
 // The parts' numbers of the nodes, in model order; parts are called p0, p1, ...
@@ -222,17 +221,16 @@ LoadedModel made_model() {
   auto graph = builder.finish();
   REQUIRE(graph);
   return {.source = SourceFile::from_text("m.onnx", "0123456789"),
-          .format = ModelFormat::onnx,
-          .graph = std::move(*graph),
-          .onnx = std::make_unique<OnnxModel>()};
+          .origin = OnnxOrigin{std::unique_ptr<OnnxModel, DeleteOnnxModel>(new OnnxModel)},
+          .graph = std::move(*graph)};
 }
 
 TEST_CASE("a graph that was not read from JSON is written from what is known of it") {
   LoadedModel model = made_model();
   OnnxTensor tensor;
   tensor.raw = model.source.bytes().substr(3, 4);
-  model.onnx->graph.initializers.push_back(tensor);
-  model.onnx->tensor_index = {0xffffffff, 0};
+  model.onnx()->graph.initializers.push_back(tensor);
+  model.onnx()->tensor_index = {0xffffffff, 0};
   const std::string written = write_graph_json(model);
   CHECK(written == header("made") + R"(  "inputs": [
     {"name": "x", "type": "tensor", "dtype": "float32", "shape": [2, "N", null]}
@@ -263,8 +261,8 @@ TEST_CASE("weights that lie in another file are named by their path") {
   tensor.is_external = true;
   tensor.location = "w.bin";
   tensor.offset = 64;
-  model.onnx->graph.initializers.push_back(tensor);
-  model.onnx->tensor_index = {0xffffffff, 0};
+  model.onnx()->graph.initializers.push_back(tensor);
+  model.onnx()->tensor_index = {0xffffffff, 0};
   CHECK(
       write_graph_json(model).find(
           R"({"name": "w", "type": "tensor", "dtype": "int8", "location": "dir/w.bin", "offset": 64})") !=

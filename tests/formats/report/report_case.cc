@@ -7,16 +7,12 @@
 namespace cleave {
 
 ReportCase make_report_case(Graph graph, std::string_view list_text, const SplitOptions& options) {
-  LoadedModel model{SourceFile::from_text("m.json", ""),
-                    ModelFormat::graph_json,
-                    std::move(graph),
-                    nullptr,
-                    {},
-                    {}};
+  LoadedModel model{
+      SourceFile::from_text("m.json", ""), GraphJsonOrigin{}, std::move(graph), {}, {}};
   auto list = parse_support("npu.txt", list_text);
   if (!list) FAIL(format_diagnostic(list.error().front()));
   std::vector<SupportList> lists = {std::move(list->list)};
-  auto split = split_graph(model.graph, lists, {}, options);
+  auto split = split_graph({model.graph, lists, {}}, options);
   if (!split) FAIL(split.error().message);
   Preview preview = preview_split(model.graph, split->partition, split->boundaries, default_link());
   return {std::move(model),  std::move(lists),   {},        options,

@@ -18,9 +18,8 @@ LoadedModel model_of(const std::string& outputs, const std::string& tree = "") {
   REQUIRE(read.has_value());
   const SourceSpan span = read->output_tree;
   return {.source = std::move(source),
-          .format = ModelFormat::graph_json,
-          .graph = std::move(read->graph),
-          .output_tree = span};
+          .origin = GraphJsonOrigin{span},
+          .graph = std::move(read->graph)};
 }
 
 // The loss; else the message, and notes on lines of their own.

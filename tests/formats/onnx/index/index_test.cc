@@ -1,7 +1,8 @@
 #include <random>
 
+#include "formats/onnx/index/index.h"
 #include "formats/onnx/index/model.h"
-#include "formats/onnx/read/reader.h"
+#include "formats/onnx/index/probe.h"
 #include "tests/catch2.h"
 #include "tests/formats/onnx/onnx_text.h"
 

@@ -1,4 +1,5 @@
 #include "tests/formats/onnx/write/split_text.h"
+#include "formats/model_file.h"
 
 #include "core/split/fusion.h"
 #include "core/split/subgraphs.h"

@@ -1,6 +1,7 @@
 #include "formats/onnx/write/writer.h"
 
 #include "core/split/split.h"
+#include "formats/model_file.h"
 #include "formats/support/support_file.h"
 #include "tests/catch2.h"
 #include "tests/formats/io/test_folder.h"
@@ -16,7 +17,7 @@ class Written {
     auto model = read_model(folder_.with_file("m.onnx", bytes), {});
     if (!model) FAIL(format_diagnostic(model.error().front()));
     const std::vector<SupportList> lists = {parse_support("ops.txt", ops)->list};
-    const Split split = *split_graph(model->graph, lists, op_facts(*model), {});
+    const Split split = *split_graph({model->graph, lists, op_facts(*model)}, {});
     auto out = OutputFolder::create(folder_.path("out"), false);
     REQUIRE(out);
     const std::vector<std::string> no_devices;

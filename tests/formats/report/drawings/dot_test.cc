@@ -20,19 +20,14 @@ namespace {
 class Sample {
  public:
   Sample(Graph graph, const std::vector<std::string>& denied, std::size_t min_acc_size = 1)
-      : model_{SourceFile::from_text("m.json", ""),
-               ModelFormat::graph_json,
-               std::move(graph),
-               nullptr,
-               {},
-               {}},
+      : model_{SourceFile::from_text("m.json", ""), GraphJsonOrigin{}, std::move(graph), {}, {}},
         lists_(1) {
     lists_[0].name = "npu";
     lists_[0].path = "npu.json";
     lists_[0].allow.emplace_back().op = "*";
     for (const std::string& op : denied) lists_[0].deny.emplace_back().op = op;
     options_.subgraphs.min_acc_size = min_acc_size;
-    split_ = *split_graph(model_.graph, lists_, facts_, options_);
+    split_ = *split_graph({model_.graph, lists_, facts_}, options_);
     preview_ = preview_split(model_.graph, split_.partition, split_.boundaries, default_link());
   }
 

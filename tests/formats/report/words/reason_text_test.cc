@@ -18,7 +18,7 @@ std::string reasons(std::string_view graph_text, std::string_view rules,
   if (!list) FAIL(format_diagnostic(list.error().front()));
   const std::vector<SupportList> lists = {std::move(list->list)};
   const OpFacts facts;
-  const auto split = split_graph(graph, lists, facts, options);
+  const auto split = split_graph({graph, lists, facts}, options);
   const ReasonContext context{graph, lists, facts, options.subgraphs.min_acc_size};
   std::string text;
   for (const NodeId node : graph.nodes()) {

@@ -1,0 +1,63 @@
+// LoadedModel: a model that was read, whatever its format. Passes use the graph; the writer of the
+// same format also uses the origin, which says where the parts of the file are.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "formats/io/source_file.h"
+#include "formats/model/shape_bindings.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/limits.h"
+
+namespace cleave {
+
+struct OnnxModel;  // formats/onnx/index/model.h
+
+// Deletes the index of an ONNX file. It is defined with the index, so that this room needs none of
+// ONNX's headers.
+struct DeleteOnnxModel {
+  void operator()(OnnxModel* model) const noexcept;
+};
+
+// Read from native graph JSON.
+struct GraphJsonOrigin {
+  SourceSpan output_tree;  // empty where the file has none
+};
+
+// Read from an ONNX file.
+struct OnnxOrigin {
+  std::unique_ptr<OnnxModel, DeleteOnnxModel> model;
+};
+
+// The order is that of ModelFormat.
+using ModelOrigin = std::variant<GraphJsonOrigin, OnnxOrigin>;
+enum class ModelFormat { graph_json, onnx };
+
+// The graph's names are views into `source`.
+struct LoadedModel {
+  SourceFile source;
+  ModelOrigin origin;
+  Graph graph;
+  std::vector<Diagnostic> warnings = {};  // what was read but may surprise
+  std::vector<std::string> notes = {};  // for reports: shapes that stay unknown, names made unique
+  ShapeBindings bindings = {};          // what the model was read with
+  ModelLimits limits = {};
+
+  ModelFormat format() const { return static_cast<ModelFormat>(origin.index()); }
+  // The index of the ONNX file; null for a model of another format.
+  OnnxModel* onnx() const {
+    const OnnxOrigin* const from = std::get_if<OnnxOrigin>(&origin);
+    return from == nullptr ? nullptr : from->model.get();
+  }
+  // Empty where the file has none, and for a model of another format than native JSON.
+  SourceSpan output_tree() const {
+    const GraphJsonOrigin* const from = std::get_if<GraphJsonOrigin>(&origin);
+    return from == nullptr ? SourceSpan{} : from->output_tree;
+  }
+};
+
+}  // namespace cleave

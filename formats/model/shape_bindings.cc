@@ -1,0 +1,12 @@
+#include "formats/model/shape_bindings.h"
+
+#include <array>
+
+namespace cleave {
+
+std::string_view shape_inference_name(ShapeInference inference) {
+  static constexpr std::array<std::string_view, 3> kNames = {"off", "file", "full"};
+  return kNames[static_cast<std::size_t>(inference)];
+}
+
+}  // namespace cleave

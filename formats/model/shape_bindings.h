@@ -1,0 +1,28 @@
+// What a user may say about the shapes of a model on the command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cleave {
+
+// Where types and shapes of an ONNX model come from. (Native JSON states them for every value.)
+enum class ShapeInference {
+  off,   // what is declared for the inputs and outputs of graphs, and initializers
+  file,  // also value_info
+  full,  // also what follows from the operators
+};
+
+// "off", "file", "full"
+std::string_view shape_inference_name(ShapeInference inference);
+
+struct ShapeBindings {
+  std::vector<std::pair<std::string, std::int64_t>> dims;                 // --dim N=8
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> inputs;  // --input-shape; -1: free
+  ShapeInference inference = ShapeInference::full;                        // --infer
+};
+
+}  // namespace cleave

@@ -1,0 +1,15 @@
+// The index of an ONNX file: one walk over its protobuf that keeps views of the records.
+#pragma once
+
+#include "formats/io/source_file.h"
+#include "formats/onnx/index/model.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/limits.h"
+
+namespace cleave {
+
+// Refuses truncated or malformed protobuf, nesting deeper than 100, records past 4 GiB, a model
+// without a graph, and what exceeds a limit. Linear in the records; weights are not touched.
+Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits = {});
+
+}  // namespace cleave
