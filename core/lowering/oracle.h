@@ -1,0 +1,67 @@
+// Oracle: what a backend says of a piece of a partition. The culprit search asks one; whoever runs
+// backends gives one. Tests give lambdas.
+//
+//   piece     nodes that are cut out of the model, convex, compiled (and run) as a model
+//   remedy    a change to a piece that is no change of its nodes: its open shapes pinned, ...
+//   stage     what failed: "check", "compile", "values", ...
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+
+namespace cleave {
+
+// How a piece is changed before the backend gets it. They add up, and are never taken back.
+struct Remedies {
+  bool pin_shapes = false;        // open dims at the boundary are those of the reference run
+  bool freeze_values = false;     // small integer inputs become constants
+  bool constants_inside = false;  // parameters are initializers, not inputs
+  std::optional<std::int64_t> opset = std::nullopt;  // the default domain's, raised to this
+  bool operator==(const Remedies&) const = default;
+};
+
+// Both. Of two opsets the higher one.
+Remedies operator|(const Remedies& one, const Remedies& other);
+
+struct Piece {
+  std::vector<NodeId> nodes;  // model order
+  Remedies remedies = {};
+  // Above 0: this was asked before, and whether the answer is the same again is the question; so it
+  // must not come from a cache.
+  std::uint32_t attempt = 0;
+  double tolerance = 1;  // values may differ by this many times what the backend's file allows
+};
+
+enum class Outcome : std::uint8_t {
+  passes,
+  fails,
+  unresolved,  // neither: a fault of the driver, a cut that cannot be made, a lost machine
+  unchanged,   // the remedies change nothing of this piece: the answer is that without them
+};
+
+// How wrong values differ.
+enum class Difference : std::uint8_t {
+  none,  // no values were compared, or all are right
+  wrong,
+  lower_precision,  // right at the tolerance of a lower precision
+  tie_order,        // equal values are given in another order
+};
+
+struct Answer {
+  Outcome outcome = Outcome::unresolved;
+  std::string stage = {};    // of a failure
+  std::string message = {};  // the backend's own
+  Difference difference = Difference::none;
+  std::optional<ValueId> first_wrong = std::nullopt;  // the first value that differs
+  std::size_t runs = 1;  // times the backend was called; 0: the answer was known
+};
+
+using Oracle = std::function<Answer(const Piece&)>;
+
+}  // namespace cleave

@@ -1,0 +1,125 @@
+#include "core/lowering/wrong_values.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+#include "tests/core/lowering/fake_backend.h"
+
+namespace cleave {
+namespace {
+
+std::vector<NodeId> all_nodes(const Graph& graph) {
+  std::vector<NodeId> nodes;
+  for (const NodeId node : graph.nodes()) nodes.push_back(node);
+  return nodes;
+}
+
+bool holds(const Piece& piece, NodeId node) {
+  return std::binary_search(piece.nodes.begin(), piece.nodes.end(), node);
+}
+
+Answer wrong(Difference difference = Difference::wrong) {
+  return {.outcome = Outcome::fails, .stage = "values", .difference = difference};
+}
+
+const Answer kRight = {.outcome = Outcome::passes};
+
+WrongValues find(const Graph& graph, const Oracle& oracle) {
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  return find_wrong_values({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle,
+                           {.most_runs = 100});
+}
+
+TEST_CASE("A node that computes wrongly is found in 2 ceil(log2 n) runs") {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 2 + random() % 500);
+    const NodeId culprit = some_nodes(random, graph, 1)[0];
+    const WrongValues result =
+        find(graph, [&](const Piece& piece) { return holds(piece, culprit) ? wrong() : kRight; });
+    CHECK(result.verdict == ValueVerdict::culprit);
+    CHECK(result.nodes == std::vector{culprit});
+    CHECK(result.runs <= 2 * std::bit_width(graph.node_count() - 1));
+  }
+}
+
+TEST_CASE("A node that gives equal values in another order is no culprit") {
+  const Graph graph = random_model(1, 100);
+  const WrongValues result = find(graph, [](const Piece& piece) {
+    if (!holds(piece, NodeId{70})) return kRight;
+    return wrong(piece.nodes.size() == 1 ? Difference::tie_order : Difference::wrong);
+  });
+  CHECK(result.verdict == ValueVerdict::tie_order);
+  CHECK(result.nodes == std::vector{NodeId{70}});
+}
+
+TEST_CASE("Lower precision of the whole partition takes no run") {
+  const Graph graph = random_model(2, 100);
+  const WrongValues result =
+      find(graph, [](const Piece&) { return wrong(Difference::lower_precision); });
+  CHECK(result.verdict == ValueVerdict::lower_precision);
+  CHECK(result.runs == 0);
+}
+
+TEST_CASE("Errors that add up blame no node") {
+  const Graph graph = random_model(3, 64);
+  const WrongValues result = find(graph, [](const Piece& piece) {
+    return static_cast<double>(piece.nodes.size()) > 20 * piece.tolerance ? wrong() : kRight;
+  });
+  CHECK(result.verdict == ValueVerdict::errors_add_up);
+  CHECK(result.nodes.size() == 32);
+}
+
+TEST_CASE("Two nodes that are wrong only together are told from errors that add up") {
+  const Graph graph = random_model(4, 64);
+  const WrongValues result = find(graph, [](const Piece& piece) {
+    return holds(piece, NodeId{5}) && holds(piece, NodeId{60}) ? wrong() : kRight;
+  });
+  CHECK(result.verdict == ValueVerdict::together);
+  CHECK(std::binary_search(result.nodes.begin(), result.nodes.end(), NodeId{5}));
+  CHECK(std::binary_search(result.nodes.begin(), result.nodes.end(), NodeId{60}));
+}
+
+TEST_CASE("Rounding that decides an order is told, with the node that decides") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = Softmax(x)
+    t = TopK(a)
+    u = NonZero(x)
+    g = Gather(a, t)
+    output g, u)");
+  const WrongValues result = find(graph, [&](const Piece& piece) {
+    if (piece.nodes.size() < 4) return kRight;
+    Answer answer = wrong();
+    answer.first_wrong = value_named(graph, "g");
+    return answer;
+  });
+  CHECK(result.verdict == ValueVerdict::rounding_decides);
+  CHECK(names_of(graph, result.deciders) == "t");
+}
+
+TEST_CASE("A half that is refused is cut elsewhere") {
+  const Graph graph = random_model(6, 200);
+  const WrongValues result = find(graph, [](const Piece& piece) {
+    if (piece.nodes.size() == 100 || piece.nodes.size() == 101) {
+      return Answer{.outcome = Outcome::fails, .stage = "compile", .message = "error: open shape"};
+    }
+    return holds(piece, NodeId{150}) ? wrong() : kRight;
+  });
+  CHECK(result.verdict == ValueVerdict::culprit);
+  CHECK(result.nodes == std::vector{NodeId{150}});
+}
+
+TEST_CASE("What no half of can be run is unresolved") {
+  const Graph graph = random_model(7, 50);
+  const WrongValues result = find(graph, [](const Piece& piece) {
+    return piece.nodes.size() == 50 ? wrong() : Answer{.outcome = Outcome::unresolved};
+  });
+  CHECK(result.verdict == ValueVerdict::unresolved);
+  CHECK(result.nodes.size() == 50);
+}
+
+}  // namespace
+}  // namespace cleave
