@@ -135,10 +135,9 @@ class CheckCommand : public Command {
     for (const std::vector<std::string>& lists : columns()) {
       SupportArgs support;
       support.paths = lists;
-      ExitCode code;
-      const auto run = SplitRun::make(*model, support, split_, code);
-      if (!run) return code;
-      code = check_pair(path, column_name(lists), run->report());
+      const auto run = run_split(*model, support, split_);
+      if (!run) return run.error();
+      const ExitCode code = check_pair(path, column_name(lists), run->report());
       if (code != ExitCode::done) return code;
     }
     return ExitCode::done;

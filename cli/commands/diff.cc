@@ -39,11 +39,10 @@ class DiffCommand : public Command {
     }
     inherit_options();
     second_.model.path = other_.empty() ? first_.model.path : other_;
-    ExitCode code;
-    const auto before = SplitRun::make(first_.model, first_.support, first_.split, code);
-    if (!before) return code;
-    const auto after = make_second(*before, code);
-    if (!after) return code;
+    const auto before = run_split(first_.model, first_.support, first_.split);
+    if (!before) return before.error();
+    const auto after = make_second(*before);
+    if (!after) return after.error();
     Diff diff = diff_reports(before->report(), after->report());
     name(first_, diff.before);
     name(second_, diff.after);
@@ -71,10 +70,10 @@ class DiffCommand : public Command {
   }
 
   // A model that comes through a pipe is there once: the second split is of the same bytes.
-  std::optional<SplitRun> make_second(const SplitRun& before, ExitCode& code) const {
+  Result<SplitJob, ExitCode> make_second(const SplitJob& before) const {
     ModelArgs model = second_.model;
     if (model.path == first_.model.path) model.path = before.model().source.path_again();
-    return SplitRun::make(model, second_.support, second_.split, code);
+    return run_split(model, second_.support, second_.split);
   }
 
   static void name(const Side& side, DiffSide& to) {

@@ -39,9 +39,8 @@ class DrawCommand : public Command {
       const auto fault = check_may_write(output_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     }
-    ExitCode code;
-    const auto run = SplitRun::make(model_, support_, split_, code);
-    if (!run) return code;
+    const auto run = run_split(model_, support_, split_);
+    if (!run) return run.error();
     const Report report = run->report();
     const std::size_t limit = collapse_above_.value_or(svg_ ? kCollapseSvg : kCollapseDot);
     std::string drawing;

@@ -23,9 +23,8 @@ class ExplainCommand : public Command {
   }
 
   ExitCode run() override {
-    ExitCode code;
-    const auto run = SplitRun::make(model_, support_, split_, code);
-    if (!run) return code;
+    const auto run = run_split(model_, support_, split_);
+    if (!run) return run.error();
     const Report report = run->report();
     std::vector<NodeId> nodes = patterns_.empty() ? cpu_nodes(*run) : named_nodes(*run);
     if (!unknown_.empty()) return no_such_nodes(run->graph());
@@ -34,7 +33,7 @@ class ExplainCommand : public Command {
   }
 
  private:
-  static std::vector<NodeId> cpu_nodes(const SplitRun& run) {
+  static std::vector<NodeId> cpu_nodes(const SplitJob& run) {
     std::vector<NodeId> nodes;
     for (const NodeId node : run.graph().nodes()) {
       if (!run.split().partition.is_acc(run.split().partition.part_of[node])) nodes.push_back(node);
@@ -43,7 +42,7 @@ class ExplainCommand : public Command {
   }
 
   // In the order of the patterns, each pattern's nodes in model order, constants after nodes.
-  std::vector<NodeId> named_nodes(const SplitRun& run) {
+  std::vector<NodeId> named_nodes(const SplitJob& run) {
     const Graph& graph = run.graph();
     std::vector<NodeId> nodes;
     for (const std::string& pattern : patterns_) {

@@ -23,11 +23,10 @@ class PreviewCommand : public Command {
     if (const auto fault = files_.check(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
-    ExitCode code;
-    const auto run = SplitRun::make(model_, support_, split_, code);
-    if (!run) return code;
+    const auto run = run_split(model_, support_, split_);
+    if (!run) return run.error();
     const Report report = run->report();
-    code = files_.write(report);
+    const ExitCode code = files_.write(report);
     write_stdout(json_ ? report_json(report) : report_text(report));
     return code;
   }

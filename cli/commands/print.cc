@@ -24,9 +24,8 @@ class PrintCommand : public Command {
       write_stdout(print_model(model->graph));
       return ExitCode::done;
     }
-    ExitCode code;
-    const auto run = SplitRun::make(model_, support_, split_, code);
-    if (!run) return code;
+    const auto run = run_split(model_, support_, split_);
+    if (!run) return run.error();
     write_stdout(print_split(run->graph(), run->split().partition, run->split().boundaries));
     return ExitCode::done;
   }

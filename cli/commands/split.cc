@@ -4,11 +4,12 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
-#include "cli/jobs/write_models.h"
+#include "cli/options/onnx_args.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/io/output_folder.h"
 #include "formats/io/part_files.h"
+#include "formats/jobs/write_models.h"
 #include "formats/report/drawings/dot.h"
 
 namespace cleave {
@@ -59,14 +60,13 @@ class SplitCommand : public Command {
     }
     auto folder = open_output(output_, force_, onnx_);
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
-    ExitCode code;
-    const auto run = SplitRun::make(model_, support_, split_, code);
-    if (!run) return code;
+    const auto run = run_split(model_, support_, split_);
+    if (!run) return run.error();
     const Boundaries& boundaries = run->split().boundaries;
     OnnxWriteOptions options = onnx_;
     options.tags.reason = [&](NodeId node) { return run->why_on_cpu(node); };
-    const auto models = write_models(run->model(), {run->split().partition, boundaries, boundaries},
-                                     options, *folder);
+    const auto models = write_models_with_progress(
+        run->model(), {run->split().partition, boundaries, boundaries}, options, *folder);
     if (!models) return refuse(models.error());
     Report report = run->report(models->notes);
     report.part_files = models->part_files;
@@ -75,7 +75,7 @@ class SplitCommand : public Command {
     if (written) written = folder->commit();
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
     print_info("wrote " + output_);
-    code = files_.write(report);
+    const ExitCode code = files_.write(report);
     write_stdout(json_ ? report_json(report) : report_text(report));
     return code;
   }

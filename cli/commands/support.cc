@@ -17,9 +17,8 @@ class SupportCommand : public Command {
   }
 
   ExitCode run() override {
-    ExitCode code;
-    const auto run = SplitRun::make(model_, support_, SplitArgs{}, code);
-    if (!run) return code;
+    const auto run = run_split(model_, support_, SplitArgs{});
+    if (!run) return run.error();
     const Report report = run->report();
     write_stdout(json_ ? support_report_json(report) : support_report_text(report));
     return ExitCode::done;

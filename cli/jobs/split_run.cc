@@ -1,186 +1,91 @@
 #include "cli/jobs/split_run.h"
 
-#include <set>
+#include <utility>
 
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
-#include "core/support/idle_list.h"
-#include "formats/report/words/reason_text.h"
-#include "formats/report/words/report_words.h"
-#include "formats/support/support_file.h"
 
 namespace cleave {
 namespace {
 
-std::string full_op(std::string_view domain, std::string_view op) {
-  return domain.empty() ? std::string(op) : std::string(domain) + "::" + std::string(op);
-}
+std::string subject_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-void warn_of_near_misses(const Graph& graph, const std::vector<SupportList>& lists,
-                         const OpFacts& facts) {
-  for (const NearMiss& miss : near_misses(graph, lists, facts)) {
-    const SupportList& list = lists[miss.list];
-    const Rule& rule = list.allow[miss.rule];
-    print_diagnostics({{.severity = Severity::warning,
-                        .file = list.path,
-                        .line = rule.line,
-                        .column = rule.column,
-                        .message = "rule " + cleave::quoted(rule.op) +
-                                   " matches no node of the model: did you mean " +
-                                   cleave::quoted(full_op(miss.domain, miss.op)) + "?"}});
+ExitCode exit_code_of(FaultCause cause) {
+  switch (cause) {
+    case FaultCause::request:
+      return ExitCode::usage;
+    case FaultCause::input:
+      return ExitCode::bad_input;
+    case FaultCause::output:
+      return ExitCode::cannot_write;
+    case FaultCause::infeasible:
+      break;
   }
+  return ExitCode::check_failed;
 }
 
-void warn_of_idle_lists(const Graph& graph, const std::vector<SupportList>& lists) {
-  for (const IdleList& idle : find_idle_lists(graph, lists)) {
-    const SupportList& list = lists[idle.list];
-    Diagnostic warning{
-        .severity = Severity::warning,
-        .file = list.path,
-        .message = list.allow.empty()
-                       ? "the list allows nothing: it puts no node on the accelerator"
-                       : "no rule of the list names an op of the model: it puts no "
-                         "node on the accelerator"};
-    std::string ops;
-    for (const UsedOp& op : idle.ops) {
-      ops += (ops.empty() ? "" : ", ") + cleave::quoted(full_op(op.domain, op.op)) + " (" +
-             counted(op.nodes, "node", "nodes") + ")";
-    }
-    warning.notes.push_back("most of the model is " + ops);
-    print_diagnostics({warning});
-  }
+SplitRequest request_of(const ModelArgs& model, const SupportArgs& support,
+                        const SplitArgs& split) {
+  return {.model = {.path = model.path, .bindings = model.bindings, .limits = model.limits},
+          .lists = support.paths,
+          .options = split.options,
+          .link = split.link};
 }
 
-std::string start_note(const Split& split) {
-  const std::size_t count = split.found.subgraphs.count();
-  const std::size_t other = split.found.count_from_other_side;
-  if (other >= count) return {};
-  return "starting from the other side gives " + std::to_string(other) + " subgraphs instead of " +
-         std::to_string(count) + ": see --start fewest";
+// The progress bar is gone before this prints.
+Result<SplitJob, ExitCode> finished(Result<SplitJob, JobFault> job) {
+  if (!job) return refuse(job.error());
+  print_diagnostics(job->warnings());
+  return *std::move(job);
 }
 
-// Bars are gone when these return: what is wrong may be printed then.
+Result<SplitJob, JobFault> with_progress(const SplitRequest& request, const LoadedModel* model) {
+  ProgressBar bar(subject_of(model == nullptr ? request.model.path : model->source.path()));
+  return model == nullptr ? run_split(request, bar.observer())
+                          : run_split(*model, request, bar.observer());
+}
+
 Loaded<LoadedModel> read_with_progress(const ModelArgs& args) {
-  ProgressBar bar(args.path == "-" ? "standard input" : args.path);
+  ProgressBar bar(subject_of(args.path));
   return read_model(args.path, args.bindings, args.limits, bar.observer());
-}
-
-Result<Split> split_with_progress(const LoadedModel& model, const SplitInput& input,
-                                  const SplitOptions& options) {
-  ProgressBar bar(model_name(model));
-  return split_graph(input, options, bar.observer());
-}
-
-// "host shapes: 31 nodes, 12 fewer subgraphs"; nothing when not asked for.
-std::string host_shapes_note(const Split& split, const SplitOptions& options) {
-  if (!options.host_shapes.follow) return {};
-  const HostShapes& shapes = split.host_shapes;
-  const bool is_less = shapes.subgraphs <= shapes.subgraphs_without;
-  const std::size_t change = is_less ? shapes.subgraphs_without - shapes.subgraphs
-                                     : shapes.subgraphs - shapes.subgraphs_without;
-  return "host shapes: " + counted(shapes.nodes.count(), "node", "nodes") + ", " +
-         (change == 0 ? "as many subgraphs as without"
-                      : counted(change, is_less ? "fewer subgraph" : "more subgraph",
-                                is_less ? "fewer subgraphs" : "more subgraphs"));
 }
 
 }  // namespace
 
-std::optional<std::vector<SupportList>> load_lists(const SupportArgs& args) {
-  std::vector<SupportList> lists;
-  bool good = true;
-  for (const std::string& path : args.paths) {
-    auto loaded = read_support_file(path);
-    if (!loaded) {
-      print_diagnostics(loaded.error());
-      good = false;
-      continue;
-    }
-    print_diagnostics(loaded->warnings);
-    lists.push_back(std::move(loaded->list));
-  }
-  if (!good) return std::nullopt;
-  return lists;
+ExitCode refuse(const JobFault& fault) { return refuse(fault.faults, exit_code_of(fault.cause)); }
+
+Result<SplitJob, ExitCode> run_split(const ModelArgs& model, const SupportArgs& support,
+                                     const SplitArgs& split) {
+  return finished(with_progress(request_of(model, support, split), nullptr));
 }
 
-Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists) {
-  if (asked) return *asked;
-  for (const SupportList& list : lists) {
-    if (list.link) return *list.link;
-  }
-  return default_link();
+Result<SplitJob, ExitCode> run_split(const LoadedModel& model, const SupportArgs& support,
+                                     const SplitArgs& split) {
+  return finished(with_progress(request_of({}, support, split), &model));
+}
+
+std::optional<std::vector<SupportList>> load_lists(const SupportArgs& args) {
+  auto read = read_lists(args.paths);
+  print_diagnostics(read ? read->warnings : read.error());
+  if (!read) return std::nullopt;
+  return std::move(read->lists);
 }
 
 std::optional<LoadedModel> load_model(const ModelArgs& args) {
   auto loaded = read_with_progress(args);
-  if (!loaded) {
-    print_diagnostics(loaded.error());
-    return std::nullopt;
-  }
-  print_diagnostics(loaded->warnings);
+  print_diagnostics(loaded ? loaded->warnings : loaded.error());
+  if (!loaded) return std::nullopt;
   return *std::move(loaded);
 }
 
-std::optional<SplitRun> SplitRun::make(const ModelArgs& model, const SupportArgs& support,
-                                       const SplitArgs& split, ExitCode& code) {
-  code = ExitCode::bad_input;
-  auto lists = load_lists(support);
-  auto loaded = load_model(model);
-  if (!lists || !loaded) return std::nullopt;
-  SplitRun run;
-  run.own_model_ = std::make_unique<LoadedModel>(*std::move(loaded));
-  run.model_ = run.own_model_.get();
-  run.lists_ = *std::move(lists);
-  code = run.compute(split);
-  if (code != ExitCode::done) return std::nullopt;
-  return run;
-}
-
-std::optional<SplitRun> SplitRun::make(const LoadedModel& model, const SupportArgs& support,
-                                       const SplitArgs& split, ExitCode& code) {
-  code = ExitCode::bad_input;
-  auto lists = load_lists(support);
-  if (!lists) return std::nullopt;
-  SplitRun run;
-  run.model_ = &model;
-  run.lists_ = *std::move(lists);
-  code = run.compute(split);
-  if (code != ExitCode::done) return std::nullopt;
-  return run;
-}
-
-ExitCode SplitRun::compute(const SplitArgs& args) {
-  facts_ = op_facts(*model_);
-  options_ = args.options;
-  const Link link = choose_link(args.link, lists_);
-  warn_of_idle_lists(graph(), lists_);
-  warn_of_near_misses(graph(), lists_, facts_);
-
-  auto result = split_with_progress(*model_, {graph(), lists_, facts_, link}, options_);
-  if (!result) {
-    print_error(result.error().message, result.error().notes);
-    return ExitCode::usage;
-  }
-  split_ = *std::move(result);
-  preview_ = preview_split(graph(), split_->partition, split_->boundaries, link);
-  notes_ = model_->notes;
-  if (const std::string note = start_note(*split_); !note.empty()) notes_.push_back(note);
-  if (const std::string note = host_shapes_note(*split_, options_); !note.empty()) {
-    notes_.push_back(note);
-  }
-  return ExitCode::done;
-}
-
-Report SplitRun::report(std::vector<std::string> more_notes) const {
-  std::vector<std::string> notes = notes_;
-  notes.insert(notes.end(), more_notes.begin(), more_notes.end());
-  return {*model_, lists_, facts_, options_, *split_, *preview_, std::move(notes)};
-}
-
-std::string SplitRun::why_on_cpu(NodeId node) const {
-  if (split_->partition.is_acc(split_->partition.part_of[node])) return {};
-  const ReasonContext context{graph(), lists_, facts_, options_.subgraphs.min_acc_size};
-  return reason_text(context, node, split_->reasons[node]);
+Result<WrittenModels, JobFault> write_models_with_progress(const LoadedModel& model,
+                                                           const ModelPieces& pieces,
+                                                           const OnnxWriteOptions& options,
+                                                           const OutputFolder& folder) {
+  ProgressBar bar(folder.final_path());
+  OnnxWriteOptions observed = options;
+  observed.progress = bar.observer();
+  return write_models(model, pieces, observed, folder);
 }
 
 }  // namespace cleave

@@ -1,61 +1,38 @@
-// A split from files to numbers: what preview, split, draw, explain and print start from.
+// Jobs of formats/jobs for commands: made from the options, with a progress bar and messages.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/options/model_args.h"
 #include "cli/terminal/exit_code.h"
-#include "core/split/preview.h"
-#include "core/split/split.h"
-#include "formats/model_file.h"
-#include "formats/report/words/report.h"
+#include "formats/jobs/split_job.h"
+#include "formats/jobs/write_models.h"
 
 namespace cleave {
 
-// Everything that was read and computed. Holds what a Report refers to.
-class SplitRun {
- public:
-  // Reads the model and the lists and runs the passes. Prints warnings, and errors when there are
-  // any: then there is no run, and `code` tells what to exit with.
-  static std::optional<SplitRun> make(const ModelArgs& model, const SupportArgs& support,
-                                      const SplitArgs& split, ExitCode& code);
-  // The same of a model that was read before and outlives the run.
-  static std::optional<SplitRun> make(const LoadedModel& model, const SupportArgs& support,
-                                      const SplitArgs& split, ExitCode& code);
+// Prints the faults of a job; returns what the process exits with.
+ExitCode refuse(const JobFault& fault);
 
-  const LoadedModel& model() const { return *model_; }
-  const Graph& graph() const { return model_->graph; }
-  const std::vector<SupportList>& lists() const { return lists_; }
-  const OpFacts& facts() const { return facts_; }
-  const Split& split() const { return *split_; }
-  Report report(std::vector<std::string> more_notes = {}) const;
-  // The reason of a node that is on the CPU, in words; "" on the accelerator.
-  std::string why_on_cpu(NodeId node) const;
+// Reads the model and the lists and runs the passes. Prints warnings. On failure the faults are
+// printed, and the error is the exit code.
+Result<SplitJob, ExitCode> run_split(const ModelArgs& model, const SupportArgs& support,
+                                     const SplitArgs& split);
+// The same for a model that was read before and outlives the job.
+Result<SplitJob, ExitCode> run_split(const LoadedModel& model, const SupportArgs& support,
+                                     const SplitArgs& split);
 
- private:
-  // Runs the passes; prints what is wrong.
-  ExitCode compute(const SplitArgs& args);
-
-  std::unique_ptr<LoadedModel> own_model_;  // null when it is another's
-  const LoadedModel* model_ = nullptr;
-  std::vector<SupportList> lists_;
-  OpFacts facts_;
-  SplitOptions options_;
-  std::optional<Split> split_;
-  std::optional<Preview> preview_;
-  std::vector<std::string> notes_;
-};
-
-// Reads the lists; prints warnings, or what is wrong with any of them: then there is nothing.
+// Reads the lists and prints warnings; nullopt when a list has faults, which are printed.
 std::optional<std::vector<SupportList>> load_lists(const SupportArgs& args);
 
-// What was asked for, else the first link that a list names, else the default.
-Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists);
-
-// Reads a model; prints warnings or errors. Nothing when it could not be read.
+// Reads a model and prints warnings; nullopt when it has faults, which are printed.
 std::optional<LoadedModel> load_model(const ModelArgs& args);
+
+// write_models() with a progress bar.
+Result<WrittenModels, JobFault> write_models_with_progress(const LoadedModel& model,
+                                                           const ModelPieces& pieces,
+                                                           const OnnxWriteOptions& options,
+                                                           const OutputFolder& folder);
 
 }  // namespace cleave

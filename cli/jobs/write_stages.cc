@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/jobs/split_run.h"
+#include "cli/options/onnx_args.h"
 #include "cli/terminal/terminal.h"
 
 namespace cleave {
@@ -31,7 +33,7 @@ ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
     write_stdout(json_ ? stages_json(report) : stages_text(report));
     return ExitCode::done;
   }
-  const auto written = write_models(report.model, pieces, onnx_, *folder);
+  const auto written = write_models_with_progress(report.model, pieces, onnx_, *folder);
   if (!written) return refuse(written.error());
   report.part_files = written->part_files;
   report.notes.insert(report.notes.end(), written->notes.begin(), written->notes.end());

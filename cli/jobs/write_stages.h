@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "cli/jobs/write_models.h"
 #include "cli/terminal/exit_code.h"
+#include "formats/jobs/write_models.h"
 #include "formats/report/stages/stages_report.h"
 
 namespace CLI {

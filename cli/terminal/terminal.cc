@@ -65,7 +65,8 @@ void write_stdout(std::string_view text) {
 }
 
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
-  for (const Diagnostic& diagnostic : diagnostics) {
+  for (Diagnostic diagnostic : diagnostics) {
+    if (diagnostic.file.empty()) diagnostic.file = "cleave";
     const bool error = diagnostic.severity == Severity::error;
     log_lines(error ? spdlog::level::err : spdlog::level::warn, format_diagnostic(diagnostic));
   }

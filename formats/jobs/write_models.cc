@@ -1,10 +1,5 @@
-#include "cli/jobs/write_models.h"
+#include "formats/jobs/write_models.h"
 
-#include <CLI/CLI.hpp>
-
-#include "cli/options/choice.h"
-#include "cli/terminal/progress_bar.h"
-#include "cli/terminal/terminal.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/io/part_files.h"
 
@@ -58,8 +53,7 @@ std::string renamed_note(const std::vector<std::string>& names,
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string_view stem = std::string_view(files[i]).substr(0, files[i].rfind('.'));
     if (files[i].empty() || stem == names[i] || ++count > kMostNamed) continue;
-    text +=
-        (text.empty() ? "" : ", ") + cleave::quoted(names[i]) + " in " + cleave::quoted(files[i]);
+    text += (text.empty() ? "" : ", ") + quoted(names[i]) + " in " + quoted(files[i]);
   }
   if (count == 0) return {};
   if (count > kMostNamed) {
@@ -80,18 +74,6 @@ Loaded<OutputFolder> open_own(const std::string& path, bool force) {
 
 }  // namespace
 
-void add_onnx_options(CLI::App& app, OnnxWriteOptions& options) {
-  add_choice(app, "--weights", options.root_weights,
-             {{"external", RootWeights::external},
-              {"inline", RootWeights::inlined},
-              {"reference", RootWeights::reference}},
-             "where root.onnx has its weights: external (in the part files beside it), inline, or "
-             "reference (all files point to where the model has them; DIR must be its folder)");
-  app.add_flag("--annotate", options.annotate,
-               "write annotated.onnx, too: the whole model, each node with its partition as "
-               "layer_ann, by which ONNX Runtime can place it");
-}
-
 Loaded<OutputFolder> open_output(const std::string& path, bool force,
                                  const OnnxWriteOptions& options) {
   if (options.root_weights != RootWeights::reference) return open_own(path, force);
@@ -103,28 +85,22 @@ Loaded<OutputFolder> open_output(const std::string& path, bool force,
   return faults;
 }
 
-Result<WrittenModels, WriteFault> write_models(const LoadedModel& model, const ModelPieces& pieces,
-                                               const OnnxWriteOptions& options,
-                                               const OutputFolder& folder) {
+Result<WrittenModels, JobFault> write_models(const LoadedModel& model, const ModelPieces& pieces,
+                                             const OnnxWriteOptions& options,
+                                             const OutputFolder& folder) {
   if (folder.would_remove(model.source.path())) {
-    return output_fault(
+    return JobFault{
+        FaultCause::output,
         {diagnostic_of(folder.final_path(),
-                       "holds the model itself, and would be replaced: give another folder")});
+                       "holds the model itself, and would be replaced: give another folder")}};
   }
-  ProgressBar bar(folder.final_path());
-  OnnxWriteOptions onnx = options;
-  onnx.progress = bar.observer();
   auto written = model.format() == ModelFormat::onnx
-                     ? write_onnx_models(model, pieces, onnx, folder)
-                     : write_json_models(model, pieces, folder, onnx.progress);
-  if (!written) return written;
+                     ? write_onnx_models(model, pieces, options, folder)
+                     : write_json_models(model, pieces, folder, options.progress);
+  if (!written) return job_fault(std::move(written).error());
   const std::string note = renamed_note(pieces.partition.names, written->part_files);
   if (!note.empty()) written->notes.push_back(note);
-  return written;
-}
-
-ExitCode refuse(const WriteFault& fault) {
-  return refuse(fault.faults, fault.is_of_input ? ExitCode::bad_input : ExitCode::cannot_write);
+  return *std::move(written);
 }
 
 }  // namespace cleave

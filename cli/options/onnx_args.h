@@ -1,0 +1,15 @@
+// Options of what is written for an ONNX model.
+#pragma once
+
+#include "formats/onnx/write/writer.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+// --weights, --annotate
+void add_onnx_options(CLI::App& app, OnnxWriteOptions& options);
+
+}  // namespace cleave
