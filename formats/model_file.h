@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/base/progress.h"
-#include "core/support/support.h"
+#include "core/support/op_facts.h"
 #include "formats/model/loaded_model.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/limits.h"

@@ -6,6 +6,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/terminal.h"
+#include "core/support/glob.h"
 #include "formats/report/split/explain_text.h"
 
 namespace cleave {

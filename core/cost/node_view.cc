@@ -1,6 +1,6 @@
 #include "core/cost/node_view.h"
 
-#include "core/support/rule_check.h"
+#include "core/graph/node_lookup.h"
 
 namespace cleave {
 

@@ -24,8 +24,8 @@
 #include <unordered_map>
 
 #include "core/cost/op_formulas.h"
+#include "core/graph/domain.h"
 #include "core/graph/op_key.h"
-#include "core/support/support.h"
 
 namespace cleave {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/graph/domain.h"
 #include "core/lowering/node_case.h"
-#include "core/support/support.h"
 
 namespace cleave {
 

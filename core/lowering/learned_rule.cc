@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/graph/domain.h"
 #include "core/lowering/rule_condition.h"
 
 namespace cleave {

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "core/lowering/evidence.h"
-#include "core/support/support.h"
+#include "core/support/op_facts.h"
+#include "core/support/rule.h"
 
 namespace cleave {
 

@@ -6,8 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/graph/domain.h"
+#include "core/graph/node_lookup.h"
 #include "core/graph/op_key.h"
-#include "core/support/rule_check.h"
 
 namespace cleave {
 namespace {

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/graph/domain.h"
 #include "core/graph/op_key.h"
 #include "core/split/node_groups.h"
-#include "core/support/support.h"
 
 namespace cleave {
 namespace {

@@ -10,7 +10,8 @@
 #include "core/base/result.h"
 #include "core/split/options.h"
 #include "core/split/preview.h"
-#include "core/support/support.h"
+#include "core/support/op_facts.h"
+#include "core/support/support_list.h"
 
 namespace cleave {
 

@@ -9,7 +9,8 @@
 #include "core/base/link.h"
 #include "core/split/options.h"
 #include "core/study/comparison.h"
-#include "core/support/support.h"
+#include "core/support/op_facts.h"
+#include "core/support/support_list.h"
 
 namespace cleave {
 

@@ -5,7 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/support/support.h"
+#include "core/graph/graph.h"
+#include "core/support/op_facts.h"
+#include "core/support/support_list.h"
 
 namespace cleave {
 

@@ -4,27 +4,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/graph/domain.h"
+#include "core/support/gap_key.h"
+#include "core/support/loosening.h"
 #include "core/support/rule_check.h"
+#include "core/support/support.h"
 
 namespace cleave {
 namespace {
-
-using What = FailedPart::What;
-
-// The types that accept the value; nothing, which is any, when they are not known.
-MaybeTypes types_of(const Value& value) {
-  TypeSet types;
-  if (!value.is_tensor()) {
-    types.add(value.type);
-  } else if (value.dtype != DType::unknown) {
-    types.add(value.dtype);
-  } else {
-    return std::nullopt;
-  }
-  return types;
-}
-
-// ---- remedies ----
 
 Rule rule_for_op(const Graph& graph, NodeId node, const Signature& signature) {
   Rule rule;
@@ -39,117 +26,6 @@ Rule rule_for_op(const Graph& graph, NodeId node, const Signature& signature) {
     rule.kwargs.emplace_back(name, TypeSet{}).second.add(dtype);
   }
   return rule;
-}
-
-// Loosens a rule until it holds of a node: each condition that fails asks for what the node has, or
-// for nothing any more where it is a bound.
-class Loosening {
- public:
-  Loosening(const Graph& graph, NodeId node, const Rule& rule, const OpFacts& facts)
-      : graph_(graph), node_(node), facts_(facts), rule_(rule) {
-    rule_.op = graph.op(node);
-    rule_.domain = plain_domain(graph.domain(node));
-    rule_.why.clear();
-    rule_.line = 0;
-    rule_.column = 0;
-    // No list but ONNX Runtime's can ask for a schema.
-    if (rule_.opset && rule_.opset->same_schema) rule_.opset.reset();
-  }
-
-  // From the last condition to the first, since some are taken out.
-  Rule run(const std::vector<FailedCondition>& failed) && {
-    for (std::size_t i = failed.size(); i-- > 0;) loosen(failed[i]);
-    return std::move(rule_);
-  }
-
- private:
-  template <class Item>
-  static void take_out(std::vector<Item>& items, std::size_t i) {
-    items.erase(items.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-
-  const Value& input(std::uint32_t position) const {
-    return graph_.value(find_plain_input(graph_, node_, position)->value);
-  }
-
-  void loosen(const FailedCondition& failed) {
-    switch (failed.what) {
-      case What::input:
-        rule_.inputs[failed.item] = types_of(input(failed.item));
-        return;
-      case What::output:
-        for (const ValueId output : graph_.outputs(node_)) {
-          const Value& value = graph_.value(output);
-          if (value.slot == failed.item) rule_.outputs[failed.item] = types_of(value);
-        }
-        return;
-      case What::kwarg:
-        return loosen_kwarg(failed.item);
-      case What::attribute:
-        return loosen_attribute(failed.item);
-      case What::shape:
-        return loosen_shape(rule_.shapes[failed.item], failed.clause);
-      case What::opset:
-        rule_.opset.reset();
-    }
-  }
-
-  void loosen_kwarg(std::uint32_t item) {
-    const Operand* const kwarg = find_plain_keyword(graph_, node_, rule_.kwargs[item].first);
-    const MaybeTypes types = types_of(graph_.value(kwarg->value));
-    if (!types) return take_out(rule_.kwargs, item);
-    rule_.kwargs[item].second = *types;
-  }
-
-  void loosen_attribute(std::uint32_t item) {
-    AttributeRule& attribute = rule_.attributes[item];
-    auto value = attribute_value(graph_, node_, attribute.name, facts_);
-    if (attribute.accepted.empty() || !value) return take_out(rule_.attributes, item);
-    attribute.accepted = {*std::move(value)};
-  }
-
-  void loosen_shape(ShapeRule& rule, std::uint32_t clause) const {
-    if (clause == FailedCondition::kRank) {
-      const ValueId id = find_plain_input(graph_, node_, rule.input)->value;
-      rule.rank.reset();
-      if (graph_.has_rank(id)) rule.rank = static_cast<std::int64_t>(graph_.shape(id).size());
-    } else if (clause == FailedCondition::kStatic) {
-      rule.is_static = false;
-    } else if (clause == FailedCondition::kMaxDim) {
-      rule.max_dim.reset();
-    } else {
-      take_out(rule.multiple_of, clause - FailedCondition::kFirstMultiple);
-    }
-  }
-
-  const Graph& graph_;
-  NodeId node_;
-  const OpFacts& facts_;
-  Rule rule_;
-};
-
-// True when other nodes that fail the condition may be of another gap: by what they have instead.
-bool depends_on_actual(const Rule& rule, const FailedCondition& failed) {
-  switch (failed.what) {
-    case What::input:
-    case What::output:
-    case What::kwarg:
-      return true;
-    case What::attribute:
-      return !rule.attributes[failed.item].accepted.empty();
-    case What::shape:
-      return failed.clause == FailedCondition::kRank;
-    case What::opset:
-      return false;
-  }
-  return false;
-}
-
-// Whether the model or the operator states a value makes no other gap.
-std::string_view without_origin(std::string_view actual) {
-  constexpr std::string_view kByDefault = " by default";
-  if (actual.ends_with(kByDefault)) actual.remove_suffix(kByDefault.size());
-  return actual;
 }
 
 // ---- gaps ----
@@ -216,19 +92,13 @@ class GapFinder {
     std::vector<FailedPart> parts = failed_parts(graph_, node, rule, facts_);
     std::string key = "condition\n" + std::to_string(reason.list) + '\n' +
                       std::to_string(reason.rule) + '\n' + op_key(node);
-    for (std::size_t i = 0; i < failed_.size(); ++i) {
-      key += parts[i].subject + '\n' + parts[i].expected + '\n';
-      if (depends_on_actual(rule, failed_[i])) {
-        key += without_origin(parts[i].actual);
-        key += '\n';
-      }
-    }
+    for (std::size_t i = 0; i < failed_.size(); ++i) append_key(failed_[i], parts[i], key);
     if (add_to(key, node)) return;
     Gap& gap = new_gap(Gap::Kind::condition, node);
     gap.list = reason.list;
     gap.rule = rule;
     gap.failed = std::move(parts);
-    gap.remedy = Loosening(graph_, node, rule, facts_).run(failed_);
+    gap.remedy = loosened(graph_, node, rule, failed_, facts_);
   }
 
   void add_denied(NodeId node, const Reason& reason) {

@@ -13,7 +13,9 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/signature.h"
-#include "core/support/support.h"
+#include "core/support/failed_part.h"
+#include "core/support/op_facts.h"
+#include "core/support/support_list.h"
 
 namespace cleave {
 

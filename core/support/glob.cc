@@ -1,6 +1,6 @@
 // Matching of globs, by remembering the last star only: when the text after it does not match, the
 // star takes one character more.
-#include "core/support/support.h"
+#include "core/support/glob.h"
 
 namespace cleave {
 namespace {

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/support/support.h"
+#include "core/graph/graph.h"
+#include "core/support/support_list.h"
 
 namespace cleave {
 

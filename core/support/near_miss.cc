@@ -1,16 +1,12 @@
-// Near misses: rules that match nothing because of a slip in the op's name. Slips are few kinds:
-//   argmax            ArgMax                          case
-//   Sigmiod           Sigmoid                         a letter or two in a long name, but no digit:
-//                                                     Conv2d is no slip of Conv3d
-//   Conv2d            torch.nn.modules.conv.Conv2d    the module, left out
-//   torch.nn.Conv2d   torch.nn.modules.conv.Conv2d    the module's other path in the same package
-//   FusedConv         com.microsoft::FusedConv        the domain
+#include "core/support/near_miss.h"
+
 #include <algorithm>
 #include <unordered_set>
 
 #include "core/base/spelling.h"
+#include "core/graph/domain.h"
+#include "core/support/glob.h"
 #include "core/support/rule_check.h"
-#include "core/support/support.h"
 
 namespace cleave {
 namespace {

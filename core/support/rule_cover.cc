@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/graph/domain.h"
+#include "core/support/glob.h"
+
 namespace cleave {
 namespace {
 

@@ -1,7 +1,7 @@
 // Cover: does one rule match every node that another matches? Told only when it is sure.
 #pragma once
 
-#include "core/support/support.h"
+#include "core/support/rule.h"
 
 namespace cleave {
 

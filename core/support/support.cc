@@ -9,7 +9,9 @@
 #include <limits>
 #include <unordered_map>
 
+#include "core/graph/domain.h"
 #include "core/support/accepting_rule.h"
+#include "core/support/glob.h"
 #include "core/support/rule_check.h"
 
 namespace cleave {
@@ -176,7 +178,7 @@ class Matcher {
     std::size_t best_distance = std::numeric_limits<std::size_t>::max();
     for (const std::uint32_t i : candidates) {
       if (holds(list.allow[i], node)) return {i, true};
-      const bool other_opset = failed_.back().what == FailedPart::What::opset;
+      const bool other_opset = failed_.back().what == FailedCondition::What::opset;
       const std::size_t distance = failed_.size() + (other_opset ? kOtherOpset : 0);
       if (distance >= best_distance) continue;
       best = i;

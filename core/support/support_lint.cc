@@ -4,6 +4,8 @@
 #include <array>
 #include <unordered_map>
 
+#include "core/graph/domain.h"
+#include "core/support/glob.h"
 #include "core/support/rule_check.h"
 #include "core/support/rule_cover.h"
 

@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/support/support.h"
+#include "core/support/failed_part.h"
+#include "core/support/op_facts.h"
+#include "core/support/support_list.h"
 
 namespace cleave {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/support/idle_list.h"
+#include "core/support/near_miss.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/support/support_file.h"

@@ -1,7 +1,7 @@
 // Rules of support lists as native JSON.
 #pragma once
 
-#include "core/support/support.h"
+#include "core/support/rule.h"
 #include "formats/json/text.h"
 
 namespace cleave {

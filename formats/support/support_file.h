@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/support/support.h"
+#include "core/support/reason.h"
+#include "core/support/support_list.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/support/support.h"
+#include "core/graph/domain.h"
 #include "formats/json/walk.h"
 #include "formats/support/support_reader.h"
 #include "formats/text/trim.h"

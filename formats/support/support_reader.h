@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/support/support.h"
+#include "core/support/support_list.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/faults.h"
 

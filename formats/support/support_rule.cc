@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 
+#include "core/graph/domain.h"
+
 namespace cleave {
 namespace {
 

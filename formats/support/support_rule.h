@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/support/support.h"
+#include "core/support/rule.h"
 #include "formats/json/walk.h"
 
 namespace cleave {

@@ -1,7 +1,7 @@
 // Plain text: one op a line, `#` comments, optional `domain::op`.
 #include <algorithm>
 
-#include "core/support/support.h"
+#include "core/graph/domain.h"
 #include "formats/support/support_reader.h"
 #include "formats/text/trim.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/base/link.h"
-#include "core/support/support.h"
+#include "core/support/glob.h"
 #include "formats/tables/loss_spec.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"

@@ -4,13 +4,14 @@
 #include <array>
 #include <optional>
 
+#include "core/graph/domain.h"
 #include "formats/onnx/index/attributes.h"
 #include "formats/onnx/infer/elements.h"
 
 namespace cleave {
 namespace {
 
-bool is_default_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+bool is_default_domain(std::string_view domain) { return plain_domain(domain).empty(); }
 
 bool is_known_domain(std::string_view domain) {
   return is_default_domain(domain) || domain == "ai.onnx.ml" || domain == "com.microsoft";

@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "core/support/support.h"
+#include "core/graph/domain.h"
 
 namespace cleave {
 namespace {

@@ -1,5 +1,7 @@
 #include "formats/onnx/infer/op_call.h"
 
+#include "core/graph/domain.h"
+
 #include <utility>
 
 namespace cleave {
@@ -9,7 +11,7 @@ OnnxOpCall::OnnxOpCall(const OnnxNode& node, std::int64_t opset,
     : outputs(node.outputs.size()),
       node_(node),
       op_(node.op_type),
-      domain_(node.domain == "ai.onnx" ? std::string_view() : node.domain),
+      domain_(plain_domain(node.domain)),
       opset_(opset),
       inputs_(std::move(inputs)),
       bindings_(bindings) {}

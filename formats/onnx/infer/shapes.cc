@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/graph/domain.h"
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/infer/constants.h"
 #include "formats/onnx/infer/element_rules.h"
@@ -173,7 +174,7 @@ void Inference::infer_node(OnnxValueScope& scope, const OnnxNode& node) {
 // Nested calls come here again, for the nodes of bodies and functions; as deep as those nest.
 void Inference::infer_call(OnnxValueScope& scope, const OnnxNode& node,
                            std::vector<OnnxValueFacts*> inputs, OnnxOutputPlaces outputs) {
-  const std::string_view domain = node.domain == "ai.onnx" ? std::string_view() : node.domain;
+  const std::string_view domain = plain_domain(node.domain);
   const auto opset = scope.opsets->find(domain);
   OnnxOpCall call(node, opset != scope.opsets->end() ? opset->second : 1, std::move(inputs),
                   scope.bindings);

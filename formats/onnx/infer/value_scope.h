@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/graph/domain.h"
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/infer/op_call.h"
 #include "formats/onnx/infer/shapes.h"
@@ -22,7 +23,7 @@ inline OnnxOpsets onnx_opsets(
     const std::vector<std::pair<std::string_view, std::int64_t>>& imports) {
   OnnxOpsets out;
   for (const auto& [domain, version] : imports) {
-    out.emplace(domain == "ai.onnx" ? std::string_view() : domain, version);
+    out.emplace(plain_domain(domain), version);
   }
   return out;
 }

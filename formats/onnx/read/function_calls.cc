@@ -1,12 +1,14 @@
 #include "formats/onnx/read/function_calls.h"
 
+#include "core/graph/domain.h"
+
 #include <algorithm>
 
 namespace cleave {
 namespace {
 
 std::string key_of(std::string_view domain, std::string_view name) {
-  std::string key(domain == "ai.onnx" ? std::string_view() : domain);
+  std::string key(plain_domain(domain));
   key.push_back('\0');
   return key.append(name);
 }

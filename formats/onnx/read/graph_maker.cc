@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/graph/domain.h"
 #include "core/graph/graph_builder.h"
 #include "formats/onnx/index/attributes.h"
 #include "formats/onnx/infer/constants.h"
@@ -14,10 +15,6 @@ namespace cleave {
 namespace {
 
 using Names = std::unordered_set<std::string_view>;
-
-std::string_view folded(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view() : domain;
-}
 
 // What an operator makes by its schema, for a value that nothing else is known of.
 ValueType type_by_op(std::string_view op) {
@@ -222,7 +219,7 @@ void GraphMaker::add_operands(std::uint32_t i) {
 void GraphMaker::add_node(std::uint32_t i, const OnnxNode& node, std::string_view name) {
   const NodeDecl decl{.name = name,
                       .op = node.op_type,
-                      .domain = folded(node.domain),
+                      .domain = plain_domain(node.domain),
                       .scope = scopes_.of(node, builder_),
                       .source = span_of(node.record)};
   const bool constant = is_constant(i, node);
@@ -352,7 +349,7 @@ void GraphMaker::add_body_node(const OnnxNode& node, std::size_t i, NodeHandle o
   builder_.intern(scope.path);
   builder_.add_body_node({.name = name,
                           .op = node.op_type,
-                          .domain = folded(node.domain),
+                          .domain = plain_domain(node.domain),
                           .scope = module_scope,
                           .target = scope.path,
                           .source = span_of(node.record)},
@@ -416,7 +413,8 @@ Loaded<OnnxGraphMade> GraphMaker::run() {
   handles_.resize(links_.values.count());
   constant_values_.resize(links_.values.count());
   builder_.set_name(model_.graph.name);
-  for (const auto& [domain, version] : model_.opsets) builder_.add_opset(folded(domain), version);
+  for (const auto& [domain, version] : model_.opsets)
+    builder_.add_opset(plain_domain(domain), version);
   add_inputs();
   add_parameters();
   add_nodes();

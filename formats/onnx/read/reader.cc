@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/progress.h"
+#include "core/graph/domain.h"
 #include "core/graph/shape.h"
 #include "formats/onnx/index/index.h"
 #include "formats/onnx/index/links.h"
@@ -109,7 +110,7 @@ Checker::Domains Checker::domains_of(
     const std::vector<std::pair<std::string_view, std::int64_t>>& imports) {
   Domains domains;
   for (const auto& [domain, version] : imports) {
-    domains.insert(domain == "ai.onnx" ? std::string_view() : domain);
+    domains.insert(plain_domain(domain));
   }
   return domains;
 }
@@ -122,7 +123,7 @@ void Checker::check_node(const OnnxNode& node, const Text& text, const Domains& 
     check_name(output, [&] { return "an output of " + text(); });
   }
   if (node.op_type.empty()) error(text() + " has no operator");
-  const std::string_view domain = node.domain == "ai.onnx" ? std::string_view() : node.domain;
+  const std::string_view domain = plain_domain(node.domain);
   if (model_.ir_version >= kFirstIrWithOpsets && !imported.contains(domain) &&
       missing_.insert(domain).second) {
     error(text() + " is of domain " + quoted(domain.empty() ? "ai.onnx" : domain) +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/graph/domain.h"
 #include "formats/onnx/index/fields.h"
 #include "formats/onnx/write/encoding.h"
 #include "formats/onnx/write/references.h"
@@ -21,10 +22,6 @@ std::string_view key_of_metadata(const OnnxRecord& record) {
 
 void put_text(std::string& out, std::uint32_t field, std::string_view text) {
   if (!text.empty()) put_bytes(out, field, text);
-}
-
-std::string_view plain_domain(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view() : domain;
 }
 
 // What ONNX takes for granted of an operator, spelt out where it stands in a function: there,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/graph/domain.h"
 #include "formats/io/part_files.h"
 #include "formats/onnx/write/annotated.h"
 #include "formats/onnx/write/part.h"
@@ -141,7 +142,7 @@ class SplitWriter {
   void note_imports() {
     for (const auto& [domain, version] : job_.opsets) {
       const auto is_this = [name = domain](const auto& opset) {
-        return opset.first == name || (name.empty() && opset.first == "ai.onnx");
+        return plain_domain(opset.first) == name;
       };
       const auto& stated = job_.onnx().opsets;
       if (std::any_of(stated.begin(), stated.end(), is_this)) continue;

@@ -4,6 +4,7 @@
 
 #include "formats/json/text.h"
 #include "formats/report/advice/advice_report.h"
+#include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/support/rule_json.h"
 
@@ -128,9 +129,10 @@ class AdviceWriter {
     json_.begin_list("failed");
     for (const FailedPart& part : gap.failed) {
       json_.begin_object(Layout::one_line);
-      json_.text("subject", part.subject);
-      json_.text("expected", part.expected);
-      json_.text("actual", part.actual);
+      const FailedPartWords words = words_of(part);
+      json_.text("subject", words.subject);
+      json_.text("expected", words.expected);
+      json_.text("actual", words.actual);
       json_.end_object();
     }
     json_.end_list();

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "formats/report/advice/advice_report.h"
+#include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"

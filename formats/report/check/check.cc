@@ -7,8 +7,10 @@
 #include <set>
 #include <unordered_set>
 
+#include "core/graph/domain.h"
 #include "core/graph/fingerprint.h"
 #include "core/study/trail.h"
+#include "core/support/glob.h"
 #include "formats/model_file.h"
 #include "formats/report/words/report_words.h"
 #include "formats/report/words/value_text.h"

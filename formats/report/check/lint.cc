@@ -4,7 +4,9 @@
 #include <limits>
 #include <tuple>
 
+#include "core/support/glob.h"
 #include "formats/onnx/infer/names.h"
+#include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
@@ -210,16 +212,10 @@ class Linter {
       return;
     }
     if (count.held > 0) return;
-    std::string note = escaped(count.example) + ": ";
-    for (std::size_t i = 0; i < count.failed.size(); ++i) {
-      const FailedPart& part = count.failed[i];
-      note += (i > 0 ? "; " : "") + escaped(part.subject) + " is " + escaped(part.actual) +
-              ", wants " + escaped(part.expected);
-    }
     add(LintKind::never_held, Severity::warning, rule,
         subject + " names " + counted(count.named, "node", "nodes") +
             " of the models, but its conditions hold of none",
-        std::move(note));
+        escaped(count.example) + ": " + failed_parts_text(count.failed));
   }
 
   void add_missing_ops() {

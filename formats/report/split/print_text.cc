@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
-#include "core/support/support.h"
+#include "core/graph/domain.h"
 #include "formats/report/words/report_words.h"
 #include "formats/report/words/value_text.h"
 #include "formats/text/diagnostic.h"

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "core/graph/domain.h"
 #include "core/graph/signature.h"
 #include "formats/json/text.h"
 #include "formats/report/words/reason_text.h"

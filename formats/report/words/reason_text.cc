@@ -4,6 +4,9 @@
 #include <array>
 #include <map>
 
+#include "core/graph/domain.h"
+#include "core/support/support.h"
+#include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/report.h"
 #include "formats/text/diagnostic.h"
 
@@ -143,16 +146,6 @@ std::string_view reason_code_words(ReasonCode code) {
 std::string rule_place(const SupportList& list, const Rule& rule) {
   const std::string file = escaped(list.path.empty() ? list.name : list.path);
   return rule.line == 0 ? file : file + ":" + std::to_string(rule.line);
-}
-
-std::string failed_parts_text(const std::vector<FailedPart>& parts) {
-  std::string text;
-  for (const FailedPart& part : parts) {
-    if (!text.empty()) text += "; ";
-    text +=
-        escaped(part.subject) + " is " + escaped(part.actual) + ", wants " + escaped(part.expected);
-  }
-  return text;
 }
 
 std::string deny_rule_text(const SupportList& list, const Rule& rule) {

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/support/op_facts.h"
 #include "core/support/reason.h"
-#include "core/support/support.h"
+#include "core/support/support_list.h"
 
 namespace cleave {
 
@@ -40,9 +41,6 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
 
 // `samples/npu.json:12`, or the list's name when it has no path.
 std::string rule_place(const SupportList& list, const Rule& rule);
-
-// `attribute group is 32, wants 1; input 0 is int64, wants float32`
-std::string failed_parts_text(const std::vector<FailedPart>& parts);
 
 // `denied by npu.json:29 for name "top_2" (accuracy)`: what a deny rule is about.
 std::string deny_rule_text(const SupportList& list, const Rule& rule);

@@ -10,7 +10,7 @@
 #include "core/graph/signature.h"
 #include "core/split/options.h"
 #include "core/split/preview.h"
-#include "core/support/support.h"
+#include "core/support/support_list.h"
 #include "formats/json/text.h"
 #include "formats/model/loaded_model.h"
 

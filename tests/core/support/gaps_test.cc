@@ -1,5 +1,6 @@
 #include "core/support/gaps.h"
 
+#include "core/support/support.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
@@ -64,7 +65,7 @@ TEST_CASE("A condition that asks for a value makes a gap for each value met, a b
     rule.attributes.push_back({"mode", {AttributeValue("near")}, {}, {}});
     const auto gaps = gaps_of(graph, {list});
     CHECK(describe(graph, gaps) == "condition f: a\ncondition f: b\n");
-    CHECK(gaps[0].gap.failed[0].actual == "\"cubic\"");
+    CHECK(std::get<FailedAttribute>(gaps[0].gap.failed[0]).value == AttributeValue("cubic"));
     CHECK(gaps[0].gap.remedy.attributes[0].accepted ==
           std::vector<AttributeValue>{AttributeValue("cubic")});
   }

@@ -1,6 +1,6 @@
 #include <random>
 
-#include "core/support/support.h"
+#include "core/support/glob.h"
 #include "tests/catch2.h"
 
 namespace cleave {

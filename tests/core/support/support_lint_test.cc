@@ -122,7 +122,7 @@ TEST_CASE("use: nodes that rules name and hold of, and ops that none names") {
   CHECK(use.count({false, 1}).held == 0);
   CHECK(use.count({false, 1}).example == "a");
   REQUIRE(use.count({false, 1}).failed.size() == 1);
-  CHECK(use.count({false, 1}).failed[0].subject == "attribute group");
+  CHECK(std::get<FailedAttribute>(use.count({false, 1}).failed[0]).wanted.name == "group");
   CHECK(use.count({false, 2}).named == 0);
   CHECK(use.count({true, 0}).held == 1);
   std::string missing;

@@ -1,0 +1,18 @@
+// Operator domains. The default domain has two names in files, "" and "ai.onnx"; cleave uses "".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace cleave {
+
+class Graph;
+
+// "" for "ai.onnx"; any other domain unchanged.
+std::string_view plain_domain(std::string_view domain);
+
+// The version of the domain that the model imports; nullopt when it does not say.
+std::optional<std::int64_t> imported_opset(const Graph& graph, std::string_view domain);
+
+}  // namespace cleave

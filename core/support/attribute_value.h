@@ -1,0 +1,21 @@
+// The value of a node's attribute: the one that the node states, else the operator's default.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "core/graph/attribute.h"
+#include "core/graph/graph.h"
+#include "core/support/op_facts.h"
+
+namespace cleave {
+
+// What the node states, else the operator's default; nullopt when there is neither, or when the
+// value is no number, string or list of these.
+std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
+                                              std::string_view name, const OpFacts& facts);
+
+// Integers compare with reals as numbers, exactly: 1 equals 1.0, and 2^53 + 1 is not 2^53.
+bool equal_values(const AttributeValue& a, const AttributeValue& b);
+
+}  // namespace cleave

@@ -1,0 +1,104 @@
+// Failed parts: the conditions of a rule that do not hold of a node, each with what the rule wants
+// and what the node has instead. Data only: formats/report/words has the words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/support/op_facts.h"
+#include "core/support/rule.h"
+
+namespace cleave {
+
+// An input, an output or a keyword argument is of a type that the rule does not list.
+struct FailedType {
+  enum class Place : std::uint8_t { input, output, keyword };
+  Place place;
+  std::uint32_t position = 0;  // input, output
+  std::string keyword;         // keyword
+  TypeSet wanted;
+  ValueType type;  // what the value is; `dtype` too when it is a tensor
+  DType dtype;
+  bool operator==(const FailedType&) const = default;
+};
+
+enum class ValueOrigin : std::uint8_t {
+  stated,      // by the node
+  by_default,  // the operator's default
+  absent,      // there is neither
+  opaque,      // stated, but no number, string or list of these
+};
+
+struct FailedAttribute {
+  AttributeRule wanted;
+  ValueOrigin origin;
+  std::optional<AttributeValue> value;  // stated, by_default
+  bool operator==(const FailedAttribute&) const = default;
+};
+
+// What a shape rule wants of one input.
+struct WantedRank {
+  std::int64_t rank;
+  bool operator==(const WantedRank&) const = default;
+};
+struct WantedStatic {  // a known size in every dim
+  bool operator==(const WantedStatic&) const = default;
+};
+struct WantedMaxDim {  // of every dim
+  std::int64_t most;
+  bool operator==(const WantedMaxDim&) const = default;
+};
+struct WantedMultiple {
+  std::int64_t axis;
+  std::int64_t factor;
+  bool operator==(const WantedMultiple&) const = default;
+};
+using WantedShape = std::variant<WantedRank, WantedStatic, WantedMaxDim, WantedMultiple>;
+
+// What the input has instead: its type when it is no tensor, its rank, or the first dim that fails.
+struct FoundNoTensor {
+  ValueType type;
+  bool operator==(const FoundNoTensor&) const = default;
+};
+struct FoundNoRank {  // the rank is unknown
+  bool operator==(const FoundNoRank&) const = default;
+};
+struct FoundRank {
+  std::size_t rank;
+  bool operator==(const FoundRank&) const = default;
+};
+struct FoundDim {
+  std::int64_t axis;                 // as the rule counts it
+  std::optional<std::int64_t> size;  // nullopt: named or unknown
+  std::string symbol;                // the name; empty when it has none
+  bool operator==(const FoundDim&) const = default;
+};
+using FoundShape = std::variant<FoundNoTensor, FoundNoRank, FoundRank, FoundDim>;
+
+struct FailedShape {
+  std::uint32_t input;
+  WantedShape wanted;
+  FoundShape found;
+  bool operator==(const FailedShape&) const = default;
+};
+
+struct FailedOpset {
+  std::string domain;  // "" is the default one
+  OpsetRule wanted;
+  std::optional<std::int64_t> found;  // nullopt: the model does not say
+  bool operator==(const FailedOpset&) const = default;
+};
+
+using FailedPart = std::variant<FailedType, FailedAttribute, FailedShape, FailedOpset>;
+
+// Every part of the rule that fails on the node, in the order of find_failed_conditions(); empty
+// when the rule holds. Also for body nodes.
+std::vector<FailedPart> failed_parts(const Graph& graph, NodeId node, const Rule& rule,
+                                     const OpFacts& facts);
+
+}  // namespace cleave

@@ -1,0 +1,36 @@
+// Near misses: allow rules that match no node because of a slip in the op's name. The slips are of
+// few kinds:
+//   argmax            ArgMax                          case
+//   Sigmiod           Sigmoid                         a letter or two in a long name, but no digit:
+//                                                     Conv2d is no slip of Conv3d
+//   Conv2d            torch.nn.modules.conv.Conv2d    the module is left out
+//   torch.nn.Conv2d   torch.nn.modules.conv.Conv2d    the module's other path in the same package
+//   FusedConv         com.microsoft::FusedConv        the domain
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/support/op_facts.h"
+#include "core/support/support_list.h"
+
+namespace cleave {
+
+// A rule that names no op of the graph, and the op that it probably means, which the list does not
+// cover.
+struct NearMiss {
+  std::uint16_t list;
+  std::uint32_t rule;
+  std::string_view op;  // of the graph
+  std::string_view domain;
+};
+
+// At most one for a rule, in order of lists and rules. A rule for an op that `facts` knows is not
+// taken for a slip. Cost: rules that match nothing, times op types of the graph that the list
+// leaves uncovered.
+std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportList>& lists,
+                                  const OpFacts& facts);
+
+}  // namespace cleave

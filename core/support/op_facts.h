@@ -1,0 +1,24 @@
+// What a model's format knows of its operators.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "core/graph/attribute.h"
+
+namespace cleave {
+
+// Each function may be empty.
+struct OpFacts {
+  // The default of an attribute that a node does not state.
+  std::function<std::optional<AttributeValue>(std::string_view domain, std::string_view op,
+                                              std::int64_t opset, std::string_view attribute)>
+      default_attribute;
+  // The opset in which the op's schema at `opset` was introduced; 0 when it is unknown.
+  std::function<std::int64_t(std::string_view domain, std::string_view op, std::int64_t opset)>
+      schema_version;
+};
+
+}  // namespace cleave

@@ -1,0 +1,69 @@
+// A rule of a support list: the op that it is for and the conditions on a node of that op.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/graph/attribute.h"
+#include "core/graph/graph.h"
+
+namespace cleave {
+
+// Accepted element types of tensors, and accepted types of values that are no tensors.
+struct TypeSet {
+  std::uint32_t dtypes = 0;       // bit per DType
+  std::uint16_t value_types = 0;  // bit per ValueType
+  void add(DType dtype) { dtypes |= 1U << static_cast<unsigned>(dtype); }
+  void add(ValueType type) {
+    value_types = static_cast<std::uint16_t>(value_types | 1U << static_cast<unsigned>(type));
+  }
+  // A tensor is judged by its dtype, any other value by its type.
+  bool accepts(const Value& value) const;
+  bool operator==(const TypeSet&) const = default;
+};
+using MaybeTypes = std::optional<TypeSet>;  // nullopt: any type
+
+struct AttributeRule {
+  std::string name;
+  std::vector<AttributeValue> accepted;  // one of these; empty: see the range
+  std::optional<double> min, max;        // for numbers
+  bool operator==(const AttributeRule&) const = default;
+};
+
+struct ShapeRule {
+  std::uint32_t input = 0;
+  std::optional<std::int64_t> rank;
+  bool is_static = false;  // every dim known
+  std::optional<std::int64_t> max_dim;
+  std::vector<std::pair<std::int64_t, std::int64_t>> multiple_of;  // axis (may be negative), factor
+  bool operator==(const ShapeRule&) const = default;
+};
+
+struct OpsetRule {
+  std::int64_t lowest = 0;
+  std::int64_t highest = 0;
+  // Instead of a range: opset `lowest`, or any in which the op's schema version is the same.
+  bool same_schema = false;
+  bool operator==(const OpsetRule&) const = default;
+};
+
+struct Rule {
+  std::string op;  // exact, or a glob with * and ?; empty in a deny rule: any op of any domain
+  std::string domain;
+  std::optional<OpsetRule> opset;
+  std::vector<MaybeTypes> inputs, outputs;  // by position
+  std::vector<std::pair<std::string, TypeSet>> kwargs;
+  std::vector<AttributeRule> attributes;
+  std::vector<ShapeRule> shapes;
+  std::string node_name;   // deny only: glob on node names; empty: any
+  MaybeTypes input_dtype;  // deny only: any input (not a parameter that FX reads) has one of them
+  std::string why;
+  std::uint32_t line = 0;  // place of the rule in its file, from 1; 0 when unknown
+  std::uint32_t column = 0;
+  bool operator==(const Rule&) const = default;
+};
+
+}  // namespace cleave

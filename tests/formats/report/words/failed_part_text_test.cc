@@ -1,0 +1,265 @@
+#include "formats/report/words/failed_part_text.h"
+
+#include "core/support/support.h"
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+
+namespace cleave {
+namespace {
+
+Rule rule_for(std::string op) {
+  Rule rule;
+  rule.op = std::move(op);
+  return rule;
+}
+
+TypeSet types(std::initializer_list<DType> dtypes) {
+  TypeSet set;
+  for (const DType dtype : dtypes) set.add(dtype);
+  return set;
+}
+
+AttributeRule attribute(std::string name, std::vector<AttributeValue> accepted) {
+  AttributeRule rule;
+  rule.name = std::move(name);
+  rule.accepted = std::move(accepted);
+  return rule;
+}
+
+AttributeRule range(std::string name, std::optional<double> min, std::optional<double> max) {
+  AttributeRule rule;
+  rule.name = std::move(name);
+  rule.min = min;
+  rule.max = max;
+  return rule;
+}
+
+SupportList list_of(std::vector<Rule> allow, std::vector<Rule> deny = {}) {
+  SupportList list;
+  list.allow = std::move(allow);
+  list.deny = std::move(deny);
+  return list;
+}
+
+// The nodes that are supported.
+std::string accepted(const Graph& graph, const std::vector<SupportList>& lists,
+                     const OpFacts& facts = {}) {
+  return names_of(graph, match_support(graph, lists, facts).supported);
+}
+
+// The failed parts of the rule on the node: "input 0: int64, not float32"; joined by "; ".
+std::string failures(const Graph& graph, std::string_view node, const Rule& rule,
+                     const OpFacts& facts = {}) {
+  std::string text;
+  for (const FailedPart& part : failed_parts(graph, node_named(graph, node), rule, facts)) {
+    const FailedPartWords words = words_of(part);
+    text += (text.empty() ? "" : "; ") + words.subject + ": " + words.actual + ", not " +
+            words.expected;
+  }
+  return text;
+}
+
+// ---- dtypes ----
+
+TEST_CASE("a dtype list checks the plain value at its position") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    input i: int64[2]
+    a = add(x, i)
+    b = add(i, x)
+    c = add(x, x)
+  )");
+  Rule rule = rule_for("add");
+  rule.inputs = {types({DType::float32, DType::float16}), std::nullopt};
+  CHECK(accepted(graph, {list_of({rule})}) == "a c");
+  CHECK(failures(graph, "b", rule) == "input 0: int64, not float32 or float16");
+}
+
+TEST_CASE("what is no tensor matches a dtype list only when its type is listed") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    n: scalar = size(x)
+    t: tuple(float32[2], float32[2]) = chunk(x)
+    a = view(x, n)
+    b = view(x, t)
+  )");
+  Rule rule = rule_for("view");
+  rule.inputs = {std::nullopt, types({DType::float32, DType::int64})};
+  CHECK(accepted(graph, {list_of({rule})}).empty());
+  CHECK(failures(graph, "b", rule) == "input 1: a tuple, not float32 or int64");
+  rule.inputs[1]->add(ValueType::scalar);
+  CHECK(accepted(graph, {list_of({rule})}) == "a");
+}
+
+TEST_CASE("a tensor of unknown dtype matches no dtype list") {
+  const Graph graph = graph_from_text("input x: tensor\n a = relu(x)");
+  Rule rule = rule_for("relu");
+  rule.inputs = {types({DType::float32})};
+  CHECK(failures(graph, "a", rule) == "input 0: of unknown dtype, not float32");
+}
+
+TEST_CASE("keyword arguments are checked by name, outputs by position") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    input i: int64[2]
+    a = conv(x, bias=i)
+    b = conv(x)
+    c = conv(x, bias=x)
+    p, q: int64[2] = split(x)
+  )");
+  Rule rule = rule_for("conv");
+  rule.kwargs = {{"bias", types({DType::float32})}};
+  CHECK(accepted(graph, {list_of({rule})}) == "b c");
+  CHECK(failures(graph, "a", rule) == "argument bias: int64, not float32");
+  Rule split = rule_for("split");
+  split.outputs = {std::nullopt, types({DType::float32})};
+  CHECK(failures(graph, "p", split) == "output 1: int64, not float32");
+}
+
+// ---- attributes ----
+
+TEST_CASE("attributes compare as numbers, strings and lists") {
+  const Graph graph =
+      graph_from_text("input x\n a = conv(x) {group=2, alpha=0.5, mode=\"same\", pads=[0,1]}");
+  const auto check = [&](AttributeRule wanted) {
+    Rule rule = rule_for("conv");
+    rule.attributes = {std::move(wanted)};
+    return failures(graph, "a", rule);
+  };
+  CHECK(check(attribute("group", {std::int64_t{1}, 2.0})).empty());
+  CHECK(check(attribute("group", {std::int64_t{1}})) == "attribute group: 2, not 1");
+  CHECK(check(attribute("alpha", {0.5})).empty());
+  CHECK(check(attribute("mode", {std::string("same"), std::string("valid")})).empty());
+  CHECK(check(attribute("mode", {std::string("full")})) ==
+        "attribute mode: \"same\", not \"full\"");
+  CHECK(check(attribute("pads", {std::vector<Literal>{std::int64_t{0}, std::int64_t{1}}})).empty());
+  CHECK(check(attribute("pads", {std::int64_t{0}, std::int64_t{1}})) ==
+        "attribute pads: [0, 1], not 0 or 1");
+  CHECK(check(attribute("group", {std::string("2")})) == "attribute group: 2, not \"2\"");
+}
+
+TEST_CASE("a range holds a number, or every number of a list") {
+  const Graph graph = graph_from_text("input x\n a = conv(x) {group=2, pads=[0,7], mode=\"same\"}");
+  const auto check = [&](AttributeRule wanted) {
+    Rule rule = rule_for("conv");
+    rule.attributes = {std::move(wanted)};
+    return failures(graph, "a", rule);
+  };
+  CHECK(check(range("group", 1, 4)).empty());
+  CHECK(check(range("group", 3, {})) == "attribute group: 2, not at least 3");
+  CHECK(check(range("pads", {}, 6)) == "attribute pads: [0, 7], not at most 6");
+  CHECK(check(range("mode", 0, 1)) == "attribute mode: \"same\", not 0 to 1");
+}
+
+TEST_CASE("an attribute that the node lacks takes its default where the format knows it") {
+  const Graph graph = graph_from_text("opset \"\" 13\n input x\n a = Conv(x)\n b = Conv(x) {body}");
+  Rule rule = rule_for("Conv");
+  rule.attributes = {attribute("group", {std::int64_t{1}})};
+  CHECK(failures(graph, "a", rule) == "attribute group: not given, not 1");
+  OpFacts facts;
+  facts.default_attribute = [](std::string_view, std::string_view op, std::int64_t opset,
+                               std::string_view name) -> std::optional<AttributeValue> {
+    if (op == "Conv" && opset == 13 && name == "group") return std::int64_t{1};
+    return std::nullopt;
+  };
+  CHECK(failures(graph, "a", rule, facts).empty());
+  rule.attributes[0].accepted = {std::int64_t{2}};
+  CHECK(failures(graph, "a", rule, facts) == "attribute group: 1 by default, not 2");
+  rule.attributes = {attribute("body", {std::int64_t{1}})};
+  CHECK(failures(graph, "b", rule, facts) ==
+        "attribute body: no number, string or list of these, not 1");
+}
+
+TEST_CASE("numbers that a double cannot tell apart are told apart") {
+  const Graph graph = graph_from_text("input x\n a = f(x) {n=9007199254740993}");
+  Rule rule = rule_for("f");
+  rule.attributes = {attribute("n", {9007199254740992.0})};
+  CHECK_FALSE(failures(graph, "a", rule).empty());
+}
+
+// ---- shapes ----
+
+ShapeRule shape_rule(std::uint32_t input) {
+  ShapeRule rule;
+  rule.input = input;
+  return rule;
+}
+
+TEST_CASE("shape rules ask for rank, known dims, largest dim and multiples") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[1,30,batch,?]
+    input y: float32
+    input n: scalar
+    a = conv(x, y, n)
+  )");
+  const auto check = [&](ShapeRule wanted) {
+    Rule rule = rule_for("conv");
+    rule.shapes = {std::move(wanted)};
+    return failures(graph, "a", rule);
+  };
+  ShapeRule rank = shape_rule(0);
+  rank.rank = 4;
+  CHECK(check(rank).empty());
+  rank.rank = 3;
+  CHECK(check(rank) == "shape of input 0: rank 4, not rank 3");
+  ShapeRule known = shape_rule(0);
+  known.is_static = true;
+  CHECK(check(known) == "shape of input 0: \"batch\" in dim 2, not a known size in every dim");
+  ShapeRule small = shape_rule(0);
+  small.max_dim = 16;
+  CHECK(check(small) == "shape of input 0: 30 in dim 1, not at most 16 in every dim");
+  small.max_dim = 64;
+  CHECK(check(small) == "shape of input 0: \"batch\" in dim 2, not at most 64 in every dim");
+  ShapeRule multiple = shape_rule(0);
+  multiple.multiple_of = {{1, 15}, {-3, 10}};
+  CHECK(check(multiple).empty());
+  multiple.multiple_of = {{1, 16}, {-1, 2}, {7, 2}};
+  CHECK(check(multiple) ==
+        "shape of input 0: 30 in dim 1, not a multiple of 16 in dim 1; "
+        "shape of input 0: unknown in dim -1, not a multiple of 2 in dim -1; "
+        "shape of input 0: rank 4, not a multiple of 2 in dim 7");
+  ShapeRule of_unknown = shape_rule(1);
+  of_unknown.rank = 0;
+  CHECK(check(of_unknown) == "shape of input 1: of unknown rank, not rank 0");
+  ShapeRule of_scalar = shape_rule(2);
+  of_scalar.rank = 0;
+  CHECK(check(of_scalar) == "shape of input 2: a scalar, not rank 0");
+  ShapeRule of_absent = shape_rule(9);
+  of_absent.rank = 0;
+  CHECK(check(of_absent).empty());
+}
+
+// ---- opsets ----
+
+TEST_CASE("an opset rule asks for the version that the model imports") {
+  const Graph graph =
+      graph_from_text("opset \"\" 13\n opset \"ml\" 2\n input x\n a = Conv(x)\n b = ml::T(x)");
+  Rule rule = rule_for("Conv");
+  rule.opset = OpsetRule{11, 26};
+  CHECK(failures(graph, "a", rule).empty());
+  rule.opset = OpsetRule{14, 26};
+  CHECK(failures(graph, "a", rule) == "opset: 13, not 14 to 26");
+  CHECK(failures(graph, "b", rule) == "opset of ml: 2, not 14 to 26");
+  const Graph silent = graph_from_text("input x\n a = Conv(x)");
+  CHECK(failures(silent, "a", rule) == "opset: not stated by the model, not 14 to 26");
+}
+
+TEST_CASE("a rule for one opset also holds in those where the op's schema is the same") {
+  const Graph graph = graph_from_text("opset \"\" 13\n input x\n a = Conv(x)\n b = Relu(x)");
+  OpFacts facts;
+  facts.schema_version = [](std::string_view, std::string_view op, std::int64_t opset) {
+    return std::int64_t{op == "Conv" ? 11 : opset};
+  };
+  const auto check = [&](std::string_view node, std::int64_t opset) {
+    Rule rule = rule_for("any");
+    rule.opset = OpsetRule{.lowest = opset, .highest = opset, .same_schema = true};
+    return failures(graph, node, rule, facts);
+  };
+  CHECK(check("a", 13).empty());
+  CHECK(check("a", 12).empty());
+  CHECK(check("b", 13).empty());
+  CHECK(check("b", 12) == "opset: 13, not the schema of 12");
+}
+
+}  // namespace
+}  // namespace cleave
