@@ -43,5 +43,6 @@ std::unique_ptr<Command> make_lint_support_command();
 std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_print_command();
 std::unique_ptr<Command> make_convert_command();
+std::unique_ptr<Command> make_cut_command();
 
 }  // namespace cleave

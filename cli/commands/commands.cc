@@ -20,6 +20,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"explain", "say why nodes are where they are", make_explain_command},
     {"print", "print the model, or its split, one line a node", make_print_command},
     {"convert", "write any readable model as native JSON", make_convert_command},
+    {"cut", "write some nodes of a model as a model of their own", make_cut_command},
 });
 
 }  // namespace

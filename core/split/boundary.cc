@@ -1,7 +1,10 @@
 #include "core/split/boundary.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
+
+#include "core/split/piece.h"
 
 namespace cleave {
 namespace {
@@ -154,6 +157,25 @@ Boundaries find_boundaries(const Graph& graph, const Partition& partition,
   result.parameters = std::move(readings.parameters);
   result.constants = std::move(readings.constants);
   result.outputs = by_maker(graph, partition, crossing_values(graph, partition));
+  return result;
+}
+
+Boundaries find_piece_boundary(const Graph& graph, const Partition& piece) {
+  Readings readings(graph, piece, BoundaryOptions{});
+  Boundaries result;
+  result.inputs = std::move(readings.inputs);
+  result.parameters = std::move(readings.parameters);
+  result.constants = std::move(readings.constants);
+  const auto is_outside = [&](NodeId node) { return piece.part_of[node] == kNone<PartId>; };
+  for (const NodeId node : piece.members) {
+    for (const ValueId value : graph.outputs(node)) {
+      const auto users = graph.users(value);
+      if (graph.is_graph_output(value) || std::any_of(users.begin(), users.end(), is_outside)) {
+        result.outputs.items.push_back(value);
+      }
+    }
+  }
+  result.outputs.begin = {0, static_cast<std::uint32_t>(result.outputs.items.size())};
   return result;
 }
 

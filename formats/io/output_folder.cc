@@ -119,6 +119,13 @@ Loaded<OutputFolder> OutputFolder::inside(const std::string& path, bool force) {
   return fault(path, "cannot be written in: " + system_words(errno));
 }
 
+Loaded<OutputFolder> OutputFolder::beside(const std::string& path, bool force) {
+  if (is_folder(path)) return fault(path, "is a folder; name a file");
+  auto folder = inside(parent_of(path), force);
+  if (folder) folder->is_set_ = false;
+  return folder;
+}
+
 std::string OutputFolder::path_of(std::string_view name) const {
   assert(!name.empty() && name.find('/') == name.npos && "a file's name is one path component");
   return temporary_.path() + "/" + std::string(name);
@@ -178,7 +185,7 @@ Status<Diagnostics> OutputFolder::commit_files() {
     moves.undo();
     return fault(final_ + "/" + name, "cannot be put in place: " + words);
   };
-  if (!moves.set_aside(std::string(kLastFile))) return give_up(std::string(kLastFile));
+  if (is_set_ && !moves.set_aside(std::string(kLastFile))) return give_up(std::string(kLastFile));
   for (const std::string& name : *names) {
     if (!moves.move(name)) return give_up(name);
   }

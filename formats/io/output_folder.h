@@ -24,6 +24,9 @@ class OutputFolder {
   // Adds files to the folder at `path`, which must be there. commit() refuses to replace a file
   // unless `force`.
   static Loaded<OutputFolder> inside(const std::string& path, bool force);
+  // Adds files to the folder that the file at `path` is to be in, which must be there. They are no
+  // set: a manifest that is there stays. commit() refuses to replace a file unless `force`.
+  static Loaded<OutputFolder> beside(const std::string& path, bool force);
 
   // Where a file of that name is to be written now. `name` is one path component.
   std::string path_of(std::string_view name) const;
@@ -45,6 +48,7 @@ class OutputFolder {
   Temporary temporary_;
   bool force_ = false;
   bool is_inside_ = false;
+  bool is_set_ = true;  // the files come with a manifest
 };
 
 // Whether write_file() could write the file now: for refusing before the work is done. Leaves

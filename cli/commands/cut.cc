@@ -1,0 +1,104 @@
+// cleave cut: some nodes of a model as a model of their own.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "cli/commands/command.h"
+#include "cli/jobs/split_run.h"
+#include "cli/options/choice.h"
+#include "cli/terminal/terminal.h"
+#include "core/split/piece.h"
+#include "formats/graph_json/graph_json.h"
+#include "formats/io/output_folder.h"
+#include "formats/jobs/job_fault.h"
+#include "formats/onnx/write/cutter.h"
+#include "formats/tables/node_list.h"
+
+namespace cleave {
+namespace {
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+std::string file_of(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+class CutCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    app.add_option("--nodes", nodes_,
+                   "which nodes: a name a line, or a JSON list of names; - is standard input")
+        ->required()
+        ->type_name("FILE");
+    app.add_option("-o,--output", output_, "file to write")->required()->type_name("FILE");
+    add_choice(app, "--weights", weights_,
+               {{"inline", RootWeights::inlined}, {"reference", RootWeights::reference}},
+               "weights are copied, or stay where they are and are referred to");
+    app.add_flag("--force", force_, "replace a file that is there");
+  }
+
+  ExitCode run() override {
+    auto folder = OutputFolder::beside(output_, force_);
+    if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
+    const auto model = load_model(model_);
+    if (!model) return ExitCode::bad_input;
+    const auto nodes = read_node_list(nodes_, model->graph);
+    if (!nodes) return refuse(nodes.error());
+    if (const auto gap = find_gap(model->graph, *nodes))
+      return refuse(Diagnostics{fault_of(*gap, *model)});
+    const ExitCode code = model->format() == ModelFormat::onnx
+                              ? write_onnx(*model, *nodes, *folder)
+                              : write_json(*model, *nodes, *folder);
+    if (code != ExitCode::done) return code;
+    const auto done = folder->commit();
+    if (!done) return refuse(done.error(), ExitCode::cannot_write);
+    print_info(std::to_string(nodes->size()) + (nodes->size() == 1 ? " node" : " nodes") + " in " +
+               output_);
+    return ExitCode::done;
+  }
+
+ private:
+  Diagnostic fault_of(const Gap& gap, const LoadedModel& model) const {
+    const auto name = [&model](NodeId node) { return cleave::quoted(model.graph.node(node).name); };
+    Diagnostic fault = diagnostic_of(
+        nodes_ == "-" ? "<stdin>" : nodes_,
+        "these nodes cannot be one piece: " + name(gap.to) + " reads " + name(gap.over) +
+            ", which is not among them and descends from " + name(gap.from) + ", which is");
+    fault.notes.push_back("add " + name(gap.over) + " and all that is between, or leave " +
+                          name(gap.from) + " or " + name(gap.to) + " out");
+    return fault;
+  }
+
+  ExitCode write_onnx(const LoadedModel& model, const std::vector<NodeId>& nodes,
+                      const OutputFolder& folder) const {
+    auto cutter = OnnxCutter::open(model, weights_, folder_of(output_));
+    if (!cutter) return refuse(job_fault(cutter.error()));
+    const auto written = cutter->write(nodes, {folder.path_of(file_of(output_)), output_});
+    return written ? ExitCode::done : refuse(job_fault(written.error()));
+  }
+
+  ExitCode write_json(const LoadedModel& model, const std::vector<NodeId>& nodes,
+                      const OutputFolder& folder) const {
+    const std::string file = file_of(output_);
+    const Partition piece = make_piece(model.graph, nodes, file.substr(0, file.rfind('.')));
+    const std::string text =
+        write_part_json(model, piece, find_piece_boundary(model.graph, piece), PartId{0});
+    const auto written = folder.write(file, text);
+    return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
+  }
+
+  ModelArgs model_;
+  std::string nodes_;
+  std::string output_;
+  RootWeights weights_ = RootWeights::inlined;
+  bool force_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_cut_command() { return std::make_unique<CutCommand>(); }
+
+}  // namespace cleave

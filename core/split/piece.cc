@@ -1,0 +1,62 @@
+#include "core/split/piece.h"
+
+#include <utility>
+#include <vector>
+
+namespace cleave {
+namespace {
+
+// For each node from the first to the last of a set: whether it is in, and the member that it
+// descends from over nodes outside.
+class Window {
+ public:
+  Window(const Graph& graph, std::span<const NodeId> nodes)
+      : graph_(graph),
+        first_(index(nodes.front())),
+        is_in_(index(nodes.back()) - first_ + 1, 0),
+        from_(is_in_.size(), kNone<NodeId>) {
+    for (const NodeId node : nodes) is_in_[index(node) - first_] = 1;
+  }
+
+  std::optional<Gap> find() {
+    for (std::uint32_t place = 0; place < is_in_.size(); ++place) {
+      const NodeId node{first_ + place};
+      for (const Operand& operand : graph_.operands(node)) {
+        const NodeId maker = graph_.value(operand.value).producer;
+        if (maker == kNone<NodeId> || index(maker) < first_ || maker >= node) continue;
+        const std::uint32_t other = index(maker) - first_;
+        if (is_in_[place] != 0 && from_[other] != kNone<NodeId>) {
+          return Gap{.from = from_[other], .over = maker, .to = node};
+        }
+        if (is_in_[place] == 0 && is_in_[other] != 0) from_[place] = maker;
+        if (is_in_[place] == 0 && from_[other] != kNone<NodeId>) from_[place] = from_[other];
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const Graph& graph_;
+  std::uint32_t first_;
+  std::vector<std::uint8_t> is_in_;
+  std::vector<NodeId> from_;
+};
+
+}  // namespace
+
+std::optional<Gap> find_gap(const Graph& graph, std::span<const NodeId> nodes) {
+  if (nodes.empty()) return std::nullopt;
+  return Window(graph, nodes).find();
+}
+
+Partition make_piece(const Graph& graph, std::span<const NodeId> nodes, std::string name) {
+  Partition piece;
+  piece.part_of = PerNode<PartId>(graph.node_count(), kNone<PartId>);
+  for (const NodeId node : nodes) piece.part_of[node] = PartId{0};
+  piece.names.push_back(std::move(name));
+  piece.member_begin = {0, static_cast<std::uint32_t>(nodes.size())};
+  piece.members.assign(nodes.begin(), nodes.end());
+  return piece;
+}
+
+}  // namespace cleave

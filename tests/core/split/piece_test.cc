@@ -1,0 +1,88 @@
+#include "core/split/piece.h"
+
+#include <algorithm>
+
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+#include "tests/core/graph/random_graph.h"
+
+namespace cleave {
+namespace {
+
+const char* const kText = R"(
+  input x
+  param w
+  const k = Cast(w)
+  a = f(x, w)
+  b = g(a)
+  c = h(a, k)
+  d = f(b, c)
+  output d, b)";
+
+std::vector<NodeId> nodes_of(const Graph& graph, std::string_view names) {
+  const NodeSet set = nodes_named(graph, names);
+  std::vector<NodeId> nodes;
+  for (const NodeId node : graph.nodes()) {
+    if (set.contains(node)) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+std::string boundary_of(std::string_view names) {
+  const Graph graph = graph_from_text(kText);
+  const Partition piece = make_piece(graph, nodes_of(graph, names), "piece");
+  return describe(graph, piece, find_piece_boundary(graph, piece));
+}
+
+TEST_CASE("A piece takes in what it reads and gives what others read") {
+  CHECK(boundary_of("a") == "piece(x; w) -> a\n");
+  CHECK(boundary_of("b c") == "piece(a; w k) -> b c\n");
+  CHECK(boundary_of("a b c d") == "piece(x; w k) -> b d\n");
+}
+
+TEST_CASE("A gap is told with the nodes on its path") {
+  const Graph graph = graph_from_text(kText);
+  const auto gap = find_gap(graph, nodes_of(graph, "a b d"));
+  REQUIRE(gap);
+  CHECK(names_of(graph, std::vector{gap->from, gap->over, gap->to}) == "a c d");
+  CHECK_FALSE(find_gap(graph, nodes_of(graph, "a b c")));
+  CHECK_FALSE(find_gap(graph, nodes_of(graph, "b c")));
+  CHECK_FALSE(find_gap(graph, {}));
+}
+
+TEST_CASE("A piece has the boundary that it has as a part of a partition with the rest") {
+  std::size_t compared = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const RandomGraph random = random_graph(seed, 20);
+    const Graph& graph = random.graph;
+    INFO(random.text);
+    std::vector<NodeId> nodes;
+    const std::size_t begin = seed % graph.node_count();
+    for (const NodeId node : IdRange<NodeId>(begin, graph.node_count())) {
+      if (nodes.size() < 6) nodes.push_back(node);
+    }
+    REQUIRE_FALSE(find_gap(graph, nodes));  // neighbours in topological order
+    const Partition piece = make_piece(graph, nodes, "p");
+    const Boundaries alone = find_piece_boundary(graph, piece);
+    PerNode<PartId> part_of(graph.node_count(), PartId{1});
+    for (const NodeId node : nodes) part_of[node] = PartId{0};
+    const Partition two = make_partition(part_of, {"p", "rest"}, {});
+    const Boundaries both = find_boundaries(graph, two);
+    const auto same = [](auto one, auto other) {
+      std::vector left(one.begin(), one.end());
+      std::vector right(other.begin(), other.end());
+      std::sort(left.begin(), left.end());
+      std::sort(right.begin(), right.end());
+      return left == right;
+    };
+    CHECK(same(alone.inputs[PartId{0}], both.inputs[PartId{0}]));
+    CHECK(same(alone.outputs[PartId{0}], both.outputs[PartId{0}]));
+    CHECK(same(alone.parameters[PartId{0}], both.parameters[PartId{0}]));
+    CHECK(same(alone.constants[PartId{0}], both.constants[PartId{0}]));
+    ++compared;
+  }
+  CHECK(compared == 300);
+}
+
+}  // namespace
+}  // namespace cleave
