@@ -1,9 +1,11 @@
 """Inputs for a model: read from ONNX's test data, given as arrays, or drawn at random.
 
 Random inputs follow the declared types and shapes. Where the model refuses them, other sizes of free
-dims and other values are tried: most operators take one or another.
+dims and other values are tried: most operators take one or another. Sizes come small first, then those
+of pictures (32 to 512) and of sound (16,000 samples), with batches of one.
 """
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -11,6 +13,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto
 
+import ort_child
 from ort_values import (
     NUMPY_TYPES,
     UNOPTIMISED,
@@ -51,6 +54,7 @@ class Draw:
     least: int
     most: int
     low: float = -1.0
+    batch: int = 0  # size of a free first dim of two or more; 0: as any other
 
 
 DRAWS = [
@@ -63,7 +67,18 @@ DRAWS = [
     Draw(2, 2, 0, 1, low=0.1),
     Draw(3, 2, 1, 2),
     Draw(16, 2, 0, 1),
+    Draw(32, 2, 0, 1, batch=1),
+    Draw(64, 4, 0, 1, batch=1),
+    Draw(224, 4, 0, 1, batch=1),
+    Draw(320, 4, 0, 1, batch=1),
+    Draw(512, 2, 16000, 16000, batch=1),
+    Draw(256, 2, 8000, 8000, batch=1),
+    Draw(512, 2, 0, 1, batch=1),
+    Draw(1024, 2, 0, 1, batch=1),
+    Draw(16000, 2, 0, 1, batch=1),
+    Draw(16000, 2, 16000, 16000, batch=1),
 ]
+MOST_ELEMENTS = 16_000_000  # of one input that is drawn where its sizes are free
 
 
 def draw_array(kind, shape, draw, random):
@@ -106,7 +121,13 @@ def draw_value(kind, shape, draw, random):
 def shape_for(declared, dims, draw):
     if declared.shape is None:
         return [draw.size] * draw.rank
-    return [dim if isinstance(dim, int) else dims.get(dim, draw.size) for dim in declared.shape]
+    free = [draw.size] * len(declared.shape)
+    if draw.batch and len(free) > 1:
+        free[0] = draw.batch
+    return [
+        dim if isinstance(dim, int) else dims.get(dim, size)
+        for dim, size in zip(declared.shape, free)
+    ]
 
 
 def draw_inputs(session, given, dims, draw, seed):
@@ -118,6 +139,8 @@ def draw_inputs(session, given, dims, draw, seed):
             feeds[declared.name] = given[declared.name]
         else:
             shape = shape_for(declared, dims, draw)
+            if draw.batch and math.prod(shape) > MOST_ELEMENTS:
+                raise CannotRun(f"input {declared.name} would be too large: {shape}")
             feeds[declared.name] = draw_value(declared.type, shape, draw, random)
     return feeds
 
@@ -161,9 +184,20 @@ def find_inputs(path, given, dims, seed):
     check_names(session, given, dims)
     names, failure = output_names(session), None
     is_all_given = all(declared.name in given for declared in session.get_inputs())
-    for draw in DRAWS[:1] if is_all_given else DRAWS:
-        feeds = draw_inputs(session, given, dims, draw, seed)
+    deadly = ort_child.deadly_draws()
+    tried = set()
+    for number, draw in enumerate(DRAWS[:1] if is_all_given else DRAWS):
+        if number in deadly:
+            failure = failure or CannotRun("ONNX Runtime dies of inputs that were tried")
+            continue
         try:
+            shapes = [tuple(shape_for(one, dims, draw)) for one in session.get_inputs()]
+            key = (*shapes, draw.least, draw.most, draw.low)
+            if key in tried:
+                continue
+            tried.add(key)
+            feeds = draw_inputs(session, given, dims, draw, seed)
+            ort_child.tell(f"{ort_child.DRAWING}{number}")
             return feeds, run(session, feeds, names)
         except Exception as error:
             failure = failure or error

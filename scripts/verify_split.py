@@ -2,18 +2,22 @@
 """Runs a split ONNX model beside the original in ONNX Runtime and compares what they compute.
 
 usage: verify_split.py ORIGINAL DIR [--dim N=8]... [--inputs FILE.npz|FOLDER] [--seed N]
+                       [--rtol R] [--atol A]
 
 ORIGINAL is the model that was split, DIR the folder that `cleave split`, `partition` or `stage` wrote
 (-o DIR). The same inputs go through ORIGINAL, through DIR/root.onnx, and through the stand-alone parts
 one after another as DIR/manifest.json lists them, with those of ORIGINAL's weights that they take as
 inputs; every output must agree bit for bit (NaN with NaN too). So must those of DIR/annotated.onnx, where it is
-there, placed by its annotations. root.onnx must also agree where ONNX Runtime optimises both; the parts need not, since a cut stops a fusion. The ONNX checker looks at every
-file, unless ORIGINAL itself does not pass it; a part with an input or output of unknown rank is exempt
-from the checker.
+there, placed by its annotations. root.onnx must also agree where ONNX Runtime optimises both, to a relative and absolute
+tolerance of 1e-5: a cut stops a fusion, which rounds otherwise. --rtol and --atol set both tolerances for all of them. Where the
+chain of parts differs, the first part is named that makes something else than ORIGINAL does. The ONNX
+checker looks at every file, unless ORIGINAL itself does not pass it; a part with an input or output of
+unknown rank is exempt from the checker.
 
 Inputs are drawn at random from the declared types and shapes; where ORIGINAL refuses them, other
 sizes and values are tried. --dim fixes a symbolic dimension; --inputs gives some or all inputs, as
-arrays by name or as a folder with input_0.pb, input_1.pb, ... (ONNX's test_data_set_0).
+arrays by name or as a folder with input_0.pb, input_1.pb, ... (ONNX's test_data_set_0). ONNX Runtime
+runs in a child process: where it dies, the signal is named and other inputs are tried.
 
 As a library:  verdict = verify("model.onnx", "out"); verdict.passed, verdict.table()
 
@@ -34,6 +38,7 @@ try:
     import onnxruntime as ort
     from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
+    import ort_child
     from ort_inputs import CannotRun, WrongUsage, bound_dims, find_inputs, read_data_set
     from ort_values import (
         NUMPY_TYPES,
@@ -75,6 +80,10 @@ def arrays_of(content):
     return []
 
 
+def exact_outputs(row):
+    return not any("agrees to" in remark for remark in row.remarks)
+
+
 def is_half(content):
     return isinstance(content, tuple) and content[0] == "tensor(float16)"
 
@@ -93,6 +102,37 @@ def difference(one, other):
 
 
 @dataclass
+class Tolerance:
+    """How far two numbers may be apart: at most atol + rtol * |the original's|."""
+
+    rtol: float = 0.0
+    atol: float = 0.0
+
+    def allows(self, one, other):
+        ours, theirs = arrays_of(one), arrays_of(other)
+        if not (self.rtol or self.atol) or not ours or len(ours) != len(theirs):
+            return False
+        return all(
+            a.shape == b.shape
+            and np.allclose(
+                b.astype(np.float64),
+                a.astype(np.float64),
+                rtol=self.rtol,
+                atol=self.atol,
+                equal_nan=True,
+            )
+            for a, b in zip(ours, theirs)
+        )
+
+    def text(self):
+        return f"rtol {self.rtol:g}, atol {self.atol:g}"
+
+
+EXACT = Tolerance()
+OF_OPTIMISED = Tolerance(1e-5, 1e-5)
+
+
+@dataclass
 class Row:
     what: str
     checker: str = "-"
@@ -104,7 +144,7 @@ class Row:
     remarks: list = field(default_factory=list)
 
 
-def compare(row, expected, actual, is_random):
+def compare(row, expected, actual, is_random, tolerance=EXACT):
     """Fills in the row's last columns; `actual` need not hold every output."""
     compared = [name for name in expected if name in actual]
     equal, gaps, skipped = 0, [], 0
@@ -117,7 +157,11 @@ def compare(row, expected, actual, is_random):
             row.remarks.append(f'output "{name}" is random: not compared')
         else:
             gaps.append(difference(one, other))
-            row.faults.append(f'output "{name}" differs')
+            if tolerance.allows(one, other):
+                equal += 1
+                row.remarks.append(f'output "{name}" agrees to {tolerance.text()}')
+            else:
+                row.faults.append(f'output "{name}" differs')
     row.equal = f"{equal} of {len(compared) - skipped}"
     row.max_diff = "?" if None in gaps else f"{max(gaps, default=0.0):.3g}"
 
@@ -187,7 +231,9 @@ class Verdict:
             how = f"NOT RUN as a {chain.what}"
         elif chain.is_rounded:
             how = f"but for float16 at cuts {how}"
-        return f"equal: {counted(self.outputs, 'output')}, bit for bit, from root.onnx and {how}"
+        exact = all(exact_outputs(row) for row in self.rows if "optimised" not in row.what)
+        equal = "bit for bit," if exact else "within the tolerance,"
+        return f"equal: {counted(self.outputs, 'output')}, {equal} from root.onnx and {how}"
 
     def table(self):
         table = [("what", "checker", "loads", "equal", "max diff")]
@@ -215,8 +261,10 @@ class Original:
         self.path = Path(path)
         if not self.path.is_file():
             raise WrongUsage(f"{path}: there is no such file")
+        ort_child.tell("running the original")
         self.feeds, self.expected = find_inputs(self.path, inputs or {}, dims or {}, seed)
         self.optimised, self.why_not_optimised = None, None
+        ort_child.tell("running the original, optimised")
         try:
             self.optimised = run_model(self.path, OPTIMISED, self.feeds)
         except Exception as error:
@@ -230,6 +278,16 @@ class Original:
             self._other_seed = run_model(self.path, UNOPTIMISED, self.feeds, seed=1)
         return self._other_seed[name].content() != self.expected[name].content()
 
+    def values_inside(self, names):
+        """What the model makes of these values of its graph, not optimised."""
+        model = onnx.load(str(self.path), load_external_data=False)
+        known = {output.name for output in model.graph.output}
+        made = {name for node in model.graph.node for name in node.output}
+        inside = [name for name in dict.fromkeys(names) if name in made and name not in known]
+        model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in inside)
+        session = open_session(model.SerializeToString(), UNOPTIMISED, self.path.parent)
+        return run(session, self.feeds, output_names(session))
+
     def row(self):
         row = Row("original", loads="yes", checker="refuses" if self.checker_says else "ok")
         if self.checker_says:
@@ -240,8 +298,12 @@ class Original:
 
 
 class Verification:
-    def __init__(self, original, folder, manifest):
+    def __init__(self, original, folder, manifest, tolerance=None):
         self.original, self.folder, self.manifest = original, Path(folder), manifest
+        self.tolerance = tolerance  # None: exact, but for what is optimised
+
+    def tolerance_of(self, level):
+        return self.tolerance or (OF_OPTIMISED if level == OPTIMISED else EXACT)
 
     def rows(self):
         roots = [self.root_row("root.onnx", UNOPTIMISED, self.original.expected)]
@@ -269,6 +331,7 @@ class Verification:
 
     def file_row(self, row, level, expected, settings=None):
         """Fills in the row about the file that its first word names."""
+        ort_child.tell(f"running {row.what}")
         try:
             path = self.folder / row.what.split(",")[0]
             actual = run_model(path, level, self.original.feeds, settings=settings)
@@ -279,7 +342,7 @@ class Verification:
         row.loads = "yes"
         missing = [name for name in expected if name not in actual]
         row.faults += [f'output "{name}" is missing' for name in missing]
-        compare(row, expected, actual, self.original.is_random)
+        compare(row, expected, actual, self.original.is_random, self.tolerance_of(level))
         return row
 
     def chain_rows(self):
@@ -303,8 +366,11 @@ class Verification:
     def compare_chain(self, chain, values):
         made = {output["name"] for part in self.manifest["partitions"] for output in part["outputs"]}
         actual = {name: values[name] for name in made}
-        compare(chain, self.original.expected, actual, self.original.is_random)
+        tolerance = self.tolerance_of(UNOPTIMISED)
+        compare(chain, self.original.expected, actual, self.original.is_random, tolerance)
         halves = {name for name in made if is_half(values[name].content())}
+        if chain.faults and not halves:
+            chain.remarks += self.first_drift(values, tolerance)
         if not chain.faults or not halves:
             return
         held, exact = self.run_held(halves), Row("chain")
@@ -316,6 +382,25 @@ class Verification:
                 "differs by the rounding of float16 at cuts: same bits as root.onnx makes where its "
                 "float16 values are held between calls"
             )
+
+    def first_drift(self, values, tolerance):
+        """The first part that makes another value than the original does inside, as a remark."""
+        parts = self.manifest["partitions"]
+        made = [output["name"] for part in parts for output in part["outputs"]]
+        try:
+            inside = self.original.values_inside(made)
+        except Exception as error:
+            return [f"where it begins is not known: {first_line(error)}"]
+        for part in parts:
+            for name in [output["name"] for output in part["outputs"]]:
+                if name not in inside or name not in values:
+                    continue
+                one, other = inside[name].content(), values[name].content()
+                if one != other and not tolerance.allows(one, other):
+                    gap = difference(one, other)
+                    by = "" if gap is None else f" by {gap:.3g}"
+                    return [f'{part["name"]} is the first to differ: its "{name}"{by}']
+        return ["no value between the parts differs from the original's"]
 
     def run_held(self, halves):
         """Outputs of root.onnx where each of these values is a float16 between calls.
@@ -355,7 +440,8 @@ class Verification:
         facts = FileFacts(path)
         if facts.unranked:
             row.checker = "exempt"
-            row.remarks.append("of unknown rank: " + ", ".join(facts.unranked))
+            unranked = ", ".join(facts.unranked)
+            row.remarks.append(f"of unknown rank, which onnx.checker refuses in a file: {unranked}")
         else:
             check(row, path, facts, self.original.checker_says is None)
         lacking = [i["name"] for i in part["inputs"] if i["name"] not in values]
@@ -364,6 +450,7 @@ class Verification:
                 "not run, since an earlier part was not: lacks " + ", ".join(lacking)
             )
             return False
+        ort_child.tell(f"running {row.what}")
         try:
             values.update(run_part(path, part, values))
         except Exception as error:
@@ -374,7 +461,13 @@ class Verification:
                 row.faults.append(first_line(error))
             return False
         row.loads = "yes"
+        row.remarks += [shape_remark(name, values[name]) for name in facts.unranked if name in values]
         return True
+
+
+def shape_remark(name, value):
+    shapes = ["x".join(map(str, array.shape)) or "()" for array in arrays_of(value.content())]
+    return f'"{name}" had the shape {", ".join(shapes) or "of no tensor"} in this run'
 
 
 def run_part(path, part, values):
@@ -415,16 +508,17 @@ def passed_parameters(path, parts, known):
     return found
 
 
-def verify(original, folder, dims=None, inputs=None, seed=0):
+def verify(original, folder, dims=None, inputs=None, seed=0, tolerance=None):
     """The verdict on a split. `dims`: sizes of symbolic dims that the split did not bind; `inputs`:
-    Values by input name.
+    Values by input name; `tolerance`: None for exact, but for what is optimised.
     Raises CannotRun when the original does not run, WrongUsage when there is no split there."""
     manifest = read_manifest(Path(folder))
     if not Path(original).is_file():
         raise WrongUsage(f"{original}: there is no such file")
     dims = {**bound_dims(original, manifest["partitions"]), **(dims or {})}
     one = Original(original, dims, inputs, seed)
-    return Verdict(Verification(one, folder, manifest).rows(), len(one.expected))
+    rows = Verification(one, folder, manifest, tolerance).rows()
+    return Verdict(rows, len(one.expected))
 
 
 def read_inputs(where, model):
@@ -449,9 +543,19 @@ def parse_dim(text):
     return name, int(size)
 
 
+def supervise(original):
+    """Runs the script in a child process; 1 where ONNX Runtime died of a part, 3 of the original."""
+    status, death = ort_child.run_in_child(__file__)
+    if death is None:
+        return status
+    print(f"verify_split.py: {original}: {death}", file=sys.stderr)
+    return 3 if "original" in death else 1
+
+
 def main():
     parser = argparse.ArgumentParser(
-        usage="verify_split.py ORIGINAL DIR [--dim N=8]... [--inputs WHERE] [--seed N]",
+        usage="verify_split.py ORIGINAL DIR [--dim N=8]... [--inputs WHERE] [--seed N] "
+        "[--rtol R] [--atol A]",
         description="Runs a split ONNX model beside the original and compares what they compute.",
     )
     parser.add_argument("original", metavar="ORIGINAL", help="the model that was split")
@@ -466,10 +570,18 @@ def main():
         "are drawn",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (0)")
+    for name in ["--rtol", "--atol"]:
+        parser.add_argument(name, type=float, help="tolerance of all comparisons (exact; 1e-5 optimised)")
     options = parser.parse_args()
+    if not ort_child.is_child():
+        sys.exit(supervise(options.original))
+    tolerance = None
+    if options.rtol is not None or options.atol is not None:
+        tolerance = Tolerance(options.rtol or 0.0, options.atol or 0.0)
     try:
         given = read_inputs(options.inputs, options.original) if options.inputs else {}
-        verdict = verify(options.original, options.folder, dict(options.dim), given, options.seed)
+        dims = dict(options.dim)
+        verdict = verify(options.original, options.folder, dims, given, options.seed, tolerance)
     except (WrongUsage, OSError, ValueError) as error:
         print(f"verify_split.py: {error}", file=sys.stderr)
         sys.exit(2)

@@ -6,6 +6,7 @@ usage: scripts_test.py PROJECT_FOLDER CLEAVE       exit status 1 when something 
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -170,6 +171,69 @@ def test_a_reader_that_stops_early_is_no_fault(folder, mobile):
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, ""), done
+
+
+def save_model(graph, path):
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
+def test_inputs_that_kill_the_runtime_are_left_out(folder, mobile):
+    dies = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+import ort_child
+if not ort_child.is_child():
+    status, death = ort_child.run_in_child(__file__)
+    print(death)
+    sys.exit(status if death is None else 1)
+for draw in range(3):
+    if draw in ort_child.deadly_draws():
+        continue
+    ort_child.tell(f"{ort_child.DRAWING}{draw}")
+    if draw < 2:
+        os.kill(os.getpid(), signal.SIGFPE)
+print("draw 2 runs", flush=True)
+if len(sys.argv) > 2:
+    ort_child.tell("running part_1.onnx")
+    os.kill(os.getpid(), signal.SIGSEGV)
+"""
+    script = folder / "dies.py"
+    script.write_text(dies)
+    expect(run(script, PROJECT / "scripts"), 0, "draw 2 runs")
+    died = run(script, PROJECT / "scripts", "later")
+    expect(died, 1, "running part_1.onnx: ONNX Runtime died of SIGSEGV")
+
+
+def test_pictures_are_tried(folder, mobile):
+    picture = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["N", 1, "H", "W"])
+    out = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    weights = onnx.numpy_helper.from_array(np.ones((1, 1, 40, 40), np.float32), "w")
+    nodes = [onnx.helper.make_node("Conv", ["x", "w"], ["t"]), onnx.helper.make_node("Relu", ["t"], ["y"])]
+    graph = onnx.helper.make_graph(nodes, "picture", [picture], [out], [weights])
+    model = save_model(graph, folder / "picture.onnx")
+    parts = split(model, ["Conv"], folder / "picture")
+    expect(run("verify_split.py", model, parts), 0, "equal: 1 output, bit for bit")
+
+
+def test_the_first_part_that_drifts_is_named(folder, mobile):
+    model = PROJECT / "samples" / "mobile_block.onnx"
+    drifting = folder / "drifting"
+    shutil.copytree(mobile, drifting)
+    manifest = json.loads((drifting / "manifest.json").read_text())
+    part = manifest["partitions"][1]  # it holds no weights that root.onnx reads
+    changed = onnx.load(drifting / part["file"])
+    name = part["outputs"][0]["name"]
+    for node in changed.graph.node:
+        node.output[:] = ["before" if output == name else output for output in node.output]
+    factor = onnx.numpy_helper.from_array(np.float32(1 + 1e-4), "factor")
+    changed.graph.initializer.append(factor)
+    changed.graph.node.append(onnx.helper.make_node("Mul", ["before", "factor"], [name]))
+    onnx.save(changed, drifting / part["file"])
+    says = run("verify_split.py", model, drifting)
+    expect(says, 1, f'{part["name"]} is the first to differ: its "{name}"')
+    expect(run("verify_split.py", model, drifting, "--rtol", "0.1", "--atol", "0.1"), 0, "tolerance")
 
 
 def test_capture_refuses_what_is_no_split(folder, mobile):
