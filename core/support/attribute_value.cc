@@ -6,6 +6,7 @@
 
 #include "core/graph/domain.h"
 #include "core/graph/node_lookup.h"
+#include "core/support/implied_attribute.h"
 
 namespace cleave {
 namespace {
@@ -76,7 +77,8 @@ std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
   if (!facts.default_attribute) return std::nullopt;
   const auto opset = imported_opset(graph, graph.domain(node));
   if (!opset) return std::nullopt;
-  return facts.default_attribute(graph.domain(node), graph.op(node), *opset, name);
+  auto value = facts.default_attribute(graph.domain(node), graph.op(node), *opset, name);
+  return value ? value : implied_attribute(graph, node, name);
 }
 
 bool equal_values(const AttributeValue& a, const AttributeValue& b) {

@@ -29,6 +29,47 @@ bool in_range(const Value& value, const AttributeRule& rule) {
   return (!rule.min || number >= *rule.min) && (!rule.max || number <= *rule.max);
 }
 
+// The rank that axes of the node count in: the output's where the op adds axes. nullopt when it is
+// unknown.
+std::optional<std::size_t> axis_rank(const Graph& graph, NodeId node) {
+  const std::string_view op = graph.op(node);
+  const auto rank_of = [&](ValueId id) -> std::optional<std::size_t> {
+    if (!graph.has_rank(id)) return std::nullopt;
+    return graph.shape(id).size();
+  };
+  if (op == "Unsqueeze" || op == "OneHot") return rank_of(*graph.outputs(node).begin());
+  const Operand* const input = find_plain_input(graph, node, 0);
+  return input != nullptr ? rank_of(input->value) : std::nullopt;
+}
+
+// The value with its negative axes counted from the front.
+AttributeValue from_front(AttributeValue value, std::size_t rank) {
+  const auto normalise = [rank](std::int64_t& axis) {
+    if (axis < 0) axis += static_cast<std::int64_t>(rank);
+  };
+  if (auto* const axis = std::get_if<std::int64_t>(&value)) normalise(*axis);
+  if (auto* const axes = std::get_if<std::vector<Literal>>(&value)) {
+    for (Literal& item : *axes) {
+      if (auto* const axis = std::get_if<std::int64_t>(&item)) normalise(*axis);
+    }
+    std::sort(axes->begin(), axes->end());
+  }
+  return value;
+}
+
+// Whether a rule's value names the same axes: -1 is 3 for rank 4, and the order does not matter.
+bool names_same_axes(const Graph& graph, NodeId node, const AttributeRule& rule,
+                     const AttributeValue& value) {
+  if (rule.name != "axis" && rule.name != "axes") return false;
+  const auto rank = axis_rank(graph, node);
+  if (!rank) return false;
+  const AttributeValue wanted = from_front(value, *rank);
+  return std::any_of(rule.accepted.begin(), rule.accepted.end(),
+                     [&](const AttributeValue& accepted) {
+                       return equal_values(from_front(accepted, *rank), wanted);
+                     });
+}
+
 // A list of numbers is in range when all of them are.
 bool accepts(const AttributeRule& rule, const AttributeValue& value) {
   if (!rule.accepted.empty()) {
@@ -117,7 +158,10 @@ void find_failed_conditions(const Graph& graph, NodeId node, const Rule& rule, c
   for (std::uint32_t i = 0; i < rule.attributes.size(); ++i) {
     const AttributeRule& attribute = rule.attributes[i];
     const auto value = attribute_value(graph, node, attribute.name, facts);
-    if (!value || !accepts(attribute, *value)) failed.push_back({What::attribute, i});
+    if (value && (accepts(attribute, *value) || names_same_axes(graph, node, attribute, *value))) {
+      continue;
+    }
+    failed.push_back({What::attribute, i});
   }
   for (std::uint32_t i = 0; i < rule.shapes.size(); ++i) {
     const Operand* input = find_plain_input(graph, node, rule.shapes[i].input);
