@@ -23,6 +23,8 @@ def documents(project, cleave, tmp):
               "transformer_encoder.json": "npu.json", "mobile_block.onnx": "tiny_npu.txt",
               "attention.onnx": "ort_ops.config"}
     yield "support", "npu.json", (samples / "npu.json").read_bytes()
+    for path in sorted((samples / "backends").glob("*.json")):
+        yield "backend", path.name, path.read_bytes()
     for model, support in models.items():
         path, rules = samples / model, samples / support
         yield "graph", f"convert {model}", printed_by(cleave, "convert", path)

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""A worker for IREE on the CPU (pip install 'iree-base-compiler[onnx]' iree-base-runtime): see worker.py.
+
+The importer stays loaded. The compiler is a process of its own, as its users start it: it writes its
+errors to standard error, and an internal fault of it ends no worker.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from iree.compiler.tools.import_onnx import __main__ as importer
+
+from worker import StageError, in_stage, read_inputs, serve, write_outputs
+
+TARGET = [
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+]
+TOOLS = Path(sys.executable).parent
+
+
+def call(stage, *command):
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    if done.returncode != 0:
+        how = f"exit {done.returncode}" if done.returncode > 0 else f"signal {-done.returncode}"
+        raise StageError(stage, done.stderr or done.stdout or how)
+
+
+def import_model(path, out):
+    arguments = importer.parse_arguments([path, "-o", out])
+    try:
+        code = importer.main(arguments)
+    except SystemExit as stop:
+        code = stop.code
+    if code:
+        raise StageError("convert", f"the importer exits with {code}")
+
+
+def compile_to(request, folder, suffix, *options):
+    mlir, out = os.path.join(folder, "model.mlir"), os.path.join(folder, "model" + suffix)
+    in_stage("convert", import_model, request["model"], mlir)
+    call("compile", str(TOOLS / "iree-compile"), mlir, *TARGET, *options, "-o", out)
+    return mlir, out
+
+
+def check(request):
+    with tempfile.TemporaryDirectory() as folder:
+        compile_to(request, folder, ".in.mlir", "--compile-to=input")
+
+
+def compile_only(request):
+    with tempfile.TemporaryDirectory() as folder:
+        compile_to(request, folder, ".vmfb")
+
+
+def function_of(mlir):
+    with open(mlir, encoding="utf-8", errors="replace") as file:
+        line = next(line for line in file if "func.func @" in line)
+    return line.split("func.func @")[1].split("(")[0].strip('"')
+
+
+def run(request):
+    given = read_inputs(request)
+    with tempfile.TemporaryDirectory() as folder:
+        mlir, module = compile_to(request, folder, ".vmfb")
+        command = [str(TOOLS / "iree-run-module"), "--device=local-sync", f"--module={module}"]
+        command.append(f"--function={function_of(mlir)}")
+        for i, one in enumerate(request["inputs"]):
+            path = os.path.join(folder, f"input_{i}.npy")
+            np.save(path, given[one["name"]])
+            command.append(f"--input=@{path}")
+        made = [os.path.join(folder, f"output_{i}.npy") for i in range(len(request["outputs"]))]
+        call("run", *command, *[f"--output=@{path}" for path in made])
+        names = [one["name"] for one in request["outputs"]]
+        write_outputs(request, {name: np.load(path) for name, path in zip(names, made)})
+
+
+if __name__ == "__main__":
+    serve(
+        "iree",
+        version("iree-base-compiler"),
+        {"check": check, "compile": compile_only, "run": run},
+    )

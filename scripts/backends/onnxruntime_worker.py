@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""A warm worker for ONNX Runtime (pip install onnxruntime onnx numpy): see worker.py.
+
+It is the reference that other backends are compared with: unoptimised, one thread. "capture" runs a model
+once with every tensor of its main graph as an output:
+
+    -> {"op": "capture", "model": M, "out": FOLDER, "inputs": [{"name", "file"}], "given": null | PATH,
+        "dims": {"N": 8}, "seed": 0}
+    <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values"}]}
+    -> {"op": "convert", "model": M, "out": FILE, "opset": 17}    the model in a later opset
+
+"given" is a .npz file or a folder of input_0.pb, ...; inputs that are not given are drawn from "seed".
+"values" are the elements of an integer tensor of at most 16, else null. Tensors alone are listed.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from ort_inputs import CannotRun, WrongUsage, find_inputs, read_data_set  # noqa: E402
+from ort_values import UNOPTIMISED, Value, open_session, output_names, tensor_proto  # noqa: E402
+from ort_values import run as run_session  # noqa: E402
+from worker import StageError, in_stage, serve  # noqa: E402
+
+FEW = 16
+
+
+def compile_only(request):
+    in_stage("compile", open_session, request["model"], UNOPTIMISED)
+
+
+def read_proto(path):
+    from ort_values import value_of_tensor
+
+    with open(path, "rb") as file:
+        return value_of_tensor(onnx.TensorProto.FromString(file.read()))
+
+
+def write_value(path, name, value):
+    content = value.content()
+    with open(path, "wb") as file:
+        file.write(tensor_proto(content, name).SerializeToString())
+    return content
+
+
+def run(request):
+    session = in_stage("compile", open_session, request["model"], UNOPTIMISED)
+    feeds = {one["name"]: in_stage("driver", read_proto, one["file"]) for one in request["inputs"]}
+    ort.set_seed(request.get("seed", 0))
+    made = in_stage("run", run_session, session, feeds, output_names(session))
+    for one in request["outputs"]:
+        in_stage("driver", write_value, one["file"], one["name"], made[one["name"]])
+
+
+def with_all_outputs(path):
+    """The model's bytes with every value of the main graph as an output."""
+    model = onnx.load(path, load_external_data=False)
+    known = {value.name for value in model.graph.output}
+    for node in model.graph.node:
+        for name in node.output:
+            if name and name not in known:
+                known.add(name)
+                model.graph.output.append(onnx.helper.make_empty_tensor_value_info(name))
+    return model.SerializeToString()
+
+
+def given_inputs(request):
+    given = request.get("given")
+    if not given:
+        return {}
+    if os.path.isdir(given):
+        return read_data_set(Path(given), request["model"])
+    with np.load(given) as arrays:
+        return {name: Value.of_array(arrays[name]) for name in arrays.files}
+
+
+def describe(value, name, path):
+    kind, shape, _ = write_value(path, name, value)
+    entry = {"name": name, "dtype": kind, "shape": list(shape), "file": str(path), "values": None}
+    if kind in ("tensor(int32)", "tensor(int64)") and int(np.prod(shape)) <= FEW:
+        entry["values"] = [int(one) for one in value.plain().ravel()]
+    return entry
+
+
+def is_tensor(value):
+    return value.kept is not None and value.kept.is_tensor()
+
+
+def capture(request):
+    try:
+        feeds, _ = find_inputs(
+            request["model"], given_inputs(request), request.get("dims", {}), request.get("seed", 0)
+        )
+    except WrongUsage as error:
+        raise StageError("inputs", error) from error
+    except CannotRun as error:
+        raise StageError("run", error) from error
+    folder = Path(request["out"])
+    session = in_stage(
+        "compile", open_session, with_all_outputs(request["model"]), UNOPTIMISED,
+        Path(request["model"]).resolve().parent,
+    )
+    ort.set_seed(request.get("seed", 0))
+    made = in_stage("run", run_session, session, feeds, output_names(session))
+    tensors = []
+    for name, value in {**feeds, **made}.items():
+        if is_tensor(value):
+            tensors.append(describe(value, name, folder / f"{len(tensors)}.pb"))
+    return {"tensors": tensors}
+
+
+def convert(request):
+    from onnx import shape_inference, version_converter
+
+    model = in_stage("driver", onnx.load, request["model"])
+    converted = in_stage("convert", version_converter.convert_version, model, request["opset"])
+    inferred = in_stage("convert", shape_inference.infer_shapes, converted)
+    in_stage("driver", onnx.save, inferred, request["out"])
+
+
+if __name__ == "__main__":
+    ort.set_default_logger_severity(4)
+    serve(
+        "onnxruntime",
+        ort.__version__,
+        {"compile": compile_only, "run": run, "capture": capture, "convert": convert},
+    )

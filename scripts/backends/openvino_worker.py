@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""A warm worker for OpenVINO on the CPU (pip install openvino onnx numpy): see worker.py.
+
+usage: openvino_worker.py [f32|bf16|f16]    the precision to compute in; without one, the CPU's own choice
+"""
+
+import sys
+
+import numpy as np
+import openvino as ov
+
+from worker import StageError, in_stage, match_values, read_inputs, serve, write_outputs
+
+core = ov.Core()
+
+
+def compile_model(path):
+    model = in_stage("convert", core.read_model, path)
+    return in_stage("compile", core.compile_model, model, "CPU")
+
+
+def names_of(ports):
+    return [set(port.get_names()) for port in ports]
+
+
+def run(request):
+    compiled = compile_model(request["model"])
+    given = read_inputs(request)
+    taken = match_values([one["name"] for one in request["inputs"]], names_of(compiled.inputs))
+    lacking = [i for i in range(len(compiled.inputs)) if i not in taken.values()]
+    if lacking:
+        raise StageError("driver", f"inputs {lacking} of the compiled model have no values")
+    feeds = {at: given[name] for name, at in taken.items()}
+    results = in_stage("run", compiled, feeds)
+    outputs = match_values([one["name"] for one in request["outputs"]], names_of(compiled.outputs))
+    arrays = {name: np.array(results[compiled.outputs[at]]) for name, at in outputs.items()}
+    write_outputs(request, arrays)
+
+
+def compile_only(request):
+    compile_model(request["model"])
+
+
+if __name__ == "__main__":
+    core.set_property("CPU", {"INFERENCE_NUM_THREADS": 1})
+    if len(sys.argv) > 1:
+        core.set_property("CPU", {"INFERENCE_PRECISION_HINT": sys.argv[1]})
+    serve("openvino", ov.__version__, {"compile": compile_only, "run": run})

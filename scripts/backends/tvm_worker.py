@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""A warm worker for TVM's Relax and LLVM (pip install apache-tvm onnx numpy): see worker.py."""
+
+import numpy as np
+import onnx
+import tvm
+from tvm import relax
+from tvm.relax.frontend.onnx import from_onnx
+
+from worker import in_stage, read_inputs, serve, write_outputs
+
+
+def compile_model(path):
+    """(the model, the executable)"""
+    model = in_stage("driver", onnx.load, path)
+    module = in_stage("convert", from_onnx, model, keep_params_in_input=False)
+    return model, in_stage("compile", tvm.compile, module, target="llvm")
+
+
+def run(request):
+    model, executable = compile_model(request["model"])
+    given = read_inputs(request)
+    weights = {tensor.name for tensor in model.graph.initializer}
+    names = [value.name for value in model.graph.input if value.name not in weights]
+    arguments = in_stage(
+        "driver", lambda: [tvm.runtime.tensor(np.array(given[name], order="C")) for name in names]
+    )
+    machine = in_stage("run", relax.VirtualMachine, executable, tvm.cpu())
+    result = in_stage("run", machine["main"], *arguments)
+    results = [result] if hasattr(result, "numpy") else list(result)
+    made = [value.name for value in model.graph.output]
+    arrays = in_stage(
+        "driver", lambda: {name: one.numpy() for name, one in zip(made, results)}
+    )
+    write_outputs(request, arrays)
+
+
+def compile_only(request):
+    compile_model(request["model"])
+
+
+if __name__ == "__main__":
+    serve("tvm", tvm.__version__, {"compile": compile_only, "run": run})

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""The workers of scripts/backends against the compilers that this Python, or that of $CLEAVE_COMPILERS, has.
+
+usage: worker_test.py
+
+Exit status 1 when one fails, 77 when none could be tried. Each skip is named.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    import numpy as np
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as error:
+    print(f"worker_test.py: skipped: needs the Python module {error.name}")
+    sys.exit(77)
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+WORKERS = PROJECT / "scripts" / "backends"
+# Worker, its arguments, and the module that it needs.
+COMPILERS = [
+    ("onnxruntime_worker.py", [], "onnxruntime"),
+    ("tract_worker.py", [], "tract"),
+    ("openvino_worker.py", ["f32"], "openvino"),
+    ("iree_worker.py", [], "iree.compiler"),
+    ("tvm_worker.py", [], "tvm"),
+]
+
+
+def pythons():
+    folder = os.environ.get("CLEAVE_COMPILERS")
+    return [Path(folder) / "bin" / "python", Path(sys.executable)] if folder else [Path(sys.executable)]
+
+
+def python_with(module):
+    """A Python that has the module, or None."""
+    for python in pythons():
+        done = subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False)
+        if done.returncode == 0:
+            return python
+    return None
+
+
+class Worker:
+    def __init__(self, python, script, arguments):
+        self.process = subprocess.Popen(
+            [python, WORKERS / script, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True,
+        )
+        self.greeting = json.loads(self.process.stdout.readline())
+
+    def ask(self, **request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        return self.process.wait(60)
+
+
+def two_outputs(folder):
+    """A model with a scalar input and outputs that are not in alphabetical order."""
+    nodes = [
+        helper.make_node("Mul", ["a", "scale"], ["product"], name="mul"),
+        helper.make_node("Neg", ["product"], ["difference"], name="neg"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "two_outputs",
+        [
+            helper.make_tensor_value_info("scale", TensorProto.FLOAT, []),
+            helper.make_tensor_value_info("a", TensorProto.FLOAT, [2]),
+        ],
+        [
+            helper.make_tensor_value_info("product", TensorProto.FLOAT, [2]),
+            helper.make_tensor_value_info("difference", TensorProto.FLOAT, [2]),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path = folder / "two_outputs.onnx"
+    onnx.save(model, path)
+    return str(path)
+
+
+def tensor_file(folder, name, array):
+    path = folder / f"{name}.pb"
+    path.write_bytes(numpy_helper.from_array(np.asarray(array), name).SerializeToString())
+    return {"name": name, "file": str(path)}
+
+
+def read(one):
+    return numpy_helper.to_array(TensorProto.FromString(Path(one["file"]).read_bytes()))
+
+
+def check_run(worker, folder):
+    inputs = [
+        tensor_file(folder, "scale", np.float32(3)),
+        tensor_file(folder, "a", np.array([1, 2], np.float32)),
+    ]
+    outputs = [{"name": n, "file": str(folder / f"out_{n}.pb")} for n in ("product", "difference")]
+    model = two_outputs(folder)
+    assert worker.ask(op="compile", model=model, out=str(folder / "o")) == {"ok": True}
+    answer = worker.ask(op="run", model=model, out=str(folder / "o"), inputs=inputs, outputs=outputs)
+    assert answer == {"ok": True}, answer
+    assert read(outputs[0]).tolist() == [3, 6], read(outputs[0])
+    assert read(outputs[1]).tolist() == [-3, -6], read(outputs[1])
+
+
+def check_refusals(worker, folder):
+    garbage = folder / "garbage.onnx"
+    garbage.write_text("this is no model\n")
+    answer = worker.ask(op="compile", model=str(garbage), out=str(folder / "o"))
+    assert answer["ok"] is False and answer["error"], answer
+    answer = worker.ask(op="no-such-op", model=str(garbage))
+    assert answer["stage"] == "driver", answer
+    model = onnx.load(two_outputs(folder))
+    model.graph.node[1].op_type = "NoSuchOpOfOnnx"
+    onnx.save(model, folder / "unknown.onnx")
+    answer = worker.ask(op="compile", model=str(folder / "unknown.onnx"), out=str(folder / "o"))
+    assert answer["ok"] is False, answer
+
+
+def check_reference(worker, folder):
+    model = two_outputs(folder)
+    (folder / "captured").mkdir()
+    answer = worker.ask(
+        op="capture", model=model, out=str(folder / "captured"), inputs=[], seed=1
+    )
+    assert answer["ok"], answer
+    tensors = {one["name"]: one for one in answer["tensors"]}
+    assert sorted(tensors) == ["a", "difference", "product", "scale"], tensors
+    assert (read(tensors["difference"]) == -read(tensors["product"])).all()
+    raised = str(folder / "raised.onnx")
+    answer = worker.ask(op="convert", model=model, out=raised, opset=19)
+    assert answer["ok"], answer
+    assert onnx.load(raised).opset_import[0].version == 19
+
+
+def check(python, script, arguments):
+    with tempfile.TemporaryDirectory(prefix="worker") as name:
+        folder = Path(name)
+        worker = Worker(python, script, arguments)
+        assert worker.greeting["ready"] and worker.greeting["version"], worker.greeting
+        check_run(worker, folder)
+        check_refusals(worker, folder)
+        if script.startswith("onnxruntime"):
+            check_reference(worker, folder)
+        assert worker.close() == 0
+
+
+def main():
+    tried = failed = 0
+    for script, arguments, module in COMPILERS:
+        python = python_with(module)
+        if python is None:
+            print(f"skipped  {script}: no Python here has {module}")
+            continue
+        tried += 1
+        try:
+            check(python, script, arguments)
+            print(f"passed   {script}")
+        except (AssertionError, ValueError, OSError) as error:
+            failed += 1
+            print(f"FAILED   {script}: {error!r}")
+    sys.exit(1 if failed else 0 if tried else 77)
+
+
+if __name__ == "__main__":
+    main()
