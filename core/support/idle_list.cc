@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/support/overlay.h"
 #include "core/support/rule_check.h"
 
 namespace cleave {
@@ -41,7 +42,9 @@ std::vector<IdleList> find_idle_lists(const Graph& graph, const std::vector<Supp
   std::vector<UsedOp> ops = used_ops(graph);
   std::vector<IdleList> idle;
   if (ops.empty()) return idle;
+  const bool has_others = !all_are_overlays(lists);
   for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (has_others && is_overlay(lists[i])) continue;
     if (!names_any(lists[i], ops)) idle.push_back({static_cast<std::uint16_t>(i), {}});
   }
   if (idle.empty()) return idle;

@@ -12,6 +12,7 @@
 #include "core/graph/domain.h"
 #include "core/support/accepting_rule.h"
 #include "core/support/glob.h"
+#include "core/support/overlay.h"
 #include "core/support/rule_check.h"
 
 namespace cleave {
@@ -93,7 +94,11 @@ class RuleIndex {
 class Matcher {
  public:
   Matcher(const Graph& graph, const std::vector<SupportList>& lists, const OpFacts& facts)
-      : graph_(graph), facts_(facts), lists_(lists.begin(), lists.end()) {}
+      : graph_(graph), facts_(facts), lists_(lists.begin(), lists.end()) {
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      if (is_overlay(lists[i])) overlays_.push_back(static_cast<std::uint16_t>(i));
+    }
+  }
 
   // The verdict on the node with its bodies; code none when it is supported.
   Reason judge(NodeId node) {
@@ -116,8 +121,25 @@ class Matcher {
   // Bodies are not looked at.
   Verdict judge_alone(NodeId node) {
     const std::vector<OpRules>& rules = rules_of(node);
+    const Verdict verdict = judge_by_lists(rules, node);
+    if (verdict.reason.code == ReasonCode::denied) return verdict;
+    for (const std::uint16_t i : overlays_) {
+      const auto rule = denying_rule(lists_[i], rules[i].deny, node);
+      if (!rule) continue;
+      // That no list knows the op says more than a denial by dtype.
+      const bool is_known = verdict.reason.code != ReasonCode::no_rule;
+      if (!is_known && !names_its_target(lists_[i].list().deny[*rule])) continue;
+      return {.reason = {.code = ReasonCode::denied, .list = i, .rule = *rule}};
+    }
+    return verdict;
+  }
+
+ private:
+  // By the lists that are no overlays.
+  Verdict judge_by_lists(const std::vector<OpRules>& rules, NodeId node) {
     Reason refusal{.code = ReasonCode::no_rule};
     for (std::size_t i = 0; i < lists_.size(); ++i) {
+      if (is_overlay(lists_[i].list())) continue;
       const Verdict verdict = judge_by(static_cast<std::uint16_t>(i), rules[i], node);
       if (verdict.reason.code == ReasonCode::none) return verdict;
       if (rank(verdict.reason.code) > rank(refusal.code)) refusal = verdict.reason;
@@ -125,7 +147,6 @@ class Matcher {
     return {.reason = refusal};
   }
 
- private:
   static int rank(ReasonCode code) {
     if (code == ReasonCode::denied) return 2;
     return code == ReasonCode::rule_failed ? 1 : 0;
@@ -136,11 +157,7 @@ class Matcher {
     const auto refused = [&](ReasonCode code, std::uint32_t rule) {
       return Verdict{.reason = {.code = code, .list = list_index, .rule = rule}};
     };
-    std::optional<std::uint32_t> denying = first_denying(index, rules.deny, node);
-    if (const RuleIndices* by_name = index.deny_of(graph_.node(node).name)) {
-      const auto named = first_denying(index, *by_name, node);
-      if (named && (!denying || *named < *denying)) denying = named;
-    }
+    const std::optional<std::uint32_t> denying = denying_rule(index, rules.deny, node);
     const bool is_known = !rules.allow.empty();
     if (denying && (is_known || names_its_target(index.list().deny[*denying]))) {
       return refused(ReasonCode::denied, *denying);
@@ -149,6 +166,18 @@ class Matcher {
     const auto [rule, holds] = best_allowing(index.list(), rules.allow, node);
     if (!holds) return refused(ReasonCode::rule_failed, rule);
     return {.reason = {}, .list = list_index, .rule = rule};
+  }
+
+  // The first deny rule of the list that holds: of those for the node's op or for any op, and of
+  // those for the node's name.
+  std::optional<std::uint32_t> denying_rule(const RuleIndex& index, const RuleIndices& by_op,
+                                            NodeId node) {
+    std::optional<std::uint32_t> denying = first_denying(index, by_op, node);
+    if (const RuleIndices* by_name = index.deny_of(graph_.node(node).name)) {
+      const auto named = first_denying(index, *by_name, node);
+      if (named && (!denying || *named < *denying)) denying = named;
+    }
+    return denying;
   }
 
   static bool names_its_target(const Rule& rule) {
@@ -212,6 +241,7 @@ class Matcher {
   const Graph& graph_;
   const OpFacts& facts_;
   std::vector<RuleIndex> lists_;
+  std::vector<std::uint16_t> overlays_;  // indices in lists_
   std::unordered_map<std::uint64_t, std::vector<OpRules>> rules_;
   std::vector<FailedCondition> failed_;
 };

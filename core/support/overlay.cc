@@ -1,0 +1,13 @@
+#include "core/support/overlay.h"
+
+#include <algorithm>
+
+namespace cleave {
+
+bool is_overlay(const SupportList& list) { return list.allow.empty() && !list.deny.empty(); }
+
+bool all_are_overlays(const std::vector<SupportList>& lists) {
+  return !lists.empty() && std::all_of(lists.begin(), lists.end(), is_overlay);
+}
+
+}  // namespace cleave
