@@ -10,17 +10,17 @@ namespace {
 // By AttributeProto.AttributeType.
 AttributeType type_of(std::int32_t number) {
   switch (number) {
-    case 1:
+    case attribute_type::kFloat:
       return AttributeType::real;
-    case 2:
+    case attribute_type::kInt:
       return AttributeType::integer;
-    case 3:
+    case attribute_type::kString:
       return AttributeType::string;
-    case 6:
+    case attribute_type::kFloats:
       return AttributeType::reals;
-    case 7:
+    case attribute_type::kInts:
       return AttributeType::integers;
-    case 8:
+    case attribute_type::kStrings:
       return AttributeType::strings;
     default:
       return AttributeType::opaque;
@@ -37,22 +37,22 @@ void append_packed_reals(std::string_view packed, std::vector<double>& out) {
 
 void decode_field(OnnxFields& field, OnnxAttributeValue& out) {
   switch (field.key()) {
-    case varint_field(3):
-    case varint_field(8):
+    case varint_field(attribute_field::kInt):
+    case varint_field(attribute_field::kInts):
       out.integers.push_back(field.number());
       break;
-    case bytes_field(8):
+    case bytes_field(attribute_field::kInts):
       field.append_packed(out.integers);
       break;
-    case float_field(2):
-    case float_field(7):
+    case float_field(attribute_field::kFloat):
+    case float_field(attribute_field::kFloats):
       out.reals.push_back(static_cast<double>(field.real()));
       break;
-    case bytes_field(7):
+    case bytes_field(attribute_field::kFloats):
       append_packed_reals(field.text(), out.reals);
       break;
-    case bytes_field(4):
-    case bytes_field(9):
+    case bytes_field(attribute_field::kString):
+    case bytes_field(attribute_field::kStrings):
       out.strings.push_back(field.text());
       break;
     default:

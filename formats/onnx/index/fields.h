@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/onnx/index/field_numbers.h"
 #include "formats/onnx/index/model.h"
 #include "formats/text/limits.h"
 

@@ -67,10 +67,10 @@ OnnxValueInfo Indexer::value_info(OnnxRecord record) {
   out.record = record;
   for (OnnxFields field(record.payload, "a value's type", walk_); field.next();) {
     switch (field.key()) {
-      case bytes_field(1):
+      case bytes_field(value_info_field::kName):
         out.name = field.name();
         break;
-      case bytes_field(2):
+      case bytes_field(value_info_field::kType):
         out.type = field.text();
         check_onnx_dims(out.type, walk_);
         break;
@@ -83,7 +83,9 @@ OnnxValueInfo Indexer::value_info(OnnxRecord record) {
 
 // Reads the field when it holds a graph.
 bool Indexer::attribute_body(OnnxFields& field, OnnxAttribute& out) {
-  if (field.key() != bytes_field(6) && field.key() != bytes_field(11)) return false;
+  if (field.key() != bytes_field(attribute_field::kGraph) &&
+      field.key() != bytes_field(attribute_field::kGraphs))
+    return false;
   out.graphs.push_back(body(field.record()));
   return true;
 }
@@ -96,7 +98,9 @@ OnnxAttribute Indexer::attribute(OnnxRecord record) {
   for (OnnxFields field(record.payload, "an attribute", walk_); field.next();) {
     if (derived == 0) derived = onnx_attribute_type(field.field_number());
     if (attribute_body(field, out) || index_onnx_attribute_field(field, out, walk_)) continue;
-    if (field.key() == bytes_field(8)) {  // checked, so that who decodes it later meets no damage
+    if (field.key() ==
+        bytes_field(
+            attribute_field::kInts)) {  // checked, so that who decodes it later meets no damage
       scratch_.clear();
       field.append_packed(scratch_);
     } else {
@@ -114,8 +118,10 @@ void Indexer::read_node(OnnxRecord record, OnnxNode& out) {
   out.record = record;
   for (OnnxFields field(record.payload, "a node", walk_); field.next();) {
     if (index_onnx_node_field(field, out, walk_)) {
-      if (field.key() == bytes_field(1) || field.key() == bytes_field(2)) count_value();
-    } else if (field.key() == bytes_field(5)) {
+      if (field.key() == bytes_field(node_field::kInput) ||
+          field.key() == bytes_field(node_field::kOutput))
+        count_value();
+    } else if (field.key() == bytes_field(node_field::kAttribute)) {
       if (out.attributes.size() == walk_.limits.attributes) {
         refuse_beyond_limit(walk_, "a node", &ModelLimits::attributes);
       }
@@ -135,31 +141,31 @@ OnnxNode Indexer::node(OnnxRecord record) {
 // Takes the field of a graph, which is no node.
 void Indexer::graph_field(OnnxFields& field, OnnxGraphFields& out) {
   switch (field.key()) {
-    case bytes_field(2):
+    case bytes_field(graph_field::kName):
       out.name = field.name();
       break;
-    case bytes_field(5):
+    case bytes_field(graph_field::kInitializer):
       out.initializers.push_back(index_onnx_tensor(field.record(), walk_));
       break;
-    case bytes_field(10):
+    case bytes_field(graph_field::kDocString):
       out.doc_string = field.text();
       break;
-    case bytes_field(11):
+    case bytes_field(graph_field::kInput):
       out.inputs.push_back(value_info(field.record()));
       break;
-    case bytes_field(12):
+    case bytes_field(graph_field::kOutput):
       out.outputs.push_back(value_info(field.record()));
       break;
-    case bytes_field(13):
+    case bytes_field(graph_field::kValueInfo):
       out.value_infos.push_back(value_info(field.record()));
       break;
-    case bytes_field(14):
+    case bytes_field(graph_field::kQuantizationAnnotation):
       out.quantization_annotations.push_back(field.record());
       break;
-    case bytes_field(15):
+    case bytes_field(graph_field::kSparseInitializer):
       out.initializers.push_back(index_onnx_sparse_tensor(field.record(), walk_));
       break;
-    case bytes_field(16):
+    case bytes_field(graph_field::kMetadataProps):
       out.metadata_props.push_back(field.record());
       break;
     default:
@@ -172,7 +178,7 @@ OnnxGraph Indexer::body(OnnxRecord record) {
   OnnxGraph out;
   out.record = record;
   for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
-    if (field.key() == bytes_field(1)) {
+    if (field.key() == bytes_field(graph_field::kNode)) {
       out.nodes.push_back(node(field.record()));
     } else {
       graph_field(field, out);
@@ -187,7 +193,7 @@ OnnxMainGraph Indexer::main_graph(OnnxRecord record) {
   out.record = record;
   OnnxNode room;
   for (OnnxFields field(record.payload, "a graph", walk_); field.next();) {
-    if (field.key() == bytes_field(1)) {
+    if (field.key() == bytes_field(graph_field::kNode)) {
       read_node(field.record(), room);
       out.nodes.add(room);
     } else {
@@ -201,10 +207,10 @@ std::pair<std::string_view, std::int64_t> Indexer::opset(std::string_view payloa
   std::pair<std::string_view, std::int64_t> out{"", 0};
   for (OnnxFields field(payload, "an opset import", walk_); field.next();) {
     switch (field.key()) {
-      case bytes_field(1):
+      case bytes_field(opset_field::kDomain):
         out.first = field.name();
         break;
-      case varint_field(2):
+      case varint_field(opset_field::kVersion):
         out.second = field.number();
         break;
       default:
@@ -220,31 +226,31 @@ OnnxFunction Indexer::function(OnnxRecord record) {
   out.record = record;
   for (OnnxFields field(record.payload, "a function", walk_); field.next();) {
     switch (field.key()) {
-      case bytes_field(1):
+      case bytes_field(function_field::kName):
         out.name = field.name();
         break;
-      case bytes_field(4):
+      case bytes_field(function_field::kInput):
         out.inputs.push_back(field.name());
         break;
-      case bytes_field(5):
+      case bytes_field(function_field::kOutput):
         out.outputs.push_back(field.name());
         break;
-      case bytes_field(7):
+      case bytes_field(function_field::kNode):
         out.nodes.push_back(node(field.record()));
         break;
-      case bytes_field(9):
+      case bytes_field(function_field::kOpsetImport):
         out.opsets.push_back(opset(field.text()));
         break;
-      case bytes_field(10):
+      case bytes_field(function_field::kDomain):
         out.domain = field.name();
         break;
-      case bytes_field(11):
+      case bytes_field(function_field::kAttributeProto):
         out.default_attributes.push_back(attribute(field.record()));
         break;
-      case bytes_field(12):
+      case bytes_field(function_field::kValueInfo):
         out.value_infos.push_back(value_info(field.record()));
         break;
-      case bytes_field(13):
+      case bytes_field(function_field::kOverload):
         out.overload = field.name();
         break;
       default:
@@ -260,42 +266,42 @@ OnnxModel Indexer::model() {
   bool has_graph = false;
   for (OnnxFields field(bytes_, "the model", walk_); field.next();) {
     switch (field.key()) {
-      case varint_field(1):
+      case varint_field(model_field::kIrVersion):
         out.ir_version = field.number();
         break;
-      case bytes_field(2):
+      case bytes_field(model_field::kProducerName):
         out.producer_name = field.text();
         break;
-      case bytes_field(3):
+      case bytes_field(model_field::kProducerVersion):
         out.producer_version = field.text();
         break;
-      case bytes_field(4):
+      case bytes_field(model_field::kDomain):
         out.domain = field.text();
         break;
-      case varint_field(5):
+      case varint_field(model_field::kModelVersion):
         out.model_version = field.number();
         break;
-      case bytes_field(6):
+      case bytes_field(model_field::kDocString):
         out.doc_string = field.text();
         break;
-      case bytes_field(7):
+      case bytes_field(model_field::kGraph):
         if (std::exchange(has_graph, true)) throw OnnxRefused{"two graphs, where a model has one"};
         out.graph = main_graph(field.record());
         break;
-      case bytes_field(8):
+      case bytes_field(model_field::kOpsetImport):
         out.opset_records.push_back(field.record());
         out.opsets.push_back(opset(out.opset_records.back().payload));
         break;
-      case bytes_field(14):
+      case bytes_field(model_field::kMetadataProps):
         out.metadata_props.push_back(field.record());
         break;
-      case bytes_field(20):
+      case bytes_field(model_field::kTrainingInfo):
         out.training_infos.push_back(field.record());
         break;
-      case bytes_field(25):
+      case bytes_field(model_field::kFunctions):
         out.functions.push_back(function(field.record()));
         break;
-      case bytes_field(26):
+      case bytes_field(model_field::kConfiguration):
         out.configurations.push_back(field.record());
         break;
       default:

@@ -43,56 +43,56 @@ OnnxAttribute read_attribute(OnnxRecord record, OnnxWalk& walk) {
 
 std::int32_t onnx_attribute_type(std::uint32_t field_number) {
   switch (field_number) {
-    case 2:
-      return 1;  // f
-    case 3:
-      return 2;  // i
-    case 4:
-      return 3;  // s
-    case 5:
-      return 4;  // t
-    case 6:
-      return 5;  // g
-    case 7:
-      return 6;  // floats
-    case 8:
-      return 7;  // ints
-    case 9:
-      return 8;  // strings
-    case 10:
-      return 9;  // tensors
-    case 11:
-      return 10;  // graphs
-    case 22:
-      return 11;  // sparse_tensor
-    case 23:
-      return 12;  // sparse_tensors
-    case 14:
-      return 13;  // tp
-    case 15:
-      return 14;  // type_protos
+    case attribute_field::kFloat:
+      return attribute_type::kFloat;
+    case attribute_field::kInt:
+      return attribute_type::kInt;
+    case attribute_field::kString:
+      return attribute_type::kString;
+    case attribute_field::kTensor:
+      return attribute_type::kTensor;
+    case attribute_field::kGraph:
+      return attribute_type::kGraph;
+    case attribute_field::kFloats:
+      return attribute_type::kFloats;
+    case attribute_field::kInts:
+      return attribute_type::kInts;
+    case attribute_field::kStrings:
+      return attribute_type::kStrings;
+    case attribute_field::kTensors:
+      return attribute_type::kTensors;
+    case attribute_field::kGraphs:
+      return attribute_type::kGraphs;
+    case attribute_field::kSparseTensor:
+      return attribute_type::kSparseTensor;
+    case attribute_field::kSparseTensors:
+      return attribute_type::kSparseTensors;
+    case attribute_field::kTypeProto:
+      return attribute_type::kTypeProto;
+    case attribute_field::kTypeProtos:
+      return attribute_type::kTypeProtos;
     default:
-      return 0;
+      return attribute_type::kUndefined;
   }
 }
 
 bool index_onnx_attribute_field(OnnxFields& field, OnnxAttribute& out, OnnxWalk& walk) {
   switch (field.key()) {
-    case bytes_field(1):
+    case bytes_field(attribute_field::kName):
       out.name = field.name();
       return true;
-    case bytes_field(5):
-    case bytes_field(10):
+    case bytes_field(attribute_field::kTensor):
+    case bytes_field(attribute_field::kTensors):
       out.tensors.push_back(index_onnx_tensor(field.record(), walk));
       return true;
-    case bytes_field(22):
-    case bytes_field(23):
+    case bytes_field(attribute_field::kSparseTensor):
+    case bytes_field(attribute_field::kSparseTensors):
       out.tensors.push_back(index_onnx_sparse_tensor(field.record(), walk));
       return true;
-    case bytes_field(21):
+    case bytes_field(attribute_field::kRefAttrName):
       out.reference = field.name();
       return true;
-    case varint_field(20):
+    case varint_field(attribute_field::kType):
       out.type = field.number32();
       return true;
     default:
@@ -102,25 +102,25 @@ bool index_onnx_attribute_field(OnnxFields& field, OnnxAttribute& out, OnnxWalk&
 
 bool index_onnx_node_field(OnnxFields& field, OnnxNode& out, OnnxWalk& walk) {
   switch (field.key()) {
-    case bytes_field(1):
+    case bytes_field(node_field::kInput):
       out.inputs.push_back(field.name());
       return true;
-    case bytes_field(2):
+    case bytes_field(node_field::kOutput):
       out.outputs.push_back(field.name());
       return true;
-    case bytes_field(3):
+    case bytes_field(node_field::kName):
       out.name = field.name();
       return true;
-    case bytes_field(4):
+    case bytes_field(node_field::kOpType):
       out.op_type = field.name();
       return true;
-    case bytes_field(7):
+    case bytes_field(node_field::kDomain):
       out.domain = field.name();
       return true;
-    case bytes_field(8):
+    case bytes_field(node_field::kOverload):
       out.overload = field.name();
       return true;
-    case bytes_field(9):
+    case bytes_field(node_field::kMetadataProps):
       out.metadata.push_back(index_onnx_key_value(field.text(), walk));
       return true;
     default:
@@ -170,7 +170,7 @@ OnnxRecord OnnxNodes::record(std::size_t i) const {
 // early.
 const OnnxNode& OnnxNodes::read(std::size_t i, OnnxNode& room) const {
   return read_fields(i, room, [](OnnxFields& field, OnnxNode& out, OnnxWalk& walk) {
-    if (field.key() == bytes_field(5)) {
+    if (field.key() == bytes_field(node_field::kAttribute)) {
       out.attributes.push_back(read_attribute(field.record(), walk));
     } else if (!index_onnx_node_field(field, out, walk)) {
       field.skip();
@@ -180,7 +180,7 @@ const OnnxNode& OnnxNodes::read(std::size_t i, OnnxNode& room) const {
 
 const OnnxNode& OnnxNodes::read_names(std::size_t i, OnnxNode& room) const {
   return read_fields(i, room, [](OnnxFields& field, OnnxNode& out, OnnxWalk& walk) {
-    const bool is_metadata = field.key() == bytes_field(9);
+    const bool is_metadata = field.key() == bytes_field(node_field::kMetadataProps);
     if (is_metadata || !index_onnx_node_field(field, out, walk)) field.skip();
   });
 }

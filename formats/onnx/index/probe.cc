@@ -12,25 +12,25 @@ bool looks_like_onnx(std::string_view bytes) {
   try {
     for (int i = 0; i < kFieldsToAsk && field.next(); ++i) {
       switch (field.key()) {
-        case varint_field(1): {
+        case varint_field(model_field::kIrVersion): {
           // The first field that every known writer puts down, with a small number.
           const std::int64_t ir_version = field.number();
           if (i == 0 && ir_version >= 0 && ir_version < 128) return true;
           break;
         }
-        case bytes_field(7):
+        case bytes_field(model_field::kGraph):
           has_graph = true;
           [[fallthrough]];
-        case varint_field(5):
-        case bytes_field(2):
-        case bytes_field(3):
-        case bytes_field(4):
-        case bytes_field(6):
-        case bytes_field(8):
-        case bytes_field(14):
-        case bytes_field(20):
-        case bytes_field(25):
-        case bytes_field(26):
+        case varint_field(model_field::kModelVersion):
+        case bytes_field(model_field::kProducerName):
+        case bytes_field(model_field::kProducerVersion):
+        case bytes_field(model_field::kDomain):
+        case bytes_field(model_field::kDocString):
+        case bytes_field(model_field::kOpsetImport):
+        case bytes_field(model_field::kMetadataProps):
+        case bytes_field(model_field::kTrainingInfo):
+        case bytes_field(model_field::kFunctions):
+        case bytes_field(model_field::kConfiguration):
           field.skip();
           break;
         default:

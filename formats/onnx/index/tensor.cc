@@ -13,10 +13,10 @@ OnnxKeyValue index_onnx_key_value(std::string_view payload, OnnxWalk& walk) {
   OnnxKeyValue out;
   for (OnnxFields field(payload, "a key and value", walk); field.next();) {
     switch (field.key()) {
-      case bytes_field(1):
+      case bytes_field(key_value_field::kKey):
         out.key = field.text();
         break;
-      case bytes_field(2):
+      case bytes_field(key_value_field::kValue):
         out.value = field.text();
         break;
       default:
@@ -47,8 +47,12 @@ void add_external_data(const OnnxKeyValue& entry, OnnxTensor& out) {
 
 // True when packed float_data or double_data of this type is the elements' bytes themselves.
 bool is_raw(DType dtype, std::uint32_t field_number) {
-  if (field_number == 4) return dtype == DType::float32 || dtype == DType::complex64;
-  if (field_number == 10) return dtype == DType::float64 || dtype == DType::complex128;
+  if (field_number == tensor_field::kFloatData) {
+    return dtype == DType::float32 || dtype == DType::complex64;
+  }
+  if (field_number == tensor_field::kDoubleData) {
+    return dtype == DType::float64 || dtype == DType::complex128;
+  }
   return false;
 }
 
@@ -63,42 +67,42 @@ OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk) {
   std::size_t typed_chunks = 0;
   for (OnnxFields field(record.payload, "a tensor", walk); field.next();) {
     switch (field.key()) {
-      case bytes_field(1):
+      case bytes_field(tensor_field::kDims):
         field.append_packed(out.dims);
         break;
-      case varint_field(1):
+      case varint_field(tensor_field::kDims):
         out.dims.push_back(field.number());
         break;
-      case varint_field(2):
+      case varint_field(tensor_field::kDataType):
         out.dtype_number = field.number32();
         break;
-      case bytes_field(8):
+      case bytes_field(tensor_field::kName):
         out.name = field.name();
         break;
-      case bytes_field(9):
+      case bytes_field(tensor_field::kRawData):
         out.raw = field.text();
         break;
-      case bytes_field(13):
+      case bytes_field(tensor_field::kExternalData):
         add_external_data(index_onnx_key_value(field.text(), walk), out);
         break;
-      case varint_field(14):
+      case varint_field(tensor_field::kDataLocation):
         out.is_external = field.number32() == 1;
         break;
-      case bytes_field(4):
-      case bytes_field(10):
+      case bytes_field(tensor_field::kFloatData):
+      case bytes_field(tensor_field::kDoubleData):
         typed_field = field.field_number();
         typed = field.text();
         ++typed_chunks;
         break;
       default:
-        // float_data, int32_data, string_data, int64_data, double_data, uint64_data; also unpacked
+        // Elements in a typed field, also unpacked.
         switch (field.field_number()) {
-          case 4:
-          case 5:
-          case 6:
-          case 7:
-          case 10:
-          case 11:
+          case tensor_field::kFloatData:
+          case tensor_field::kInt32Data:
+          case tensor_field::kStringData:
+          case tensor_field::kInt64Data:
+          case tensor_field::kDoubleData:
+          case tensor_field::kUint64Data:
             typed_chunks += 2;
             break;
           default:
@@ -122,13 +126,13 @@ OnnxTensor index_onnx_sparse_tensor(OnnxRecord record, OnnxWalk& walk) {
   std::vector<std::int64_t> dims;
   for (OnnxFields field(record.payload, "a sparse tensor", walk); field.next();) {
     switch (field.key()) {
-      case bytes_field(1):
+      case bytes_field(sparse_tensor_field::kValues):
         out = index_onnx_tensor(field.record(), walk);
         break;
-      case bytes_field(3):
+      case bytes_field(sparse_tensor_field::kDims):
         field.append_packed(dims);
         break;
-      case varint_field(3):
+      case varint_field(sparse_tensor_field::kDims):
         dims.push_back(field.number());
         break;
       default:

@@ -11,10 +11,10 @@ OnnxDim parse_dim(std::string_view payload, OnnxWalk& walk) {
   OnnxDim dim;
   for (OnnxFields field(payload, "a dimension", walk); field.next();) {
     switch (field.key()) {
-      case varint_field(1):
+      case varint_field(dim_field::kValue):
         dim = {.size = field.number(), .name = {}};
         break;
-      case bytes_field(2):
+      case bytes_field(dim_field::kParam):
         dim = {.size = -1, .name = std::string(field.text())};
         break;
       default:
@@ -28,7 +28,7 @@ OnnxDim parse_dim(std::string_view payload, OnnxWalk& walk) {
 std::vector<OnnxDim> parse_shape(std::string_view payload, OnnxWalk& walk) {
   std::vector<OnnxDim> dims;
   for (OnnxFields field(payload, "a shape", walk); field.next();) {
-    if (field.key() == bytes_field(1)) {
+    if (field.key() == bytes_field(shape_field::kDim)) {
       dims.push_back(parse_dim(field.text(), walk));
     } else {
       field.skip();
@@ -42,10 +42,10 @@ OnnxType parse_tensor_type(std::string_view payload, OnnxWalk& walk) {
   OnnxType type = onnx_tensor_type(DType::unknown);
   for (OnnxFields field(payload, "a tensor's type", walk); field.next();) {
     switch (field.key()) {
-      case varint_field(1):
+      case varint_field(tensor_type_field::kElemType):
         type.dtype = dtype_from_onnx(field.number());
         break;
-      case bytes_field(2):
+      case bytes_field(tensor_type_field::kShape):
         type.set_shape(parse_shape(field.text(), walk));
         break;
       default:
@@ -59,21 +59,21 @@ OnnxType parse_type(std::string_view payload, OnnxWalk& walk) {
   OnnxType type;
   for (OnnxFields field(payload, "a type", walk); field.next();) {
     switch (field.key()) {
-      case bytes_field(1):
+      case bytes_field(type_field::kTensor):
         type = parse_tensor_type(field.text(), walk);
         break;
-      case bytes_field(8):
+      case bytes_field(type_field::kSparseTensor):
         type = parse_tensor_type(field.text(), walk);
         type.full = payload;
         break;
-      case bytes_field(4):
-      case bytes_field(5):
-      case bytes_field(7):
-      case bytes_field(9):
-        type = {.type = field.field_number() == 4   ? ValueType::sequence
-                        : field.field_number() == 5 ? ValueType::map
-                        : field.field_number() == 9 ? ValueType::optional
-                                                    : ValueType::unknown,
+      case bytes_field(type_field::kSequence):
+      case bytes_field(type_field::kMap):
+      case bytes_field(type_field::kOpaque):
+      case bytes_field(type_field::kOptional):
+        type = {.type = field.field_number() == type_field::kSequence   ? ValueType::sequence
+                        : field.field_number() == type_field::kMap      ? ValueType::map
+                        : field.field_number() == type_field::kOptional ? ValueType::optional
+                                                                        : ValueType::unknown,
                 .dims = {},
                 .full = std::string(payload)};
         field.skip();
@@ -164,12 +164,14 @@ OnnxType onnx_element_type(const OnnxType& type) {
   OnnxWalk walk{.begin = type.full.data()};
   try {
     for (OnnxFields field(type.full, "a type", walk); field.next();) {
-      if (field.key() != bytes_field(4) && field.key() != bytes_field(9)) {
+      if (field.key() != bytes_field(type_field::kSequence) &&
+          field.key() != bytes_field(type_field::kOptional)) {
         field.skip();
         continue;
       }
       for (OnnxFields inner(field.text(), "a type", walk); inner.next();) {
-        if (inner.key() == bytes_field(1)) return parse_onnx_type(inner.text());
+        if (inner.key() == bytes_field(element_type_field::kElemType))
+          return parse_onnx_type(inner.text());
         inner.skip();
       }
       return {};

@@ -19,9 +19,9 @@ FileAnnotation read_annotation(std::string_view payload) {
   OnnxWalk walk;
   try {
     for (OnnxFields field(payload, "a quantization annotation", walk); field.next();) {
-      if (field.key() == bytes_field(1)) {
+      if (field.key() == bytes_field(annotation_field::kTensorName)) {
         out.tensor = field.text();
-      } else if (field.key() == bytes_field(2)) {
+      } else if (field.key() == bytes_field(annotation_field::kQuantParameters)) {
         out.parameters.push_back(index_onnx_key_value(field.text(), walk).value);
       } else {
         field.skip();

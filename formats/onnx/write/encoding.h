@@ -8,65 +8,9 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "formats/onnx/index/field_numbers.h"
 
 namespace cleave {
-
-// Numbers of the fields that writers name.
-namespace model_field {
-enum : std::uint32_t {
-  kIrVersion = 1,
-  kProducerName = 2,
-  kProducerVersion = 3,
-  kDomain = 4,
-  kModelVersion = 5,
-  kDocString = 6,
-  kGraph = 7,
-  kOpsetImport = 8,
-  kMetadataProps = 14,
-  kFunctions = 25,
-  kConfiguration = 26,
-};
-}  // namespace model_field
-namespace graph_field {
-enum : std::uint32_t {
-  kNode = 1,
-  kName = 2,
-  kInitializer = 5,
-  kDocString = 10,
-  kInput = 11,
-  kOutput = 12,
-  kValueInfo = 13,
-  kSparseInitializer = 15,
-};
-}  // namespace graph_field
-namespace function_field {
-enum : std::uint32_t {
-  kName = 1,
-  kInput = 4,
-  kOutput = 5,
-  kNode = 7,
-  kOpsetImport = 9,
-  kDomain = 10,
-};
-}  // namespace function_field
-namespace node_field {
-enum : std::uint32_t {
-  kInput = 1,
-  kOutput = 2,
-  kName = 3,
-  kOpType = 4,
-  kAttribute = 5,
-  kDomain = 7,
-  kMetadataProps = 9,
-  kDeviceConfigurations = 10,
-};
-}  // namespace node_field
-namespace attribute_field {
-enum : std::uint32_t { kName = 1, kTensor = 5, kInts = 8, kType = 20 };
-}  // namespace attribute_field
-namespace tensor_field {
-enum : std::uint32_t { kRawData = 9, kExternalData = 13, kDataLocation = 14 };
-}  // namespace tensor_field
 
 void put_varint(std::string& out, std::uint64_t value);
 // Fields of type int32, int64 and enum.

@@ -26,9 +26,9 @@ struct FileTensorType {
 FileDim read_dim(std::string_view payload, OnnxWalk& walk) {
   FileDim out;
   for (OnnxFields field(payload, "a dimension", walk); field.next();) {
-    if (field.key() == varint_field(1)) {
+    if (field.key() == varint_field(dim_field::kValue)) {
       out.size = field.number();
-    } else if (field.key() == bytes_field(2)) {
+    } else if (field.key() == bytes_field(dim_field::kParam)) {
       out.name = field.text();
     } else {
       field.skip();
@@ -40,7 +40,7 @@ FileDim read_dim(std::string_view payload, OnnxWalk& walk) {
 void read_shape(std::string_view payload, OnnxWalk& walk, FileTensorType& out) {
   out.has_shape = true;
   for (OnnxFields field(payload, "a shape", walk); field.next();) {
-    if (field.key() == bytes_field(1)) {
+    if (field.key() == bytes_field(shape_field::kDim)) {
       out.dims.push_back(read_dim(field.text(), walk));
     } else {
       field.skip();
@@ -51,9 +51,9 @@ void read_shape(std::string_view payload, OnnxWalk& walk, FileTensorType& out) {
 FileTensorType read_tensor_type(std::string_view payload, OnnxWalk& walk) {
   FileTensorType out;
   for (OnnxFields field(payload, "a tensor's type", walk); field.next();) {
-    if (field.key() == varint_field(1)) {
+    if (field.key() == varint_field(tensor_type_field::kElemType)) {
       out.dtype = field.number32();
-    } else if (field.key() == bytes_field(2)) {
+    } else if (field.key() == bytes_field(tensor_type_field::kShape)) {
       read_shape(field.text(), walk, out);
     } else {
       field.skip();
@@ -68,7 +68,7 @@ std::optional<FileTensorType> tensor_type_of(std::string_view type) {
   std::optional<FileTensorType> out;
   try {
     for (OnnxFields field(type, "a type", walk); field.next();) {
-      if (field.key() == bytes_field(1)) {
+      if (field.key() == bytes_field(type_field::kTensor)) {
         out = read_tensor_type(field.text(), walk);
       } else {
         field.skip();
