@@ -1,0 +1,257 @@
+// A node's label is a lower bound on its distance to the sink over arcs with room; excess is pushed
+// to lower labels. Arcs of the terminals are not stored: what the source can give is excess from
+// the start, and what the sink takes is `sink_room` of each node. Excess that cannot reach the sink
+// stays where it is: those nodes are on the source's side.
+#include "core/base/min_cut.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+using Amount = std::int64_t;
+
+constexpr Amount kTotal = Amount{1} << 60U;      // what all finite capacities add up to, at most
+constexpr Amount kUncutRoom = Amount{1} << 61U;  // more than can ever flow
+constexpr auto kNoNode = std::numeric_limits<std::uint32_t>::max();
+
+struct Arc {
+  std::uint32_t to;
+  std::uint32_t reverse;  // its place among all arcs
+  Amount room;
+};
+
+class PushRelabel {
+ public:
+  PushRelabel(std::vector<std::uint32_t> begin, std::vector<Arc> arcs, std::vector<Amount> excess,
+              std::vector<Amount> sink_room)
+      : begin_(std::move(begin)),
+        arcs_(std::move(arcs)),
+        excess_(std::move(excess)),
+        sink_room_(std::move(sink_room)),
+        count_(static_cast<std::uint32_t>(excess_.size())),
+        label_(count_, 0),
+        current_(count_, 0),
+        next_(count_, kNoNode),
+        previous_(count_, kNoNode),
+        next_active_(count_, kNoNode),
+        bucket_(count_ + 1, kNoNode),
+        active_(count_ + 1, kNoNode) {}
+
+  std::vector<bool> run() && {
+    find_distances();
+    const std::uint64_t patience = 6 * std::uint64_t{count_} + arcs_.size();
+    while (true) {
+      while (highest_active_ > 0 && active_[highest_active_] == kNoNode) --highest_active_;
+      if (highest_active_ == 0) break;
+      const std::uint32_t node = active_[highest_active_];
+      active_[highest_active_] = next_active_[node];
+      if (label_[node] != highest_active_) continue;  // a gap took it away
+      discharge(node);
+      if (work_ > patience) find_distances();
+    }
+    find_distances();
+    std::vector<bool> on_source_side(count_);
+    for (std::uint32_t node = 0; node < count_; ++node) {
+      on_source_side[node] = label_[node] == count_ + 1;
+    }
+    return on_source_side;
+  }
+
+ private:
+  // Exact labels, by a search back from the sink; count_ + 1: it is out of reach.
+  void find_distances() {
+    work_ = 0;
+    const std::uint32_t far = count_ + 1;
+    std::fill(label_.begin(), label_.end(), far);
+    std::fill(bucket_.begin(), bucket_.end(), kNoNode);
+    std::fill(active_.begin(), active_.end(), kNoNode);
+    highest_ = highest_active_ = 0;
+    queue_.clear();
+    for (std::uint32_t node = 0; node < count_; ++node) {
+      if (sink_room_[node] > 0) reach(node, 1);
+    }
+    for (std::size_t head = 0; head < queue_.size(); ++head) {
+      const std::uint32_t node = queue_[head];
+      for (std::uint32_t i = begin_[node]; i < begin_[node + 1]; ++i) {
+        const Arc& arc = arcs_[i];
+        if (label_[arc.to] == far && arcs_[arc.reverse].room > 0) reach(arc.to, label_[node] + 1);
+      }
+    }
+  }
+
+  void reach(std::uint32_t node, std::uint32_t label) {
+    queue_.push_back(node);
+    put(node, label);
+    if (excess_[node] > 0) make_active(node);
+  }
+
+  void put(std::uint32_t node, std::uint32_t label) {
+    label_[node] = label;
+    current_[node] = begin_[node];
+    next_[node] = bucket_[label];
+    previous_[node] = kNoNode;
+    if (bucket_[label] != kNoNode) previous_[bucket_[label]] = node;
+    bucket_[label] = node;
+    highest_ = std::max(highest_, label);
+  }
+
+  void take_out(std::uint32_t node) {
+    if (previous_[node] != kNoNode) {
+      next_[previous_[node]] = next_[node];
+    } else {
+      bucket_[label_[node]] = next_[node];
+    }
+    if (next_[node] != kNoNode) previous_[next_[node]] = previous_[node];
+  }
+
+  void make_active(std::uint32_t node) {
+    next_active_[node] = active_[label_[node]];
+    active_[label_[node]] = node;
+    highest_active_ = std::max(highest_active_, label_[node]);
+  }
+
+  // Pushes until no excess is left or the sink is out of reach.
+  void discharge(std::uint32_t node) {
+    while (true) {
+      if (label_[node] == 1) push_to_sink(node);
+      push_along_arcs(node);
+      if (excess_[node] == 0) return;
+      relabel(node);
+      if (label_[node] > count_) return;
+    }
+  }
+
+  void push_to_sink(std::uint32_t node) {
+    const Amount pushed = std::min(excess_[node], sink_room_[node]);
+    excess_[node] -= pushed;
+    sink_room_[node] -= pushed;
+  }
+
+  void push_along_arcs(std::uint32_t node) {
+    const std::uint32_t lower = label_[node] - 1;
+    for (std::uint32_t& i = current_[node]; excess_[node] > 0 && i < begin_[node + 1]; ++i) {
+      Arc& arc = arcs_[i];
+      if (arc.room == 0 || label_[arc.to] != lower) continue;
+      const Amount pushed = std::min(excess_[node], arc.room);
+      if (excess_[arc.to] == 0) make_active(arc.to);
+      arc.room -= pushed;
+      arcs_[arc.reverse].room += pushed;
+      excess_[node] -= pushed;
+      excess_[arc.to] += pushed;
+      if (excess_[node] == 0) return;  // the arc may have room left
+    }
+  }
+
+  void relabel(std::uint32_t node) {
+    const std::uint32_t before = label_[node];
+    std::uint32_t lowest = sink_room_[node] > 0 ? 0 : count_;
+    for (std::uint32_t i = begin_[node]; i < begin_[node + 1]; ++i) {
+      if (arcs_[i].room > 0) lowest = std::min(lowest, label_[arcs_[i].to]);
+    }
+    work_ += 12 + begin_[node + 1] - begin_[node];
+    take_out(node);
+    if (bucket_[before] == kNoNode) {
+      close_gap(before);
+      label_[node] = count_ + 1;
+    } else if (lowest >= count_) {
+      label_[node] = count_ + 1;
+    } else {
+      put(node, lowest + 1);
+    }
+  }
+
+  // No node has this label: those above it cannot reach the sink.
+  void close_gap(std::uint32_t gap) {
+    for (std::uint32_t label = gap + 1; label <= highest_; ++label) {
+      for (std::uint32_t node = bucket_[label]; node != kNoNode; node = next_[node]) {
+        label_[node] = count_ + 1;
+      }
+      bucket_[label] = kNoNode;
+      active_[label] = kNoNode;
+    }
+    highest_ = gap;
+  }
+
+  std::vector<std::uint32_t> begin_;
+  std::vector<Arc> arcs_;
+  std::vector<Amount> excess_;
+  std::vector<Amount> sink_room_;
+  const std::uint32_t count_;
+  std::vector<std::uint32_t> label_;  // 1..count_, or count_ + 1
+  std::vector<std::uint32_t> current_;
+  std::vector<std::uint32_t> next_, previous_;  // of the same label
+  std::vector<std::uint32_t> next_active_;
+  std::vector<std::uint32_t> bucket_;  // by label: its first node
+  std::vector<std::uint32_t> active_;  // by label: its first node with excess
+  std::vector<std::uint32_t> queue_;
+  std::uint32_t highest_ = 0;
+  std::uint32_t highest_active_ = 0;
+  std::uint64_t work_ = 0;  // since the last exact labels
+};
+
+double finite(double capacity) { return capacity == kUncut ? 0 : capacity; }
+
+}  // namespace
+
+void MinCut::reserve(std::size_t nodes, std::size_t arcs) {
+  from_source_.reserve(nodes);
+  to_sink_.reserve(nodes);
+  arcs_.reserve(arcs);
+}
+
+std::uint32_t MinCut::add_node() {
+  from_source_.push_back(0);
+  to_sink_.push_back(0);
+  return static_cast<std::uint32_t>(from_source_.size() - 1);
+}
+
+void MinCut::add_source_arc(std::uint32_t node, double capacity) { from_source_[node] += capacity; }
+
+void MinCut::add_sink_arc(std::uint32_t node, double capacity) { to_sink_[node] += capacity; }
+
+void MinCut::add_arc(std::uint32_t from, std::uint32_t to, double capacity, double back) {
+  arcs_.push_back({from, to, capacity, back});
+}
+
+std::vector<bool> MinCut::solve() && {
+  double total = 0;
+  for (const double capacity : from_source_) total += capacity;
+  for (const double capacity : to_sink_) total += capacity;
+  for (const PlainArc& arc : arcs_) total += finite(arc.capacity) + finite(arc.back);
+  const double scale = total > 0 ? static_cast<double>(kTotal) / total / 2 : 1;
+  const auto amount = [&](double capacity) {
+    return capacity == kUncut ? kUncutRoom : static_cast<Amount>(std::llround(capacity * scale));
+  };
+
+  const std::size_t count = node_count();
+  std::vector<std::uint32_t> begin(count + 1, 0);
+  for (const PlainArc& arc : arcs_) {
+    ++begin[arc.from + 1];
+    ++begin[arc.to + 1];
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<Arc> arcs(2 * arcs_.size());
+  std::vector<std::uint32_t> fill(begin.begin(), begin.end() - 1);
+  for (const PlainArc& arc : arcs_) {
+    const std::uint32_t there = fill[arc.from]++;
+    const std::uint32_t back = fill[arc.to]++;
+    arcs[there] = {arc.to, back, amount(arc.capacity)};
+    arcs[back] = {arc.from, there, amount(arc.back)};
+  }
+  arcs_ = {};
+  std::vector<Amount> excess(count, 0);
+  std::vector<Amount> sink_room(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Amount net = amount(from_source_[i]) - amount(to_sink_[i]);
+    (net > 0 ? excess : sink_room)[i] = std::abs(net);
+  }
+  return PushRelabel(std::move(begin), std::move(arcs), std::move(excess), std::move(sink_room))
+      .run();
+}
+
+}  // namespace cleave

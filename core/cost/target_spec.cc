@@ -1,0 +1,124 @@
+#include "core/cost/target_spec.h"
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "core/base/quantity.h"
+
+namespace cleave {
+namespace {
+
+std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+std::optional<double> microseconds(std::string_view text) {
+  const auto seconds = parse_duration(text);
+  return seconds ? std::optional(*seconds * 1e6) : std::nullopt;
+}
+
+std::optional<std::size_t> whole(std::string_view text) {
+  const auto number = parse_quantity(text);
+  if (!number || !number->whole || !number->unit.empty()) return std::nullopt;
+  return static_cast<std::size_t>(*number->whole);
+}
+
+// Sets the field; false when the text is no such value.
+using Setter = bool (*)(std::string_view text, TargetSpec& spec);
+
+template <auto Field, auto Parse>
+bool set(std::string_view text, TargetSpec& spec) {
+  auto value = Parse(text);
+  if (!value) return false;
+  spec.*Field = *std::move(value);
+  return true;
+}
+
+std::optional<double> bandwidth(std::string_view text) {
+  const auto link = parse_link(text);
+  return link ? std::optional(link->bytes_per_second) : std::nullopt;
+}
+
+std::optional<Duplex> duplex(std::string_view text) {
+  if (text == "half") return Duplex::half;
+  if (text == "full") return Duplex::full;
+  return std::nullopt;
+}
+
+struct Key {
+  std::string_view name;
+  Setter set;
+  std::string_view example;
+  bool is_for_cpu;
+};
+
+constexpr std::array<Key, 8> kKeys = {{
+    {"flops", set<&TargetSpec::flops_per_second, parse_flops_rate>, "4TFLOP/s", true},
+    {"bandwidth", set<&TargetSpec::bytes_per_second, bandwidth>, "50GB/s", true},
+    {"node", set<&TargetSpec::node_us, microseconds>, "2us", true},
+    {"launch", set<&TargetSpec::launch_us, microseconds>, "100us", false},
+    {"memory", set<&TargetSpec::memory, parse_bytes>, "512MiB", false},
+    {"max-subgraphs", set<&TargetSpec::max_subgraphs, whole>, "8", false},
+    {"link", set<&TargetSpec::link, parse_link>, "gen4x4", false},
+    {"duplex", set<&TargetSpec::duplex, duplex>, "half", false},
+}};
+
+// "flops, bandwidth, node": what the target can be given.
+std::string key_names(TargetName target) {
+  std::string names;
+  for (const Key& key : kKeys) {
+    if (target == TargetName::cpu && !key.is_for_cpu) continue;
+    names += (names.empty() ? "" : ", ") + std::string(key.name);
+  }
+  return names;
+}
+
+Status<> set_part(std::string_view part, TargetSpec& spec) {
+  const std::size_t equals = part.find('=');
+  const std::string_view name = trimmed(part.substr(0, equals));
+  for (const Key& key : kKeys) {
+    if (key.name != name || (spec.target == TargetName::cpu && !key.is_for_cpu)) continue;
+    const std::string_view value =
+        equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1));
+    if (key.set(value, spec)) return Done{};
+    return Error{in_quotes(value) + " is no value of " + in_quotes(name) + ": write " +
+                 std::string(name) + "=" + std::string(key.example)};
+  }
+  return Error{in_quotes(name) + " is no number of target " +
+               (spec.target == TargetName::cpu ? "cpu" : "acc") + ": there are " +
+               key_names(spec.target)};
+}
+
+}  // namespace
+
+Result<TargetSpec> parse_target(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = trimmed(text.substr(0, colon));
+  if ((name != "cpu" && name != "acc") || colon == std::string_view::npos) {
+    return Error{in_quotes(text) +
+                 " names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
+                 "acc:launch=100us,..."};
+  }
+  TargetSpec spec{.target = name == "cpu" ? TargetName::cpu : TargetName::acc};
+  for (std::string_view rest = text.substr(colon + 1); !trimmed(rest).empty();) {
+    const std::size_t comma = rest.find(',');
+    auto set = set_part(trimmed(rest.substr(0, comma)), spec);
+    if (!set) return std::move(set).error();
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  return spec;
+}
+
+Machine with_target(Machine machine, const TargetSpec& spec) {
+  DeviceNumbers& device = spec.target == TargetName::cpu ? machine.cpu : machine.acc;
+  if (spec.flops_per_second) device.flops_per_second = spec.flops_per_second;
+  if (spec.bytes_per_second) device.bytes_per_second = spec.bytes_per_second;
+  if (spec.node_us) device.node_us = *spec.node_us;
+  if (spec.launch_us) machine.launch_us = spec.launch_us;
+  if (spec.memory) machine.acc_memory = spec.memory;
+  if (spec.max_subgraphs) machine.most_acc_parts = spec.max_subgraphs;
+  if (spec.duplex) machine.duplex = *spec.duplex;
+  return machine;
+}
+
+}  // namespace cleave

@@ -1,0 +1,48 @@
+// Target times: how long each node takes on the CPU and on the accelerator.
+//
+//   measured    by a profile, or in the model's file
+//   calibrated  OpTime of its op, else the common one
+//   estimated   max(FLOPs / rate, bytes / bandwidth) + what a node costs
+//
+// A node that reads no tensor data (Shape, Size) or moves none (Reshape, ...) has 0 FLOPs and takes
+// what a node costs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/cost/cost.h"
+#include "core/cost/device.h"
+#include "core/graph/graph.h"
+
+namespace cleave {
+
+enum class TimeOrigin : std::uint8_t { unknown, measured, calibrated, estimated };
+
+struct DeviceTimes {
+  PerNode<double> us;           // 0 where unknown
+  PerNode<TimeOrigin> origins;  // unknown: there is no time
+  std::optional<double> of(NodeId node) const {
+    return origins[node] == TimeOrigin::unknown ? std::nullopt : std::optional(us[node]);
+  }
+  bool operator==(const DeviceTimes&) const = default;
+};
+
+struct TargetTimes {
+  DeviceTimes cpu;
+  DeviceTimes acc;
+  bool operator==(const TargetTimes&) const = default;
+};
+
+// Microseconds that were measured on one device; below 0: not measured. Empty: none was.
+using MeasuredTimes = PerNode<double>;
+
+// The times of all nodes on one device. Linear.
+DeviceTimes device_times(const PerNode<NodeCost>& costs, const Graph& graph,
+                         const DeviceNumbers& device, const MeasuredTimes& measured);
+
+// Both devices. Times in the model's file are of the CPU; `cpu_measured` goes before them. Linear.
+TargetTimes target_times(const Graph& graph, const Machine& machine,
+                         const MeasuredTimes& cpu_measured, const MeasuredTimes& acc_measured);
+
+}  // namespace cleave

@@ -1,0 +1,62 @@
+// A placement problem: which units of a graph go to the accelerator so that one inference takes the
+// least time. Free of any model: units, values and microseconds.
+//
+//   unit   a node, or nodes that stay together in one part
+//   value  made by a unit or by the host, read by units and perhaps by the host
+//   level  units run in alternating levels, CPU first: a unit's level is the least that no unit it
+//          reads from exceeds and whose side is its own. The units of an accelerator level are one
+//          accelerator part, which is launched once.
+//
+// The time of a placement is the sum of its units' times, of its launches, and of its crossings.
+// Without residency a value crosses once into each accelerator part that reads it from elsewhere,
+// and once out of an accelerator part when anything outside reads it. With residency it crosses at
+// most once in each direction.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/base/adjacency.h"
+#include "core/cost/device.h"
+
+namespace cleave {
+
+enum class AllowedSides : std::uint8_t { both, cpu, acc };
+
+struct PlacementProblem {
+  static constexpr auto kHost = std::numeric_limits<std::uint32_t>::max();
+  // A value that is no tensor: all units that make or read it are on one side.
+  static constexpr double kTied = -1;
+
+  std::vector<double> cpu_us;  // by unit
+  std::vector<double> acc_us;
+  std::vector<AllowedSides> allowed;
+
+  std::vector<std::uint32_t> producer;   // by value: a unit, or kHost
+  Adjacency readers;                     // by value: units, each once, never the producer
+  std::vector<double> crossing_us;       // by value: once over the link, or kTied
+  std::vector<std::uint8_t> host_reads;  // by value: 1 when it is an output of the graph
+
+  double launch_us = 0;
+  std::size_t most_parts = std::numeric_limits<std::size_t>::max();  // on the accelerator
+  Residency residency = Residency::off;
+  Duplex duplex = Duplex::half;
+
+  std::size_t unit_count() const { return cpu_us.size(); }
+  std::size_t value_count() const { return producer.size(); }
+};
+
+// For each unit whether it is on the accelerator.
+using Sides = std::vector<std::uint8_t>;
+
+// Units that ties put on one side, by unit; numbered by their first unit. Linear.
+struct Clusters {
+  std::vector<std::uint32_t> of;
+  Adjacency members;                  // by cluster: its units
+  std::vector<AllowedSides> allowed;  // by cluster; cpu where a member must be on the CPU
+};
+Clusters find_clusters(const PlacementProblem& problem);
+
+}  // namespace cleave

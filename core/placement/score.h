@@ -1,0 +1,64 @@
+// The time of a placement, with its levels: what the search compares placements by.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/adjacency.h"
+#include "core/placement/problem.h"
+
+namespace cleave {
+
+struct PlacementScore {
+  double cpu_us = 0;
+  double acc_us = 0;
+  double in_us = 0;   // over the link, to the accelerator
+  double out_us = 0;  // and to the CPU
+  double launch_us = 0;
+  double penalty_us = 0;  // for parts beyond the limit: more than any placement takes
+  std::size_t launches = 0;
+  double link_us(Duplex duplex) const;
+  double total_us = 0;  // all of these
+};
+
+// Keeps the order and its tables, so that scoring one placement after another allocates nothing.
+class PlacementScorer {
+ public:
+  enum class Start : std::uint8_t { cpu, acc };
+
+  // The problem outlives the scorer. Units and values must have no circle.
+  explicit PlacementScorer(const PlacementProblem& problem);
+
+  // Linear in units + readers. `start` is the side of the first level; beginning with the CPU never
+  // needs more launches.
+  PlacementScore score(const Sides& sides, Start start = Start::cpu);
+  // By unit, as the last score found them.
+  const std::vector<std::uint32_t>& levels() const { return levels_; }
+  std::size_t level_count() const { return level_count_; }
+  const PlacementProblem& problem() const { return problem_; }
+  // By unit: the values that it makes.
+  const Adjacency& outputs() const { return outputs_; }
+  // Units, makers before readers.
+  const std::vector<std::uint32_t>& order() const { return order_; }
+  // What one score looks at: the unit in which the search counts its effort.
+  std::uint64_t size() const { return problem_.unit_count() + problem_.readers.items.size(); }
+
+ private:
+  void find_levels(const Sides& sides, Start start);
+  void add_units(const Sides& sides, PlacementScore& score) const;
+  void add_launches(const Sides& sides, PlacementScore& score);
+  void add_crossing_once(const Sides& sides, std::uint32_t value, PlacementScore& score) const;
+  void add_crossing_per_part(const Sides& sides, std::uint32_t value, PlacementScore& score);
+
+  const PlacementProblem& problem_;
+  Adjacency outputs_;
+  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> levels_;
+  std::size_t level_count_ = 0;
+  std::vector<std::uint32_t> seen_by_level_;  // value + 1 that was last seen to enter it
+  std::vector<std::uint8_t> used_;            // by level
+  double penalty_us_ = 0;
+};
+
+}  // namespace cleave

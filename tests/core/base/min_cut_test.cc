@@ -1,0 +1,104 @@
+#include "core/base/min_cut.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+struct Arc {
+  std::uint32_t from, to;
+  double capacity, back;
+};
+
+struct Network {
+  std::vector<double> source, sink;
+  std::vector<Arc> arcs;
+
+  std::vector<bool> solve() const {
+    MinCut cut;
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      const std::uint32_t node = cut.add_node();
+      cut.add_source_arc(node, source[i]);
+      cut.add_sink_arc(node, sink[i]);
+    }
+    for (const Arc& arc : arcs) cut.add_arc(arc.from, arc.to, arc.capacity, arc.back);
+    return std::move(cut).solve();
+  }
+
+  double cost(const std::vector<bool>& side) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < side.size(); ++i) sum += side[i] ? sink[i] : source[i];
+    for (const Arc& arc : arcs) {
+      const auto charge = [](double capacity) { return capacity == kUncut ? 1e9 : capacity; };
+      if (side[arc.from] && !side[arc.to]) sum += charge(arc.capacity);
+      if (!side[arc.from] && side[arc.to]) sum += charge(arc.back);
+    }
+    return sum;
+  }
+
+  // By trying all cuts.
+  double least() const {
+    double best = 1e18;
+    std::vector<bool> side(source.size());
+    for (std::uint32_t choice = 0; choice < 1U << side.size(); ++choice) {
+      for (std::size_t i = 0; i < side.size(); ++i) side[i] = (choice >> i & 1U) != 0;
+      best = std::min(best, cost(side));
+    }
+    return best;
+  }
+};
+
+Network random_network(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](std::uint32_t bound) {
+    return static_cast<std::uint32_t>(random() % bound);
+  };
+  const auto amount = [&] { return below(1000) / 7.0; };
+  Network network;
+  const std::uint32_t count = 1 + below(10);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    network.source.push_back(below(2) == 0 ? amount() : 0);
+    network.sink.push_back(below(2) == 0 ? amount() : 0);
+  }
+  for (std::uint32_t i = 0; i < 2 * count && count > 1; ++i) {
+    const std::uint32_t from = below(count);
+    const std::uint32_t to = (from + 1 + below(count - 1)) % count;
+    const double back = below(2) == 0 ? amount() : 0;
+    network.arcs.push_back({from, to, below(8) == 0 ? kUncut : amount(), back});
+  }
+  return network;
+}
+
+TEST_CASE("A cut is the least of all cuts") {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    const Network network = random_network(seed);
+    INFO("seed " << seed);
+    CHECK(network.cost(network.solve()) == Approx(network.least()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("Of several least cuts the one with most on the source's side is found") {
+  const Network network{{5, 0, 0}, {0, 0, 5}, {{0, 1, 5, 0}, {1, 2, 5, 0}}};
+  CHECK(network.solve() == std::vector<bool>{true, true, true});
+}
+
+TEST_CASE("A chain of a hundred thousand nodes that all push to its end is cut in linear time") {
+  constexpr std::uint32_t kCount = 100'000;
+  Network network;
+  network.source.assign(kCount, 1);
+  network.sink.assign(kCount, 0);
+  network.sink.back() = 0.5 * kCount;
+  for (std::uint32_t i = 0; i + 1 < kCount; ++i) network.arcs.push_back({i, i + 1, 1e6, 1e6});
+  const std::vector<bool> side = network.solve();
+  CHECK(std::count(side.begin(), side.end(), true) == kCount);
+}
+
+TEST_CASE("An empty network has an empty cut") { CHECK(MinCut().solve().empty()); }
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,53 @@
+#include "core/cost/target_times.h"
+
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr const char* kText = R"(
+  input x: float32[100,100]
+  input y: float32[?,100]
+  a: float32[100,100] = MatMul(x, x)
+  b: float32[100,100] = Relu(a)
+  c: float32[?,100] = Relu(y)
+  output b, c)";
+
+TEST_CASE("A node takes the longer of computing and memory, and what a node costs") {
+  const Graph graph = graph_from_text(kText);
+  const Machine machine{.cpu = {.flops_per_second = 1e9, .bytes_per_second = 1e9, .node_us = 3},
+                        .acc = {.flops_per_second = 1e12, .bytes_per_second = 1e8}};
+  const TargetTimes times = target_times(graph, machine, {}, {});
+  CHECK(times.cpu.of(node_named(graph, "a")) == Approx(2000 + 3));
+  CHECK(times.cpu.of(node_named(graph, "b")) == Approx(80 + 3));
+  CHECK(times.acc.of(node_named(graph, "a")) == Approx(800));
+  CHECK(times.cpu.origins[node_named(graph, "a")] == TimeOrigin::estimated);
+}
+
+TEST_CASE("Without both rates, or without a size, there is no time") {
+  const Graph graph = graph_from_text(kText);
+  const TargetTimes times = target_times(
+      graph,
+      {.cpu = {.flops_per_second = 1e9, .bytes_per_second = 1e9}, .acc = {.flops_per_second = 1e9}},
+      {}, {});
+  CHECK(!times.cpu.of(node_named(graph, "c")));
+  CHECK(!times.acc.of(node_named(graph, "a")));
+  CHECK(times.acc.origins[node_named(graph, "a")] == TimeOrigin::unknown);
+}
+
+TEST_CASE("Measured goes before calibrated, and calibrated before estimated") {
+  const Graph graph = graph_from_text(kText);
+  Machine machine{.cpu = {.flops_per_second = 1e9, .bytes_per_second = 1e9}};
+  machine.cpu.calibrated = {{.op = "", .us = 7}, {.op = "matmul", .us = 1, .us_per_flop = 1e-6}};
+  MeasuredTimes measured(graph.node_count(), -1);
+  measured[node_named(graph, "b")] = 42;
+  const TargetTimes times = target_times(graph, machine, measured, {});
+  CHECK(times.cpu.of(node_named(graph, "a")) == Approx(1 + 2));
+  CHECK(times.cpu.of(node_named(graph, "b")) == 42);
+  CHECK(times.cpu.of(node_named(graph, "c")) == 7);
+  CHECK(times.cpu.origins[node_named(graph, "c")] == TimeOrigin::calibrated);
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,130 @@
+#include "core/placement/placement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "core/placement/cut.h"
+#include "tests/catch2.h"
+#include "tests/core/placement/random_placement.h"
+
+namespace cleave {
+namespace {
+
+// Graphs of all kinds: with and without launches, ties and residency, links cheap and dear.
+RandomPlacement any_wish(std::uint32_t seed, std::size_t units) {
+  return {.seed = seed,
+          .units = units,
+          .launch_us = (seed % 4) * 4.0,
+          .mean_crossing_us = seed % 5 == 0 ? 1.0 : 4.0,
+          .has_ties = seed % 3 == 0,
+          .residency = seed % 2 == 0 ? Residency::off : Residency::on};
+}
+
+TEST_CASE("A placement is at most 2% above the best of all, and the bound never above it") {
+  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+    const PlacementProblem problem = random_placement(any_wish(seed, seed < 140 ? 8 : 13));
+    const Placement found = find_placement(problem);
+    const double least = least_time(problem);
+    INFO("seed " << seed);
+    CHECK(found.score.total_us <= 1.02 * least);
+    CHECK(found.bound_us <= least * (1 + 1e-9));
+    if (found.proof != PlacementProof::none) {
+      CHECK(found.score.total_us <= least * (1 + 1e-9));
+      CHECK(found.bound_us == Approx(found.score.total_us));
+    }
+  }
+}
+
+TEST_CASE("The search alone, without trying all placements, rarely misses the best") {
+  int missed = 0;
+  double sum = 0;
+  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+    const PlacementProblem problem = random_placement(any_wish(seed, 8));
+    const Placement found = find_placement(problem, {.most_tried_out = 0});
+    const double ratio = found.score.total_us / least_time(problem);
+    sum += ratio;
+    missed += ratio > 1.02 ? 1 : 0;
+  }
+  CHECK(missed <= 3);
+  CHECK(sum / 150 < 1.005);
+}
+
+TEST_CASE("A score is the time that running the placement takes") {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const PlacementProblem problem = random_placement(any_wish(seed, 12));
+    PlacementScorer scorer(problem);
+    Sides sides(12);
+    for (std::uint32_t unit = 0; unit < 12; ++unit) sides[unit] = seed >> (unit % 8) & 1U;
+    INFO("seed " << seed);
+    CHECK(scorer.score(sides).total_us == Approx(plain_time(problem, sides)).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("With launches free and residency the minimum cut is the placement, and proves it") {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    const PlacementProblem problem =
+        random_placement({.seed = seed, .units = 9, .has_ties = seed % 2 == 0});
+    const Placement found = find_placement(problem, {.most_tried_out = 0});
+    INFO("seed " << seed);
+    CHECK(found.score.total_us == Approx(least_time(problem)).epsilon(1e-9));
+    CHECK(found.proof == PlacementProof::cut);
+  }
+}
+
+TEST_CASE("Of two placements that take the same time the accelerator's is found") {
+  PlacementProblem problem;
+  problem.cpu_us = {1};
+  problem.acc_us = {1};
+  problem.allowed = {AllowedSides::both};
+  CHECK(find_placement(problem, {.most_tried_out = 0}).sides == Sides{1});
+}
+
+TEST_CASE("What must be on the accelerator is, and what is tied to it comes along") {
+  PlacementProblem problem;
+  problem.cpu_us = {1, 1, 1};
+  problem.acc_us = {9, 9, 9};
+  problem.allowed = {AllowedSides::both, AllowedSides::acc, AllowedSides::both};
+  problem.producer = {0, 1};
+  problem.crossing_us = {PlacementProblem::kTied, 1};
+  problem.host_reads = {0, 0};
+  problem.readers.add(1);
+  problem.readers.end_list();
+  problem.readers.add(2);
+  problem.readers.end_list();
+  CHECK(find_placement(problem).sides == Sides{1, 1, 0});
+  CHECK(find_placement(problem, {.most_tried_out = 0}).sides == Sides{1, 1, 0});
+}
+
+TEST_CASE("No more parts than allowed, whatever more would gain") {
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    PlacementProblem problem =
+        random_placement({.seed = seed, .units = 40, .mean_crossing_us = 0.1});
+    problem.most_parts = 2;
+    const Placement found = find_placement(problem);
+    INFO("seed " << seed);
+    CHECK(found.score.launches <= 2);
+    CHECK(found.score.penalty_us == 0);
+  }
+}
+
+TEST_CASE("The bound of a full-duplex link is not above the best either") {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+    PlacementProblem problem = random_placement(any_wish(seed, 8));
+    problem.duplex = Duplex::full;
+    const Placement tried = find_placement(problem);
+    const Placement searched = find_placement(problem, {.most_tried_out = 0});
+    INFO("seed " << seed);
+    CHECK(searched.bound_us <= tried.score.total_us * (1 + 1e-9));
+    CHECK(searched.score.total_us >= tried.score.total_us * (1 - 1e-9));
+  }
+}
+
+TEST_CASE("An empty problem takes no time") {
+  const Placement found = find_placement({});
+  CHECK(found.score.total_us == 0);
+  CHECK(found.proof == PlacementProof::cut);
+}
+
+}  // namespace
+}  // namespace cleave

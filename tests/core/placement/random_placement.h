@@ -1,0 +1,29 @@
+// Random placement problems, and their exact answers by plain means.
+#pragma once
+
+#include <cstdint>
+
+#include "core/placement/problem.h"
+
+namespace cleave {
+
+struct RandomPlacement {
+  std::uint32_t seed = 0;
+  std::size_t units = 10;
+  double launch_us = 0;
+  double mean_crossing_us = 5;  // nodes take up to 10 on either device
+  bool has_ties = false;
+  Residency residency = Residency::on;
+};
+
+// Units in a random order of dependence, chains and branches; one unit in eight is for the CPU only.
+PlacementProblem random_placement(const RandomPlacement& wish);
+
+// The time of a placement, by running it: take what is ready on one side, then on the other, CPU
+// first.
+double plain_time(const PlacementProblem& problem, const Sides& sides);
+
+// The least time of all placements that keep ties and sides.
+double least_time(const PlacementProblem& problem);
+
+}  // namespace cleave
