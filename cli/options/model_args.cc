@@ -3,6 +3,7 @@
 #include "cli/options/choice.h"
 #include "cli/options/whole_number.h"
 #include "core/base/quantity.h"
+#include "core/cost/target_spec.h"
 #include "formats/support/support_file.h"
 #include "formats/text/number_text.h"
 
@@ -127,10 +128,11 @@ void SupportArgs::take(const std::vector<std::string>& given) {
 }
 
 void SplitArgs::add_to(CLI::App& app) {
-  app.add_option("--min-acc-module-size", options.subgraphs.min_acc_size,
-                 "smaller accelerator subgraphs go to the CPU")
-      ->check(whole_number())
-      ->capture_default_str()
+  app.add_option_function<std::string>(
+         "--min-acc-module-size", [this](const std::string& text) { set_min_size(text); },
+         "smaller accelerator subgraphs go to the CPU; auto: the size with which an inference "
+         "takes least")
+      ->default_str("1")
       ->type_name("NODES");
   app.add_flag("--skip-fusion", options.fusion.skip, "form no fusion groups");
   app.add_flag("--allow-non-tensor", options.acc_finder.allow_non_tensor,
@@ -141,6 +143,14 @@ void SplitArgs::add_to(CLI::App& app) {
   app.add_flag("--host-shapes", options.host_shapes.follow,
                "let shape computations follow the nodes that use them, whatever the support list "
                "says, so that a Reshape does not cut a part");
+  add_choice(app, "--place", options.place.by,
+             {{"priority", PlaceBy::priority}, {"cost", PlaceBy::cost}},
+             "put nodes on the accelerator wherever the lists allow it (priority), or where an "
+             "inference takes least (cost)");
+  add_choice(app, "--residency", options.latency.residency,
+             {{"off", Residency::off}, {"on", Residency::on}},
+             "whether the accelerator keeps values that it has made or received until their last "
+             "reader there has run");
   add_choice(app, "--start", options.subgraphs.start,
              {{"reference", StartSide::reference},
               {"cpu", StartSide::cpu},
@@ -157,6 +167,16 @@ void SplitArgs::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--non-acc-prefix", options.partition.non_acc_prefix, "name prefix of CPU parts")
       ->capture_default_str();
+  app.add_option_function<std::vector<std::string>>(
+         "--target",
+         [this](const std::vector<std::string>& given) {
+           for (const std::string& text : given) set_target(text);
+         },
+         "numbers of a device: acc:launch=100us,flops=4TFLOP/s,bandwidth=50GB/s,node=2us,"
+         "max-subgraphs=8,link=gen4x4,duplex=half, or cpu:flops=...,bandwidth=...,node=...; "
+         "repeatable")
+      ->type_name("TARGET:NUMBERS")
+      ->allow_extra_args(false);
   app.add_option_function<std::string>(
          "--pcie-bw", [this](const std::string& text) { set_link(text); },
          "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")
@@ -167,14 +187,29 @@ void SplitArgs::add_keep_to(CLI::App& app) {
   CLI::Option* const most =
       app.add_option_function<std::string>(
              "--keep-acc-subgraphs", [this](const std::string& text) { set_keep(text); },
-             "keep at most so many accelerator subgraphs, the most valuable ones; or unlimited")
+             "keep at most so many accelerator subgraphs, the most valuable ones; or unlimited; or "
+             "auto: those that make an inference faster")
           ->default_str("unlimited")
           ->type_name("COUNT");
   add_choice(app, "--keep-by", options.keep.by,
-             {{"flops", KeepBy::flops}, {"time", KeepBy::time}, {"nodes", KeepBy::nodes}},
+             {{"flops", KeepBy::flops},
+              {"time", KeepBy::time},
+              {"nodes", KeepBy::nodes},
+              {"latency", KeepBy::latency}},
              "what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link "
-             "takes, or its nodes")
+             "takes; its nodes; or what an inference gains by it")
       ->needs(most);
+}
+
+void SplitArgs::set_min_size(const std::string& text) {
+  options.subgraphs.is_min_automatic = text == "auto";
+  if (text == "auto") return;
+  const auto size = parse_size(text);
+  if (!size) {
+    refuse_option("--min-acc-module-size",
+                  "\"" + text + "\" is no whole number of 0 or more");
+  }
+  options.subgraphs.min_acc_size = static_cast<std::size_t>(*size);
 }
 
 void SplitArgs::set_keep(const std::string& text) {
@@ -182,10 +217,14 @@ void SplitArgs::set_keep(const std::string& text) {
     options.keep.most = KeepOptions::kUnlimited;
     return;
   }
+  if (text == "auto") {
+    options.keep.only_gaining = true;
+    return;
+  }
   const auto count = parse_size(text);
   if (!count) {
     refuse_option("--keep-acc-subgraphs",
-                  "\"" + text + "\" is no count: give a whole number, or unlimited");
+                  "\"" + text + "\" is no count: give a whole number, auto, or unlimited");
   }
   options.keep.most = static_cast<std::size_t>(*count);
 }
@@ -202,6 +241,14 @@ void SplitArgs::set_extend(const std::string& text) {
   const auto subgraph = parse_size(number);
   if (!subgraph) refuse_option("--extend", "\"" + text + "\" is no subgraph's number, all or auto");
   options.extend = {Which::one, static_cast<std::size_t>(*subgraph)};
+}
+
+void SplitArgs::set_target(const std::string& text) {
+  const auto spec = parse_target(text);
+  if (!spec) refuse_option("--target", spec.error().message);
+  Machine& machine = options.latency.machine;
+  machine = with_target(std::move(machine), *spec);
+  if (spec->link) link = spec->link;
 }
 
 void SplitArgs::set_link(const std::string& text) {

@@ -47,8 +47,10 @@ struct SplitArgs {
 
  private:
   void add_keep_to(CLI::App& app);
+  void set_min_size(const std::string& text);
   void set_keep(const std::string& text);
   void set_extend(const std::string& text);
+  void set_target(const std::string& text);
   void set_link(const std::string& text);
 };
 

@@ -1,6 +1,8 @@
 #include "core/split/keep_best.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,18 +17,22 @@ struct Worth {
   double gain = 0;
   std::uint64_t link_bytes = 0;
   double flops = 0;
+  Reason reason;  // costs_more, with what the part adds to an inference; known latencies only
 };
 
 class Appraiser {
  public:
   Appraiser(const Graph& graph, const Subgraphs& subgraphs, const KeepOptions& options,
-            const Link& link)
+            const KeepBasis& basis)
       : graph_(graph),
         options_(options),
-        link_(link),
+        basis_(basis),
         partition_(make_partition(subgraphs, {})),
         boundaries_(find_boundaries(graph, partition_)),
-        costs_(node_costs(graph)) {}
+        costs_(node_costs(graph)) {
+    if (basis.latency == nullptr) return;
+    crossing_ = part_link_bytes(graph, partition_, boundaries_, basis.latency->residency);
+  }
 
   Worth worth_of(PartId part) const {
     Worth worth;
@@ -40,8 +46,13 @@ class Appraiser {
       worth.flops += costs_[node].flops.value_or(0);
       seconds += seconds_of(node);
     }
-    const double link_seconds = static_cast<double>(worth.link_bytes) / link_.bytes_per_second;
+    const double link_seconds =
+        static_cast<double>(worth.link_bytes) / basis_.link.bytes_per_second;
+    if (basis_.latency != nullptr) worth.reason = latency_reason(part);
     switch (options_.by) {
+      case KeepBy::latency:
+        worth.gain = gain_us(worth.reason);
+        break;
       case KeepBy::time:
         worth.gain = seconds - link_seconds;
         break;
@@ -54,7 +65,40 @@ class Appraiser {
     return worth;
   }
 
+  static double gain_us(const Reason& reason) {
+    return -(static_cast<double>(reason.link_us) + static_cast<double>(reason.compute_us) +
+             static_cast<double>(reason.launch_us));
+  }
+
+  // Of the whole split; what is not known takes no time.
+  double total_us() const {
+    const LatencyInput& input = *basis_.latency;
+    double total = link_us(total_link_bytes(crossing_), input.machine);
+    for (const PartId part : partition_.parts()) {
+      const bool is_acc = partition_.is_acc(part);
+      const DeviceTimes& times = is_acc ? input.times.acc : input.times.cpu;
+      for (const NodeId node : partition_.nodes(part)) total += times.us[node];
+      if (is_acc) total += input.machine.launch_us.value_or(0);
+    }
+    return total;
+  }
+
  private:
+  // What the part adds to an inference by being on the accelerator.
+  Reason latency_reason(PartId part) const {
+    const auto& [times, machine, residency] = *basis_.latency;
+    double compute_us = 0;
+    for (const NodeId node : partition_.nodes(part)) {
+      const auto on_cpu = times.cpu.of(node);
+      const auto on_acc = times.acc.of(node);
+      if (on_cpu && on_acc) compute_us += *on_acc - *on_cpu;
+    }
+    return {.code = ReasonCode::costs_more,
+            .link_us = static_cast<float>(link_us(crossing_[part], machine)),
+            .compute_us = static_cast<float>(compute_us),
+            .launch_us = static_cast<float>(machine.launch_us.value_or(0))};
+  }
+
   // On the CPU.
   double seconds_of(NodeId node) const {
     const MeasuredCost* const measured = graph_.measured_cost(node);
@@ -65,10 +109,11 @@ class Appraiser {
 
   const Graph& graph_;
   const KeepOptions& options_;
-  const Link& link_;
+  const KeepBasis& basis_;
   Partition partition_;
   Boundaries boundaries_;
   PerNode<NodeCost> costs_;
+  PerPart<LinkBytes> crossing_;  // where latencies are known
 };
 
 // Accelerator subgraphs, the most valuable first.
@@ -107,34 +152,121 @@ Subgraphs with_neighbours_merged(const Subgraphs& subgraphs) {
   return merged;
 }
 
+std::size_t acc_count(const Subgraphs& subgraphs) {
+  return static_cast<std::size_t>(
+      std::count(subgraphs.devices.begin(), subgraphs.devices.end(), Device::acc));
+}
+
+// Puts subgraphs on the CPU and counts them.
+class Dropper {
+ public:
+  Dropper(const Graph& graph, MergedSubgraphs& found) : graph_(graph), found_(found) {}
+
+  void drop(const std::vector<std::size_t>& dropped, const std::vector<Worth>& worth,
+            ReasonCode code) {
+    std::vector<bool> is_dropped(found_.subgraphs.count(), false);
+    for (const std::size_t subgraph : dropped) {
+      is_dropped[subgraph] = true;
+      found_.subgraphs.devices[subgraph] = Device::cpu;
+      ++cost_.subgraphs;
+      cost_.nodes += found_.subgraphs.sizes[subgraph];
+      cost_.flops += worth[subgraph].flops;
+      cost_.link_bytes += worth[subgraph].link_bytes;
+    }
+    for (const NodeId node : graph_.nodes()) {
+      const std::uint32_t subgraph = index(found_.subgraphs.subgraph_of[node]);
+      if (!is_dropped[subgraph]) continue;
+      found_.reasons[node] =
+          code == ReasonCode::costs_more ? worth[subgraph].reason : Reason{.code = code};
+    }
+    found_.subgraphs = with_neighbours_merged(found_.subgraphs);
+  }
+
+  CapCost cost() const {
+    CapCost cost = cost_;
+    if (cost.subgraphs > 0) cost.kept = acc_count(found_.subgraphs);
+    return cost;
+  }
+
+ private:
+  const Graph& graph_;
+  MergedSubgraphs& found_;
+  CapCost cost_;
+};
+
+std::vector<Worth> worth_of_all(const Appraiser& appraiser, const Subgraphs& subgraphs) {
+  std::vector<Worth> worth(subgraphs.count());
+  for (std::size_t i = 0; i < worth.size(); ++i) worth[i] = appraiser.worth_of(id_at<PartId>(i));
+  return worth;
+}
+
+// The subgraphs that an inference is faster without: all that lose by themselves, or, where these
+// need each other, the worst of them; empty when no inference gets faster.
+std::vector<std::size_t> losing_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
+                                          const KeepBasis& basis) {
+  KeepOptions by_latency;
+  by_latency.by = KeepBy::latency;
+  const Appraiser appraiser(graph, subgraphs, by_latency, basis);
+  const std::vector<Worth> worth = worth_of_all(appraiser, subgraphs);
+  std::vector<std::size_t> losing = ranked(subgraphs, worth);
+  losing.erase(losing.begin(),
+               std::find_if(losing.begin(), losing.end(),
+                            [&](std::size_t subgraph) { return worth[subgraph].gain < 0; }));
+  const auto is_faster_without = [&](const std::vector<std::size_t>& dropped) {
+    Subgraphs rest = subgraphs;
+    for (const std::size_t subgraph : dropped) rest.devices[subgraph] = Device::cpu;
+    const Appraiser without(graph, with_neighbours_merged(rest), by_latency, basis);
+    return without.total_us() < appraiser.total_us();
+  };
+  if (losing.empty() || is_faster_without(losing)) return losing;
+  losing.erase(losing.begin(), losing.end() - 1);
+  return is_faster_without(losing) ? losing : std::vector<std::size_t>();
+}
+
 }  // namespace
 
 KeptSubgraphs keep_best_subgraphs(const Graph& graph, MergedSubgraphs found,
-                                  const KeepOptions& options, const Link& link) {
-  auto& [subgraphs, reasons] = found;
-  const auto acc = static_cast<std::size_t>(
-      std::count(subgraphs.devices.begin(), subgraphs.devices.end(), Device::acc));
-  if (acc <= options.most) return {std::move(subgraphs), std::move(reasons), {}};
-
-  const Appraiser appraiser(graph, subgraphs, options, link);
-  std::vector<Worth> worth(subgraphs.count());
-  for (std::size_t i = 0; i < worth.size(); ++i) worth[i] = appraiser.worth_of(id_at<PartId>(i));
-  const std::vector<std::size_t> order = ranked(subgraphs, worth);
-
-  CapCost cost{.kept = options.most, .subgraphs = acc - options.most};
-  std::vector<bool> is_over(subgraphs.count(), false);
-  for (std::size_t i = options.most; i < order.size(); ++i) {
-    const std::size_t subgraph = order[i];
-    is_over[subgraph] = true;
-    subgraphs.devices[subgraph] = Device::cpu;
-    cost.nodes += subgraphs.sizes[subgraph];
-    cost.flops += worth[subgraph].flops;
-    cost.link_bytes += worth[subgraph].link_bytes;
+                                  const KeepOptions& options, const KeepBasis& basis) {
+  Dropper dropper(graph, found);
+  while (options.only_gaining) {
+    const std::vector<std::size_t> losing = losing_subgraphs(graph, found.subgraphs, basis);
+    if (losing.empty()) break;
+    const Appraiser appraiser(graph, found.subgraphs, options, basis);
+    dropper.drop(losing, worth_of_all(appraiser, found.subgraphs), ReasonCode::costs_more);
   }
-  for (const NodeId node : graph.nodes()) {
-    if (is_over[index(subgraphs.subgraph_of[node])]) reasons[node] = {.code = ReasonCode::over_cap};
+  if (acc_count(found.subgraphs) > options.most) {
+    const Appraiser appraiser(graph, found.subgraphs, options, basis);
+    const std::vector<Worth> worth = worth_of_all(appraiser, found.subgraphs);
+    std::vector<std::size_t> over = ranked(found.subgraphs, worth);
+    over.erase(over.begin(), over.begin() + static_cast<std::ptrdiff_t>(options.most));
+    dropper.drop(over, worth, ReasonCode::over_cap);
   }
-  return {with_neighbours_merged(subgraphs), std::move(reasons), cost};
+  const CapCost cost = dropper.cost();
+  return {std::move(found.subgraphs), std::move(found.reasons), cost};
+}
+
+std::size_t fastest_min_size(const Graph& graph, const Subgraphs& subgraphs,
+                             const LatencyInput& input) {
+  std::vector<std::size_t> sizes = {1};
+  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
+    // A minimum of one more than a subgraph has is the least that takes it away.
+    if (subgraphs.devices[i] == Device::acc) sizes.push_back(subgraphs.sizes[i] + 1);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  const std::size_t step = sizes.size() / 64 + 1;
+  std::size_t best = 1;
+  std::optional<double> best_us;
+  for (std::size_t i = 0; i < sizes.size(); i += step) {
+    const PerNode<Reason> no_reasons(graph.node_count());
+    const MergedSubgraphs merged =
+        merge_small_subgraphs(graph, subgraphs, no_reasons, {.min_acc_size = sizes[i]});
+    const double us = Appraiser(graph, merged.subgraphs, {}, {default_link(), &input}).total_us();
+    if (best_us && us >= *best_us) continue;
+    best_us = us;
+    best = sizes[i];
+  }
+  return best;
 }
 
 }  // namespace cleave

@@ -5,6 +5,8 @@
 //           or memory, whichever takes longer), less the seconds that its data is on the link
 //   flops   its FLOPs, less what the CPU could compute in these seconds
 //   nodes   its nodes; of equals, the one with fewer bytes over the link
+//   latency microseconds that an inference takes more without it: its nodes' time on the CPU, less
+//           their time on the accelerator, its launch, and its data on the link
 // Data only crosses between a subgraph and the host, so that the worth of one does not depend on
 // which others are kept, and the best K are the K best.
 #pragma once
@@ -13,6 +15,7 @@
 
 #include "core/base/link.h"
 #include "core/graph/graph.h"
+#include "core/split/latency.h"
 #include "core/split/options.h"
 #include "core/split/subgraphs.h"
 
@@ -33,10 +36,22 @@ struct KeptSubgraphs {
   CapCost cost;
 };
 
-// Keeps the options.most best accelerator subgraphs, of equals those that come first; the others
-// become CPU and CPU after CPU is merged. What there are not too many of comes back as it was.
-// Linear but for sorting the subgraphs.
+// By what subgraphs are judged.
+struct KeepBasis {
+  Link link = default_link();
+  const LatencyInput* latency = nullptr;  // asked by KeepBy::latency and only_gaining
+};
+
+// Keeps the options.most best accelerator subgraphs, of equals those that come first; with
+// only_gaining none whose latency gain is below 0. The others become CPU and CPU after CPU is
+// merged. What there are not too many of comes back as it was. Linear but for sorting the
+// subgraphs, and for rounds of dropping what gains nothing.
 KeptSubgraphs keep_best_subgraphs(const Graph& graph, MergedSubgraphs found,
-                                  const KeepOptions& options, const Link& link);
+                                  const KeepOptions& options, const KeepBasis& basis);
+
+// The minimum size of accelerator subgraphs with which an inference takes least; of equals the
+// smallest, 1 at least. Tries each size that there is, at most 64 of them. Linear in each.
+std::size_t fastest_min_size(const Graph& graph, const Subgraphs& subgraphs,
+                             const LatencyInput& input);
 
 }  // namespace cleave

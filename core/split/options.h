@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/cost/device.h"
+
 namespace cleave {
 
 struct AccFinderOptions {
@@ -39,7 +41,8 @@ enum class StartSide : std::uint8_t {
 
 struct SubgraphOptions {
   StartSide start = StartSide::reference;
-  std::size_t min_acc_size = 1;  // smaller accelerator subgraphs go to the CPU; 0 and 1 keep all
+  std::size_t min_acc_size = 1;   // smaller accelerator subgraphs go to the CPU; 0 and 1 keep all
+  bool is_min_automatic = false;  // instead: the minimum with which an inference takes least
   bool operator==(const SubgraphOptions&) const = default;
 };
 
@@ -50,15 +53,26 @@ struct ExtendOptions {
   bool operator==(const ExtendOptions&) const = default;
 };
 
-enum class KeepBy : std::uint8_t { flops, time, nodes };
+enum class KeepBy : std::uint8_t { flops, time, nodes, latency };
 
 struct KeepOptions {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
   std::size_t most = kUnlimited;  // accelerator subgraphs; 0 keeps none
   KeepBy by = KeepBy::flops;      // what makes one of them valuable
+  bool only_gaining = false;      // and none that an inference is faster without
   double host_flops = 500e9;      // a second, of the CPU that would do the work instead
   double host_bandwidth = 50e9;   // bytes a second, of its memory
   bool operator==(const KeepOptions&) const = default;
+};
+
+enum class PlaceBy : std::uint8_t {
+  priority,  // on the accelerator what may be there
+  cost,      // where an inference takes least
+};
+
+struct PlaceOptions {
+  PlaceBy by = PlaceBy::priority;
+  bool operator==(const PlaceOptions&) const = default;
 };
 
 struct PartitionOptions {
@@ -77,15 +91,25 @@ struct BoundaryOptions {
   bool pass_parameters = false;
 };
 
+// What takes how long: asked by PlaceBy::cost, KeepBy::latency and what is chosen by the time of an
+// inference. The bandwidth of the link is the split's: SplitInput.
+struct LatencyOptions {
+  Machine machine;
+  Residency residency = Residency::off;
+  bool operator==(const LatencyOptions&) const = default;
+};
+
 struct SplitOptions {
   HostShapeOptions host_shapes;
   AccFinderOptions acc_finder;
   FusionOptions fusion;
   QdqOptions qdq;
+  PlaceOptions place;
   SubgraphOptions subgraphs;
   KeepOptions keep;
   ExtendOptions extend;
   PartitionOptions partition;
+  LatencyOptions latency;
   bool operator==(const SplitOptions&) const = default;
 };
 

@@ -50,6 +50,20 @@ Fusions find_groups(const Graph& graph, AccNodes acc, const QdqGroups& qdq,
   return qdq.count() == 0 ? fusions : keep_qdq_groups(graph, qdq, std::move(fusions));
 }
 
+// Takes nodes off split.fusions; the runs begin on the side that the placement counts on, unless
+// the user said which.
+void place(const SplitInput& input, const SplitOptions& options, const LatencyInput& latency,
+           Split& split) {
+  PlacedByCost placed = place_by_cost(
+      input.graph, std::move(split.fusions),
+      {.latency = latency,
+       .acc_finder = options.acc_finder,
+       .required = input.required,
+       .shape_computations = options.host_shapes.follow ? &split.host_shapes.nodes : nullptr});
+  split.fusions = std::move(placed.fusions);
+  split.placement = placed.numbers;
+}
+
 // How many subgraphs verdicts come to: what --host-shapes is measured by.
 std::size_t subgraph_count(const Graph& graph, const Support& support, const QdqGroups& qdq,
                            const SplitOptions& options) {
@@ -62,10 +76,27 @@ std::size_t subgraph_count(const Graph& graph, const Support& support, const Qdq
 
 }  // namespace
 
+bool asks_for_latency(const SplitOptions& options) {
+  return options.place.by == PlaceBy::cost || options.subgraphs.is_min_automatic ||
+         options.keep.only_gaining || options.keep.by == KeepBy::latency;
+}
+
 Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress) {
   if (auto usable = check_prefixes(options.partition); !usable) return std::move(usable).error();
   const Graph& graph = input.graph;
+  Machine machine = options.latency.machine;
+  machine.link_bytes_per_second = input.link.bytes_per_second;
+  TargetTimes own_times;
+  if (asks_for_latency(options) && input.times == nullptr) {
+    own_times = target_times(graph, machine, {}, {});
+  }
+  const LatencyInput latency{input.times != nullptr ? *input.times : own_times, machine,
+                             options.latency.residency};
+  if (asks_for_latency(options)) {
+    auto known = check_latency_input(latency);
+    if (!known) return std::move(known).error();
+  }
   Split split;
   const auto tell_passed = [&](std::uint64_t passes) {
     tell(progress, {"splitting", "passes", passes, kPasses});
@@ -97,16 +128,28 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   split.fusions = find_groups(graph, split.acc_found, split.qdq_groups, options);
   tell_passed(3);
 
+  // Of what may go to the accelerator what makes an inference faster there, if asked to. Last,
+  // since it must know what stays together; it only takes away.
+  if (options.place.by == PlaceBy::cost) place(input, options, latency, split);
+  SubgraphOptions runs = options.subgraphs;
+  if (split.placement && runs.start == StartSide::reference) runs.start = split.placement->start;
+
   // Alternating runs, as long as they can be; then those too small to be worth a transfer go.
-  split.found = split_subgraphs(graph, split.fusions, options.subgraphs);
-  MergedSubgraphs merged = merge_small_subgraphs(
-      graph, split.found.subgraphs, std::move(split.fusions.acc.reasons), options.subgraphs);
+  split.found = split_subgraphs(graph, split.fusions, runs);
+  if (runs.is_min_automatic) {
+    runs.min_acc_size = fastest_min_size(graph, split.found.subgraphs, latency);
+  }
+  split.min_acc_size = runs.min_acc_size;
+  MergedSubgraphs merged = merge_small_subgraphs(graph, split.found.subgraphs,
+                                                 std::move(split.fusions.acc.reasons), runs);
   split.host_shapes.subgraphs = merged.subgraphs.count();
   tell_passed(4);
 
   // Of those that are left the most valuable, if there may be only so many. Before the extension,
   // which may bring back some of what went.
-  KeptSubgraphs kept = keep_best_subgraphs(graph, std::move(merged), options.keep, input.link);
+  KeptSubgraphs kept =
+      keep_best_subgraphs(graph, std::move(merged), options.keep,
+                          {input.link, asks_for_latency(options) ? &latency : nullptr});
   split.cap = kept.cost;
 
   // Accelerator subgraphs may reach back for nodes that only they use.

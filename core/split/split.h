@@ -1,6 +1,7 @@
 // split_graph: the main job, all passes in order. The page to read first is split.cc.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/base/link.h"
@@ -12,8 +13,10 @@
 #include "core/split/fusion.h"
 #include "core/split/host_shapes.h"
 #include "core/split/keep_best.h"
+#include "core/split/latency.h"
 #include "core/split/options.h"
 #include "core/split/partition.h"
+#include "core/split/place.h"
 #include "core/split/qdq_groups.h"
 #include "core/split/subgraphs.h"
 #include "core/support/support.h"
@@ -21,12 +24,14 @@
 namespace cleave {
 
 struct Split {
-  Support support;               // the lists' verdicts
-  HostShapes host_shapes;        // when asked for: shape computations, and verdicts with them moved
-  AccNodes acc_found;            // after the acc finder; its reasons have gone on to `reasons`
-  QdqGroups qdq_groups;          // when asked for
-  Fusions fusions;               // what moves as one; what is left of the set is .acc (likewise)
-  SubgraphsFound found;          // before small ones were merged
+  Support support;         // the lists' verdicts
+  HostShapes host_shapes;  // when asked for: shape computations, and verdicts with them moved
+  AccNodes acc_found;      // after the acc finder; its reasons have gone on to `reasons`
+  QdqGroups qdq_groups;    // when asked for
+  Fusions fusions;         // what moves as one; what is left of the set is .acc (likewise)
+  std::optional<PlacementNumbers> placement;  // when nodes were placed by cost
+  SubgraphsFound found;                       // before small ones were merged
+  std::size_t min_acc_size = 1;               // the minimum that was used
   CapCost cap;                   // what went to the CPU for being over the number to keep
   PerNode<Reason> reasons;       // of every node that ends on the CPU; code none elsewhere
   std::vector<NodeId> extended;  // moved by the extension, model order
@@ -40,10 +45,17 @@ struct SplitInput {
   const std::vector<SupportList>& lists;
   const OpFacts& facts;
   Link link = default_link();  // decides which subgraphs are worth most: KeepOptions
+  const TargetTimes* times =
+      nullptr;                        // of nodes; null: the model's own, and by the machine's rates
+  const NodeSet* required = nullptr;  // nodes that PlaceBy::cost leaves on the accelerator
 };
 
+// True when the options choose by the time of an inference.
+bool asks_for_latency(const SplitOptions& options);
+
 // Refuses only options that cannot be met: prefixes that give two partitions one name, an extension
-// of a subgraph that does not exist or is not on the accelerator. Linear, except for what
+// of a subgraph that does not exist or is not on the accelerator, a choice by times that are not
+// known. Linear, except for what
 // `automatic` extension tries and takes back.
 Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress = {});

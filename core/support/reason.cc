@@ -18,6 +18,7 @@ std::string_view reason_code_name(ReasonCode code) {
       "host_shape",
       "qdq_group",
       "over_cap",
+      "costs_more",
   };
   return kNames[static_cast<std::size_t>(code)];
 }

@@ -22,8 +22,9 @@ enum class ReasonCode : std::uint8_t {
   host_shape,         // a shape computation kept on the host
   qdq_group,          // tied to a quantize/dequantize group with a CPU node
   over_cap,           // its accelerator subgraph was beyond the number to keep
+  costs_more,         // an inference is faster with it on the CPU
 };
-inline constexpr int kReasonCodeCount = 11;
+inline constexpr int kReasonCodeCount = 12;
 
 // "no_rule", ... as reports spell it; "" for none.
 std::string_view reason_code_name(ReasonCode code);
@@ -34,6 +35,11 @@ struct Reason {
   std::uint32_t rule = 0;          // rule_failed: index in its allow rules; denied: in its deny
   NodeId because = kNone<NodeId>;  // the node to blame; none for a rule, or the graph's output
   std::uint32_t size = 0;          // small_subgraph: nodes that the subgraph had
+  // costs_more: what it, and the nodes connected to it that moved likewise, would add to the
+  // inference on the accelerator.
+  float link_us = 0;
+  float compute_us = 0;
+  float launch_us = 0;
   bool operator==(const Reason&) const = default;
 };
 

@@ -136,6 +136,7 @@ class SplitJobMaker {
       return fault;
     }
     job_.split_ = *std::move(split);
+    job_.options_.subgraphs.min_acc_size = job_.split_->min_acc_size;
     job_.preview_ =
         preview_split(input.graph, job_.split_->partition, job_.split_->boundaries, input.link);
     job_.notes_ = job_.model_->notes;

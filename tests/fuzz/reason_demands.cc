@@ -50,6 +50,9 @@ class ReasonJudge {
         return demand(options_.qdq.keep, "quantised operators are kept whole when asked for");
       case ReasonCode::over_cap:
         return demand(options_.keep.most != KeepOptions::kUnlimited, "there is a number to keep");
+      case ReasonCode::costs_more:
+        return demand(options_.place.by == PlaceBy::cost || options_.keep.only_gaining,
+                      "nodes are placed by cost when asked for");
     }
   }
 

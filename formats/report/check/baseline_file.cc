@@ -186,12 +186,12 @@ void take_keep(const Field& value, EarlierResult& result) {
 }
 
 void take_keep_by(const Field& value, EarlierResult& result) {
-  for (const KeepBy by : {KeepBy::flops, KeepBy::time, KeepBy::nodes}) {
+  for (const KeepBy by : {KeepBy::flops, KeepBy::time, KeepBy::nodes, KeepBy::latency}) {
     if (keep_by_name(by) != value.text()) continue;
     result.options.keep.by = by;
     return;
   }
-  value.refuse("is " + cleave::quoted(value.text()) + ", not flops, time or nodes");
+  value.refuse("is " + cleave::quoted(value.text()) + ", not flops, time, nodes or latency");
 }
 
 struct Setting {

@@ -50,6 +50,8 @@ constexpr std::array<SarifRule, kReasonCodeCount> kRules = {{
      "Support every node of the group, or run without --keep-qdq."},
     {"over_cap", "OverCap", "The node's accelerator subgraph was beyond the number to keep.",
      "Keep more accelerator subgraphs."},
+    {"costs_more", "CostsMore", "An inference is faster with the node on the CPU.",
+     "Run with --place priority to place it by the lists alone."},
 }};
 
 // A path as the reference of a URI: what is no letter, digit or one of -._~/ is %NN.

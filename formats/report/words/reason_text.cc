@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "core/graph/domain.h"
@@ -9,6 +10,7 @@
 #include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/report.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {
@@ -96,6 +98,21 @@ std::string small_text(const ReasonContext& context, const Reason& reason) {
          std::to_string(context.min_acc_size);
 }
 
+// `costs more on the accelerator: +0.21 ms link, -0.02 ms compute`: what is 0 is left out.
+std::string costs_more_text(const Reason& reason) {
+  std::string sum;
+  const auto add = [&](float us, std::string_view what) {
+    if (us == 0) return;
+    const std::string sign = us > 0 ? "+" : "-";
+    sum += (sum.empty() ? ": " : ", ") + sign + duration_text(std::abs(double{us})) + " " +
+           std::string(what);
+  };
+  add(reason.link_us, "link");
+  add(reason.compute_us, "compute");
+  add(reason.launch_us, reason.launch_us > 0 ? "for launches" : "for launches saved");
+  return "costs more on the accelerator" + sum;
+}
+
 // ` "conv1"`, or nothing for none.
 std::string blamed(const Graph& graph, NodeId because) {
   return because == kNone<NodeId> ? std::string() : " " + quoted(graph.node(because).name);
@@ -139,6 +156,7 @@ std::string_view reason_code_words(ReasonCode code) {
       "shape computation",
       "quantised group",
       "over the cap",
+      "costs more",
   };
   return kWords[static_cast<std::size_t>(code)];
 }
@@ -196,6 +214,8 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return "its quantize/dequantize group holds a CPU node";
     case ReasonCode::over_cap:
       return "its accelerator subgraph is beyond the number to keep";
+    case ReasonCode::costs_more:
+      return "costs more on the accelerator";
   }
   return {};
 }
@@ -213,6 +233,8 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
       return reason_text(context, node, reason);
     case ReasonCode::host_shape:
       return "used by CPU node" + blamed(context.graph, reason.because);
+    case ReasonCode::costs_more:
+      return costs_more_text(reason);
     case ReasonCode::fusion_group:
     case ReasonCode::qdq_group:
       return "CPU node" + blamed(context.graph, reason.because);
@@ -259,6 +281,8 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
       return "tied by data that is no tensor to CPU node" + blamed(graph, reason.because);
     case ReasonCode::small_subgraph:
       return small_text(context, reason);
+    case ReasonCode::costs_more:
+      return costs_more_text(reason);
     case ReasonCode::qdq_group:
       return "its quantize/dequantize group holds CPU node" + blamed(graph, reason.because);
   }

@@ -57,6 +57,8 @@ std::string_view keep_by_name(KeepBy by) {
       return "time";
     case KeepBy::nodes:
       return "nodes";
+    case KeepBy::latency:
+      return "latency";
   }
   return {};
 }

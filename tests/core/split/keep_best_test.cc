@@ -20,8 +20,8 @@ Kept keep(const Graph& graph, std::string_view cpu, const KeepOptions& options,
   const Fusions fusions =
       find_fusions(graph, {std::move(support.supported), std::move(support.reasons)}, {});
   SubgraphsFound found = split_subgraphs(graph, fusions, {});
-  const KeptSubgraphs kept =
-      keep_best_subgraphs(graph, {std::move(found.subgraphs), fusions.acc.reasons}, options, link);
+  const KeptSubgraphs kept = keep_best_subgraphs(
+      graph, {std::move(found.subgraphs), fusions.acc.reasons}, options, {link});
   return {describe(graph, kept.subgraphs), describe(graph, kept.reasons), kept.cost};
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("Any split keeps to its cap, and the kept are worth no less than the o
     const Subgraphs all = split_subgraphs(random.graph, fusions, {}).subgraphs;
     const KeepOptions options{.most = seed % 4, .by = KeepBy::nodes};
     const KeptSubgraphs kept =
-        keep_best_subgraphs(random.graph, {all, fusions.acc.reasons}, options, default_link());
+        keep_best_subgraphs(random.graph, {all, fusions.acc.reasons}, options, {});
     std::vector<std::uint32_t> sizes;
     for (std::size_t i = 0; i < all.count(); ++i) {
       if (all.devices[i] == Device::acc) sizes.push_back(all.sizes[i]);

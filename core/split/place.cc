@@ -1,0 +1,287 @@
+// The graph becomes a placement problem, its answer a smaller accelerator set.
+//
+//   1. units: groups, and nodes that are in none; values that units make or read
+//   2. find_placement()
+//   3. reasons: connected nodes that moved share one sum, what all of them would add on the
+//      accelerator. Where there are too many such pieces to score each, all share one.
+#include "core/split/place.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/cost/cost.h"
+#include "core/split/contraction.h"
+
+namespace cleave {
+namespace {
+
+constexpr auto kHost = PlacementProblem::kHost;
+constexpr std::uint64_t kMostLooks = 50'000'000;  // units and readers looked at for reasons
+
+class ProblemMaker {
+ public:
+  ProblemMaker(const Graph& graph, const Fusions& fusions, const PlaceRequest& request)
+      : graph_(graph), fusions_(fusions), request_(request), units_(graph, fusions) {}
+
+  PlacementProblem run() {
+    const Machine& machine = request_.latency.machine;
+    problem_.launch_us = machine.launch_us.value_or(0);
+    problem_.residency = request_.latency.residency;
+    problem_.duplex = machine.duplex;
+    if (machine.most_acc_parts) problem_.most_parts = *machine.most_acc_parts;
+    add_units();
+    for (const ValueId value : graph_.inputs()) add_value(value);
+    for (const NodeId node : graph_.nodes()) {
+      for (const ValueId value : graph_.outputs(node)) add_value(value);
+    }
+    return std::move(problem_);
+  }
+
+  const Contraction& units() const { return units_; }
+  std::size_t unknown_times() const { return unknown_times_; }
+  std::size_t unknown_sizes() const { return unknown_sizes_; }
+
+ private:
+  void add_units() {
+    const auto& [cpu, acc] = request_.latency.times;
+    const std::size_t count = units_.unit_count();
+    problem_.cpu_us.assign(count, 0);
+    problem_.acc_us.assign(count, 0);
+    problem_.allowed.assign(count, AllowedSides::both);
+    for (const NodeId node : graph_.nodes()) {
+      const std::uint32_t unit = units_.unit_of(node);
+      const bool may_move = fusions_.acc.nodes.contains(node);
+      if (!may_move) {
+        problem_.allowed[unit] = AllowedSides::cpu;
+      } else if (request_.required != nullptr && request_.required->contains(node)) {
+        problem_.allowed[unit] = AllowedSides::acc;
+      }
+      const auto on_cpu = cpu.of(node);
+      const auto on_acc = acc.of(node);
+      if (!on_cpu || (may_move && !on_acc)) {
+        ++unknown_times_;
+        continue;
+      }
+      problem_.cpu_us[unit] += *on_cpu;
+      problem_.acc_us[unit] += on_acc.value_or(0);
+    }
+  }
+
+  // True when the value may not be read on the other side: see the acc finder, whose rule is about
+  // all outputs of a node that makes any non-tensor.
+  bool is_tied(ValueId value) const {
+    const Value& record = graph_.value(value);
+    if (request_.acc_finder.allow_non_tensor || record.kind != ValueKind::node_output) return false;
+    const auto outputs = graph_.outputs(record.producer);
+    return std::any_of(outputs.begin(), outputs.end(),
+                       [&](ValueId output) { return !graph_.value(output).is_tensor(); });
+  }
+
+  void add_value(ValueId value) {
+    const Value& record = graph_.value(value);
+    const bool is_input = record.kind == ValueKind::input;
+    const std::uint32_t maker = is_input ? kHost : units_.unit_of(record.producer);
+    readers_.clear();
+    for (const NodeId user : graph_.users(value)) {
+      if (units_.unit_of(user) != maker) readers_.push_back(units_.unit_of(user));
+    }
+    std::sort(readers_.begin(), readers_.end());
+    readers_.erase(std::unique(readers_.begin(), readers_.end()), readers_.end());
+    const bool host_reads = graph_.is_graph_output(value) && !is_input;
+    if (readers_.empty() && !host_reads) return;
+    problem_.producer.push_back(maker);
+    for (const std::uint32_t reader : readers_) problem_.readers.add(reader);
+    problem_.readers.end_list();
+    problem_.crossing_us.push_back(crossing_us(value));
+    problem_.host_reads.push_back(host_reads ? 1 : 0);
+  }
+
+  double crossing_us(ValueId value) {
+    if (is_tied(value) && touches_acc(value)) return PlacementProblem::kTied;
+    const auto bytes = value_bytes(graph_, value);
+    if (!bytes && graph_.value(value).is_tensor()) ++unknown_sizes_;
+    const double bandwidth = request_.latency.machine.link_bytes_per_second;
+    return static_cast<double>(bytes.value_or(0)) / bandwidth * 1e6;
+  }
+
+  // Ties between CPU nodes do not matter.
+  bool touches_acc(ValueId value) const {
+    return fusions_.acc.nodes.contains(graph_.value(value).producer);
+  }
+
+  const Graph& graph_;
+  const Fusions& fusions_;
+  const PlaceRequest& request_;
+  Contraction units_;
+  PlacementProblem problem_;
+  std::vector<std::uint32_t> readers_;  // of the value at hand
+  std::size_t unknown_times_ = 0;
+  std::size_t unknown_sizes_ = 0;
+};
+
+// What units that went to the CPU would add on the accelerator.
+struct MoveSum {
+  float link_us = 0;
+  float compute_us = 0;
+  float launch_us = 0;
+};
+
+// Units that moved, in connected pieces, and the sum of each.
+class MoveSums {
+ public:
+  MoveSums(const PlacementProblem& problem, const Placement& placement)
+      : problem_(problem), placement_(placement), scorer_(problem) {
+    find_pieces();
+    const std::uint64_t looks = scorer_.size() * (pieces_.size() + 1);
+    if (looks > kMostLooks) make_one_piece();
+    Sides sides = placement_.sides;
+    for (const auto& piece : pieces_) sums_.push_back(sum_of(piece, sides));
+  }
+
+  bool has_moved(std::uint32_t unit) const {
+    return problem_.allowed[unit] == AllowedSides::both && placement_.sides[unit] == 0;
+  }
+  const MoveSum& of(std::uint32_t unit) const { return sums_[piece_of_[unit]]; }
+
+ private:
+  void find_pieces() {
+    std::vector<std::uint32_t> parent(problem_.unit_count());
+    std::iota(parent.begin(), parent.end(), 0U);
+    const auto find = [&](std::uint32_t unit) {
+      while (parent[unit] != unit) unit = parent[unit] = parent[parent[unit]];
+      return unit;
+    };
+    for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
+      const std::uint32_t maker = problem_.producer[value];
+      if (maker == kHost || !has_moved(maker)) continue;
+      for (const std::uint32_t reader : problem_.readers.of(value)) {
+        if (!has_moved(reader)) continue;
+        const std::uint32_t a = find(maker);
+        const std::uint32_t b = find(reader);
+        parent[std::max(a, b)] = std::min(a, b);
+      }
+    }
+    piece_of_.assign(problem_.unit_count(), 0);
+    for (std::uint32_t unit = 0; unit < parent.size(); ++unit) {
+      if (!has_moved(unit)) continue;
+      const std::uint32_t first = find(unit);
+      if (first == unit) {
+        piece_of_[unit] = static_cast<std::uint32_t>(pieces_.size());
+        pieces_.emplace_back();
+      }
+      piece_of_[unit] = piece_of_[first];
+      pieces_[piece_of_[unit]].push_back(unit);
+    }
+  }
+
+  void make_one_piece() {
+    std::vector<std::uint32_t> all;
+    for (const auto& piece : pieces_) all.insert(all.end(), piece.begin(), piece.end());
+    pieces_.assign(1, std::move(all));
+    std::fill(piece_of_.begin(), piece_of_.end(), 0);
+  }
+
+  // Leaves `sides` as it was.
+  MoveSum sum_of(const std::vector<std::uint32_t>& piece, Sides& sides) {
+    for (const std::uint32_t unit : piece) sides[unit] = 1;
+    const PlacementScore with = scorer_.score(sides, placement_.start);
+    for (const std::uint32_t unit : piece) sides[unit] = 0;
+    const PlacementScore& without = placement_.score;
+    const auto change = [](double after, double before) {
+      return static_cast<float>(after - before);
+    };
+    return {change(with.link_us(problem_.duplex), without.link_us(problem_.duplex)),
+            change(with.cpu_us + with.acc_us, without.cpu_us + without.acc_us),
+            change(with.launch_us, without.launch_us)};
+  }
+
+  const PlacementProblem& problem_;
+  const Placement& placement_;
+  PlacementScorer scorer_;
+  std::vector<std::vector<std::uint32_t>> pieces_;
+  std::vector<std::uint32_t> piece_of_;  // by unit
+  std::vector<MoveSum> sums_;            // by piece
+};
+
+// The same without groups that are on the CPU now.
+Fusions without_moved_groups(const Graph& graph, Fusions fusions) {
+  Fusions kept;
+  kept.group_of = PerNode<GroupId>(graph.node_count(), kNone<GroupId>);
+  kept.member_begin.push_back(0);
+  for (std::size_t i = 0; i < fusions.group_count(); ++i) {
+    const auto members = fusions.group(id_at<GroupId>(i));
+    if (!fusions.acc.nodes.contains(members.front())) continue;
+    const auto id = id_at<GroupId>(kept.group_count());
+    for (const NodeId member : members) kept.group_of[member] = id;
+    kept.members.insert(kept.members.end(), members.begin(), members.end());
+    kept.member_begin.push_back(static_cast<std::uint32_t>(kept.members.size()));
+  }
+  kept.acc = std::move(fusions.acc);
+  return kept;
+}
+
+// A shape computation whose readers are all on the CPU follows them.
+Reason reason_of(const Graph& graph, NodeId node, const Fusions& fusions,
+                 const PlaceRequest& request, const MoveSum& sum) {
+  const auto readers = graph.readers(node);
+  const bool follows = request.shape_computations != nullptr &&
+                       request.shape_computations->contains(node) && !readers.empty() &&
+                       std::none_of(readers.begin(), readers.end(), [&](NodeId reader) {
+                         return fusions.acc.nodes.contains(reader);
+                       });
+  if (follows) return {.code = ReasonCode::host_shape, .because = readers.front()};
+  return {.code = ReasonCode::costs_more,
+          .link_us = sum.link_us,
+          .compute_us = sum.compute_us,
+          .launch_us = sum.launch_us};
+}
+
+PlacementNumbers numbers_of(const ProblemMaker& maker, const Placement& placement) {
+  const bool starts_on_acc = placement.start == PlacementScorer::Start::acc;
+  return {.total_us = placement.score.total_us,
+          .bound_us = placement.bound_us,
+          .proof = placement.proof,
+          .start = starts_on_acc ? StartSide::acc : StartSide::cpu,
+          .launches = placement.score.launches,
+          .moves = placement.moves,
+          .unknown_times = maker.unknown_times(),
+          .unknown_sizes = maker.unknown_sizes()};
+}
+
+}  // namespace
+
+PlacementNumbers best_placement(const Graph& graph, const Fusions& fusions,
+                                const PlaceRequest& request) {
+  ProblemMaker maker(graph, fusions, request);
+  const PlacementProblem problem = maker.run();
+  return numbers_of(maker, find_placement(problem));
+}
+
+PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceRequest& request) {
+  ProblemMaker maker(graph, fusions, request);
+  const PlacementProblem problem = maker.run();
+  const Placement placement = find_placement(problem);
+  const MoveSums sums(problem, placement);
+  PlacedByCost placed;
+  placed.numbers = numbers_of(maker, placement);
+  std::vector<NodeId> moved;
+  for (const NodeId node : graph.nodes()) {
+    const bool is_on_cpu = placement.sides[maker.units().unit_of(node)] == 0;
+    if (!is_on_cpu || !fusions.acc.nodes.contains(node)) continue;
+    fusions.acc.nodes.erase(node);
+    moved.push_back(node);
+  }
+  placed.numbers.moved = moved.size();
+  for (const NodeId node : moved) {
+    const std::uint32_t unit = maker.units().unit_of(node);
+    const MoveSum sum = sums.has_moved(unit) ? sums.of(unit) : MoveSum{};
+    fusions.acc.reasons[node] = reason_of(graph, node, fusions, request, sum);
+  }
+  placed.fusions = without_moved_groups(graph, std::move(fusions));
+  return placed;
+}
+
+}  // namespace cleave
