@@ -206,8 +206,7 @@ void SplitArgs::set_min_size(const std::string& text) {
   if (text == "auto") return;
   const auto size = parse_size(text);
   if (!size) {
-    refuse_option("--min-acc-module-size",
-                  "\"" + text + "\" is no whole number of 0 or more");
+    refuse_option("--min-acc-module-size", "\"" + text + "\" is no whole number of 0 or more");
   }
   options.subgraphs.min_acc_size = static_cast<std::size_t>(*size);
 }
