@@ -112,7 +112,7 @@ def pt2_seeds(source):
                     seeds[path.stem + ".program"] = program
             if name.endswith(".pt") and archive.read(name)[:2] == b"PK":
                 inner = zipfile.ZipFile(io.BytesIO(archive.read(name)))
-                pickles[f"{path.stem}.{name}"] = inner.read(
+                pickles[f"{path.stem}.{name}".replace("/", "_")] = inner.read(
                     next(n for n in inner.namelist() if n.endswith("data.pkl")))
     return seeds, pickles
 
