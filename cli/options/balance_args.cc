@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/options/choice.h"
+#include "cli/options/file_option.h"
 #include "cli/options/whole_number.h"
 #include "core/base/quantity.h"
 
@@ -63,7 +64,7 @@ void BalanceArgs::add_to(CLI::App& app) {
   app.add_option("--optimizer-factor", costs.optimizer_factor,
                  "bytes held for each byte of a parameter: 1 for inference, 4 for Adam")
       ->capture_default_str()
-      ->check(CLI::Range(1.0, 1e6).description(""))
+      ->check(finite_number(1, 1e6))
       ->type_name("TIMES")
       ->group(kGroup);
   app.add_flag("--exact-stages", options.exact_stages,
@@ -75,8 +76,7 @@ void BalanceArgs::add_to(CLI::App& app) {
          "balanced, none of which holds more than this number of it")
       ->type_name("TIME")
       ->group(kGroup);
-  app.add_option("--costs", costs_path, "measured times of nodes: CSV node,time_us")
-      ->type_name("FILE")
+  add_input_option(app, "--costs", costs_path, "measured times of nodes: CSV node,time_us")
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--device-flops",
@@ -99,9 +99,8 @@ void BalanceArgs::add_to(CLI::App& app) {
          "name such as gen4x16")
       ->type_name("BANDWIDTH")
       ->group(kGroup);
-  app.add_option("--devices", devices_path,
-                 "the devices in the order of stages: CSV name,memory,speed,link")
-      ->type_name("FILE")
+  add_input_option(app, "--devices", devices_path,
+                   "the devices in the order of stages: CSV name,memory,speed,link")
       ->group(kGroup);
   add_choice(app, "--effort", options.effort,
              {{"low", Effort::low}, {"normal", Effort::normal}, {"high", Effort::high}},

@@ -271,6 +271,10 @@ TEST_CASE("pooling counts the elements under the kernel, reductions the input, o
 TEST_CASE("max and sum reduce one tensor and combine many") {
   CHECK(flops("input x: float32[4,8]\n y: float32[4] = torch.sum(x)") == 32.0);
   CHECK(flops("input x: float32[4]\n y: float32[4] = Max(x, x, x)") == 8.0);
+  // An operand that is no tensor is not combined, and its size is not asked for.
+  CHECK(flops("input x: float32[4]\n input n: scalar\n y: float32[4] = Max(x, x, n)") == 4.0);
+  CHECK(flops("input x: float32[4]\n input n: scalar\n y: float32[4] = Max(x, n)") == 4.0);
+  CHECK(flops("input x: float32[4]\n input n: float32[?]\n y: float32[4] = Max(x, n)") == -1);
 }
 
 TEST_CASE("moving data, and work on scalars, is free") {
