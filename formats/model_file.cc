@@ -4,6 +4,7 @@
 #include "formats/onnx/index/probe.h"
 #include "formats/onnx/infer/op_facts.h"
 #include "formats/onnx/read/reader.h"
+#include "formats/pt2/reader.h"
 #include "formats/text/utf8.h"
 
 #include <algorithm>
@@ -34,6 +35,16 @@ Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bind
                      .notes = std::move(onnx->notes)};
 }
 
+Loaded<LoadedModel> read_pt2_model(SourceFile source, const ShapeBindings& bindings,
+                                   const ModelLimits& limits, const Progress& progress) {
+  Loaded<Pt2Loaded> pt2 = read_pt2(source, bindings, limits, progress);
+  if (!pt2) return std::move(pt2).error();
+  return LoadedModel{.source = std::move(source),
+                     .origin = Pt2Origin{std::move(pt2->model)},
+                     .graph = std::move(pt2->graph),
+                     .notes = std::move(pt2->notes)};
+}
+
 // The formats of models. The first whose probe holds reads the file.
 struct FormatRow {
   ModelFormat format;
@@ -42,8 +53,9 @@ struct FormatRow {
   Loaded<LoadedModel> (*read)(SourceFile source, const ShapeBindings& bindings,
                               const ModelLimits& limits, const Progress& progress);
 };
-constexpr std::array<FormatRow, 2> kFormats = {{
+constexpr std::array<FormatRow, 3> kFormats = {{
     {ModelFormat::graph_json, "json", looks_like_json, read_graph_json_model},
+    {ModelFormat::pt2, "pt2", looks_like_pt2, read_pt2_model},
     {ModelFormat::onnx, "onnx", looks_like_onnx, read_onnx_model},
 }};
 
@@ -54,10 +66,7 @@ struct Stranger {
   std::string_view what;
 };
 using namespace std::string_view_literals;
-constexpr std::array<Stranger, 9> kStrangers = {{
-    {0, "PK\x03\x04"sv,
-     "it is a zip archive, as PyTorch's .pt and .pt2 files are; export the model with "
-     "scripts/export_fx.py or torch.onnx.export"sv},
+constexpr std::array<Stranger, 8> kStrangers = {{
     {0, "\x80\x02"sv,
      "it is a pickle, as old PyTorch files are; export the model with scripts/export_fx.py or "
      "torch.onnx.export"sv},
@@ -125,8 +134,8 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
     }
   }
   return Diagnostics{diagnostic_of(
-      source->path(),
-      "not a model cleave can read (native graph JSON, ONNX); " + description_of(bytes))};
+      source->path(), "not a model cleave can read (native graph JSON, ONNX, torch.export); " +
+                          description_of(bytes))};
 }
 
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings) {
@@ -142,7 +151,14 @@ std::string_view model_format_name(ModelFormat format) {
 }
 
 OpFacts op_facts(const LoadedModel& model) {
-  return model.format() == ModelFormat::onnx ? onnx_op_facts() : OpFacts{};
+  switch (model.format()) {
+    case ModelFormat::onnx:
+      return onnx_op_facts();
+    case ModelFormat::pt2:
+      return torch_op_facts();
+    default:
+      return {};
+  }
 }
 
 }  // namespace cleave

@@ -22,10 +22,11 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
 // came from standard input can be read again, too.
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings);
 
-// "json", "onnx"
+// "json", "onnx", "pt2"
 std::string_view model_format_name(ModelFormat format);
 
-// What the format of the model knows about its operators: ONNX's schema registry, else no facts.
+// What the format of the model knows about its operators: ONNX's schema registry, torch's
+// schemas, else no facts.
 OpFacts op_facts(const LoadedModel& model);
 
 }  // namespace cleave

@@ -46,6 +46,7 @@ class SplitCommand : public Command {
         ->required();
     app.add_flag("--force", force_, "replace the folder when it exists");
     add_onnx_options(app, onnx_);
+    add_pt2_options(app, pt2_files_);
     app.add_flag("--json", json_, "print the report as JSON instead of text");
   }
 
@@ -60,11 +61,15 @@ class SplitCommand : public Command {
     const Boundaries& boundaries = run->split().boundaries;
     OnnxWriteOptions options = onnx_;
     options.tags.reason = [&](NodeId node) { return run->why_on_cpu(node); };
-    const auto models = write_models_with_progress(
-        run->model(), {run->split().partition, boundaries, boundaries}, options, *folder);
+    const ModelPieces pieces{.partition = run->split().partition,
+                             .parts = boundaries,
+                             .root = boundaries,
+                             .pt2_files = pt2_files_};
+    const auto models = write_models_with_progress(run->model(), pieces, options, *folder);
     if (!models) return refuse(models.error());
     Report report = run->report(models->notes);
     report.part_files = models->part_files;
+    report.chain = models->chain;
     auto written = folder->write("report.txt", report_text(report));
     if (written) written = write_drawings(report, *folder);
     ExitCode code = written ? files_.write_inside(report, *folder) : ExitCode::done;
@@ -89,6 +94,7 @@ class SplitCommand : public Command {
   bool force_ = false;
   bool json_ = false;
   OnnxWriteOptions onnx_;
+  Pt2Files pt2_files_ = Pt2Files::one_a_part;
 };
 
 }  // namespace

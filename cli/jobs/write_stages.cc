@@ -14,7 +14,8 @@ void StagesOutput::add_to(CLI::App& app) {
                                                 "folder to write; it appears whole or not at all");
   app.add_flag("--force", force_, "replace the folder when it exists")->needs(output);
   add_onnx_options(app, onnx_);
-  for (const char* const option : {"--weights", "--annotate"})
+  add_pt2_options(app, pt2_files_);
+  for (const char* const option : {"--weights", "--annotate", "--bundle"})
     app.get_option(option)->needs(output);
   app.add_flag("--json", json_, "print the report as JSON instead of text");
 }
@@ -33,9 +34,12 @@ ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
     write_stdout(json_ ? stages_json(report) : stages_text(report));
     return ExitCode::done;
   }
-  const auto written = write_models_with_progress(report.model, pieces, onnx_, *folder);
+  ModelPieces chosen = pieces;
+  chosen.pt2_files = pt2_files_;
+  const auto written = write_models_with_progress(report.model, chosen, onnx_, *folder);
   if (!written) return refuse(written.error());
   report.part_files = written->part_files;
+  report.chain = written->chain;
   report.notes.insert(report.notes.end(), written->notes.begin(), written->notes.end());
   return write({stages_json(report), stages_text(report), stages_dot(report)}, folder);
 }

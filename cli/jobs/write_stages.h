@@ -14,7 +14,7 @@ class App;
 
 namespace cleave {
 
-// -o, --force, --weights, --annotate, --json
+// -o, --force, --weights, --annotate, --bundle, --json
 class StagesOutput {
  public:
   void add_to(CLI::App& app);
@@ -40,6 +40,7 @@ class StagesOutput {
   bool force_ = false;
   bool json_ = false;
   OnnxWriteOptions onnx_;
+  Pt2Files pt2_files_ = Pt2Files::one_a_part;
 };
 
 }  // namespace cleave

@@ -18,4 +18,11 @@ void add_onnx_options(CLI::App& app, OnnxWriteOptions& options) {
                "layer_ann, by which ONNX Runtime can place it");
 }
 
+void add_pt2_options(CLI::App& app, Pt2Files& files) {
+  app.add_flag_callback(
+      "--bundle", [&files] { files = Pt2Files::bundle; },
+      "write one archive, bundle.pt2, with the root and all parts, which share their weights "
+      "(torch.export models)");
+}
+
 }  // namespace cleave

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "formats/onnx/write/writer.h"
+#include "formats/pt2/write/writer.h"
 
 namespace CLI {
 class App;
@@ -11,5 +12,8 @@ namespace cleave {
 
 // --weights, --annotate
 void add_onnx_options(CLI::App& app, OnnxWriteOptions& options);
+
+// --bundle
+void add_pt2_options(CLI::App& app, Pt2Files& files);
 
 }  // namespace cleave

@@ -1,4 +1,5 @@
 #include "core/support/rule_check.h"
+#include "core/graph/torch_spelling.h"
 
 #include <algorithm>
 #include <utility>
@@ -130,7 +131,7 @@ bool opset_holds(const Graph& graph, NodeId node, const OpsetRule& rule, const O
 }  // namespace
 
 bool names_op(const Rule& rule, std::string_view domain, std::string_view op) {
-  if (rule.op.empty()) return true;
+  if (rule.op.empty() || is_torch_spelling(rule.domain, rule.op, op)) return true;
   return plain_domain(rule.domain) == plain_domain(domain) &&
          (rule.op == op || (is_glob(rule.op) && glob_match(rule.op, op)));
 }

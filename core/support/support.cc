@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/graph/domain.h"
+#include "core/graph/torch_spelling.h"
 #include "core/support/accepting_rule.h"
 #include "core/support/glob.h"
 #include "core/support/overlay.h"
@@ -72,6 +73,13 @@ class RuleIndex {
     const auto in_domain = [&](const Rule& rule) {
       return plain_domain(rule.domain) == plain_domain(domain);
     };
+    for (const std::string& spelling : torch_spellings(op)) {
+      const auto exact = by_op.exact.find(spelling);
+      if (exact == by_op.exact.end()) continue;
+      for (const std::uint32_t i : exact->second) {
+        if (is_torch_spelling(rules[i].domain, rules[i].op, op)) found.push_back(i);
+      }
+    }
     if (const auto exact = by_op.exact.find(op); exact != by_op.exact.end()) {
       for (const std::uint32_t i : exact->second) {
         if (in_domain(rules[i])) found.push_back(i);
@@ -82,6 +90,7 @@ class RuleIndex {
       if (rule.op.empty() || (in_domain(rule) && glob_match(rule.op, op))) found.push_back(i);
     }
     std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
   }
 

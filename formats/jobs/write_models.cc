@@ -44,6 +44,28 @@ Result<WrittenModels, WriteFault> write_onnx_models(const LoadedModel& model,
   return models;
 }
 
+Result<WrittenModels, WriteFault> write_pt2_models(const LoadedModel& model,
+                                                   const ModelPieces& pieces,
+                                                   const OutputFolder& folder,
+                                                   const Progress& progress) {
+  auto written = write_pt2_split(model, pieces.partition, pieces.pt2_files, folder, progress);
+  if (!written) return std::move(written).error();
+  return WrittenModels{std::move(written->part_files), {}, std::move(written->chain)};
+}
+
+Result<WrittenModels, WriteFault> write_of_format(const LoadedModel& model,
+                                                  const ModelPieces& pieces,
+                                                  const OnnxWriteOptions& options,
+                                                  const OutputFolder& folder) {
+  if (model.format() == ModelFormat::onnx) {
+    return write_onnx_models(model, pieces, options, folder);
+  }
+  if (model.format() == ModelFormat::pt2) {
+    return write_pt2_models(model, pieces, folder, options.progress);
+  }
+  return write_json_models(model, pieces, folder, options.progress);
+}
+
 // "parts are in files of other names: "a/b" in "a_b.json""; empty: all bear their parts' names.
 std::string renamed_note(const std::vector<std::string>& names,
                          const std::vector<std::string>& files) {
@@ -86,11 +108,11 @@ Result<WrittenModels, JobFault> write_models(const LoadedModel& model, const Mod
         {diagnostic_of(folder.final_path(),
                        "holds the model itself, and would be replaced: give another folder")}};
   }
-  auto written = model.format() == ModelFormat::onnx
-                     ? write_onnx_models(model, pieces, options, folder)
-                     : write_json_models(model, pieces, folder, options.progress);
+  auto written = write_of_format(model, pieces, options, folder);
   if (!written) return job_fault(std::move(written).error());
-  const std::string note = renamed_note(pieces.partition.names, written->part_files);
+  const bool is_bundle = model.format() == ModelFormat::pt2 && pieces.pt2_files == Pt2Files::bundle;
+  const std::string note =
+      is_bundle ? "" : renamed_note(pieces.partition.names, written->part_files);
   if (!note.empty()) written->notes.push_back(note);
   return *std::move(written);
 }

@@ -11,6 +11,7 @@
 #include "formats/jobs/job_fault.h"
 #include "formats/model_file.h"
 #include "formats/onnx/write/writer.h"
+#include "formats/pt2/write/writer.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {
@@ -28,14 +29,17 @@ struct ModelPieces {
   std::vector<std::string> devices = {};  // by part, "" for one without; empty: none has one
   bool are_stages = false;                // of a pipeline, in order
   const BackwardPlan* backward = nullptr;
+  Pt2Files pt2_files = Pt2Files::one_a_part;
 };
 
 struct WrittenModels {
   std::vector<std::string> part_files;  // by part; "" for one that was not written
   std::vector<std::string> notes;       // for the report
+  std::string chain = {};               // for the manifest; empty: parts are called as listed
 };
 
-// Writes the files of write_onnx_split() for a model that was read from ONNX. For one that was read
+// Writes the files of write_onnx_split() for a model that was read from ONNX, those of
+// write_pt2_split() for a torch.export archive. For one that was read
 // from native JSON: `<part>.json` and `root.json`, for which only options.progress counts. A backward
 // pass goes to root.json in both cases, since ONNX has no operators for it.
 Result<WrittenModels, JobFault> write_models(const LoadedModel& model, const ModelPieces& pieces,

@@ -23,6 +23,13 @@ struct DeleteOnnxModel {
   void operator()(OnnxModel* model) const noexcept;
 };
 
+struct Pt2Model;  // formats/pt2/model.h
+
+// Deletes what is kept of a torch.export archive, which is defined in the room of its readers.
+struct DeletePt2Model {
+  void operator()(Pt2Model* model) const noexcept;
+};
+
 // Read from native graph JSON.
 struct GraphJsonOrigin {
   SourceSpan output_tree;  // empty where the file has none
@@ -33,9 +40,14 @@ struct OnnxOrigin {
   std::unique_ptr<OnnxModel, DeleteOnnxModel> model;
 };
 
+// Read from a torch.export archive.
+struct Pt2Origin {
+  std::unique_ptr<Pt2Model, DeletePt2Model> model;
+};
+
 // The order is that of ModelFormat.
-using ModelOrigin = std::variant<GraphJsonOrigin, OnnxOrigin>;
-enum class ModelFormat { graph_json, onnx };
+using ModelOrigin = std::variant<GraphJsonOrigin, OnnxOrigin, Pt2Origin>;
+enum class ModelFormat { graph_json, onnx, pt2 };
 
 // The graph's names are views into `source`.
 struct LoadedModel {
@@ -51,6 +63,11 @@ struct LoadedModel {
   // The index of the ONNX file; null for a model of another format.
   OnnxModel* onnx() const {
     const OnnxOrigin* const from = std::get_if<OnnxOrigin>(&origin);
+    return from == nullptr ? nullptr : from->model.get();
+  }
+  // What is kept of the torch.export archive; null for a model of another format.
+  const Pt2Model* pt2() const {
+    const Pt2Origin* const from = std::get_if<Pt2Origin>(&origin);
     return from == nullptr ? nullptr : from->model.get();
   }
   // Empty where the file has none, and for a model of another format than native JSON.

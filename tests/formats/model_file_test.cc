@@ -29,16 +29,13 @@ TEST_CASE("the format of a model is told by its content") {
 }
 
 TEST_CASE("a file that is no model is refused with what it seems to be") {
-  const std::string intro = "not a model cleave can read (native graph JSON, ONNX); ";
+  const std::string intro = "not a model cleave can read (native graph JSON, ONNX, torch.export); ";
   CHECK(refusal("") == "is empty, not a model\n");
   CHECK(refusal(std::string_view("\x7f\x45LF\0\xff", 6)) ==
         intro + "its first bytes are 7f 45 4c 46 00 ff\n");
   CHECK(refusal("hello, world\nmore") == intro + "it begins with \"hello, world\"\n");
   CHECK(refusal("[1, 2]") == intro + "it begins with \"[1, 2]\"\n");
-  CHECK(refusal("PK\x03\x04...") ==
-        intro +
-            "it is a zip archive, as PyTorch's .pt and .pt2 files are; export the model with "
-            "scripts/export_fx.py or torch.onnx.export\n");
+  CHECK(refusal("PK\x03\x04...") == "is cut off: it has no end record\n");
   CHECK(refusal(std::string_view("\x1c\0\0\0TFL3\x14\0", 10)) ==
         intro + "it is a TensorFlow Lite model; convert it to ONNX first\n");
   CHECK(refusal(std::string_view("\x0a\0\0\0\0\0\0\0{\"a\":1}", 15)) ==

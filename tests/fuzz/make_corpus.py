@@ -8,12 +8,14 @@ few KB, so that a change hits something that matters. Models of tests/onnx need 
 onnx; without it the samples alone are there.
 """
 
+import io
 import json
 import random
 import re
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 OTHER_WORDS = {
@@ -26,6 +28,9 @@ OTHER_WORDS = {
     "config": ["[check]\n", "[check.", "\"\"\"", "[[", "]]", "= ", "\n", "'", "\"", "true", "false", "inf", "nan", "1e999", "%"],
     "tables": ["node,time_us", "name,memory,speed,link", "24GiB", "gen4x16", "\t", "\r\n", "\"", "\"\"", "inf", "nan", "-0", "1e308"],
     "loss": ["{", "}", "[", "]", "true", "false", "null", "\"loss\"", "\"logits\"", "GiB/s", "gen4x16", "1e308", "*", "?"],
+    "pt2": ['{"as_tensor": {"name": "x"}}', '"as_none"', '"as_sym_int"', '"as_expr"', "Symbol('s0', integer=True)",
+            "Mul(Integer(2), ", '"user_input_mutation"', '"buffer_mutation"', "PK\x01\x02", "PK\x05\x06", "torch.ops.aten.add_.Tensor"],
+    "pickle": ["ctorch._utils\n_rebuild_tensor_v2\n", "cos\nsystem\n", "ctorch\nFloatStorage\n", "tQ", "tR", "\x85", "\x86", "u.", "}("],
     "passes": [],
 }
 
@@ -91,6 +96,25 @@ def onnx_seeds(source):
             if path.stat().st_size < 8000:
                 seeds[path.stem] = path.read_bytes()
     return seeds
+
+
+def pt2_seeds(source):
+    """Whole archives, and their programs, whose checksum no change breaks."""
+    seeds, pickles = {}, {}
+    for path in sorted((source / "tests/pt2/models").glob("*.pt2")):
+        archive = zipfile.ZipFile(path)
+        if path.stat().st_size < 30000:
+            seeds[path.stem] = path.read_bytes()
+        for name in archive.namelist():
+            if name.endswith(("models/model.json", "exported_program.json")):
+                program = archive.read(name)
+                if len(program) < 30000:
+                    seeds[path.stem + ".program"] = program
+            if name.endswith(".pt") and archive.read(name)[:2] == b"PK":
+                inner = zipfile.ZipFile(io.BytesIO(archive.read(name)))
+                pickles[f"{path.stem}.{name}"] = inner.read(
+                    next(n for n in inner.namelist() if n.endswith("data.pkl")))
+    return seeds, pickles
 
 
 RULES = {"format": "cleave.support", "version": 1, "name": "all",
@@ -213,6 +237,7 @@ def main():
              "partition_map": map_seeds(), "baseline": baseline_seeds(source, cleave),
              "workload": workload_seeds(source), "config": CONFIGS, "tables": TABLES, "loss": LOSSES,
              "passes": pass_seeds()}
+    seeds["pt2"], seeds["pickle"] = pt2_seeds(source)
     words = {name: list(of) for name, of in OTHER_WORDS.items()}
     words["graph_json"] += schema_words(source, "graph")
     words["support"] += schema_words(source, "support")

@@ -5,13 +5,15 @@
 namespace cleave::fuzz {
 
 std::span<const Target> targets() {
-  static constexpr std::array<Target, 10> kTargets = {{
+  static constexpr std::array<Target, 12> kTargets = {{
       {"graph_json", read_graph, 10},
       {"onnx", read_onnx_model, 10},
-      {"support", read_support, 15},
-      {"partition_map", read_partition_maps, 15},
+      {"pt2", read_pt2_model, 10},
+      {"pickle", read_pickle, 5},
+      {"support", read_support, 10},
+      {"partition_map", read_partition_maps, 10},
       {"baseline", read_baselines, 10},
-      {"workload", read_workloads, 10},
+      {"workload", read_workloads, 5},
       {"config", read_config, 5},
       {"tables", read_tables, 10},
       {"loss", read_loss, 10},

@@ -47,6 +47,7 @@ class ReportWriter {
     write_node_map();
     write_link();
     write_cpu_reasons();
+    write_chain();
     write_notes();
     json_.end_object();
     return std::move(json_).finish();
@@ -262,6 +263,12 @@ class ReportWriter {
       json_.end_object();
     }
     json_.end_list();
+  }
+
+  void write_chain() {
+    if (report_.chain.empty()) return;
+    json_.key("chain");
+    json_.document(report_.chain);
   }
 
   void write_notes() {

@@ -37,7 +37,8 @@ struct StagesReport {
   std::optional<StageBalance> balance = {};
   std::vector<std::string> notes = {};
   std::vector<std::string> part_files =
-      {};  // by part, "" for one that was not written; empty: none
+      {};                  // by part, "" for one that was not written; empty: none
+  std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
   // What follows from the above; not to be given.
   Preview numbers = preview_split(model.graph, partition, boundaries, default_link());
   PerPartLists<PartId> depends_on = find_dependencies(model.graph, boundaries);

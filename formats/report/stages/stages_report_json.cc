@@ -36,6 +36,10 @@ class StagesWriter {
     write_balance(json_, report_.balance);
     json_.flag("has_loss_and_backward", report_.backward != nullptr);
     write_root();
+    if (!report_.chain.empty()) {
+      json_.key("chain");
+      json_.document(report_.chain);
+    }
     json_.begin_list("notes");
     if (report_.balance) {
       for (const std::string& caveat : report_.balance->caveats) json_.text(caveat);

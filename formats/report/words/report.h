@@ -21,7 +21,8 @@ struct Report {
   std::vector<std::string>
       notes;  // of the model's reader, the writer, the command; made by the caller
   std::vector<std::string> part_files =
-      {};  // by part, "" for one that was not written; empty: none
+      {};                  // by part, "" for one that was not written; empty: none
+  std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
 };
 
 // cleave.report version 1, as `preview --json` prints it and `split` writes manifest.json. Indented

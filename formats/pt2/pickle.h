@@ -1,0 +1,33 @@
+// Reads the pickle that torch.save writes for a dict of tensors, as torch up to 2.8 keeps weights
+// in: learns of each tensor where its data lies and how it is laid out.
+//
+// A pickle is a program that builds Python objects by calling functions that it names. Nothing is
+// called here: tensors, parameters and ordered dicts are understood, every other name is refused.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/dtype.h"
+
+namespace cleave {
+
+struct PickledTensor {
+  std::string name;         // its key in the dict
+  std::string storage;      // key of the record that holds the data; tensors may share one
+  std::string device;       // "cpu", "cuda:0"
+  int scalar_type = 0;      // torch's number; 0 where it is not known
+  std::int64_t offset = 0;  // in elements, from the begin of the storage
+  std::vector<std::int64_t> sizes, strides;
+  bool requires_grad = false;
+  bool is_parameter = false;
+};
+
+// The tensors in order of the dict; or what is wrong with the pickle, in words that go on after its
+// name. Linear in the bytes.
+Result<std::vector<PickledTensor>, std::string> read_pickled_tensors(std::string_view pickle);
+
+}  // namespace cleave

@@ -1,0 +1,31 @@
+// Reads torch.export archives (.pt2) into graphs, without PyTorch and without reading weights.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/support/op_facts.h"
+#include "formats/model/loaded_model.h"
+#include "formats/pt2/model.h"
+
+namespace cleave {
+
+struct Pt2Loaded {
+  std::unique_ptr<Pt2Model, DeletePt2Model> model;
+  Graph graph;
+  std::vector<std::string> notes;
+};
+
+// Linear. The graph's names are views into `source` and the model. Operators are called by their
+// targets: "torch.ops.aten.conv2d.default". `bindings` sets symbols, "s77", by --dim or by the
+// shape of an input; others keep their name, and a note tells the sizes that they were
+// traced with.
+Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindings,
+                           const ModelLimits& limits = {}, const Progress& progress = {});
+
+// Defaults of arguments by torch's schemas, and the names that lists have for its operators.
+OpFacts torch_op_facts();
+
+}  // namespace cleave

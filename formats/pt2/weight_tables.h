@@ -1,0 +1,28 @@
+// The tables of weights: from the JSON config of a raw archive, or from the pickle of a torch.save
+// file within an old one, whose tensors get the config that a raw archive would have for them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "formats/io/source_file.h"
+#include "formats/pt2/archive.h"
+#include "formats/pt2/zip_directory.h"
+
+namespace cleave {
+
+// The record of an archive that a config names; null where there is none.
+using FindZipRecord = std::function<const ZipRecord*(std::string_view path)>;
+
+// Both: the table with its entries by name, or what is wrong with the record, in words that go on
+// after its name. O(n log n).
+Result<Pt2Table, std::string> read_config_table(const SourceFile& source, const ZipRecord& config,
+                                                const FindZipRecord& find_record);
+
+// `file`: a record of `bytes` that is a zip of its own; `prefix` + key names its records.
+Result<Pt2Table, std::string> read_saved_table(std::string_view bytes, const ZipRecord& file,
+                                               std::string_view prefix);
+
+}  // namespace cleave

@@ -1,0 +1,28 @@
+// How a split program is called: JSON for the manifest, which a driver of the parts follows.
+//
+//   order     the parts, each with `inputs` and `outputs`, names of values in the order of its
+//             arguments and results, and `writes_inputs`, those that it writes in place
+//   inputs    the program's own, in flat order; null for one that is a constant
+//   outputs   the program's own: a value's name, or the constant
+//   state     values that the caller holds: a buffer or parameter that several parts touch
+//   mutations what is written when all parts have run: `target` becomes `value`
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "formats/pt2/model.h"
+#include "formats/pt2/write/split_plan.h"
+
+namespace cleave {
+
+// `names`: of the partition's parts; `files`: their files; `models`: their models within a bundle,
+// empty when each has a file of its own.
+struct Pt2ChainNames {
+  const std::vector<std::string>& names;
+  const std::vector<std::string>& files;
+  const std::vector<std::string>& models;
+};
+std::string pt2_chain_json(const Pt2Model& model, const Pt2Plan& plan, const Pt2ChainNames& names);
+
+}  // namespace cleave

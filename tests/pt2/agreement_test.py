@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Holds cleave's splits of torch.export archives to those that torch's own splitter makes.
+
+usage: agreement_test.py CLEAVE FOLDER      exit status 1 when a node is in another part, 77 when the
+folder is not there
+"""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def node_map(cleave, model, targets, least, folder, start="reference"):
+    """The part of each node, in model order."""
+    support = folder / "list.txt"
+    support.write_text("\n".join(targets) + "\n", encoding="utf-8")
+    done = subprocess.run([cleave, "-q", "preview", model, "-s", support, "--json",
+                           "--min-acc-module-size", str(least), "--start", start], capture_output=True, text=True)
+    if done.returncode != 0:
+        return {"": done.stderr}
+    return json.loads(done.stdout)["node_map"]
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    cleave, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    records = sorted(folder.glob("*.json"))
+    if not records:
+        print(f"skipped: there are no archives in {folder}")
+        sys.exit(77)
+    agree, other_start, wrong, left_out = 0, 0, 0, 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for record in records:
+            expected = json.loads(record.read_text(encoding="utf-8"))["splits"]
+            for name, split in expected.items():
+                if "map" not in split:  # torch's own splitter failed
+                    left_out += 1
+                    continue
+                want = [part for node, part in split["map"].items()
+                        if node not in split["getitem"] and node != "output"]
+                least = split["settings"]["min_acc_module_size"]
+                got = node_map(cleave, record.with_suffix(".pt2"), split["supported"], least,
+                               Path(scratch))
+                if list(got.values()) == want:
+                    agree += 1
+                    continue
+                # Newer torch begins with the CPU when a CPU node without inputs is there.
+                begun = node_map(cleave, record.with_suffix(".pt2"), split["supported"], least,
+                                 Path(scratch), "cpu")
+                if list(begun.values()) == want:
+                    other_start += 1
+                    continue
+                wrong += 1
+                first = next((f"{node} is in {have}, not {must}"
+                              for (node, have), must in zip(got.items(), want) if have != must),
+                             f"{len(got)} nodes, not {len(want)}: {list(got.items())[:1]}")
+                print(f"{record.stem}, {name}: {first}")
+    print(f"{agree} splits agree, {other_start} with --start cpu, {wrong} do not, "
+          f"{left_out} were left out")
+    sys.exit(1 if wrong or not agree else 0)
+
+
+if __name__ == "__main__":
+    main()
