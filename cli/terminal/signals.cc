@@ -13,6 +13,7 @@
 #include "cli/terminal/exit_code.h"
 #include "formats/io/input_watch.h"
 #include "formats/io/temporary.h"
+#include "formats/backend/child.h"
 
 namespace cleave {
 namespace {
@@ -39,6 +40,7 @@ void say(std::string_view text) noexcept {
 // The signal comes again as the handler returns, and finds nobody but the system.
 void stop(int signal) {
   const int error = errno;
+  end_children();
   remove_temporaries();
   ::raise(signal);
   errno = error;

@@ -20,7 +20,8 @@ FILES = "formats/text formats/io formats/json"
 ONNX = "formats/onnx/index formats/onnx/infer formats/onnx/read"
 LIBRARY = CORE + " core/balance core/stages core/study core/placement core/lowering"
 READERS = (FILES + " formats/model formats/graph_json formats/support formats/tables formats/costs "
-           "formats/pt2 formats/pt2/write formats/lowering formats " + ONNX + " formats/onnx/write")
+           "formats/pt2 formats/pt2/write formats/backend formats/lowering formats " + ONNX +
+           " formats/onnx/write")
 REPORTS = "formats/report/words formats/report/drawings formats/report/split " \
           "formats/report/check formats/report/stages formats/report/advice"
 
@@ -55,8 +56,9 @@ MAY_INCLUDE = {
     "formats/tables": CORE + " core/balance core/stages formats/model formats/support " + FILES,
     "formats/costs": CORE + " core/placement formats/model formats/tables " + FILES,
     "formats": CORE + " " + FILES + " formats/model formats/graph_json formats/pt2 " + ONNX,
+    "formats/backend": CORE_LOW + " " + FILES + " formats/onnx/write",
     "formats/lowering": LIBRARY + " " + FILES + " formats/model formats/support formats "
-                        "formats/onnx/write " + ONNX,
+                        "formats/onnx/write formats/backend " + ONNX,
     # What people and programs read.
     "formats/report/words": LIBRARY + " " + READERS,
     "formats/report/drawings": LIBRARY + " " + READERS + " formats/report/words",
