@@ -76,8 +76,18 @@ void BalanceArgs::add_to(CLI::App& app) {
          "balanced, none of which holds more than this number of it")
       ->type_name("TIME")
       ->group(kGroup);
-  add_input_option(app, "--costs", costs_path, "measured times of nodes: CSV node,time_us")
-      ->group(kGroup);
+  set_file_role(
+      app.add_option_function<std::vector<std::string>>(
+             "--costs",
+             [this](const std::vector<std::string>& texts) {
+               for (const std::string& text : texts) add_costs(text);
+             },
+             "measured times of nodes: a profile of ONNX Runtime, OpenVINO or TensorRT, or CSV "
+             "node,time_us; repeatable")
+          ->type_name("FILE")
+          ->allow_extra_args(false)
+          ->group(kGroup),
+      FileRole::input);
   app.add_option_function<std::string>(
          "--device-flops",
          [this](const std::string& text) { costs.device_flops = flops_rate_of(text); },
@@ -127,6 +137,14 @@ std::string BalanceArgs::first_given(const CLI::App& app) const {
 }
 
 bool BalanceArgs::is_given(const std::string& option) const { return app_->count(option) > 0; }
+
+void BalanceArgs::add_costs(const std::string& text) {
+  costs_files.push_back(cost_source_of(text));
+  if (costs_files.back().target == CostTarget::cpu) return;
+  refuse_option("--costs", in_quotes(text) +
+                               " is of an accelerator: stages are of one kind of "
+                               "device, give its times without a target");
+}
 
 void BalanceArgs::set_memory(const std::string& text) {
   if (text == "none") {

@@ -99,7 +99,8 @@ Result<TargetSpec> parse_target(std::string_view text) {
                  " names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
                  "acc:launch=100us,..."};
   }
-  TargetSpec spec{.target = name == "cpu" ? TargetName::cpu : TargetName::acc};
+  TargetSpec spec;
+  spec.target = name == "cpu" ? TargetName::cpu : TargetName::acc;
   for (std::string_view rest = text.substr(colon + 1); !trimmed(rest).empty();) {
     const std::size_t comma = rest.find(',');
     auto set = set_part(trimmed(rest.substr(0, comma)), spec);

@@ -5,7 +5,7 @@
 #include "formats/backend/tensor_compare.h"
 #include "formats/backend/tensor_files.h"
 #include "formats/backend/test_models.h"
-#include "formats/io/output_folder.h"
+#include "formats/io/output_file.h"
 
 namespace cleave {
 namespace {

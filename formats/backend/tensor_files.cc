@@ -1,7 +1,7 @@
 #include "formats/backend/tensor_files.h"
 
 #include "formats/backend/session.h"
-#include "formats/io/output_folder.h"
+#include "formats/io/output_file.h"
 #include "formats/io/source_file.h"
 
 namespace cleave {

@@ -27,7 +27,7 @@ struct JobFault {
 
 // A fault that concerns no file.
 inline JobFault job_fault(FaultCause cause, const Error& error) {
-  return {cause, {Diagnostic{.message = error.message, .notes = error.notes}}};
+  return {cause, {Diagnostic{.file = {}, .message = error.message, .notes = error.notes}}};
 }
 
 inline JobFault job_fault(WriteFault fault) {

@@ -107,7 +107,7 @@ Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
     fs::rename(changed, made.path);
     made.result.frozen = change.frozen.size();
     for (const ValueId input : made.inputs) {
-      made.result.pinned += change.shapes.contains(std::string(name(input))) ? 1 : 0;
+      made.result.pinned += change.shapes.contains(std::string(name(input))) ? 1U : 0U;
     }
     std::erase_if(made.inputs,
                   [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });
