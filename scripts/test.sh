@@ -136,6 +136,8 @@ fi
 python=$venv/bin/python
 [ -x "$python" ] || python=$(command -v python3)
 options=(-DBUILD_TESTING=ON "-DCLEAVE_PYTHON=$python")
+# Continuous integration takes warnings for errors.
+[ "${CI:-}" != true ] || options+=(-DCLEAVE_WERROR=ON)
 
 if [ $compilers = yes ]; then
   step build-release "release build (build/release)" build release release "${options[@]}"

@@ -6,10 +6,11 @@
 #include "cli/commands/compiler_commands.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
+#include "cli/options/whole_number.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/backend/backend_folders.h"
-#include "formats/io/output_folder.h"
+#include "formats/io/output_file.h"
 #include "formats/lowering/lower_job.h"
 #include "formats/lowering/verdict_store.h"
 #include "formats/report/lowering/lowering_report.h"
@@ -75,10 +76,11 @@ class LowerCommand : public Command {
                    "inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable; "
                    "else drawn at random")
         ->allow_extra_args(false);
-    app.add_option("--seed", options_.seed, "of inputs that are drawn");
+    app.add_option("--seed", options_.seed, "of inputs that are drawn")->check(whole_number());
     app.add_option("--launcher", launcher_,
                    "words before each command of a backend: 'srun --ntasks=1'");
-    app.add_option("-j,--jobs", jobs_, "compilers at once; half of the cores if not given");
+    app.add_option("-j,--jobs", jobs_, "compilers at once; half of the cores if not given")
+        ->check(whole_number());
     app.add_option("--cache", cache_, "folder of known verdicts")->type_name("DIR");
     app.add_flag("--no-cache", no_cache_, "ask the compiler whatever is known");
   }
@@ -95,7 +97,8 @@ class LowerCommand : public Command {
                 {"minimal", CulpritSearch::minimal}},
                "how far to search for what is to blame: none; what the message names; a node; the "
                "smallest set of nodes that still fails");
-    app.add_option("--search-runs", options_.search_runs, "compiler runs of one search, at most");
+    app.add_option("--search-runs", options_.search_runs, "compiler runs of one search, at most")
+        ->check(whole_number());
     app.add_flag("--compare", options_.compares,
                  "also run the partitions, and compare with the reference");
     add_choice(app, "--pin-shapes", pin_,

@@ -7,7 +7,7 @@ namespace cleave {
 namespace {
 
 // CLI11 has no place for data of ours in an option but its validators, which have names.
-constexpr std::array<std::pair<FileRole, const char*>, 4> kRoles = {
+constexpr std::array<std::pair<FileRole, const char*>, 5> kRoles = {
     {{FileRole::input, "file role: input"},
      {FileRole::output, "file role: output"},
      {FileRole::report, "file role: report"},

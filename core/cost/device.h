@@ -33,20 +33,20 @@ struct OpTime {
 // One device. The time of a node on it: measured, else calibrated, else
 // max(FLOPs / flops_per_second, bytes / bytes_per_second) + node_us.
 struct DeviceNumbers {
-  std::optional<double> flops_per_second;
-  std::optional<double> bytes_per_second;  // of its memory
-  double node_us = 0;                      // what each node costs beside its work
-  std::vector<OpTime> calibrated;          // sorted by op
+  std::optional<double> flops_per_second = {};
+  std::optional<double> bytes_per_second = {};  // of its memory
+  double node_us = 0;                           // what each node costs beside its work
+  std::vector<OpTime> calibrated = {};          // sorted by op
   bool operator==(const DeviceNumbers&) const = default;
 };
 
 // One CPU, one accelerator, one link.
 struct Machine {
-  DeviceNumbers cpu;
-  DeviceNumbers acc;
-  std::optional<double> launch_us;            // of one accelerator part
-  std::optional<std::uint64_t> acc_memory;    // bytes
-  std::optional<std::size_t> most_acc_parts;  // that the accelerator can hold
+  DeviceNumbers cpu = {};
+  DeviceNumbers acc = {};
+  std::optional<double> launch_us = {};            // of one accelerator part
+  std::optional<std::uint64_t> acc_memory = {};    // bytes
+  std::optional<std::size_t> most_acc_parts = {};  // that the accelerator can hold
   double link_bytes_per_second = 100.0 * (1U << 30U);
   Duplex duplex = Duplex::half;
   bool operator==(const Machine&) const = default;

@@ -39,7 +39,7 @@ struct PlacedByCost {
 
 struct PlaceRequest {
   LatencyInput latency;
-  AccFinderOptions acc_finder;
+  AccFinderOptions acc_finder = {};
   const NodeSet* required = nullptr;            // nodes that stay on the accelerator; null: none
   const NodeSet* shape_computations = nullptr;  // as --host-shapes found them; null: none
 };

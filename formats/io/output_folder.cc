@@ -88,10 +88,11 @@ Status<Diagnostics> check_is_ours(const std::string& path, const std::string& sh
     return fault(shown, "holds an input (" + cleave::quoted(input) +
                             "), and would be replaced: give another folder");
   }
+  const bool has_list = listed_files(path).has_value();
   const std::vector<std::string> others = unlisted_entries(path);
   if (others.empty()) return Done{};
   Diagnostics faults =
-      listed_files(path)
+      has_list
           ? fault(shown, "holds what its manifest.json does not list: " + named_entries(others))
           : fault(shown, "is there already, and holds no manifest.json of cleave's: it has " +
                              named_entries(others));

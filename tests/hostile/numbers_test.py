@@ -19,9 +19,12 @@ NOT_NUMBERS = ["nan", "NaN", "-nan", "inf", "-inf", "infinity", "1e999", "nan%",
 MODEL = "samples/pipeline.json"
 ARGUMENTS = {
     "advise": [MODEL, "-s", "samples/npu.json"], "check": [MODEL, "-s", "samples/npu.json"],
-    "convert": [MODEL], "diff": [MODEL, MODEL, "-s", "samples/npu.json"],
+    "convert": [MODEL], "cut": [MODEL, "--nodes", "/nowhere/nodes", "-o", "/nowhere/out.json"],
+    "diff": [MODEL, MODEL, "-s", "samples/npu.json"],
     "draw": [MODEL, "-s", "samples/npu.json"], "explain": [MODEL, "-s", "samples/npu.json"],
     "lint-support": ["samples/npu.json", MODEL],
+    "lower": [MODEL, "-s", "samples/npu.json", "--backend", "x=false"],
+    "backend": ["list"],
     "partition": [MODEL, "--map", "samples/resnet18_parts.csv"],
     "preview": [MODEL, "-s", "samples/npu.json"], "print": [MODEL],
     "split": [MODEL, "-s", "samples/npu.json", "-o", "/nowhere/out"], "stage": [MODEL],

@@ -53,8 +53,9 @@ def deflated(data, rnd):
 
 def encrypted(data, rnd):
     changed = bytearray(data)
-    at = data.find(b"PK\x01\x02")
-    changed[at + 8] |= 1
+    end = data.rfind(b"PK\x05\x06")  # records hold archives, whose directories are no concern here
+    directory = int.from_bytes(data[end + 16:end + 20], "little")
+    changed[directory + 8] |= 1
     return bytes(changed), True
 
 
