@@ -275,11 +275,22 @@ class CostMatcher {
 
   NodeId behind(NodeId last, const CostEntry& kernel) const {
     const std::uint32_t first_kernel = groups_.kernel_of(last);
-    if (rules_[first_kernel] == MatchRule::order && makes_what(last, kernel)) return last;
+    if (rules_[first_kernel] == MatchRule::order && may_make(last, kernel)) return last;
     for (const NodeId reader : graph_.readers(last)) {
-      if (!groups_.is_measured(reader) && makes_what(reader, kernel)) return reader;
+      if (!groups_.is_measured(reader) && may_make(reader, kernel)) return reader;
     }
     return kNone<NodeId>;
+  }
+
+  // True when nothing that is known of the node's shape says otherwise.
+  bool may_make(NodeId node, const CostEntry& kernel) const {
+    const auto outputs = graph_.outputs(node);
+    if (outputs.empty() || kernel.outputs.empty()) return false;
+    if (!graph_.has_rank(outputs[0])) return true;
+    const Shape shape = graph_.shape(outputs[0]);
+    return std::equal(
+        shape.begin(), shape.end(), kernel.outputs[0].begin(), kernel.outputs[0].end(),
+        [](Dim dim, std::int64_t size) { return !dim.is_fixed() || dim.size() == size; });
   }
 
   // ---- the result ----
