@@ -1,0 +1,394 @@
+#include "core/support/relation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/graph/node_lookup.h"
+#include "core/support/attribute_value.h"
+
+namespace cleave {
+namespace {
+
+using Kind = RelationTerm::Kind;
+using Items = std::vector<RelationItem>;
+
+// ---- arithmetic and comparison of two items ----
+
+std::optional<double> real_of(const RelationItem& item) {
+  if (const auto* const integer = std::get_if<std::int64_t>(&item)) {
+    return static_cast<double>(*integer);
+  }
+  if (const auto* const real = std::get_if<double>(&item)) return *real;
+  return std::nullopt;
+}
+
+// Unknown on overflow and on division by zero. The remainder has the sign of the divisor.
+RelationItem integer_result(Kind kind, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  switch (kind) {
+    case Kind::plus:
+      if (__builtin_add_overflow(a, b, &result)) return {};
+      return result;
+    case Kind::minus:
+      if (__builtin_sub_overflow(a, b, &result)) return {};
+      return result;
+    case Kind::times:
+      if (__builtin_mul_overflow(a, b, &result)) return {};
+      return result;
+    default:
+      break;
+  }
+  if (b == 0) return {};
+  if (b == -1) {
+    if (kind == Kind::modulo) return std::int64_t{0};
+    if (__builtin_sub_overflow(std::int64_t{0}, a, &result)) return {};
+    return result;
+  }
+  const std::int64_t remainder = a % b;
+  const bool is_below = remainder != 0 && (remainder < 0) != (b < 0);
+  if (kind == Kind::modulo) return is_below ? remainder + b : remainder;
+  return is_below ? a / b - 1 : a / b;
+}
+
+RelationItem real_result(Kind kind, double a, double b) {
+  switch (kind) {
+    case Kind::plus:
+      return a + b;
+    case Kind::minus:
+      return a - b;
+    case Kind::times:
+      return a * b;
+    case Kind::divide:
+      if (b != 0) return a / b;
+      return {};
+    default:
+      return {};
+  }
+}
+
+RelationItem arithmetic(Kind kind, const RelationItem& a, const RelationItem& b) {
+  const auto* const left = std::get_if<std::int64_t>(&a);
+  const auto* const right = std::get_if<std::int64_t>(&b);
+  if (left != nullptr && right != nullptr) return integer_result(kind, *left, *right);
+  const auto x = real_of(a);
+  const auto y = real_of(b);
+  if (!x || !y) return {};
+  return real_result(kind, *x, *y);
+}
+
+template <class Number>
+bool holds(Kind kind, const Number& a, const Number& b) {
+  switch (kind) {
+    case Kind::equal:
+      return a == b;
+    case Kind::unequal:
+      return a != b;
+    case Kind::less:
+      return a < b;
+    case Kind::less_equal:
+      return a <= b;
+    case Kind::greater:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+RelationItem truth(bool value) { return std::int64_t{value ? 1 : 0}; }
+
+// Texts compare with == and != only; a text is unequal to any number.
+RelationItem comparison(Kind kind, const RelationItem& a, const RelationItem& b) {
+  if (a.index() == 0 || b.index() == 0) return {};
+  const auto* const text_a = std::get_if<std::string>(&a);
+  const auto* const text_b = std::get_if<std::string>(&b);
+  if (text_a != nullptr || text_b != nullptr) {
+    if (kind != Kind::equal && kind != Kind::unequal) return {};
+    const bool same = text_a != nullptr && text_b != nullptr && *text_a == *text_b;
+    return truth(same == (kind == Kind::equal));
+  }
+  const auto* const left = std::get_if<std::int64_t>(&a);
+  const auto* const right = std::get_if<std::int64_t>(&b);
+  if (left != nullptr && right != nullptr) return truth(holds(kind, *left, *right));
+  return truth(holds(kind, *real_of(a), *real_of(b)));
+}
+
+bool is_comparison(Kind kind) { return kind >= Kind::equal && kind <= Kind::greater_equal; }
+
+RelationItem combine(Kind kind, const RelationItem& a, const RelationItem& b) {
+  return is_comparison(kind) ? comparison(kind, a, b) : arithmetic(kind, a, b);
+}
+
+// ---- values ----
+
+RelationValue value_of(RelationItem item) {
+  return std::visit([](auto& held) -> RelationValue { return std::move(held); }, item);
+}
+
+RelationItem item_of(const Literal& literal) {
+  return std::visit([](const auto& held) -> RelationItem { return held; }, literal);
+}
+
+const Items* items_of(const RelationValue& value) { return std::get_if<Items>(&value); }
+
+// Unknown for a list.
+RelationItem single(const RelationValue& value) {
+  if (const auto* const integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* const real = std::get_if<double>(&value)) return *real;
+  if (const auto* const text = std::get_if<std::string>(&value)) return *text;
+  return {};
+}
+
+// nullopt: unknown.
+std::optional<bool> truth_of(const RelationItem& item) {
+  if (const auto* const integer = std::get_if<std::int64_t>(&item)) return *integer != 0;
+  if (const auto* const real = std::get_if<double>(&item)) return *real != 0;
+  return std::nullopt;
+}
+
+RelationValue truth_value(std::optional<bool> truth) {
+  if (!truth) return {};
+  return std::int64_t{*truth ? 1 : 0};
+}
+
+RelationValue compare_lists(Kind kind, const Items& a, const Items& b) {
+  if (kind != Kind::equal && kind != Kind::unequal) return {};
+  std::optional<bool> same = a.size() == b.size();
+  for (std::size_t i = 0; same == true && i < a.size(); ++i) {
+    same = truth_of(comparison(Kind::equal, a[i], b[i]));
+  }
+  if (!same) return {};
+  return truth_value(*same == (kind == Kind::equal));
+}
+
+RelationValue combine_values(Kind kind, const RelationValue& a, const RelationValue& b) {
+  const Items* const left = items_of(a);
+  const Items* const right = items_of(b);
+  if (left == nullptr && right == nullptr) return value_of(combine(kind, single(a), single(b)));
+  if (left != nullptr && right != nullptr) {
+    return is_comparison(kind) ? compare_lists(kind, *left, *right) : RelationValue{};
+  }
+  if (a.index() == 0 || b.index() == 0) return {};
+  Items result;
+  for (const RelationItem& item : left != nullptr ? *left : *right) {
+    result.push_back(left != nullptr ? combine(kind, item, single(b))
+                                     : combine(kind, single(a), item));
+  }
+  return result;
+}
+
+// all() of an empty list is true, any() is false.
+RelationValue all_or_any(Kind kind, const RelationValue& value) {
+  const Items* const items = items_of(value);
+  if (items == nullptr) return truth_value(truth_of(single(value)));
+  const bool decides = kind == Kind::any;
+  bool is_known = true;
+  for (const RelationItem& item : *items) {
+    const auto truth = truth_of(item);
+    if (truth == decides) return truth_value(decides);
+    is_known = is_known && truth.has_value();
+  }
+  return is_known ? truth_value(!decides) : RelationValue{};
+}
+
+RelationValue least_or_greatest(Kind kind, const RelationValue& value) {
+  const Items* const items = items_of(value);
+  if (items == nullptr) return value;
+  RelationItem best;
+  for (const RelationItem& item : *items) {
+    if (!real_of(item)) return {};
+    const auto is_better =
+        truth_of(comparison(kind == Kind::least ? Kind::less : Kind::greater, item, best));
+    if (best.index() == 0 || is_better == true) best = item;
+  }
+  return value_of(best);
+}
+
+RelationValue logical(Kind kind, const RelationValue& a, const RelationValue& b) {
+  const bool decides = kind == Kind::logical_or;
+  const auto left = truth_of(single(a));
+  const auto right = truth_of(single(b));
+  if (left == decides || right == decides) return truth_value(decides);
+  return left && right ? truth_value(!decides) : RelationValue{};
+}
+
+RelationValue joined(const RelationValue& a, const RelationValue& b) {
+  Items result;
+  for (const RelationValue* const value : {&a, &b}) {
+    const Items* const items = items_of(*value);
+    if (items != nullptr) result.insert(result.end(), items->begin(), items->end());
+    if (items == nullptr) result.push_back(single(*value));
+  }
+  return result;
+}
+
+RelationValue item_at(const RelationValue& list, const RelationValue& index) {
+  const Items* const items = items_of(list);
+  const auto* const at = std::get_if<std::int64_t>(&index);
+  if (items == nullptr || at == nullptr) return {};
+  const auto place = axis_of(*at, items->size());
+  return place ? value_of((*items)[*place]) : RelationValue{};
+}
+
+RelationValue length_of(const RelationValue& value) {
+  const Items* const items = items_of(value);
+  return items != nullptr ? RelationValue(static_cast<std::int64_t>(items->size()))
+                          : RelationValue{};
+}
+
+// ---- what a node has ----
+
+RelationValue property_of(const Graph& graph, ValueId id, const std::string& property) {
+  const Value& value = graph.value(id);
+  if (property == "constant") return truth_value(graph.is_parameter(id));
+  if (!value.is_tensor()) return {};
+  if (property == "dtype") {
+    if (value.dtype == DType::unknown) return {};
+    return std::string(dtype_name(value.dtype));
+  }
+  if (!graph.has_rank(id)) return {};
+  const Shape shape = graph.shape(id);
+  if (property == "rank") return static_cast<std::int64_t>(shape.size());
+  if (property == "elements") {
+    const auto count = element_count(shape);
+    return count ? RelationValue(static_cast<std::int64_t>(*count)) : RelationValue{};
+  }
+  Items dims;
+  for (const Dim dim : shape) {
+    dims.push_back(dim.is_fixed() ? RelationItem(dim.size()) : RelationItem());
+  }
+  return dims;
+}
+
+RelationValue attribute_term(const Graph& graph, NodeId node, const std::string& name,
+                             const OpFacts& facts) {
+  const auto value = attribute_value(graph, node, name, facts);
+  if (!value) return {};
+  if (const auto* const integer = std::get_if<std::int64_t>(&*value)) return *integer;
+  if (const auto* const real = std::get_if<double>(&*value)) return *real;
+  if (const auto* const text = std::get_if<std::string>(&*value)) return *text;
+  Items items;
+  for (const Literal& literal : std::get<std::vector<Literal>>(*value)) {
+    items.push_back(item_of(literal));
+  }
+  return items;
+}
+
+RelationValue output_property(const Graph& graph, NodeId node, const RelationTerm& term) {
+  for (const ValueId output : graph.outputs(node)) {
+    if (graph.value(output).slot == term.position) return property_of(graph, output, term.text);
+  }
+  return {};
+}
+
+// Evaluates all terms of a relation, in order, for one node.
+class Evaluator {
+ public:
+  Evaluator(const Relation& relation, const Graph& graph, NodeId node, const OpFacts& facts)
+      : relation_(relation), graph_(graph), node_(node), facts_(facts) {
+    values_.reserve(relation.terms.size());
+    for (const RelationTerm& term : relation.terms) values_.push_back(value_of_term(term));
+  }
+
+  const RelationValue& value(std::uint32_t term) const { return values_[term]; }
+  const RelationValue& root() const { return values_.back(); }
+
+  RelationFailure failure() const {
+    std::uint32_t at = static_cast<std::uint32_t>(relation_.terms.size() - 1);
+    // Goes down to the operand of each `and` that is to blame: the first that is false, else the
+    // first that is unknown.
+    while (relation_.terms[at].kind == Kind::logical_and) {
+      const RelationTerm& term = relation_.terms[at];
+      const auto left = truth_of(single(values_[term.first]));
+      const auto right = truth_of(single(values_[term.second]));
+      const bool is_left = left == false || (!left && right != false);
+      at = is_left ? term.first : term.second;
+    }
+    return describe(at);
+  }
+
+ private:
+  RelationValue value_of_term(const RelationTerm& term) const {
+    const auto first = [&]() -> const RelationValue& { return values_[term.first]; };
+    const auto second = [&]() -> const RelationValue& { return values_[term.second]; };
+    switch (term.kind) {
+      case Kind::literal:
+        return ::cleave::value_of(item_of(term.literal));
+      case Kind::attribute:
+        return attribute_term(graph_, node_, term.text, facts_);
+      case Kind::input: {
+        const Operand* const input = find_plain_input(graph_, node_, term.position);
+        return input != nullptr ? property_of(graph_, input->value, term.text) : RelationValue{};
+      }
+      case Kind::output:
+        return output_property(graph_, node_, term);
+      case Kind::item:
+        return item_at(first(), second());
+      case Kind::negate:
+        return combine_values(Kind::minus, std::int64_t{0}, first());
+      case Kind::logical_not: {
+        const auto truth = truth_of(single(first()));
+        return truth ? truth_value(!*truth) : RelationValue{};
+      }
+      case Kind::logical_and:
+      case Kind::logical_or:
+        return logical(term.kind, first(), second());
+      case Kind::length:
+        return length_of(first());
+      case Kind::least:
+      case Kind::greatest:
+        return least_or_greatest(term.kind, first());
+      case Kind::all:
+      case Kind::any:
+        return all_or_any(term.kind, first());
+      case Kind::list:
+        return joined(first(), second());
+      default:
+        return combine_values(term.kind, first(), second());
+    }
+  }
+
+  std::string text_of(std::uint32_t term) const {
+    const auto [begin, end] = std::pair(relation_.terms[term].begin, relation_.terms[term].end);
+    return relation_.text.substr(begin, end - begin);
+  }
+
+  // A side that is unknown is blamed itself.
+  RelationFailure describe(std::uint32_t at) const {
+    const RelationTerm& term = relation_.terms[at];
+    RelationFailure failure;
+    failure.is_unknown = values_[at].index() == 0;
+    failure.part = text_of(at);
+    if (!is_comparison(term.kind)) return failure;
+    for (const std::uint32_t side : {term.first, term.second}) {
+      if (!failure.is_unknown || values_[side].index() != 0) continue;
+      failure.part = text_of(side);
+      return failure;
+    }
+    failure.left = values_[term.first];
+    failure.right = values_[term.second];
+    failure.comparison = term.kind;
+    return failure;
+  }
+
+  const Relation& relation_;
+  const Graph& graph_;
+  NodeId node_;
+  const OpFacts& facts_;
+  std::vector<RelationValue> values_;
+};
+
+}  // namespace
+
+RelationValue evaluate(const Relation& relation, const Graph& graph, NodeId node,
+                       const OpFacts& facts) {
+  return Evaluator(relation, graph, node, facts).root();
+}
+
+bool is_true(const RelationValue& value) { return truth_of(single(value)) == true; }
+
+RelationFailure failure_of(const Relation& relation, const Graph& graph, NodeId node,
+                           const OpFacts& facts) {
+  return Evaluator(relation, graph, node, facts).failure();
+}
+
+}  // namespace cleave
