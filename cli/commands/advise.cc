@@ -18,6 +18,7 @@ class AdviseCommand : public Command {
   void add_options(CLI::App& app) override {
     app.add_option("MODEL", paths_, "model files, or - for standard input")->required();
     shapes_.add_bindings_to(app);
+    shapes_.add_costs_to(app);
     support_.add_to(app, true);
     split_.add_to(app);
     add_choice(app, "--goal", options_.goal,
@@ -70,7 +71,8 @@ class AdviseCommand : public Command {
     for (const std::string& path : paths_) {
       ModelArgs args = shapes_;
       args.path = path;
-      if (auto model = load_model(args)) models.push_back(*std::move(model));
+      auto model = load_model(args);
+      if (model && load_costs(args, *model)) models.push_back(*std::move(model));
     }
     return models;
   }

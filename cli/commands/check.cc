@@ -28,6 +28,7 @@ class CheckCommand : public Command {
                    "standard input")
         ->required();
     model_.add_bindings_to(app);
+    model_.add_costs_to(app);
     support_.add_to(app, true);
     app.get_option("--support")
         ->description("support list; repeatable: every model is held against every list");
@@ -127,8 +128,8 @@ class CheckCommand : public Command {
   ExitCode check_model(const std::string& path) {
     ModelArgs args = model_;
     args.path = path;
-    const auto model = load_model(args);
-    if (!model) {
+    auto model = load_model(args);
+    if (!model || !load_costs(args, *model)) {
       is_whole_ = false;  // what is wrong with the others is said, too
       return ExitCode::done;
     }

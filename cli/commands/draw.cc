@@ -19,6 +19,7 @@ class DrawCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
+    model_.add_costs_to(app);
     support_.add_to(app, true);
     split_.add_to(app);
     app.add_option("-o,--output", output_, "file to write; standard output when not given")

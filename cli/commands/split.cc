@@ -42,6 +42,7 @@ class SplitCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
+    model_.add_costs_to(app);
     support_.add_to(app, true);
     split_.add_to(app);
     files_.add_to(app);
@@ -60,13 +61,15 @@ class SplitCommand : public Command {
     auto folder = open_output(output_, force_, onnx_);
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     ExitCode code;
-    const auto run = SplitRun::make(model_, support_, split_, code);
+    auto run = SplitRun::make(model_, support_, split_, code);
     if (!run) return code;
     const Boundaries& boundaries = run->split().boundaries;
     OnnxWriteOptions options = onnx_;
     options.tags.reason = [&](NodeId node) { return run->why_on_cpu(node); };
-    const auto models = write_models(run->model(), {run->split().partition, boundaries, boundaries},
-                                     options, *folder);
+    const auto models = run->with_declared_shapes([&] {
+      return write_models(run->model(), {run->split().partition, boundaries, boundaries}, options,
+                          *folder);
+    });
     if (!models) return refuse(models.error());
     Report report = run->report(models->notes);
     report.part_files = models->part_files;

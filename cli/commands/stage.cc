@@ -58,7 +58,7 @@ class StageCommand : public Command {
     if (stages_.only() && *folder) {
       return wrong_usage({"--stage prints one stage and writes nothing: leave -o out"});
     }
-    const auto model = load_model(model_);
+    auto model = load_model(model_);
     if (!model) return ExitCode::bad_input;
     ExitCode code = ExitCode::done;
     const auto plan = plan_.make(*model, code);

@@ -24,7 +24,7 @@ struct BalanceRun {
 
 // At most `stages` stages of the graph (0: as many as --devices has). Prints what is wrong,
 // warnings too; nothing: `code` tells what to exit with.
-std::optional<BalanceRun> balance_graph(const Graph& graph, BalanceBy by, std::uint32_t stages,
+std::optional<BalanceRun> balance_graph(Graph& graph, BalanceBy by, std::uint32_t stages,
                                         const BalanceArgs& args, ExitCode& code);
 
 // The same of a workload: on its own devices, or with `stages` on so many accelerators without a

@@ -5,6 +5,7 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "core/support/idle_list.h"
+#include "formats/report/words/cost_words.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_words.h"
 #include "formats/support/support_file.h"
@@ -121,13 +122,26 @@ std::optional<LoadedModel> load_model(const ModelArgs& args) {
   return *std::move(loaded);
 }
 
+std::optional<CostSet> load_costs(const ModelArgs& args, LoadedModel& model) {
+  auto costs = read_cost_set(args.costs, model.graph);
+  if (!costs) {
+    print_diagnostics(costs.error());
+    return std::nullopt;
+  }
+  print_diagnostics(costs->warnings);
+  return *std::move(costs);
+}
+
 std::optional<SplitRun> SplitRun::make(const ModelArgs& model, const SupportArgs& support,
                                        const SplitArgs& split, ExitCode& code) {
   code = ExitCode::bad_input;
   auto lists = load_lists(support);
   auto loaded = load_model(model);
   if (!lists || !loaded) return std::nullopt;
+  auto costs = load_costs(model, *loaded);
+  if (!costs) return std::nullopt;
   SplitRun run;
+  run.costs_ = *std::move(costs);
   run.own_model_ = std::make_unique<LoadedModel>(*std::move(loaded));
   run.model_ = run.own_model_.get();
   run.lists_ = *std::move(lists);
@@ -164,11 +178,22 @@ ExitCode SplitRun::compute(const SplitArgs& args) {
   split_ = *std::move(result);
   preview_ = preview_split(graph(), split_->partition, split_->boundaries, link);
   notes_ = model_->notes;
+  add_cost_notes();
   if (const std::string note = start_note(*split_); !note.empty()) notes_.push_back(note);
   if (const std::string note = host_shapes_note(*split_, options_); !note.empty()) {
     notes_.push_back(note);
   }
   return ExitCode::done;
+}
+
+void SplitRun::add_cost_notes() {
+  for (const auto* files : {&costs_.cpu, &costs_.acc}) {
+    for (const ModelCosts& costs : *files) {
+      notes_.push_back("costs: " + costs_text(costs));
+      const std::string left = unmatched_text(costs);
+      if (!left.empty()) notes_.push_back("costs: no node was found for " + left);
+    }
+  }
 }
 
 Report SplitRun::report(std::vector<std::string> more_notes) const {

@@ -31,6 +31,17 @@ class SplitRun {
   const std::vector<SupportList>& lists() const { return lists_; }
   const OpFacts& facts() const { return facts_; }
   const Split& split() const { return *split_; }
+  // What --costs gave: empty without it.
+  const CostSet& costs() const { return costs_; }
+  // Calls write() while the graph has the shapes that it was read with, without those that a
+  // profile saw: what is written of a model must fit any input.
+  template <class Write>
+  auto with_declared_shapes(Write write) {
+    if (own_model_) exchange_observed_shapes(own_model_->graph, costs_);
+    auto result = write();
+    if (own_model_) exchange_observed_shapes(own_model_->graph, costs_);
+    return result;
+  }
   Report report(std::vector<std::string> more_notes = {}) const;
   // The reason of a node that is on the CPU, in words; "" on the accelerator.
   std::string why_on_cpu(NodeId node) const;
@@ -38,9 +49,11 @@ class SplitRun {
  private:
   // Runs the passes; prints what is wrong.
   ExitCode compute(const SplitArgs& args);
+  void add_cost_notes();
 
   std::unique_ptr<LoadedModel> own_model_;  // null when it is another's
   const LoadedModel* model_ = nullptr;
+  CostSet costs_;
   std::vector<SupportList> lists_;
   OpFacts facts_;
   SplitOptions options_;
@@ -57,5 +70,9 @@ Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList
 
 // Reads a model; prints warnings or errors. Nothing when it could not be read.
 std::optional<LoadedModel> load_model(const ModelArgs& args);
+
+// Reads the files of --costs, and gives the model the shapes that they saw. Prints warnings, or
+// what is wrong with any of them: then there is nothing.
+std::optional<CostSet> load_costs(const ModelArgs& args, LoadedModel& model);
 
 }  // namespace cleave

@@ -83,7 +83,7 @@ void leave_out_markers(const Graph& graph, StagePlan& plan) {
   }
 }
 
-std::optional<StagePlan> plan_by_balance(const Graph& graph, BalanceBy by, std::uint32_t stages,
+std::optional<StagePlan> plan_by_balance(Graph& graph, BalanceBy by, std::uint32_t stages,
                                          const BalanceArgs& args, ExitCode& code) {
   auto run = balance_graph(graph, by, stages, args, code);
   if (!run) return std::nullopt;
@@ -148,7 +148,7 @@ bool StagePlanArgs::has_policy() const {
   return stages_ > 0 || has_target || !balance_.devices_path.empty();
 }
 
-std::optional<StagePlan> StagePlanArgs::make(const LoadedModel& model, ExitCode& code) const {
+std::optional<StagePlan> StagePlanArgs::make(LoadedModel& model, ExitCode& code) const {
   const std::string given = balance_.first_given(*app_);
   const auto refuse = [&](const std::string& message, const std::vector<std::string>& notes = {}) {
     print_error(message, notes);
@@ -170,7 +170,7 @@ std::optional<StagePlan> StagePlanArgs::make(const LoadedModel& model, ExitCode&
   return plan_by_parameters(model.graph, stages_);
 }
 
-std::optional<StagePlan> StagePlanArgs::make_by_policy(const Graph& graph, ExitCode& code) const {
+std::optional<StagePlan> StagePlanArgs::make_by_policy(Graph& graph, ExitCode& code) const {
   constexpr std::uint32_t kMostForTarget = 64;
   const bool has_number = stages_ > 0 || !balance_.devices_path.empty();
   return plan_by_balance(graph, balance_by(policy_), has_number ? stages_ : kMostForTarget,

@@ -35,7 +35,7 @@ class StagePlanArgs {
   void add_to(CLI::App& app);
 
   // The plan; else nothing after printing why, and `code` tells what to exit with.
-  std::optional<StagePlan> make(const LoadedModel& model, ExitCode& code) const;
+  std::optional<StagePlan> make(LoadedModel& model, ExitCode& code) const;
 
   std::uint32_t stages() const { return stages_; }
   const BalanceArgs& balance() const { return balance_; }
@@ -47,7 +47,7 @@ class StagePlanArgs {
   void add_split_at(const std::string& text);
 
   bool has_policy() const;
-  std::optional<StagePlan> make_by_policy(const Graph& graph, ExitCode& code) const;
+  std::optional<StagePlan> make_by_policy(Graph& graph, ExitCode& code) const;
 
   CutOptions cuts_;
   std::uint32_t stages_ = 0;  // 0: not given

@@ -75,7 +75,13 @@ void BalanceArgs::add_to(CLI::App& app) {
          "balanced, none of which holds more than this number of it")
       ->type_name("TIME")
       ->group(kGroup);
-  app.add_option("--costs", costs_path, "measured times of nodes: CSV node,time_us")
+  app.add_option_function<std::vector<std::string>>(
+         "--costs",
+         [this](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) costs_files.push_back(cost_source_of(text));
+         },
+         "measured times of nodes: a profile of ONNX Runtime, OpenVINO or TensorRT, or CSV "
+         "node,time_us; repeatable")
       ->type_name("FILE")
       ->group(kGroup);
   app.add_option_function<std::string>(

@@ -76,6 +76,18 @@ void ModelArgs::add_bindings_to(CLI::App& app) {
       ->allow_extra_args(false);
 }
 
+void ModelArgs::add_costs_to(CLI::App& app) {
+  app.add_option_function<std::vector<std::string>>(
+         "--costs",
+         [this](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) costs.push_back(cost_source_of(text));
+         },
+         "times and shapes from a run: a profile of ONNX Runtime, OpenVINO or TensorRT, or CSV "
+         "node,time_us; of the CPU, or acc=FILE of the accelerator; repeatable")
+      ->type_name("[TARGET=]FILE")
+      ->allow_extra_args(false);
+}
+
 void ModelArgs::add_limit(const std::string& text) {
   if (const auto set = set_limit(limits, text); !set) refuse_option("--limit", set.error());
 }

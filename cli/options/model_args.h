@@ -7,6 +7,7 @@
 
 #include "core/base/link.h"
 #include "core/split/options.h"
+#include "formats/costs/cost_set.h"
 #include "formats/model_file.h"
 
 namespace CLI {
@@ -20,9 +21,12 @@ struct ModelArgs {
   std::string path;
   ShapeBindings bindings;
   ModelLimits limits;
+  std::vector<CostSource> costs;  // --costs
   void add_to(CLI::App& app);
   // Without MODEL, for commands that take several.
   void add_bindings_to(CLI::App& app);
+  // --costs, for commands that report times, FLOPs or bytes.
+  void add_costs_to(CLI::App& app);
 
  private:
   void add_dim(const std::string& text);

@@ -1,5 +1,7 @@
 #include "core/graph/graph_builder.h"
 
+#include <utility>
+
 #include "core/graph/graph_builder_state.h"
 
 namespace cleave {
@@ -142,6 +144,19 @@ ShapeId GraphBuilder::intern_shape(Shape dims) {
   graph.shape_begin_.push_back(static_cast<std::uint32_t>(graph.dims_.size()));
   state_->shapes.emplace(hash, id);
   return id;
+}
+
+ShapeId GraphBuilder::add_shape(Graph& graph, Shape dims) {
+  if (graph.shape_begin_.empty()) graph.shape_begin_.push_back(0);
+  graph.dims_.insert(graph.dims_.end(), dims.begin(), dims.end());
+  graph.shape_begin_.push_back(static_cast<std::uint32_t>(graph.dims_.size()));
+  return id_at<ShapeId>(graph.shape_begin_.size() - 2);
+}
+
+void GraphBuilder::exchange_shapes(Graph& graph, std::span<ShapeOfValue> shapes) {
+  for (ShapeOfValue& change : shapes) {
+    std::swap(graph.values_[index(change.value)].shape, change.shape);
+  }
 }
 
 void GraphBuilder::expect_times(double times) {

@@ -49,6 +49,12 @@ struct NodeDecl {
   SourceSpan source = {};
 };
 
+// A value, and the shape that it is to have.
+struct ShapeOfValue {
+  ValueId value;
+  ShapeId shape;
+};
+
 class GraphBuilder {
  public:
   GraphBuilder();
@@ -111,6 +117,12 @@ class GraphBuilder {
   bool was_sorted() const;
   std::span<const NodeId> node_ids() const;    // by NodeHandle
   std::span<const ValueId> value_ids() const;  // by ValueHandle
+
+  // What a finished graph may still learn: shapes of values that were seen when the model ran.
+  static ShapeId add_shape(Graph& graph, Shape dims);
+  // Gives each value the shape beside it, and that place the shape which the value had: a second
+  // call takes the first one back.
+  static void exchange_shapes(Graph& graph, std::span<ShapeOfValue> shapes);
 
  private:
   struct State;

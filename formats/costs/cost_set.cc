@@ -1,0 +1,48 @@
+#include "formats/costs/cost_set.h"
+
+#include <utility>
+
+namespace cleave {
+namespace {
+
+void add_shapes(Graph& graph, const std::vector<ObservedShape>& observed, CostSet& set) {
+  std::vector<ShapeOfValue> changes;
+  std::vector<Dim> dims;
+  for (const ObservedShape& shape : observed) {
+    dims.clear();
+    for (const std::int64_t size : shape.dims) dims.push_back(Dim::fixed(size));
+    changes.push_back({shape.value, GraphBuilder::add_shape(graph, dims)});
+  }
+  GraphBuilder::exchange_shapes(graph, changes);
+  set.shapes.insert(set.shapes.end(), changes.begin(), changes.end());
+}
+
+}  // namespace
+
+CostSource cost_source_of(std::string_view text) {
+  if (text.starts_with("cpu=")) return {CostTarget::cpu, std::string(text.substr(4))};
+  if (text.starts_with("acc=")) return {CostTarget::acc, std::string(text.substr(4))};
+  return {CostTarget::cpu, std::string(text)};
+}
+
+Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, Graph& graph) {
+  CostSet set;
+  for (const CostSource& from : sources) {
+    const auto source = SourceFile::open(from.path);
+    if (!source) return source.error();
+    auto costs = read_model_costs(*source, graph);
+    if (!costs) return std::move(costs).error();
+    add_shapes(graph, costs->shapes, set);
+    set.warnings.insert(set.warnings.end(), costs->warnings.begin(), costs->warnings.end());
+    (from.target == CostTarget::cpu ? set.cpu : set.acc).push_back(*std::move(costs));
+  }
+  set.cpu_us = merged_times(set.cpu);
+  set.acc_us = merged_times(set.acc);
+  return set;
+}
+
+void exchange_observed_shapes(Graph& graph, CostSet& costs) {
+  GraphBuilder::exchange_shapes(graph, costs.shapes);
+}
+
+}  // namespace cleave
