@@ -172,8 +172,8 @@ void SplitArgs::add_to(CLI::App& app) {
          [this](const std::vector<std::string>& given) {
            for (const std::string& text : given) set_target(text);
          },
-         "numbers of a device: acc:launch=100us,flops=4TFLOP/s,bandwidth=50GB/s,node=2us,"
-         "max-subgraphs=8,link=gen4x4,duplex=half, or cpu:flops=...,bandwidth=...,node=...; "
+         "numbers of a device, as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s "
+         "(README); "
          "repeatable")
       ->type_name("TARGET:NUMBERS")
       ->allow_extra_args(false);
