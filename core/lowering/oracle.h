@@ -1,5 +1,5 @@
-// Oracle: what a backend says of a piece of a partition. The culprit search asks one; whoever runs
-// backends gives one. Tests give lambdas.
+// Oracle: what a backend says of a piece of a partition. The culprit search asks an
+// oracle; the code that runs a backend provides it. Tests pass lambdas.
 //
 //   piece     nodes that are cut out of the model, convex, compiled (and run) as a model
 //   remedy    a change to a piece that is no change of its nodes: its open shapes pinned, ...

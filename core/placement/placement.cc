@@ -11,8 +11,8 @@
 namespace cleave {
 namespace {
 
-// Of the link's time, and of a launch: what a cut charges for a value that crosses. The first is the
-// bound's; more makes for fewer and larger parts.
+// What a cut charges for a value that crosses, in shares of the link's time and of a launch. The
+// first charge is the bound's; larger ones lead to fewer and larger parts.
 struct Charge {
   double link;
   double launch;

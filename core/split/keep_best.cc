@@ -70,7 +70,7 @@ class Appraiser {
              static_cast<double>(reason.launch_us));
   }
 
-  // Of the whole split; what is not known takes no time.
+  // The time of the whole split; an unknown time counts as 0.
   double total_us() const {
     const LatencyInput& input = *basis_.latency;
     double total = link_us(total_link_bytes(crossing_), input.machine);

@@ -128,8 +128,8 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   split.fusions = find_groups(graph, split.acc_found, split.qdq_groups, options);
   tell_passed(3);
 
-  // Of what may go to the accelerator what makes an inference faster there, if asked to. Last,
-  // since it must know what stays together; it only takes away.
+  // With --place cost, keep only those nodes on the accelerator that make an inference faster. This
+  // comes last, since it must know what stays together; it only removes nodes.
   if (options.place.by == PlaceBy::cost) place(input, options, latency, split);
   SubgraphOptions runs = options.subgraphs;
   if (split.placement && runs.start == StartSide::reference) runs.start = split.placement->start;

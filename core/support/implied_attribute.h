@@ -12,8 +12,8 @@
 
 namespace cleave {
 
-// Of an operator of ONNX's default domain; nullopt when there is no such value, or when it follows
-// from a rank or a dim that is unknown. Logarithmic in the table's size, and linear in the rank.
+// The value for an operator of ONNX's default domain; nullopt when there is none, or when it
+// follows from a rank or a dim that is unknown. Logarithmic in the table's size, and linear in the rank.
 std::optional<AttributeValue> implied_attribute(const Graph& graph, NodeId node,
                                                 std::string_view name);
 
