@@ -7,7 +7,8 @@
 #include "cli/commands/command.h"
 #include "cli/options/choice.h"
 #include "cli/options/config_file.h"
-#include "cli/options/output_clash.h"
+#include "cli/options/file_clash.h"
+#include "cli/options/file_option.h"
 #include "cli/options/usage.h"
 #include "cli/shell/completion.h"
 #include "cli/shell/man_page.h"
@@ -76,8 +77,9 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   TerminalOptions terminal;
   add_terminal_options(app, terminal);
   app.get_formatter()->column_width(34);
-  app.set_config("--config", "", "TOML file of options: a table for each command, [check]")
-      ->type_name("FILE");
+  CLI::Option* const config =
+      app.set_config("--config", "", "TOML file of options: a table for each command, [check]");
+  set_file_role(config->type_name("FILE"), FileRole::input);
   app.config_formatter(std::make_shared<ConfigFile>());
   app.allow_config_extras(CLI::config_extras_mode::error);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> made;
@@ -98,11 +100,12 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   for (const auto& [sub, command] : made) {
     if (!sub->parsed()) continue;
     std::string fault = fault_of_values(*sub);
-    if (fault.empty()) fault = output_clash(*sub);
+    if (fault.empty()) fault = file_clash(app, *sub);
     if (!fault.empty()) {
       print_error(fault, {"try: cleave " + sub->get_name() + " --help"});
       return ExitCode::usage;
     }
+    record_inputs(app, *sub);
     return command->run();
   }
   return ExitCode::usage;
@@ -118,7 +121,11 @@ ExitCode run_guarded(const std::vector<std::string>& arguments) {
   } catch (const InputChanged& input) {
     return refuse_changed(input.path);
   } catch (const OutputFailed& failed) {
-    print_error("standard output cannot be written: " + failed.why);
+    std::vector<std::string> notes;
+    for (const std::string& path : failed.written) {
+      notes.push_back(cleave::quoted(path) + " is complete");
+    }
+    print_error("standard output cannot be written: " + failed.why, notes);
     return ExitCode::cannot_write;
   } catch (const std::bad_alloc&) {
     std::fputs("cleave: error: out of memory\n", stderr);

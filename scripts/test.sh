@@ -1,25 +1,29 @@
 #!/usr/bin/env bash
 # Builds cleave and runs its tests. Installs what is missing, asks nothing, works from any folder.
 #
-# usage: scripts/test.sh [--all | --torch]
+# usage: scripts/test.sh [--all | --torch | --compilers]
 #   (none)  release build and all its tests
 #   --all   the same with warnings as errors; also: clang-tidy, shellcheck, a build with clang++ and its
 #           address and undefined-behaviour sanitizers and the tests under them, and a second look at the
 #           full recorded cases where they are there ($CLEAVE_CASES, else ../shared/cases)
 #   --torch the release build, and every model of tests/pt2 split and run in torch, whose newest release is
 #           installed from PyPI into build/venv-torch: some gigabytes
+#   --compilers   release build, and the tests of `cleave lower` against tract, OpenVINO, IREE and TVM from PyPI
+#           in build/venv-compilers (2.5 GB)
 #
 # Tests that need ONNX Runtime take it from build/venv, which is made from tests/requirements.txt;
 # where it cannot be had they are skipped, and listed as such at the end.
 set -euo pipefail
 all=no
 torch=no
+compilers=no
 case "${1:-}" in
   '') ;;
   --all) all=yes ;;
   --torch) torch=yes ;;
+  --compilers) compilers=yes ;;
   *)
-    echo "usage: scripts/test.sh [--all | --torch]" >&2
+    echo "usage: scripts/test.sh [--all | --torch | --compilers]" >&2
     exit 2
     ;;
 esac
@@ -42,6 +46,13 @@ make_venv() {
     "$venv/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 \
       -r tests/requirements.txt &&
     cp tests/requirements.txt "$venv/requirements.txt"
+}
+
+# Compilers to lower to, each for the CPU.
+make_compilers() {
+  [ -x build/venv-compilers/bin/python ] || "$python" -m venv build/venv-compilers
+  build/venv-compilers/bin/python -m pip install -q --disable-pip-version-check onnx onnxruntime numpy tract \
+    openvino 'iree-base-compiler[onnx]' iree-base-runtime apache-tvm
 }
 
 # run_tests NAME [ctest option...]: runs the tests of build/NAME and shows ctest's summary, which names those skipped;
@@ -128,7 +139,11 @@ options=(-DBUILD_TESTING=ON "-DCLEAVE_PYTHON=$python")
 # Continuous integration takes warnings for errors.
 [ "${CI:-}" != true ] || options+=(-DCLEAVE_WERROR=ON)
 
-if [ $all = no ]; then
+if [ $compilers = yes ]; then
+  step build-release "release build (build/release)" build release release "${options[@]}"
+  step venv-compilers "compilers from PyPI (build/venv-compilers)" make_compilers
+  CLEAVE_COMPILERS=$root/build/venv-compilers "$python" tests/lower/lower_test.py build/release/cleave
+elif [ $all = no ]; then
   step build-release "release build (build/release)" build release release "${options[@]}"
   run_tests release
 else

@@ -5,6 +5,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
+#include "cli/options/file_option.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
@@ -16,7 +17,7 @@ namespace {
 class AdviseCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("MODEL", paths_, "model files, or - for standard input")->required();
+    add_input_option(app, "MODEL", paths_, "model files, or - for standard input")->required();
     shapes_.add_bindings_to(app);
     support_.add_to(app, true);
     split_.add_to(app);

@@ -6,9 +6,10 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
 #include "cli/options/gate_args.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/output_folder.h"
+#include "formats/io/output_file.h"
 #include "formats/report/check/check_text.h"
 #include "formats/report/check/github_annotations.h"
 #include "formats/report/check/junit.h"
@@ -23,9 +24,8 @@ class CheckCommand : public Command {
   void add_options(CLI::App& app) override {
     app.fallthrough();  // to --config
     app.footer("Options may stand in a file: --config FILE, TOML, keys of table [check].");
-    app.add_option("MODEL", models_,
-                   "model files (native graph JSON or ONNX), or - for one from "
-                   "standard input")
+    add_input_option(app, "MODEL", models_,
+                     "model files (native graph JSON or ONNX), or - for one from standard input")
         ->required();
     model_.add_bindings_to(app);
     support_.add_to(app, true);
@@ -38,7 +38,7 @@ class CheckCommand : public Command {
     app.add_flag("--exit-zero", exit_zero_, "exit 0 also when a gate does not hold");
     app.add_flag("--json", json_, "print the report as JSON");
     for (OutputFile& file : files_) {
-      app.add_option(file.option, file.path, file.help)->type_name("FILE");
+      add_output_option(app, file.option, file.path, file.help);
     }
     app.add_flag("--github", github_, "print annotations for GitHub Actions as well");
   }
@@ -177,17 +177,20 @@ class CheckCommand : public Command {
   }
 
   ExitCode write_outputs() const {
+    std::vector<std::string> complete;
     if (gates_.update_baseline) {
       const auto written = write_file(gates_.baseline, baseline_json(items_));
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
       print_info("wrote " + gates_.baseline);
+      complete.push_back(gates_.baseline);
     }
     for (const OutputFile& file : files_) {
       if (file.path.empty()) continue;
       const auto written = write_file(file.path, file.make(check_));
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
+      complete.push_back(file.path);
     }
-    write_stdout(json_ ? check_json(check_) : check_text(check_));
+    write_stdout(json_ ? check_json(check_) : check_text(check_), complete);
     if (github_) write_annotations();
     return ExitCode::done;
   }
@@ -198,7 +201,7 @@ class CheckCommand : public Command {
     if (json_) {
       std::fputs(text.c_str(), stderr);
     } else {
-      write_stdout(text);
+      write_commands(text);
     }
   }
 

@@ -1,4 +1,5 @@
 #include "cli/commands/command.h"
+#include "cli/commands/compiler_commands.h"
 
 namespace cleave {
 namespace {
@@ -21,6 +22,10 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"print", "print the model, or its split, one line a node", make_print_command},
     {"convert", "write any readable model as native JSON", make_convert_command},
     {"cut", "write some nodes of a model as a model of their own", make_cut_command},
+    {"lower", "compile the accelerator partitions by real compilers, and learn what they refuse",
+     make_lower_command},
+    {"backend", "test the description of a compiler, or list those that are known",
+     make_backend_command},
 });
 
 }  // namespace

@@ -3,9 +3,10 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "formats/graph_json/graph_json.h"
-#include "formats/io/output_folder.h"
+#include "formats/io/output_file.h"
 
 namespace cleave {
 namespace {
@@ -14,11 +15,12 @@ class ConvertCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
-    app.add_option("-o,--output", output_, "file to write; standard output when not given")
-        ->type_name("FILE");
+    add_report_option(app, "-o,--output", output_,
+                      "file to write; - or not given: standard output");
   }
 
   ExitCode run() override {
+    if (output_ == "-") output_.clear();  // standard output
     if (!output_.empty()) {
       const auto fault = check_may_write(output_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);

@@ -5,6 +5,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
+#include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "core/split/piece.h"
 #include "formats/graph_json/graph_json.h"
@@ -29,11 +30,10 @@ class CutCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
-    app.add_option("--nodes", nodes_,
-                   "which nodes: a name a line, or a JSON list of names; - is standard input")
-        ->required()
-        ->type_name("FILE");
-    app.add_option("-o,--output", output_, "file to write")->required()->type_name("FILE");
+    add_input_option(app, "--nodes", nodes_,
+                     "which nodes: a name a line, or a JSON list of names; - is standard input")
+        ->required();
+    add_output_option(app, "-o,--output", output_, "file to write")->required();
     add_choice(app, "--weights", weights_,
                {{"inline", RootWeights::inlined}, {"reference", RootWeights::reference}},
                "weights are copied, or stay where they are and are referred to");

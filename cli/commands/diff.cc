@@ -7,6 +7,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/check/diff.h"
 
@@ -17,13 +18,13 @@ class DiffCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     first_.model.add_to(app);
-    app.add_option("OTHER", other_, "the model to compare with");
+    add_input_option(app, "OTHER", other_, "the model to compare with");
     first_.support.add_to(app, true);
     first_.split.add_to(app);
     app.add_flag("--json", json_, "print the differences as JSON");
     app_ = &app;
     to_ = app.add_subcommand("to", "the second split: options that differ from the first's");
-    to_->add_option("MODEL", other_, "the model to compare with");
+    add_input_option(*to_, "MODEL", other_, "the model to compare with");
     second_.model.add_bindings_to(*to_);
     second_.support.add_to(*to_, false);
     second_.split.add_to(*to_);

@@ -4,9 +4,11 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
+#include "cli/options/layout_args.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/output_folder.h"
+#include "formats/io/output_file.h"
 #include "formats/report/drawings/dot.h"
 
 namespace cleave {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::size_t kCollapseDot = 2000;
 constexpr std::size_t kCollapseSvg = 500;  // Graphviz takes minutes beyond
+constexpr std::size_t kFewBoxes = 12;      // where Graphviz failed on more
 
 class DrawCommand : public Command {
  public:
@@ -21,9 +24,10 @@ class DrawCommand : public Command {
     model_.add_to(app);
     support_.add_to(app, true);
     split_.add_to(app);
-    app.add_option("-o,--output", output_, "file to write; standard output when not given")
-        ->type_name("FILE");
+    add_report_option(app, "-o,--output", output_,
+                      "file to write; - or not given: standard output");
     app.add_flag("--svg", svg_, "lay the drawing out and write SVG");
+    layout_.add_to(app);
     app.add_option("--what", what_,
                    "support: the whole model; preview: partitions and what flows between them; or "
                    "a partition's name")
@@ -35,6 +39,7 @@ class DrawCommand : public Command {
   }
 
   ExitCode run() override {
+    if (output_ == "-") output_.clear();  // standard output
     if (!output_.empty()) {
       const auto fault = check_may_write(output_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
@@ -55,12 +60,14 @@ class DrawCommand : public Command {
       drawing =
           draw_part(report, id_at<PartId>(static_cast<std::size_t>(found - names.begin())), limit);
     }
-    if (svg_) {
-      auto laid_out = layout_svg(drawing);
-      if (!laid_out) return refuse(laid_out.error(), ExitCode::external_failed);
-      drawing = *std::move(laid_out);
-    }
-    return deliver(drawing);
+    if (!svg_) return deliver(drawing);
+    LaidOut svg = lay_out(drawing, layout_.limits());
+    if (!svg && what_ != "preview") svg = lay_out_coarser(report, svg.error());
+    if (svg) return deliver(*svg);
+    print_error(
+        "the drawing was not laid out: " + svg.error().why,
+        {"without --svg the drawing is written for `dot`; --layout-timeout gives more time"});
+    return ExitCode::external_failed;
   }
 
  private:
@@ -71,6 +78,19 @@ class DrawCommand : public Command {
     if (!near.empty()) hint += "; did you mean " + cleave::quoted(near) + "?";
     print_error("there is no partition " + cleave::quoted(what_), {hint});
     return ExitCode::usage;
+  }
+
+  // Partitions instead of the nodes; of a partition its op types.
+  LaidOut lay_out_coarser(const Report& report, const LayoutFault& fault) const {
+    const auto& names = report.split.partition.names;
+    const auto part = std::find(names.begin(), names.end(), what_);
+    if (part == names.end()) {
+      print_warning("drawn as partitions, not as nodes: " + fault.why);
+      return lay_out(draw_preview(report), layout_.limits());
+    }
+    print_warning("drawn as op types, not as nodes: " + fault.why);
+    const auto id = id_at<PartId>(static_cast<std::size_t>(part - names.begin()));
+    return lay_out(draw_part(report, id, kFewBoxes), layout_.limits());
   }
 
   ExitCode deliver(const std::string& drawing) const {
@@ -85,6 +105,7 @@ class DrawCommand : public Command {
   ModelArgs model_;
   SupportArgs support_;
   SplitArgs split_;
+  LayoutArgs layout_;
   std::string output_;
   std::string what_ = "support";
   bool svg_ = false;

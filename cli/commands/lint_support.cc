@@ -3,6 +3,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/check/lint.h"
 #include "formats/support/support_file.h"
@@ -13,9 +14,9 @@ namespace {
 class LintSupportCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("LIST", list_, "support list: JSON, plain text or ONNX Runtime config")
+    add_input_option(app, "LIST", list_, "support list: JSON, plain text or ONNX Runtime config")
         ->required();
-    app.add_option("MODEL", models_, "models that its rules are held against");
+    add_input_option(app, "MODEL", models_, "models that its rules are held against");
     model_.add_bindings_to(app);
     app.add_flag("--strict", strict_, "exit 1 on warnings, too");
     app.add_flag("--json", json_, "print the findings as JSON");

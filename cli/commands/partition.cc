@@ -6,6 +6,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/jobs/write_stages.h"
 #include "cli/options/choice.h"
+#include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "formats/tables/partition_map.h"
 
@@ -16,9 +17,8 @@ class PartitionCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
-    app.add_option("--map", map_, "which partition each node goes to: JSON, CSV or TSV")
-        ->required()
-        ->type_name("FILE");
+    add_input_option(app, "--map", map_, "which partition each node goes to: JSON, CSV or TSV")
+        ->required();
     app.add_flag("--keep-original-order", order_.keep_original_order,
                  "call partitions in the order in which they first appear in the model");
     add_choice(app, "--parameters", boundary_.pass_parameters, {{"root", true}, {"copy", false}},

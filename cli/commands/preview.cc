@@ -27,7 +27,7 @@ class PreviewCommand : public Command {
     if (!run) return run.error();
     const Report report = run->report();
     const ExitCode code = files_.write(report);
-    write_stdout(json_ ? report_json(report) : report_text(report));
+    write_stdout(json_ ? report_json(report) : report_text(report), files_.written());
     return code;
   }
 

@@ -4,6 +4,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
 #include "cli/options/onnx_args.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
@@ -16,12 +17,6 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kCollapseAbove = 2000;
-
-Status<Diagnostics> write_reports(const Report& report, const OutputFolder& folder) {
-  auto manifest = folder.write("manifest.json", report_json(report));
-  if (!manifest) return manifest;
-  return folder.write("report.txt", report_text(report));
-}
 
 Status<Diagnostics> write_drawings(const Report& report, const OutputFolder& folder) {
   auto written = folder.write("node_support.dot", draw_support(report, kCollapseAbove));
@@ -46,9 +41,9 @@ class SplitCommand : public Command {
     support_.add_to(app, true);
     split_.add_to(app);
     files_.add_to(app);
-    app.add_option("-o,--output", output_, "folder to write; it appears whole or not at all")
-        ->required()
-        ->type_name("DIR");
+    add_output_folder_option(app, "-o,--output", output_,
+                             "folder to write; it appears whole or not at all")
+        ->required();
     app.add_flag("--force", force_, "replace the folder when it exists");
     add_onnx_options(app, onnx_);
     add_pt2_options(app, pt2_files_);
@@ -75,13 +70,18 @@ class SplitCommand : public Command {
     Report report = run->report(models->notes);
     report.part_files = models->part_files;
     report.chain = models->chain;
-    auto written = write_reports(report, *folder);
+    auto written = folder->write("report.txt", report_text(report));
     if (written) written = write_drawings(report, *folder);
+    ExitCode code = written ? files_.write_inside(report, *folder) : ExitCode::done;
+    if (code != ExitCode::done) return code;
+    if (written) written = folder->write_manifest(report_json(report));
     if (written) written = folder->commit();
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
     print_info("wrote " + output_);
-    const ExitCode code = files_.write(report);
-    write_stdout(json_ ? report_json(report) : report_text(report));
+    code = files_.write(report, output_);
+    std::vector<std::string> all = files_.written();
+    all.insert(all.begin(), output_);
+    write_stdout(json_ ? report_json(report) : report_text(report), all);
     return code;
   }
 

@@ -6,6 +6,7 @@
 #include "cli/jobs/stage_plan.h"
 #include "cli/jobs/stage_workload.h"
 #include "cli/jobs/write_stages.h"
+#include "cli/options/file_option.h"
 #include "cli/options/stage_args.h"
 #include "cli/terminal/terminal.h"
 #include "core/stages/stage_boundary.h"
@@ -21,9 +22,8 @@ class StageCommand : public Command {
   void add_options(CLI::App& app) override {
     model_.add_to(app);
     app.get_option("MODEL")->required(false);
-    app.add_option("--workload", workload_,
-                   "stages of a device placement workload instead of a model (see README)")
-        ->type_name("FILE");
+    add_input_option(app, "--workload", workload_,
+                     "stages of a device placement workload instead of a model (see README)");
     plan_.add_to(app);
     stages_.add_to(app);
     output_.add_to(app);

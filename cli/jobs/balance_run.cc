@@ -8,9 +8,10 @@
 #include "cli/jobs/balance_words.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "formats/costs/cost_set.h"
 #include "formats/io/source_file.h"
 #include "formats/report/words/report_words.h"
-#include "formats/tables/cost_files.h"
+#include "formats/tables/device_file.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {
@@ -91,19 +92,16 @@ OrRefusal<Done> solve(BalanceRun& run, const BalanceOptions& options, BalanceBy 
 // ---- graphs ----
 
 struct Measurements {
-  std::optional<NodeTimes> times;
+  CostSet costs;
   std::vector<DeviceSpec> devices;
 };
 
 OrRefusal<Measurements> read_measurements(const Graph& graph, const BalanceArgs& args) {
   Measurements read;
-  if (!args.costs_path.empty()) {
-    auto times = read_from<NodeTimes>(
-        args.costs_path, [&](const SourceFile& source) { return read_node_times(source, graph); });
-    if (!times) return std::move(times).error();
-    print_diagnostics(times->warnings);
-    read.times = *std::move(times);
-  }
+  auto costs = read_cost_set(args.costs_files, graph);
+  if (!costs) return Refusal{.code = ExitCode::bad_input, .diagnostics = std::move(costs).error()};
+  print_diagnostics(costs->warnings);
+  read.costs = *std::move(costs);
   if (!args.devices_path.empty()) {
     auto devices = read_from<std::vector<DeviceSpec>>(args.devices_path, read_devices);
     if (!devices) return std::move(devices).error();
@@ -183,7 +181,7 @@ OrRefusal<BalanceRun> run_graph(const Graph& graph, BalanceBy by, std::uint32_t 
   costs.by = by;
   costs.device_bandwidth = args.device_bandwidth.bytes_per_second;
   costs.link_bandwidth = link.bytes_per_second;
-  if (read->times) costs.measured = &read->times->microseconds;
+  if (!read->costs.cpu.empty()) costs.measured = &read->costs.cpu_us;
   GraphBalance made = balance_problem_of(graph, costs);
   BalanceRun run;
   run.problem = std::move(made.problem);
@@ -201,12 +199,14 @@ OrRefusal<BalanceRun> run_graph(const Graph& graph, BalanceBy by, std::uint32_t 
                            .unit = run.problem.unit,
                            .by = by,
                            .comm = options->comm,
-                           .devices = std::move(read->devices)};
+                           .devices = std::move(read->devices),
+                           .costs = &read->costs};
   run.notes = notes_of(facts);
   const auto solved = solve(run, *options, by);
   if (!solved) return solved.error();
   run.balance.assumptions = assumptions_of(facts);
   run.balance.caveats = caveats_of(facts);
+  if (by == BalanceBy::time) run.balance.measured_share = made.measured_share;
   run.balance.is_partly_known =
       made.unknown_costs > 0 || (options->comm != CommModel::none && made.unknown_sizes > 0);
   return run;

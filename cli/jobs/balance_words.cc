@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/stages/stages.h"
+#include "formats/report/words/cost_words.h"
 #include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
@@ -25,7 +26,8 @@ std::string times_line(const BalanceFacts& facts) {
   if (facts.made.measured == 0) return "times      estimated: " + roofline;
   if (facts.made.measured == facts.graph.node_count()) return "times      measured";
   return "times      measured for " + count_text(facts.made.measured) + " of " +
-         counted(facts.graph.node_count(), "node", "nodes") + ", for the others " + roofline;
+         counted(facts.graph.node_count(), "node", "nodes") + ", for the others " + roofline +
+         (facts.made.scaled > 0 ? ", scaled to what was measured" : "");
 }
 
 std::string transfers_line(const BalanceFacts& facts) {
@@ -108,7 +110,15 @@ std::string comm_text(CommModel comm) {
 std::vector<std::string> assumptions_of(const BalanceFacts& facts) {
   std::vector<std::string> lines;
   if (facts.by == BalanceBy::time) {
-    lines = {times_line(facts), transfers_line(facts)};
+    lines = {times_line(facts)};
+    if (facts.costs != nullptr) {
+      for (const ModelCosts& costs : facts.costs->cpu) {
+        lines.push_back("costs      " + costs_text(costs));
+        const std::string left = unmatched_text(costs);
+        if (!left.empty()) lines.push_back("unmatched  " + left);
+      }
+    }
+    lines.push_back(transfers_line(facts));
   } else {
     lines = {"balanced   by " + std::string(facts.unit) + " alone: transfers do not count"};
   }

@@ -9,7 +9,8 @@
 #include "core/balance/problem.h"
 #include "core/graph/graph.h"
 #include "core/stages/balance_graph.h"
-#include "formats/tables/cost_files.h"
+#include "formats/costs/cost_set.h"
+#include "formats/tables/device_file.h"
 
 namespace cleave {
 
@@ -26,6 +27,7 @@ struct BalanceFacts {
   BalanceBy by = BalanceBy::time;
   CommModel comm = CommModel::serial;
   std::vector<DeviceSpec> devices = {};
+  const CostSet* costs = nullptr;  // null: no files of times
 };
 
 // What the numbers assume, one a line, the words behind the label at column 11.

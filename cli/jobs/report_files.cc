@@ -2,9 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <iterator>
 
+#include "cli/options/file_option.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "formats/io/output_file.h"
 #include "formats/io/output_folder.h"
 #include "formats/report/drawings/html_report.h"
 #include "formats/report/drawings/model_explorer.h"
@@ -13,9 +16,10 @@
 namespace cleave {
 namespace {
 
-Loaded<std::string> html_with_progress(const Report& report, const std::string& path) {
+HtmlPage html_with_progress(const Report& report, const std::string& path,
+                            const LayoutLimits& limits) {
   ProgressBar bar(path);
-  return html_report(report, bar.observer());
+  return html_report(report, limits, bar.observer());
 }
 
 ExitCode write_text(const std::string& path, const std::string& text) {
@@ -32,22 +36,32 @@ bool lies_in(const std::filesystem::path& path, const std::filesystem::path& fol
   return !within.empty() && *within.begin() != "..";
 }
 
+// True of a path directly in the folder.
+bool is_child(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  if (path.empty() || folder.empty()) return false;
+  const auto within = path.lexically_normal().lexically_relative(folder.lexically_normal());
+  return std::distance(within.begin(), within.end()) == 1 && within != "." && within != "..";
+}
+
+std::string name_of(const std::filesystem::path& path) { return path.filename().string(); }
+
 }  // namespace
 
 void ReportFiles::add_to(CLI::App& app) {
-  app.add_option("--html", html_, "also write the report as one page for a browser")
-      ->type_name("FILE");
-  app.add_option("--netron", netron_,
-                 "also write an attachment for Netron: open the model there, then this .json file")
-      ->type_name("FILE")
+  add_output_option(app, "--html", html_, "also write the report as one page for a browser");
+  layout_.add_to(app);
+  add_output_option(
+      app, "--netron", netron_,
+      "also write an attachment for Netron: open the model there, then this .json file")
       ->check(CLI::Validator(
           [](const std::string& path) {
             return path.ends_with(".json") ? "" : "Netron takes only files that end in .json";
           },
           ""));
-  app.add_option("--model-explorer", model_explorer_,
-                 "also write the split as a graph and node data for Model Explorer")
-      ->type_name("DIR");
+  CLI::Option* const explorer =
+      add_output_folder_option(app, "--model-explorer", model_explorer_,
+                               "also write the split as a graph and node data for Model Explorer");
+  set_written_names(explorer, model_explorer_file_names());
 }
 
 Status<Diagnostics> ReportFiles::check(const std::string& made) const {
@@ -61,24 +75,40 @@ Status<Diagnostics> ReportFiles::check(const std::string& made) const {
   return check_may_write(is_there ? model_explorer_ + "/graph.json" : model_explorer_);
 }
 
-ExitCode ReportFiles::write(const Report& report) const {
-  for (const auto write_one :
-       {&ReportFiles::write_html, &ReportFiles::write_netron, &ReportFiles::write_model_explorer}) {
-    const ExitCode code = (this->*write_one)(report);
-    if (code != ExitCode::done) return code;
+std::vector<std::string> ReportFiles::written() const {
+  std::vector<std::string> paths;
+  for (const std::string& path : {html_, netron_, model_explorer_}) {
+    if (!path.empty()) paths.push_back(path);
   }
-  return ExitCode::done;
+  return paths;
 }
 
-ExitCode ReportFiles::write_html(const Report& report) const {
-  if (html_.empty()) return ExitCode::done;
-  const auto page = html_with_progress(report, html_);
-  if (!page) return refuse(page.error(), ExitCode::external_failed);
-  return write_text(html_, *page);
+std::string ReportFiles::page_of(const Report& report) const {
+  HtmlPage page = html_with_progress(report, html_, layout_.limits());
+  for (const std::string& note : page.notes) print_warning(note);
+  return std::move(page.text);
 }
 
-ExitCode ReportFiles::write_netron(const Report& report) const {
-  return netron_.empty() ? ExitCode::done : write_text(netron_, netron_attachment(report));
+ExitCode ReportFiles::write_inside(const Report& report, const OutputFolder& folder) const {
+  Status<Diagnostics> written = Done{};
+  if (is_child(html_, folder.final_path())) {
+    written = folder.write(name_of(html_), page_of(report));
+  }
+  if (written && is_child(netron_, folder.final_path())) {
+    written = folder.write(name_of(netron_), netron_attachment(report));
+  }
+  return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
+}
+
+ExitCode ReportFiles::write(const Report& report, const std::string& made) const {
+  ExitCode code = ExitCode::done;
+  if (!html_.empty() && !is_child(html_, made)) {
+    code = write_text(html_, page_of(report));
+  }
+  if (code == ExitCode::done && !netron_.empty() && !is_child(netron_, made)) {
+    code = write_text(netron_, netron_attachment(report));
+  }
+  return code == ExitCode::done ? write_model_explorer(report) : code;
 }
 
 // Into the folder, which may be there already; all files or none.
@@ -86,7 +116,7 @@ ExitCode ReportFiles::write_model_explorer(const Report& report) const {
   if (model_explorer_.empty()) return ExitCode::done;
   std::error_code ignored;
   auto folder = std::filesystem::exists(model_explorer_, ignored)
-                    ? OutputFolder::inside(model_explorer_, true)
+                    ? OutputFolder::beside(model_explorer_ + "/graph.json", true)
                     : OutputFolder::create(model_explorer_, false);
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
   const std::vector<NamedText> files = model_explorer_files(report);

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "cli/options/layout_args.h"
 #include "cli/terminal/exit_code.h"
+#include "formats/io/output_folder.h"
 #include "formats/report/words/report.h"
 
 namespace CLI {
@@ -18,15 +21,21 @@ class ReportFiles {
   // Whether those that were asked for can be written, before the work is done. `made`: a folder
   // that the command makes first; empty: none.
   Status<Diagnostics> check(const std::string& made = {}) const;
-  // Writes those that were asked for; prints what went wrong.
-  ExitCode write(const Report& report) const;
+  // Writes those that are to be in the folder that the command makes, before it is committed, so
+  // that its manifest lists them, too. Prints what went wrong.
+  ExitCode write_inside(const Report& report, const OutputFolder& folder) const;
+  // Writes the others that were asked for, `made` as for check(); prints what went wrong.
+  ExitCode write(const Report& report, const std::string& made = {}) const;
+  // Paths of those that were asked for.
+  std::vector<std::string> written() const;
 
  private:
-  ExitCode write_html(const Report& report) const;
-  ExitCode write_netron(const Report& report) const;
+  // The HTML page; warns of what could not be laid out.
+  std::string page_of(const Report& report) const;
   ExitCode write_model_explorer(const Report& report) const;
 
   std::string html_;
+  LayoutArgs layout_;
   std::string netron_;
   std::string model_explorer_;  // a folder
 };

@@ -3,15 +3,15 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
 #include "cli/options/onnx_args.h"
 #include "cli/terminal/terminal.h"
 
 namespace cleave {
 
 void StagesOutput::add_to(CLI::App& app) {
-  auto* const output =
-      app.add_option("-o,--output", path_, "folder to write; it appears whole or not at all")
-          ->type_name("DIR");
+  auto* const output = add_output_folder_option(app, "-o,--output", path_,
+                                                "folder to write; it appears whole or not at all");
   app.add_flag("--force", force_, "replace the folder when it exists")->needs(output);
   add_onnx_options(app, onnx_);
   add_pt2_options(app, pt2_files_);
@@ -46,13 +46,14 @@ ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
 
 ExitCode StagesOutput::write(const Texts& texts, std::optional<OutputFolder>& folder) const {
   if (folder) {
-    auto written = folder->write("manifest.json", texts.json);
-    if (written) written = folder->write("report.txt", texts.text);
+    auto written = folder->write("report.txt", texts.text);
     if (written) written = folder->write("stages.dot", texts.drawing);
+    if (written) written = folder->write_manifest(texts.json);
     if (written) written = folder->commit();
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
   }
-  write_stdout(json_ ? texts.json : texts.text);
+  const auto written = folder ? std::vector<std::string>{path_} : std::vector<std::string>{};
+  write_stdout(json_ ? texts.json : texts.text, written);
   if (folder) print_info("wrote " + path_);
   return ExitCode::done;
 }

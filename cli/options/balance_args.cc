@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/options/choice.h"
+#include "cli/options/file_option.h"
 #include "cli/options/whole_number.h"
 #include "core/base/quantity.h"
 
@@ -63,7 +64,7 @@ void BalanceArgs::add_to(CLI::App& app) {
   app.add_option("--optimizer-factor", costs.optimizer_factor,
                  "bytes held for each byte of a parameter: 1 for inference, 4 for Adam")
       ->capture_default_str()
-      ->check(CLI::Range(1.0, 1e6).description(""))
+      ->check(finite_number(1, 1e6))
       ->type_name("TIMES")
       ->group(kGroup);
   app.add_flag("--exact-stages", options.exact_stages,
@@ -75,9 +76,18 @@ void BalanceArgs::add_to(CLI::App& app) {
          "balanced, none of which holds more than this number of it")
       ->type_name("TIME")
       ->group(kGroup);
-  app.add_option("--costs", costs_path, "measured times of nodes: CSV node,time_us")
-      ->type_name("FILE")
-      ->group(kGroup);
+  set_file_role(
+      app.add_option_function<std::vector<std::string>>(
+             "--costs",
+             [this](const std::vector<std::string>& texts) {
+               for (const std::string& text : texts) add_costs(text);
+             },
+             "measured times of nodes: a profile of ONNX Runtime, OpenVINO or TensorRT, or CSV "
+             "node,time_us; repeatable")
+          ->type_name("FILE")
+          ->allow_extra_args(false)
+          ->group(kGroup),
+      FileRole::input);
   app.add_option_function<std::string>(
          "--device-flops",
          [this](const std::string& text) { costs.device_flops = flops_rate_of(text); },
@@ -99,9 +109,8 @@ void BalanceArgs::add_to(CLI::App& app) {
          "name such as gen4x16")
       ->type_name("BANDWIDTH")
       ->group(kGroup);
-  app.add_option("--devices", devices_path,
-                 "the devices in the order of stages: CSV name,memory,speed,link")
-      ->type_name("FILE")
+  add_input_option(app, "--devices", devices_path,
+                   "the devices in the order of stages: CSV name,memory,speed,link")
       ->group(kGroup);
   add_choice(app, "--effort", options.effort,
              {{"low", Effort::low}, {"normal", Effort::normal}, {"high", Effort::high}},
@@ -128,6 +137,14 @@ std::string BalanceArgs::first_given(const CLI::App& app) const {
 }
 
 bool BalanceArgs::is_given(const std::string& option) const { return app_->count(option) > 0; }
+
+void BalanceArgs::add_costs(const std::string& text) {
+  costs_files.push_back(cost_source_of(text));
+  if (costs_files.back().target == CostTarget::cpu) return;
+  refuse_option("--costs", in_quotes(text) +
+                               " is of an accelerator: stages are of one kind of "
+                               "device, give its times without a target");
+}
 
 void BalanceArgs::set_memory(const std::string& text) {
   if (text == "none") {

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/balance/solver.h"
 #include "core/base/link.h"
 #include "core/stages/balance_graph.h"
+#include "formats/costs/cost_set.h"
 
 namespace CLI {
 class App;
@@ -23,7 +25,7 @@ struct BalanceArgs {
   enum class Memory : std::uint8_t { unset, none, bytes };
   Memory memory = Memory::unset;  // --memory
   std::uint64_t memory_bytes = 0;
-  std::string costs_path;
+  std::vector<CostSource> costs_files;  // --costs
   std::string devices_path;
   std::optional<double> target_seconds;  // --target-latency with a unit
   std::optional<double> target_number;   // without: where no times are balanced, of what is
@@ -34,6 +36,7 @@ struct BalanceArgs {
 
  private:
   const CLI::App* app_ = nullptr;
+  void add_costs(const std::string& text);
   void set_memory(const std::string& text);
   void set_target(const std::string& text);
   void set_time_limit(const std::string& text);

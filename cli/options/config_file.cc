@@ -1,9 +1,12 @@
 #include "cli/options/config_file.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace cleave {
 namespace {
+
+constexpr std::size_t kMostConfigBytes = 4'000'000;
 
 std::string with_dashes(std::string_view name) {
   std::string dashed(name);
@@ -20,7 +23,15 @@ std::string_view trimmed(std::string_view text, std::string_view ends) {
 }  // namespace
 
 std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& text) const {
-  std::vector<CLI::ConfigItem> read = CLI::ConfigTOML::from_config(text);
+  std::string bytes(kMostConfigBytes + 1, '\0');
+  text.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(text.gcount()));
+  if (bytes.size() > kMostConfigBytes) {
+    throw CLI::ConfigError("the configuration file has more than " +
+                           std::to_string(kMostConfigBytes) + " bytes");
+  }
+  std::istringstream held(bytes);
+  std::vector<CLI::ConfigItem> read = CLI::ConfigTOML::from_config(held);
   for (CLI::ConfigItem& item : read) item.name = with_dashes(item.name);
   return read;
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/options/file_option.h"
 #include "cli/options/whole_number.h"
 #include "core/base/link.h"
 
@@ -85,10 +86,12 @@ void GateArgs::add_to(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_flag("--no-unknown-shapes", limits.no_unknown_shapes,
                "the shape of every tensor must be known (--dim binds symbolic dims)");
-  app.add_option("--baseline", baseline,
-                 "earlier results: a baseline, or one report; without further limits no node may "
-                 "be new on the CPU")
-      ->type_name("FILE");
+  CLI::Option* const earlier =
+      app.add_option("--baseline", baseline,
+                     "earlier results: a baseline, or one report; without further limits no node "
+                     "may be new on the CPU")
+          ->type_name("FILE");
+  set_file_role(earlier, FileRole::updated);
   add_count(app, "--max-new-cpu-nodes", limits.new_cpu_nodes,
             "most nodes on the CPU that were not there in the baseline", "N");
   app.add_option_function<std::string>(

@@ -1,11 +1,14 @@
 #include "cli/options/model_args.h"
 
 #include "cli/options/choice.h"
+#include "cli/options/file_option.h"
 #include "cli/options/whole_number.h"
 #include "core/base/quantity.h"
 #include "core/cost/target_spec.h"
 #include "formats/support/support_file.h"
+#include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
+#include "formats/text/utf8.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -35,10 +38,20 @@ std::pair<std::string, std::string> parse_binding(const std::string& option,
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+// A part's name becomes a name in ONNX and JSON, which take UTF-8 only.
+CLI::Validator utf8_text() {
+  const auto refusal = [](const std::string& text) {
+    if (first_invalid_utf8(text) == text.npos) return std::string();
+    return cleave::quoted(text) + " is not UTF-8, which names of parts must be";
+  };
+  return {refusal, "", "UTF-8"};
+}
+
 }  // namespace
 
 void ModelArgs::add_to(CLI::App& app) {
-  app.add_option("MODEL", path, "model file (native graph JSON or ONNX), or - for standard input")
+  add_input_option(app, "MODEL", path,
+                   "model file (native graph JSON or ONNX), or - for standard input")
       ->required();
   add_bindings_to(app);
 }
@@ -115,6 +128,7 @@ void SupportArgs::add_to(CLI::App& app, bool required) {
              "supported when any list accepts it")
           ->type_name("LIST")
           ->allow_extra_args(false);
+  set_file_role(option, FileRole::input);
   if (required) option->required();
 }
 
@@ -164,8 +178,10 @@ void SplitArgs::add_to(CLI::App& app) {
          "where fewer bytes cross the link)")
       ->type_name("WHICH");
   app.add_option("--acc-prefix", options.partition.acc_prefix, "name prefix of accelerator parts")
+      ->check(utf8_text())
       ->capture_default_str();
   app.add_option("--non-acc-prefix", options.partition.non_acc_prefix, "name prefix of CPU parts")
+      ->check(utf8_text())
       ->capture_default_str();
   app.add_option_function<std::vector<std::string>>(
          "--target",

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/options/config_file.h"
+#include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "formats/io/source_file.h"
 
@@ -81,6 +82,20 @@ std::string suggestion(const CLI::App& app, const CLI::App& command, const std::
   return near.empty() ? std::string() : "did you mean " + near + "?";
 }
 
+// What reads standard input a second time, when it was read to its end; empty: all is well.
+std::string standard_input_twice(CLI::App& command) {
+  std::vector<std::string> readers;
+  for (CLI::Option* const option : command.get_options()) {
+    if (file_role(*option) != FileRole::input) continue;
+    for (const std::string& value : option->results()) {
+      if (value == "-") readers.push_back(option->get_name());
+    }
+  }
+  if (readers.size() < 2) return {};
+  return "standard input can be read once, and " + readers[0] + " and " + readers[1] +
+         " both ask for it: give one of them a file";
+}
+
 }  // namespace
 
 std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments) {
@@ -95,19 +110,19 @@ std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments)
   return arguments;
 }
 
-std::string fault_of_values(const CLI::App& command) {
-  for (const char* const name : {"--html", "--netron", "--junit", "--sarif", "--markdown"}) {
-    const CLI::Option* const option = command.get_option_no_throw(name);
-    if (option == nullptr || option->results() != std::vector<std::string>{"-"}) continue;
-    return std::string(name) + " writes a file beside the report on standard output: give its name";
-  }
-  for (const CLI::Option* const option : command.get_options()) {
-    const std::string type = option->get_type_name();
-    if (type != "FILE" && type != "DIR" && type != "LIST") continue;
+std::string fault_of_values(CLI::App& command) {
+  if (std::string fault = standard_input_twice(command); !fault.empty()) return fault;
+  for (CLI::Option* const option : command.get_options()) {
+    const auto role = file_role(*option);
+    if (!role) continue;
     const auto& values = option->results();
+    const bool is_output = *role == FileRole::output || *role == FileRole::output_folder;
+    if (is_output && values == std::vector<std::string>{"-"}) {
+      return option->get_name() + " writes a file, not to standard output: give its name";
+    }
     if (std::find(values.begin(), values.end(), "") == values.end()) continue;
     return option->get_name() + " is given an empty name: give a " +
-           (type == "DIR" ? "folder's" : "file's");
+           (*role == FileRole::output_folder ? "folder's" : "file's");
   }
   return {};
 }
@@ -163,6 +178,7 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
     Diagnostic fault = fault_of_key(app, key, message);
     fault.notes = std::move(notes);
     print_diagnostics({fault});
+    return ExitCode::bad_input;
   }
   return ExitCode::usage;
 }

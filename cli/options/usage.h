@@ -19,7 +19,7 @@ std::vector<std::string> arguments_for_cli11(std::vector<std::string> arguments)
 
 // What is wrong with the values of the command's options, though each can be read: a file or folder
 // of an empty name. "": nothing.
-std::string fault_of_values(const CLI::App& command);
+std::string fault_of_values(CLI::App& command);
 
 // Prints help or version when that was asked; else what is wrong, with the nearest option or
 // command, or the line of the configuration file, on standard error. `arguments` are those of the

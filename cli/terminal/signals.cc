@@ -13,6 +13,7 @@
 #include "cli/terminal/exit_code.h"
 #include "formats/io/input_watch.h"
 #include "formats/io/temporary.h"
+#include "formats/backend/child.h"
 
 namespace cleave {
 namespace {
@@ -22,7 +23,13 @@ struct FaultSignal {
   int signal;
   struct sigaction before;
 };
-std::array<FaultSignal, 3> fault_signals = {{{SIGBUS, {}}, {SIGSEGV, {}}, {SIGABRT, {}}}};
+std::array<FaultSignal, 7> fault_signals = {{{SIGBUS, {}},
+                                             {SIGSEGV, {}},
+                                             {SIGABRT, {}},
+                                             {SIGFPE, {}},
+                                             {SIGILL, {}},
+                                             {SIGTRAP, {}},
+                                             {SIGSYS, {}}}};
 
 void say(std::string_view text) noexcept {
   [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text.data(), text.size());
@@ -33,6 +40,7 @@ void say(std::string_view text) noexcept {
 // The signal comes again as the handler returns, and finds nobody but the system.
 void stop(int signal) {
   const int error = errno;
+  end_children();
   remove_temporaries();
   ::raise(signal);
   errno = error;
@@ -95,9 +103,7 @@ void open_standard_descriptors() {
 void set_up_signals() {
   open_standard_descriptors();
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2}) {
-    stop_at(signal);
-  }
+  for (const int signal : stopping_signals()) stop_at(signal);
   for (FaultSignal& fault : fault_signals) tell_faults_at(fault);
   std::set_new_handler(tell_no_memory);
 }

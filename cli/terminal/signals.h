@@ -5,8 +5,9 @@
 namespace cleave {
 
 // To be called first of all.
-//   SIGINT, SIGTERM, SIGHUP   temporaries are removed, then the signal does what it always does;
-//                             one that is ignored stays ignored (nohup)
+//   SIGINT, SIGTERM, SIGHUP   and all others that end a process by default: temporaries are removed,
+//                             then the signal does what it always does; one that is ignored stays
+//                             ignored (nohup)
 //   SIGBUS, SIGSEGV, SIGABRT  where an input has changed while it was mapped, that is said and the
 //                             process exits with 3; else temporaries are removed and the process
 //                             ends as without a handler

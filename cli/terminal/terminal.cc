@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "formats/io/input_watch.h"
+#include "formats/text/ci_text.h"
 
 namespace cleave {
 namespace {
@@ -35,7 +36,15 @@ spdlog::level::level_enum level_of(LogLevel level) {
   return spdlog::level::info;
 }
 
+// On GitHub what is printed can give orders: see ci_text.h.
+bool is_read_by_ci() {
+  const char* const actions = std::getenv("GITHUB_ACTIONS");
+  return actions != nullptr && *actions != '\0';
+}
+
 void log_lines(spdlog::level::level_enum level, std::string_view text) {
+  std::string safe;
+  if (is_read_by_ci()) text = safe = without_ci_commands(text);
   if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
   spdlog::log(level, "{}", text);
 }
@@ -48,7 +57,12 @@ void wait_for_room(int fd) {
 
 }  // namespace
 
-void write_stdout(std::string_view text) {
+void write_stdout(std::string_view text, const std::vector<std::string>& written_before) {
+  if (!is_read_by_ci()) return write_commands(text, written_before);
+  write_commands(without_ci_commands(text), written_before);
+}
+
+void write_commands(std::string_view text, const std::vector<std::string>& written_before) {
   if (const char* const changed = changed_input()) throw InputChanged{changed};
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -59,7 +73,7 @@ void write_stdout(std::string_view text) {
     } else if (errno == EAGAIN) {
       wait_for_room(STDOUT_FILENO);
     } else if (errno != EINTR) {
-      throw OutputFailed{std::strerror(errno)};
+      throw OutputFailed{std::strerror(errno), written_before};
     }
   }
 }
@@ -73,15 +87,19 @@ void print_diagnostics(const std::vector<Diagnostic>& diagnostics) {
 }
 
 void print_error(std::string_view message, const std::vector<std::string>& notes) {
-  spdlog::error("cleave: error: {}", escaped_lines(message));
-  for (const std::string& note : notes) spdlog::error("note: {}", escaped_lines(note));
+  log_lines(spdlog::level::err, "cleave: error: " + escaped_lines(message));
+  for (const std::string& note : notes) {
+    log_lines(spdlog::level::err, "note: " + escaped_lines(note));
+  }
 }
 
 void print_warning(std::string_view message) {
-  spdlog::warn("cleave: warning: {}", escaped_lines(message));
+  log_lines(spdlog::level::warn, "cleave: warning: " + escaped_lines(message));
 }
 
-void print_info(std::string_view message) { spdlog::info("{}", escaped_lines(message)); }
+void print_info(std::string_view message) {
+  log_lines(spdlog::level::info, escaped_lines(message));
+}
 
 bool is_progress_wanted() {
   const char* const terminal = std::getenv("TERM");

@@ -13,6 +13,7 @@ namespace cleave {
 // Thrown by write_stdout when standard output cannot be written, with the system's words.
 struct OutputFailed {
   std::string why;
+  std::vector<std::string> written = {};  // files and folders that are complete all the same
 };
 
 // Thrown by write_stdout, before it writes, when an input has changed since it was read: what would
@@ -23,7 +24,11 @@ struct InputChanged {
 
 // Writes the text to standard output, all of it. What nobody reads any more (`cleave draw ... |
 // head`) is dropped: the exit code is that of what was done.
-void write_stdout(std::string_view text);
+// `written`: what the command has written before, and is complete.
+// Where GITHUB_ACTIONS is set, names in it give no orders to the runner: see ci_text.h.
+void write_stdout(std::string_view text, const std::vector<std::string>& written = {});
+// The same, where the text is meant to be commands to the runner.
+void write_commands(std::string_view text, const std::vector<std::string>& written = {});
 
 // Prints diagnostics to standard error, in colour when that is a terminal (and NO_COLOR is not
 // set).

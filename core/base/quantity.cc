@@ -76,7 +76,9 @@ std::optional<double> parse_duration(std::string_view text) {
   const auto quantity = parse_quantity(text);
   if (!quantity) return std::nullopt;
   for (const auto& unit : kUnits) {
-    if (quantity->unit == unit.first) return quantity->value * unit.second;
+    if (quantity->unit != unit.first) continue;
+    const double seconds = quantity->value * unit.second;
+    return std::isfinite(seconds) ? std::optional(seconds) : std::nullopt;
   }
   return std::nullopt;
 }

@@ -18,12 +18,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
     const auto& before = rows[(i + 1) % 3];  // row i-2
     const auto& above = rows[(i - 1) % 3];
     auto& row = rows[i % 3];
-    std::fill(row.begin(), row.end(), over);
-    if (i <= limit) row[0] = i;
     const std::size_t first = i > limit ? i - limit : 1;
     const std::size_t last = std::min(b.size(), i + limit);
-    std::size_t least = row[0];
-    for (std::size_t j = std::max<std::size_t>(first, 1); j <= last; ++j) {
+    // The next two rows look one place beyond the band; what is further off is never looked at.
+    row[first - 1] = first == 1 && i <= limit ? i : over;
+    if (last < b.size()) row[last + 1] = over;
+    std::size_t least = row[first - 1];
+    for (std::size_t j = first; j <= last; ++j) {
       std::size_t best = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
       best = std::min({best, above[j] + 1, row[j - 1] + 1});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {

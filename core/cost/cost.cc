@@ -14,9 +14,10 @@
 namespace cleave {
 namespace {
 
-// Ops that look rows up in a table: the larger of their inputs. Of it they read what they make, not
-// all of it; a bag reads as many elements as it adds up.
-enum class Lookup : std::uint8_t { none, rows, bag };
+// How an op reads its inputs. Ops that look rows up in a table, the larger of their inputs, read of
+// it what they make; a bag reads as many elements as it adds up. `free` ops read no data, only its
+// shape, or give the same data another shape.
+enum class Lookup : std::uint8_t { none, rows, bag, free };
 
 Lookup lookup_of(const Graph& graph, NodeId node) {
   static constexpr std::array<std::string_view, 7> kLookups = {
@@ -25,7 +26,11 @@ Lookup lookup_of(const Graph& graph, NodeId node) {
   const std::string_view domain = plain_domain(graph.domain(node));
   if (!domain.empty() && domain != "com.microsoft") return Lookup::none;
   const std::string key = op_key(graph.op(node));
+  static constexpr std::array<std::string_view, 11> kFree = {
+      "shape",   "size", "identity", "reshape", "squeeze",   "unsqueeze",
+      "flatten", "view", "detach",   "alias",   "unsafeview"};
   if (key == "embeddingbag") return Lookup::bag;
+  if (std::find(kFree.begin(), kFree.end(), key) != kFree.end()) return Lookup::free;
   const bool is_lookup = std::find(kLookups.begin(), kLookups.end(), key) != kLookups.end();
   return is_lookup ? Lookup::rows : Lookup::none;
 }
@@ -39,6 +44,8 @@ class ByteCounter {
   std::optional<double> of(NodeId node) {
     const MeasuredCost* const measured = graph_.measured_cost(node);
     if (measured != nullptr && measured->bytes >= 0) return measured->bytes;
+    const Lookup lookup = known_lookup(node);
+    if (lookup == Lookup::free) return 0;
     find_tensors(node);
     double total = 0, largest_read = 0;
     for (const ValueId tensor : tensors_) {
@@ -48,7 +55,6 @@ class ByteCounter {
       const bool is_read = graph_.value(tensor).producer != node;
       if (is_read) largest_read = std::max(largest_read, static_cast<double>(*bytes));
     }
-    const Lookup lookup = known_lookup(node);
     if (lookup == Lookup::none) return total;
     const auto looked_up = bytes_looked_up(node, lookup);
     return looked_up ? total - largest_read + std::min(largest_read, *looked_up) : total;

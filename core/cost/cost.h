@@ -13,8 +13,8 @@ std::optional<std::uint64_t> value_bytes(const Graph& graph, ValueId value);
 
 struct NodeCost {
   std::optional<double> flops;  // a multiply-add counts as 2; nothing: the op or a shape is unknown
-  // Tensor inputs + parameters + outputs, each once; of a table in which rows are looked up what is
-  // read of it. Nothing: a size is unknown.
+  // Tensor inputs, parameters, outputs, each once; of a table what is looked up in it; 0 for what
+  // moves no data (Shape, Reshape, Identity, ...). Nothing: a size is unknown.
   std::optional<double> bytes;
 };
 

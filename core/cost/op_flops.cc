@@ -68,7 +68,9 @@ constexpr std::array kTable = {
     Row{"attention+ms", {flops_of_packed_attention, 4}},
     Row{"qattention", {flops_of_packed_attention, 8}},
     Row{"rotaryembedding gemmarotaryembedding", {flops_per_output, 3}},
-    Row{"rnn lstm gru rnncell lstmcell grucell dynamicquantizelstm", {flops_of_recurrence}},
+    Row{"rnn rnncell", {flops_of_recurrence, 1}},
+    Row{"gru grucell", {flops_of_recurrence, 3}},
+    Row{"lstm lstmcell dynamicquantizelstm", {flops_of_recurrence, 4}},
     Row{"maxpool maxpool1d maxpool2d maxpool3d averagepool avgpool1d avgpool2d avgpool3d lppool "
         "lppool1d lppool2d qlinearaveragepool nhwcmaxpool",
         {flops_of_pooling}},

@@ -154,18 +154,39 @@ Count flops_of_packed_attention(const NodeView& node, double number) {
   return projections + node.elements(node.output()) * keys * 4 + scores * 5;
 }
 
-Count flops_of_recurrence(const NodeView& node, double) {
+namespace {
+
+// What one step of one hidden unit takes beside products and bias. LSTM: five activations, f * c +
+// i * g, and the product with o; GRU: three activations, the product with r, (1 - z) * n + z * h.
+double flops_of_gates(double gates) {
+  if (gates == 4) return 9;
+  return gates == 3 ? 8 : 1;
+}
+
+}  // namespace
+
+Count flops_of_recurrence(const NodeView& node, double number) {
   const auto input = node.input(0, "input");
   const Count steps = node.elements(input) / node.dim_from_end(input, 1);
   if (const auto w = node.input(1), r = node.input(2); w && r && node.rank(w) == 3) {
-    return steps * (node.elements(w) + node.elements(r)) * 2;
+    const Count last = node.dim_from_end(r, 1), before = node.dim_from_end(r, 2);
+    if (!last || !before) return std::nullopt;
+    const Count units = node.elements(r) / Count(number * std::min(*last, *before));
+    const auto bias = node.input(3);
+    const Count per_step = (node.elements(w) + node.elements(r)) * 2 +
+                           (bias ? node.elements(bias) : Count(0)) + units * flops_of_gates(number);
+    return steps * per_step;
   }
-  Count weights = 0;
+  Count weights = 0, bias = 0, rows = 0;  // rows: of input weights and of hidden weights
   for (const ValueId parameter : node.module_parameters()) {
-    if (node.rank(parameter) == 2) weights = weights + node.elements(parameter);
+    if (node.rank(parameter) == 1) bias = bias + node.elements(parameter);
+    if (node.rank(parameter) != 2) continue;
+    weights = weights + node.elements(parameter);
+    rows = rows + node.dim_from_end(parameter, 2);
   }
   if (!weights || *weights == 0) return std::nullopt;
-  return steps * weights * 2;
+  const Count units = rows / Count(2 * number);
+  return steps * (weights * 2 + bias + units * flops_of_gates(number));
 }
 
 Count flops_of_pooling(const NodeView& node, double) {

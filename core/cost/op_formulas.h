@@ -39,7 +39,9 @@ Count flops_of_multihead_attention(const NodeView& node, double number);
 // com.microsoft Attention, QAttention: input [B, S, I], weights [I, 3 x hidden]; `number`: position
 // of the past, [2, B, heads, P, E].
 Count flops_of_packed_attention(const NodeView& node, double number);
-// Each weight of all gates and directions meets each step of each sample.
+// Each weight of all gates and directions meets each step of each sample; so does each bias, and
+// the gates of each hidden unit are activated and combined. `number`: gates, 1 of an RNN, 3 of a
+// GRU, 4 of an LSTM.
 Count flops_of_recurrence(const NodeView& node, double number);
 
 // One for each element under the kernel.

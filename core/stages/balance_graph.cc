@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
+#include "core/cost/guess_scale.h"
 #include "core/graph/shape.h"
 #include "core/stages/stages.h"
 
@@ -94,15 +95,30 @@ class GraphBalanceMaker {
 
   void add_times() {
     const PerNode<NodeCost> costs = node_costs(graph_);
+    PerNode<double> guesses(graph_.node_count(), -1), measured(graph_.node_count(), -1);
     for (const NodeId node : graph_.nodes()) {
       if (is_marker(node)) continue;
-      if (const double measured = measured_time(node); measured >= 0) {
-        item(node).time = std::min(measured, kMostCost);
+      measured[node] = measured_time(node);
+      guesses[node] = estimated_time(costs[node]);
+      if (measured[node] >= 0) {
         ++made_.measured;
-      } else {
-        item(node).time = estimated_time(costs[node]);
+      } else if (!costs[node].flops && !costs[node].bytes) {
+        ++made_.unknown_costs;
       }
     }
+    take_times(scale_guesses(graph_, guesses, measured), measured);
+  }
+
+  void take_times(const ScaledTimes& times, const PerNode<double>& measured) {
+    double all = 0, known = 0;
+    for (const NodeId node : graph_.nodes()) {
+      if (is_marker(node)) continue;
+      item(node).time = std::min(std::max(times.times[node], 0.0), kMostCost);
+      all += item(node).time;
+      if (measured[node] >= 0) known += item(node).time;
+    }
+    made_.scaled = times.scaled;
+    made_.measured_share = all > 0 ? known / all : 0;
   }
 
   // A marker is no work and vanishes: it stays with the node before it, or with the first.
@@ -129,8 +145,7 @@ class GraphBalanceMaker {
     return cost != nullptr ? cost->time_us : -1;
   }
 
-  double estimated_time(const NodeCost& cost) {
-    if (!cost.flops && !cost.bytes) ++made_.unknown_costs;
+  double estimated_time(const NodeCost& cost) const {
     const double computing = cost.flops.value_or(0) / options_.device_flops;
     const double moving = cost.bytes.value_or(0) / options_.device_bandwidth;
     return std::min(std::max(computing, moving) * kMicroseconds, kMostCost);

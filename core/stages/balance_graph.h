@@ -2,7 +2,8 @@
 //
 //   time         what was measured (the file's `cost` fields, or a table from elsewhere), else by
 //                the roofline: a device is busy with computing or with memory, whichever takes
-//                longer, max(flops / device_flops, bytes / device_bandwidth)
+//                longer, max(flops / device_flops, bytes / device_bandwidth); where some nodes
+//                were measured and others not, these are scaled to the measured ones
 //   transfers    bytes of a tensor / link_bandwidth; what has no known size is free, and counted
 //   memory       parameters and constants that a node reads; one that several nodes read is shared.
 //                Activations are the tensors that nodes make, and the graph's inputs
@@ -40,8 +41,10 @@ struct GraphCostOptions {
 };
 
 struct GraphBalance {
-  BalanceProblem problem;         // without devices; refers to the graph for names
-  std::size_t measured = 0;       // nodes whose time was measured
+  BalanceProblem problem;     // without devices; refers to the graph for names
+  std::size_t measured = 0;   // nodes whose time was measured
+  std::size_t scaled = 0;     // nodes whose estimate was scaled to those (core/cost/guess_scale.h)
+  double measured_share = 0;  // of all times that are balanced
   std::size_t unknown_costs = 0;  // nodes of which nothing is known: they cost 0
   std::size_t unknown_sizes = 0;  // tensors between nodes whose bytes are not known: 0
 };

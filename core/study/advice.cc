@@ -3,6 +3,7 @@
 #include "core/study/advice.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,7 +16,26 @@ namespace {
 struct Candidate {
   Gap gap;
   std::vector<std::size_t> models;
+  std::size_t nodes = 0;  // that have the gap, in all models
 };
+
+// Keeps the `most` candidates with the most nodes, of equals those met first, in the order in which
+// they were met. Returns how many are left out.
+std::size_t keep_most_promising(std::vector<Candidate>& candidates, std::size_t most) {
+  if (candidates.size() <= most) return 0;
+  std::vector<std::size_t> order(candidates.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return candidates[a].nodes > candidates[b].nodes;
+  });
+  const std::size_t left_out = candidates.size() - most;
+  order.resize(most);
+  std::sort(order.begin(), order.end());
+  std::vector<Candidate> kept;
+  for (const std::size_t i : order) kept.push_back(std::move(candidates[i]));
+  candidates = std::move(kept);
+  return left_out;
+}
 
 // Gaps tried where every round has one less, down to the last step.
 std::size_t most_tries(std::size_t gaps, std::size_t steps) {
@@ -36,6 +56,7 @@ class Adviser {
     auto each = try_all();
     if (!each) return std::move(each).error();
     advice.each = *std::move(each);
+    advice.untried = untried_;
     std::vector<Remedy> next = advice.each;
     Outcome reached = advice.now;
     while (advice.steps.size() < options_.steps && !next.empty() &&
@@ -86,6 +107,7 @@ class Adviser {
         const auto [place, is_new] = places.try_emplace(found.gap.key, candidates.size());
         if (is_new) candidates.push_back({std::move(found.gap), {}});
         candidates[place->second].models.push_back(i);
+        candidates[place->second].nodes += found.nodes.size();
       }
     }
     return candidates;
@@ -119,6 +141,8 @@ class Adviser {
   Result<std::vector<Remedy>> try_all() {
     std::vector<Remedy> remedies;
     std::vector<Candidate> candidates = this->candidates();
+    const std::size_t left_out = keep_most_promising(candidates, options_.most_tried);
+    if (to_try_ == 0) untried_ = left_out;
     if (to_try_ == 0) to_try_ = most_tries(candidates.size(), options_.steps);
     for (Candidate& candidate : candidates) {
       tell(options_.progress, {"trying", "gaps", tried_++, to_try_});
@@ -147,6 +171,7 @@ class Adviser {
   std::vector<Outcome> outcomes_;   // by model
   std::vector<NodeSet> supported_;  // by model
   std::size_t tried_ = 0;           // gaps
+  std::size_t untried_ = 0;         // in the first round
   std::size_t to_try_ = 0;          // by the gaps there were at first
 };
 

@@ -28,18 +28,22 @@ struct Remedy {
 
 struct Advice {
   Outcome now;
-  std::vector<Remedy> each;   // every gap closed by itself, the best first
+  std::vector<Remedy> each;   // every gap tried, closed by itself, the best first
   std::vector<Remedy> steps;  // gaps closed one after the other; `nodes` are those of the step
+  std::size_t untried = 0;    // gaps that were left out, each with no more nodes than those tried
 };
 
 struct AdviceOptions {
   Goal goal = Goal::subgraphs;
-  std::size_t steps = 5;   // at most; fewer where nothing more is gained
+  std::size_t steps = 5;  // at most; fewer where nothing more is gained
+  // Gaps tried in a round at most. Those are tried that have the most nodes, which is a bound on how
+  // many nodes closing them brings to the accelerator's side by themselves.
+  std::size_t most_tried = 64;
   Progress progress = {};  // told the gaps tried, of those that may be tried
 };
 
-// Refuses what split_graph refuses. Cost: a split of the models with the gap, for each gap and each
-// step.
+// Refuses what split_graph refuses. Cost: a split of the models with the gap, for each gap tried and
+// each step.
 Result<Advice> advise(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
                       const SplitOptions& split, const Link& link, const AdviceOptions& options);
 

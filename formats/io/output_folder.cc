@@ -1,9 +1,5 @@
 #include "formats/io/output_folder.h"
 
-#include "formats/io/descriptor.h"
-#include "formats/io/input_watch.h"
-#include "formats/io/renaming.h"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,13 +7,16 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
-#include <vector>
+
+#include "formats/io/descriptor.h"
+#include "formats/io/input_record.h"
+#include "formats/io/move_journal.h"
+#include "formats/io/output_file.h"
+#include "formats/io/renaming.h"
 
 namespace cleave {
 namespace {
@@ -44,11 +43,8 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// Whoever finds this file finds the whole set that it tells of: it comes last, and what it replaces
-// goes first.
-constexpr std::string_view kLastFile = "manifest.json";
-
-// Names in the folder: sorted, but for kLastFile, which is last.
+// Names in the folder: sorted, but for the manifest, which is last. It is put in place last and the
+// old one removed first: if it exists, its files are complete.
 Result<std::vector<std::string>, std::error_code> files_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -58,33 +54,52 @@ Result<std::vector<std::string>, std::error_code> files_in(const std::string& fo
   }
   if (error) return error;
   std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
-    return std::pair(a == kLastFile, std::string_view(a)) <
-           std::pair(b == kLastFile, std::string_view(b));
+    return std::pair(a == kManifestName, std::string_view(a)) <
+           std::pair(b == kManifestName, std::string_view(b));
   });
   return names;
 }
 
-// What was made is of no use when the input was another by the time it was copied from.
-Status<Diagnostics> check_inputs() {
-  const char* const changed = changed_input();
-  if (changed == nullptr) return Done{};
-  return fault(changed, std::string(kInputChanged));
-}
-
-// The file behind links, so that a link stays a link; what is not there yet is itself.
-std::string behind_links(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(path, error);
-  return error ? path : real.string();
-}
-
-// Devices and pipes cannot be replaced: they are written to as they are.
-Status<Diagnostics> write_through(const std::string& path, std::string_view bytes) {
-  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd.is_open() || !write_all(fd.get(), bytes) || !fd.close()) {
-    return fault(path, "cannot be written: " + system_words(errno));
+// The files of the folder by name and size, sorted.
+std::vector<ListedFile> list_of(const std::string& folder) {
+  std::vector<ListedFile> files;
+  const auto names = files_in(folder);
+  if (!names) return files;
+  for (const std::string& name : *names) {
+    struct stat status = {};
+    if (::lstat((folder + "/" + name).c_str(), &status) != 0) continue;
+    files.push_back({name, static_cast<std::uint64_t>(status.st_size)});
   }
-  return Done{};
+  return files;
+}
+
+// Removes a folder of files that its manifest lists; false when something else is in it, too.
+bool remove_listed_folder(const std::string& folder) {
+  for (const ListedFile& file : listed_files(folder).value_or(std::vector<ListedFile>{})) {
+    ::unlink((folder + "/" + file.name).c_str());
+  }
+  ::unlink((folder + "/" + std::string(kManifestName)).c_str());
+  return ::rmdir(folder.c_str()) == 0;
+}
+
+// Why the folder at `path` may not be replaced, which messages call `shown`.
+Status<Diagnostics> check_is_ours(const std::string& path, const std::string& shown) {
+  if (const std::string input = input_in_folder(path); !input.empty()) {
+    return fault(shown, "holds an input (" + cleave::quoted(input) +
+                            "), and would be replaced: give another folder");
+  }
+  const bool has_list = listed_files(path).has_value();
+  const std::vector<std::string> others = unlisted_entries(path);
+  if (others.empty()) return Done{};
+  Diagnostics faults =
+      has_list
+          ? fault(shown, "holds what its manifest.json does not list: " + named_entries(others))
+          : fault(shown, "is there already, and holds no manifest.json of cleave's: it has " +
+                             named_entries(others));
+  faults.front().notes.emplace_back(
+      "--force removes what cleave wrote, as its manifest lists it by name and size, and nothing "
+      "else: move the rest, or give another folder");
+  return faults;
 }
 
 }  // namespace
@@ -97,32 +112,45 @@ Loaded<OutputFolder> OutputFolder::create(const std::string& path, bool force) {
   if (last.empty() || last == "." || last == "..") {
     return fault(path, "names no folder that could be made; give the folder a name of its own");
   }
-  if (mode_at(folder.final_)) {
-    if (!is_folder(folder.final_)) return fault(path, "is there already and is no folder");
+  folder.real_ = behind_links(folder.final_);
+  if (mode_at(folder.real_)) {
+    if (!is_folder(folder.real_)) return fault(path, "is there already and is no folder");
     if (!force) return fault(path, "is there already; --force replaces it");
+    if (auto ours = check_is_ours(folder.real_, folder.final_); !ours) return ours.error();
+    folder.replaced_ = file_id(folder.real_);
   }
-  const std::string parent = parent_of(folder.final_);
+  const std::string parent = parent_of(folder.real_);
   folder.temporary_ = Temporary::folder_in(parent);
   if (folder.temporary_.is_there()) return folder;
   const std::string words = system_words(errno);
   return fault(path, "cannot be made in folder " + cleave::quoted(parent) + ": " + words);
 }
 
-Loaded<OutputFolder> OutputFolder::inside(const std::string& path, bool force) {
+Loaded<OutputFolder> OutputFolder::open_within(const std::string& path) {
   OutputFolder folder;
   folder.final_ = without_trailing_slashes(path);
-  folder.force_ = force;
-  folder.is_inside_ = true;
-  if (!is_folder(folder.final_)) return fault(path, "is no folder that is there");
-  folder.temporary_ = Temporary::folder_in(folder.final_);
+  folder.real_ = behind_links(folder.final_);
+  if (!is_folder(folder.real_)) return fault(path, "is no folder that is there");
+  if (auto done = undo_unfinished_moves(folder.real_); !done) return std::move(done).error();
+  folder.temporary_ = Temporary::folder_in(folder.real_);
   if (folder.temporary_.is_there()) return folder;
   return fault(path, "cannot be written in: " + system_words(errno));
 }
 
+Loaded<OutputFolder> OutputFolder::inside(const std::string& path, bool force) {
+  auto folder = open_within(path);
+  if (!folder) return folder;
+  folder->force_ = force;
+  folder->place_ = Place::within;
+  return folder;
+}
+
 Loaded<OutputFolder> OutputFolder::beside(const std::string& path, bool force) {
   if (is_folder(path)) return fault(path, "is a folder; name a file");
-  auto folder = inside(parent_of(path), force);
-  if (folder) folder->is_set_ = false;
+  auto folder = open_within(parent_of(path));
+  if (!folder) return folder;
+  folder->force_ = force;
+  folder->place_ = Place::beside;
   return folder;
 }
 
@@ -132,8 +160,8 @@ std::string OutputFolder::path_of(std::string_view name) const {
 }
 
 bool OutputFolder::would_remove(const std::string& path) const {
-  if (is_inside_ || !mode_at(final_)) return false;
-  const std::filesystem::path folder = behind_links(final_), file = behind_links(path);
+  if (place_ != Place::folder || !mode_at(real_)) return false;
+  const std::filesystem::path folder = real_, file = behind_links(path);
   return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first ==
          folder.end();
 }
@@ -147,90 +175,139 @@ Status<Diagnostics> OutputFolder::write(std::string_view name, std::string_view 
   return Done{};
 }
 
+Status<Diagnostics> OutputFolder::write_manifest(std::string_view json) const {
+  return write(kManifestName, with_file_list(json, list_of(temporary_.path())));
+}
+
 Status<Diagnostics> OutputFolder::commit() {
-  if (auto same = check_inputs(); !same) return same;
+  if (auto same = check_inputs_unchanged(); !same) return same;
   const Uninterrupted whole;
-  auto done = is_inside_ ? commit_files() : commit_folder();
+  if (place_ == Place::folder) return commit_folder();
+  auto done = commit_files();
   if (done) temporary_.remove();
   return done;
 }
 
 Status<Diagnostics> OutputFolder::commit_folder() {
-  const bool is_there = mode_at(final_).has_value();
-  if (is_there && !force_) return fault(final_, "is there already; --force replaces it");
-  const bool is_done =
-      is_there ? swap_places(temporary_.path(), final_) : rename_new(temporary_.path(), final_);
-  if (!is_done) return fault(final_, "cannot be put in place: " + system_words(errno));
-  if (!is_there) temporary_.keep();
-  return Done{};
+  if (!mode_at(real_)) {
+    if (!rename_new(temporary_.path(), real_)) {
+      return fault(final_, "cannot be put in place: " + system_words(errno));
+    }
+    temporary_.keep();
+    return Done{};
+  }
+  if (!force_) return fault(final_, "is there already; --force replaces it");
+  if (!replaced_ || file_id(real_) != replaced_) {
+    return fault(final_, "has appeared while cleave ran: it is left as it is");
+  }
+  if (auto ours = check_is_ours(real_, final_); !ours) return ours;
+  if (!swap_places(temporary_.path(), real_)) {
+    return fault(final_, "cannot be put in place: " + system_words(errno));
+  }
+  if (auto ours = put_back_unless_ours(); !ours) return ours;
+  const std::string old = temporary_.path();
+  temporary_.keep();
+  if (remove_listed_folder(old)) return Done{};
+  return fault(
+      final_, "is complete, but what it replaced could not be removed: see " + cleave::quoted(old));
 }
 
-Status<Diagnostics> OutputFolder::check_file(const std::string& name) const {
-  const std::string path = final_ + "/" + name;
-  if (!mode_at(path)) return Done{};
-  if (is_folder(path)) return fault(path, "is there already and is a folder");
-  if (!force_) return fault(path, "is there already; --force replaces it");
-  return Done{};
+// What was swapped out is no longer found under its name: what it holds now stays so.
+Status<Diagnostics> OutputFolder::put_back_unless_ours() {
+  auto ours = check_is_ours(temporary_.path(), final_);
+  if (ours && file_id(temporary_.path()) == replaced_) return ours;
+  const std::string old = temporary_.path();
+  if (!swap_places(old, real_)) {
+    temporary_.keep();
+    return fault(final_, "is complete; what it replaced is not cleave's and is now in " +
+                             cleave::quoted(old));
+  }
+  if (!ours) return ours;
+  return fault(final_, "has appeared while cleave ran: it is left as it is");
 }
 
+// `ours`: names of files that may be replaced.
+Status<Diagnostics> OutputFolder::check_file(const std::string& name,
+                                             const std::set<std::string>& ours) const {
+  const std::string path = real_ + "/" + name, shown = final_ + "/" + name;
+  const auto mode = mode_at(path);
+  if (!mode) return Done{};
+  if (S_ISDIR(*mode)) return fault(shown, "is there already and is a folder");
+  if (auto other = check_is_no_input(path); !other) {
+    return fault(shown, other.error().front().message);
+  }
+  if (!force_) return fault(shown, "is there already; --force replaces it");
+  if (place_ == Place::beside) return Done{};  // the user has named it
+  if (ours.contains(name)) return Done{};
+  return fault(shown,
+               "is there already, and no manifest.json of cleave's lists it: --force "
+               "replaces what cleave wrote, nothing else");
+}
+
+// Files that the manifest lists but that have become others meanwhile would be lost.
+Status<Diagnostics> OutputFolder::check_listed(const std::vector<ListedFile>& listed) const {
+  std::vector<std::string> others;
+  for (const ListedFile& file : listed) {
+    struct stat status = {};
+    if (::lstat((real_ + "/" + file.name).c_str(), &status) != 0) continue;
+    const bool is_same = S_ISREG(status.st_mode) &&
+                         static_cast<std::uint64_t>(status.st_size) == file.bytes &&
+                         input_at_path(real_ + "/" + file.name).empty();
+    if (!is_same) others.push_back(file.name);
+  }
+  if (others.empty()) return Done{};
+  return fault(final_, "holds files that are not as cleave wrote them: " + named_entries(others) +
+                           "; move them, or write elsewhere");
+}
+
+// Files that an earlier set had and this one has not go with the earlier set's manifest.
 Status<Diagnostics> OutputFolder::commit_files() {
   const auto names = files_in(temporary_.path());
   if (!names) return fault(final_, "cannot be put in place: " + names.error().message());
-  for (const std::string& name : *names) {
-    if (auto free = check_file(name); !free) return free;
+  const bool may_replace = force_ && place_ == Place::within;
+  const auto listed = may_replace ? listed_files(real_) : std::nullopt;
+  std::set<std::string> ours;
+  if (listed) {
+    if (auto same = check_listed(*listed); !same) return same;
+    for (const ListedFile& file : *listed) ours.insert(file.name);
+    ours.emplace(kManifestName);
   }
-  Moves moves(temporary_.path(), final_);
+  for (const std::string& name : *names) {
+    if (auto free = check_file(name, ours); !free) return free;
+    ours.erase(name);
+  }
+  ours.erase(std::string(kManifestName));
+  return move_files(*names, {ours.begin(), ours.end()});
+}
+
+// `stale`: files of the earlier set that this one has not.
+Status<Diagnostics> OutputFolder::move_files(const std::vector<std::string>& names,
+                                             const std::vector<std::string>& stale) const {
+  auto journal = MoveJournal::begin(temporary_.path(), real_, names, stale);
+  if (!journal) return std::move(journal).error();
+  Moves moves(temporary_.path(), real_);
   const auto give_up = [&](const std::string& name) {
     const std::string words = system_words(errno);
     moves.undo();
+    journal->end();
     return fault(final_ + "/" + name, "cannot be put in place: " + words);
   };
-  if (is_set_ && !moves.set_aside(std::string(kLastFile))) return give_up(std::string(kLastFile));
-  for (const std::string& name : *names) {
+  const bool has_manifest = !names.empty() && names.back() == kManifestName;
+  if (has_manifest && !moves.set_aside(std::string(kManifestName))) {
+    return give_up(std::string(kManifestName));
+  }
+  for (const std::string& name : stale) {
+    if (!moves.set_aside(name)) return give_up(name);
+  }
+  for (const std::string& name : names) {
     if (!moves.move(name)) return give_up(name);
   }
-  return Done{};
-}
-
-Status<Diagnostics> check_may_write(const std::string& path) {
-  const std::string target = behind_links(path);
-  const std::optional<unsigned> mode = mode_at(target);
-  if (mode && S_ISDIR(*mode)) return fault(path, "cannot be written: is a folder");
-  if (mode && !S_ISREG(*mode)) return Done{};
-  if (!is_folder(parent_of(target))) {
-    return fault(path,
-                 "cannot be written: there is no folder " + cleave::quoted(parent_of(target)));
+  if (!journal->replaced_what_it_says()) {
+    errno = EBUSY;
+    return give_up(std::string(kManifestName));
   }
-  const TemporaryFile begun = Temporary::file_in(parent_of(target));  // and removed at once
-  if (!begun.file.is_there()) return fault(path, "cannot be written: " + system_words(errno));
+  journal->end();
   return Done{};
-}
-
-Status<Diagnostics> write_file(const std::string& path, std::string_view bytes) {
-  if (auto same = check_inputs(); !same) return same;
-  const std::string target = behind_links(path);
-  const std::optional<unsigned> mode = mode_at(target);
-  if (mode && S_ISDIR(*mode)) return fault(path, "cannot be written: is a folder");
-  if (mode && !S_ISREG(*mode)) return write_through(path, bytes);
-  auto [file, fd] = Temporary::file_in(parent_of(target));
-  if (!file.is_there()) return fault(path, "cannot be written: " + system_words(errno));
-  if (mode) ::fchmod(fd.get(), *mode & 07777U);
-  const bool is_written = write_all(fd.get(), bytes) && fd.close();
-  const Uninterrupted whole;
-  if (!is_written || std::rename(file.path().c_str(), target.c_str()) != 0) {
-    return fault(path, "cannot be written: " + system_words(errno));
-  }
-  file.keep();
-  return Done{};
-}
-
-bool may_be_replaced(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return true;
-  if (std::filesystem::is_empty(path, error)) return true;
-  std::string head(64, '\0');
-  std::ifstream(path + "/manifest.json", std::ios::binary).read(head.data(), 64);
-  return head.find("\"format\": \"cleave.") != head.npos;
 }
 
 }  // namespace cleave

@@ -1,6 +1,7 @@
 #include "formats/io/source_file.h"
 
 #include "formats/io/descriptor.h"
+#include "formats/io/input_record.h"
 #include "formats/text/limits.h"
 #include "formats/text/number_text.h"
 
@@ -119,7 +120,10 @@ Loaded<SourceFile> SourceFile::open(const std::string& path, std::uint64_t most_
   }
   file.size_ = static_cast<std::size_t>(status.st_size);
   if (file.size_ > most_bytes) return too_large(shown, most_bytes);
-  if (file.map()) return file;
+  if (file.map()) {
+    if (!file.is_spooled_) record_input(file_id(file.fd_), shown);
+    return file;
+  }
   if (errno == ENOMEM) throw std::bad_alloc();
   return fault(shown, "cannot be mapped: " + system_words(errno));
 }

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -124,10 +125,29 @@ void remove_temporaries() noexcept {
   }
 }
 
+std::vector<int> stopping_signals() {
+  std::vector<int> signals = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,   SIGUSR2,
+                              SIGALRM, SIGTERM, SIGXCPU, SIGVTALRM, SIGPROF};
+#ifdef SIGSTKFLT
+  signals.push_back(SIGSTKFLT);
+#endif
+#ifdef SIGIO
+  signals.push_back(SIGIO);
+#endif
+#ifdef SIGPWR
+  signals.push_back(SIGPWR);
+#endif
+#ifdef SIGRTMIN
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) signals.push_back(signal);
+#endif
+  std::sort(signals.begin(), signals.end());
+  return signals;
+}
+
 Uninterrupted::Uninterrupted() {
   ::sigset_t stopping;
   ::sigemptyset(&stopping);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&stopping, signal);
+  for (const int signal : stopping_signals()) ::sigaddset(&stopping, signal);
   ::pthread_sigmask(SIG_BLOCK, &stopping, &before_);
 }
 

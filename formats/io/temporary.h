@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <string>
+#include <vector>
 
 #include "formats/io/descriptor.h"
 
@@ -49,7 +50,12 @@ struct TemporaryFile {
 // may be called in a signal handler; the process has to end behind it.
 void remove_temporaries() noexcept;
 
-// While it lives, the signals that ask this thread to stop wait: what is done meanwhile is done
+// The signals that end a process unless it says otherwise, and that others send: not those of its own
+// faults (SIGSEGV, SIGABRT, ...), nor those that this program takes as errors of write() (SIGPIPE,
+// SIGXFSZ), nor SIGKILL. In the order of their numbers.
+std::vector<int> stopping_signals();
+
+// While it lives, stopping_signals() wait: what is done meanwhile is done
 // whole.
 class Uninterrupted {
  public:

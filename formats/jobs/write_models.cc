@@ -86,19 +86,11 @@ std::string renamed_note(const std::vector<std::string>& names,
          text;
 }
 
-Loaded<OutputFolder> open_own(const std::string& path, bool force) {
-  auto folder = OutputFolder::create(path, force);
-  if (!folder || may_be_replaced(path)) return folder;
-  return Diagnostics{diagnostic_of(path,
-                                   "is there already, and holds no manifest.json of cleave's: "
-                                   "--force replaces what cleave wrote, nothing else")};
-}
-
 }  // namespace
 
 Loaded<OutputFolder> open_output(const std::string& path, bool force,
                                  const OnnxWriteOptions& options) {
-  if (options.root_weights != RootWeights::reference) return open_own(path, force);
+  if (options.root_weights != RootWeights::reference) return OutputFolder::create(path, force);
   auto folder = OutputFolder::inside(path, force);
   if (folder) return folder;
   Diagnostics faults = std::move(folder).error();

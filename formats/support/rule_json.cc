@@ -91,12 +91,9 @@ void write_shapes(JsonText& json, const Rule& rule) {
   json.end_object();
 }
 
-}  // namespace
-
-void write_allow_rule(JsonText& json, const Rule& rule) {
+void write_conditions(JsonText& json, const Rule& rule) {
   assert(!rule.opset || !rule.opset->same_schema);
-  json.begin_object(JsonText::Layout::one_line);
-  json.text("op", rule.op);
+  if (!rule.op.empty()) json.text("op", rule.op);
   if (!rule.domain.empty()) json.text("domain", rule.domain);
   if (rule.opset) {
     json.begin_list("opset");
@@ -109,6 +106,25 @@ void write_allow_rule(JsonText& json, const Rule& rule) {
   write_keywords(json, rule);
   write_attributes(json, rule);
   write_shapes(json, rule);
+}
+
+}  // namespace
+
+void write_allow_rule(JsonText& json, const Rule& rule) {
+  json.begin_object(JsonText::Layout::one_line);
+  write_conditions(json, rule);
+  json.end_object();
+}
+
+void write_deny_rule(JsonText& json, const Rule& rule) {
+  json.begin_object(JsonText::Layout::one_line);
+  write_conditions(json, rule);
+  if (!rule.node_name.empty()) json.text("name", rule.node_name);
+  if (rule.input_dtype) {
+    json.key("input_dtype");
+    write_types(json, *rule.input_dtype);
+  }
+  if (!rule.why.empty()) json.text("why", rule.why);
   json.end_object();
 }
 

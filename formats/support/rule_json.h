@@ -10,4 +10,7 @@ namespace cleave {
 // for an operator's schema version: native lists cannot say that.
 void write_allow_rule(JsonText& json, const Rule& rule);
 
+// A deny rule, likewise, with its reason.
+void write_deny_rule(JsonText& json, const Rule& rule);
+
 }  // namespace cleave

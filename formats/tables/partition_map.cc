@@ -82,10 +82,14 @@ void read_rows(std::string_view text, PartitionMap& map, TextFaults& faults) {
   map.kept = std::move(rows).take_kept();
 }
 
-void refuse_empty_parts(const Entries& entries, TextFaults& faults) {
+void refuse_bad_part_names(const Entries& entries, TextFaults& faults) {
   for (const PartitionMapEntry& entry : entries) {
-    if (!entry.part.empty()) continue;
-    faults.error(entry.offset, "the part of " + quoted(entry.node) + " has no name");
+    if (entry.part.empty()) {
+      faults.error(entry.offset, "the part of " + quoted(entry.node) + " has no name");
+    } else if (first_invalid_utf8(entry.part) != entry.part.npos) {
+      faults.error(entry.offset, "the part of " + quoted(entry.node) + " has a name that is not " +
+                                     "UTF-8: " + quoted(entry.part));
+    }
   }
 }
 
@@ -214,7 +218,7 @@ Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_vi
   } else {
     read_rows(bytes, map, faults);
   }
-  refuse_empty_parts(map.entries, faults);
+  refuse_bad_part_names(map.entries, faults);
   if (!faults.errors().empty()) return std::move(faults.errors());
   return map;
 }

@@ -7,6 +7,8 @@ namespace cleave {
 
 CsvRows::CsvRows(std::string_view text, TextFaults& faults) : text_(text), faults_(faults) {
   const std::string_view line = text.substr(0, text.find('\n'));
+  const bool has_commas = line.find(',') != line.npos;
+  if (!has_commas && line.find(';') != line.npos) separator_ = ';';
   if (line.find('\t') != line.npos) separator_ = '\t';
 }
 

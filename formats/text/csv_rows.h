@@ -1,6 +1,6 @@
 // Rows of a CSV or TSV text, as RFC 4180 has them: a cell in quotes may hold separators, line ends,
-// and quotes that are doubled. Tabs separate where the first line has one, else commas. White space
-// around cells without quotes means nothing; empty lines are passed over.
+// and doubled quotes. The first line shows what separates: a tab, else a comma, else a semicolon.
+// White space around cells without quotes means nothing; empty lines are passed over.
 #pragma once
 
 #include <cstddef>

@@ -24,6 +24,8 @@ from outputs import COMMANDS, Scene, files_of
 WRITING = "create,write,rename,renameat2,mkdir,unlink"
 READING = "open,mmap,fstat,read,pread"
 OK, BAD_INPUT, CANNOT_WRITE, NO_MEMORY = 0, 3, 4, 71
+STOPPING = ("SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU", "SIGVTALRM", "SIGPROF",
+            "SIGIO", "SIGPWR")
 SKIPPED = 77
 
 
@@ -48,6 +50,17 @@ class Trial:
         self.scene, self.library = scene, library
         self.settings = {"FAULT_CALLS": calls, "FAULT_DO": what, "FAULT_ALWAYS": str(int(always))}
         self.codes, self.says, self.is_killed = codes, says, is_killed
+        self.points = None  # all, up to --most
+
+    def only(self, call):
+        """This trial, at one call."""
+        self.points = [call]
+        return self
+
+    def at_all(self):
+        """This trial, at each call, whatever --most says."""
+        self.points = range(1, self.count() + 1)
+        return self
 
     def at(self, call):
         """None when the command makes fewer calls, else what was wrong."""
@@ -68,6 +81,8 @@ class Trial:
                     return []  # it changed before it was opened
                 disturbed_input.write_bytes(self.scene.before[disturbed_input.name])
             found += self.scene.faults(folder, code, self.is_killed)
+            if self.is_killed:
+                found += self.scene.faults_of_next_run(folder)
             return [f"{line}\n    {error.strip()[:300]}" for line in found]
 
     def is_as_after_change(self, folder, name):
@@ -99,8 +114,17 @@ def trials_of(scene, library):
 
     full, io = os.strerror(errno.ENOSPC), os.strerror(errno.EIO)
     yield "killed", trial(WRITING, "SIGKILL", {-signal.SIGKILL}, is_killed=True)
+    if scene.command.units == ("*",):
+        yield "killed at every rename", trial("rename,renameat2,unlink", "SIGKILL",
+                                              {-signal.SIGKILL}, is_killed=True).at_all()
     for name in ("SIGTERM", "SIGINT"):
         yield name, trial(WRITING, name, {-getattr(signal, name)})
+    # A line of trials for all others would take long: each is sent at a call of its own.
+    for number, name in enumerate(STOPPING):
+        yield name, trial(WRITING, name, {-getattr(signal, name)}).only(3 + 4 * number)
+    # These two become errors of write(), which none of these runs meets.
+    for name in ("SIGPIPE", "SIGXFSZ"):
+        yield name, trial(WRITING, name, {OK}).only(5)
     yield "disk full", trial("create,write,mkdir", str(errno.ENOSPC), {CANNOT_WRITE}, always=True,
                              says=[full])
     yield "cannot be renamed", trial("rename,renameat2", str(errno.EIO), {CANNOT_WRITE}, says=[io])
@@ -120,6 +144,8 @@ def trials_of(scene, library):
 
 
 def points(trial, most):
+    if trial.points is not None:
+        return trial.points
     if trial.settings["FAULT_DO"] in ("short", "interrupted"):
         return [1]
     count = trial.count()

@@ -5,7 +5,7 @@
 //   FAULT_AT=7                 the first that goes wrong; 0: none
 //   FAULT_ALWAYS=1             all from there on, not only the first
 //   FAULT_DO=28                fails with this errno,
-//            SIGKILL           or the process gets this signal (SIGTERM, SIGINT, SIGHUP) first,
+//            SIGKILL           or the process gets this signal (SIGTERM, SIGUSR1) first,
 //            short             or no more than 100 bytes are read or written,
 //            interrupted       or every other call fails with EINTR, the call after it works,
 //            cut:FILE          or FILE is cut to nothing first,
@@ -71,10 +71,12 @@ void change_file(std::string_view path) {
 }
 
 int signal_named(std::string_view name) {
-  if (name == "SIGKILL") return SIGKILL;
-  if (name == "SIGTERM") return SIGTERM;
-  if (name == "SIGINT") return SIGINT;
-  if (name == "SIGHUP") return SIGHUP;
+  if (name.substr(0, 3) != "SIG") return 0;
+  if (name == "SIGIO") return SIGIO;  // the system calls it SIGPOLL
+  for (int signal = 1; signal < 32; ++signal) {
+    const char* const known = ::sigabbrev_np(signal);
+    if (known != nullptr && name.substr(3) == known) return signal;
+  }
   return 0;
 }
 

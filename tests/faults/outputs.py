@@ -110,8 +110,10 @@ class Scene:
 
     def faults(self, folder, code, is_killed=False):
         """What is wrong with what a disturbed run left in the folder; code: its exit code. One that was
-        killed may leave temporaries, and a set of files without the manifest that comes last."""
+        killed may leave temporaries, and with a journal a set of files that is not whole."""
         have = files_of(folder)
+        if is_killed and self.command.units == ("*",) and any(path.endswith("moves.journal") for path in have):
+            return []  # the next run must mend it: faults_of_next_run()
         before, after = states_of(self.command, self.before), states_of(self.command, self.after)
         now = states_of(self.command, {k: v for k, v in have.items() if ".cleave-" not in k})
         found = []
@@ -127,6 +129,21 @@ class Scene:
         if hidden(have) and not is_killed:
             found.append(f"temporaries are left: {hidden(have)}")
         return found + self.manifest_faults(now)
+
+    def faults_of_next_run(self, folder):
+        """What is wrong with what the same command leaves in the folder of one that was killed."""
+        done = subprocess.run([self.cleave, *self.command.arguments.split()], cwd=folder,
+                              capture_output=True, check=False)
+        have = {path: data for path, data in files_of(folder).items() if ".cleave-" not in path}
+        if done.returncode == 4 and b"is there already" in done.stderr and have == self.after:
+            return []  # it was complete when the first run was killed
+        if done.returncode != 0:
+            return [f"the next run ends with {done.returncode}: {done.stderr.decode()}"]
+        if have != self.after:
+            return [f"the next run leaves {sorted(set(have) ^ set(self.after))} or other contents"]
+        if any(path.endswith("moves.journal") for path in files_of(folder)):
+            return ["the next run leaves a journal"]
+        return []
 
     # With files added to a folder, those that are there belong to the manifest that is there.
     def manifest_faults(self, now):

@@ -1,7 +1,8 @@
-// Tables: times of nodes and devices, as CSV and TSV.
+// Tables: costs of nodes in all formats, and devices as CSV and TSV.
 #include <cmath>
 
-#include "formats/tables/cost_files.h"
+#include "formats/costs/model_costs.h"
+#include "formats/tables/device_file.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"
@@ -11,11 +12,11 @@ namespace cleave::fuzz {
 void read_tables(std::string_view bytes) {
   const SourceFile source = SourceFile::from_text("table.csv", bytes);
   const Graph& graph = fixture().graph;
-  const auto times = read_node_times(source, graph);
+  const auto times = read_model_costs(source, graph);
   if (times) {
     demand_good_warnings(times->warnings);
-    demand(times->count >= 1 && times->count <= graph.node_count(), "times are of nodes");
-    for (const double time : times->microseconds) demand(!std::isnan(time), "a time is a number");
+    demand(times->match.measured_nodes <= graph.node_count(), "times are of nodes");
+    for (const double time : times->match.us) demand(!std::isnan(time), "a time is a number");
   } else {
     demand_good_errors(times.error());
   }

@@ -97,10 +97,12 @@ def check_lists(cleave, folder):
     for number, arguments in ((most, [*preview, *["-sl"] * most]), (most + 1, [*preview, *["-sl"] * (most + 1)]),
                               (most + 1, ["--config", "many.toml", *preview])):
         run = subprocess.run([cleave, *arguments], cwd=folder, capture_output=True, text=True)
-        wanted = 2 if number > most else 0
+        # A configuration file is an input; the command line is usage.
+        refusal = 3 if "--config" in arguments else 2
+        wanted = refusal if number > most else 0
         if run.returncode != wanted:
             faults.append(f"{number} support lists: exit {run.returncode}, not {wanted}: {run.stderr[:300]}")
-        elif wanted == 2 and "65,537 lists are too many: at most 65,536 are read at once" not in run.stderr:
+        elif wanted == refusal and "65,537 lists are too many: at most 65,536 are read at once" not in run.stderr:
             faults.append(f"{number} support lists: {run.stderr[:300]!r}")
     return faults
 

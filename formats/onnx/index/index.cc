@@ -11,12 +11,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "formats/io/input_record.h"
 #include "formats/model/loaded_model.h"
 #include "formats/onnx/index/fields.h"
 #include "formats/onnx/index/limits.h"
@@ -30,8 +33,11 @@ class Indexer {
   Indexer(std::string_view bytes, const ModelLimits& limits)
       : bytes_(bytes), walk_{.begin = bytes.data(), .limits = limits} {}
   OnnxModel model();
+  // Of all tensors indexed, wherever they are. May hold a location more than once.
+  const std::vector<std::string_view>& external_locations() const { return locations_; }
 
  private:
+  void note_location(const OnnxTensor& tensor);
   OnnxMainGraph main_graph(OnnxRecord record);
   OnnxGraph body(OnnxRecord record);
   void graph_field(OnnxFields& field, OnnxGraphFields& out);
@@ -49,7 +55,8 @@ class Indexer {
   OnnxWalk walk_;
   std::vector<std::int64_t> scratch_;
   std::uint64_t nodes_ = 0;
-  std::uint64_t values_ = 0;  // that nodes read and make
+  std::uint64_t values_ = 0;                 // that nodes read and make
+  std::vector<std::string_view> locations_;  // of external data, as the file has them
 };
 
 void Indexer::count_node() {
@@ -59,6 +66,14 @@ void Indexer::count_node() {
 void Indexer::count_value() {
   if (++values_ > walk_.limits.values) {
     refuse_beyond_limit(walk_, "the model", &ModelLimits::values);
+  }
+}
+
+// Most tensors are in the same file as the one before.
+void Indexer::note_location(const OnnxTensor& tensor) {
+  if (!tensor.is_external || tensor.location.empty()) return;
+  if (locations_.empty() || locations_.back() != tensor.location) {
+    locations_.push_back(tensor.location);
   }
 }
 
@@ -108,6 +123,7 @@ OnnxAttribute Indexer::attribute(OnnxRecord record) {
     }
   }
   if (out.type == 0) out.type = derived;
+  for (const OnnxTensor& tensor : out.tensors) note_location(tensor);
   return out;
 }
 
@@ -146,6 +162,7 @@ void Indexer::graph_field(OnnxFields& field, OnnxGraphFields& out) {
       break;
     case bytes_field(graph_field::kInitializer):
       out.initializers.push_back(index_onnx_tensor(field.record(), walk_));
+      note_location(out.initializers.back());
       break;
     case bytes_field(graph_field::kDocString):
       out.doc_string = field.text();
@@ -164,6 +181,7 @@ void Indexer::graph_field(OnnxFields& field, OnnxGraphFields& out) {
       break;
     case bytes_field(graph_field::kSparseInitializer):
       out.initializers.push_back(index_onnx_sparse_tensor(field.record(), walk_));
+      note_location(out.initializers.back());
       break;
     case bytes_field(graph_field::kMetadataProps):
       out.metadata_props.push_back(field.record());
@@ -327,6 +345,16 @@ void expect_scattered_reads(std::string_view bytes) {
   madvise(const_cast<char*>(bytes.data()) + skipped, whole_pages, MADV_RANDOM);
 }
 
+// No output may overwrite the weights that the model refers to.
+void record_external_files(const SourceFile& source, std::vector<std::string_view> locations) {
+  std::sort(locations.begin(), locations.end());
+  locations.erase(std::unique(locations.begin(), locations.end()), locations.end());
+  for (const std::string_view location : locations) {
+    if (location.find('\0') != location.npos) continue;
+    record_input((std::filesystem::path(source.folder()) / location).string());
+  }
+}
+
 }  // namespace
 
 void DeleteOnnxModel::operator()(OnnxModel* model) const noexcept { delete model; }
@@ -335,7 +363,10 @@ Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits
   const std::string_view bytes = source.bytes();
   expect_scattered_reads(bytes);
   try {
-    return Indexer(bytes, limits).model();
+    Indexer indexer(bytes, limits);
+    OnnxModel model = indexer.model();
+    record_external_files(source, indexer.external_locations());
+    return model;
   } catch (const OnnxRefused& refused) {
     return Diagnostics{{.file = source.path(), .message = refused.message}};
   }

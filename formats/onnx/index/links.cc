@@ -36,7 +36,8 @@ class Linker {
   Names names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes);
   void capture(std::string_view name, std::size_t node);
   void check_outputs();
-  void check_shadowing();
+  void find_hidden();
+  void warn_of_hidden();
   void sort();
   std::vector<std::string_view> reads_of(std::size_t node) const;
   template <class Visit>
@@ -62,12 +63,13 @@ class Linker {
   const std::string& file_;
   const OnnxMainGraph& graph_;
   std::vector<std::uint32_t> makers_;  // by number of the value; kNoNode: input or initializer
-  struct Shadow {
+  struct BodyValue {
     std::string_view name;
     std::size_t owner;
   };
-  std::vector<Shadow> made_in_bodies_;
-  Names captured_;  // by the node that is being linked
+  std::vector<BodyValue> made_in_bodies_;
+  std::vector<BodyValue> hidden_;  // values of bodies that have the name of an outer one
+  Names captured_;                 // by the node that is being linked
   std::size_t suggestions_ = 0;
   OnnxLinks out_;
   Diagnostics errors_;
@@ -134,7 +136,7 @@ void Linker::enter_all() {
   out_.first_output.push_back(out_.values.count());
 }
 
-// A body's own values. Where an enclosing body has made the name, it is shadowed.
+// A body's own values. Where an enclosing body has made the name, too, that one is hidden.
 Names Linker::names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes) {
   Names made;
   for (const OnnxValueInfo& input : body.inputs) made.insert(input.name);
@@ -150,9 +152,7 @@ Names Linker::names_made(const OnnxGraph& body, std::size_t node, const Scopes& 
   made.erase("");
   for (const Names* outer : scopes) {
     for (const std::string_view name : made) {
-      if (!outer->contains(name)) continue;
-      error("a body of " + node_text(node) + " makes " + quoted(name) +
-            ", which the body around it makes too: names of values must be unique");
+      if (outer->contains(name)) hidden_.push_back({name, node});
     }
   }
   return made;
@@ -323,24 +323,38 @@ void Linker::sort() {
   out_.order = std::move(sorted.order);
 }
 
-// A body may reuse a name that is made later than its owner; not one that it can see.
-void Linker::check_shadowing() {
+// Bodies that make a name which they can see from outside. ONNX forbids it, tools write it, and
+// runtimes read it: inside the body, the body's own value counts. A name that is made later than the
+// owner of the body is no such name.
+void Linker::find_hidden() {
   if (made_in_bodies_.empty()) return;
   std::vector<std::uint32_t> place(graph_.nodes.size());
   for (std::size_t i = 0; i < out_.order.size(); ++i) {
     place[out_.order[i]] = static_cast<std::uint32_t>(i);
   }
-  std::sort(made_in_bodies_.begin(), made_in_bodies_.end(), [](const Shadow& a, const Shadow& b) {
-    return std::tie(a.owner, a.name) < std::tie(b.owner, b.name);
-  });
-  for (const Shadow& made : made_in_bodies_) {
+  for (const BodyValue& made : made_in_bodies_) {
     if (!is_known(made.name)) continue;
     const std::uint32_t maker = maker_of(made.name);
     const bool is_visible = maker == kNoNode || place[maker] < place[made.owner];
-    if (!is_visible) continue;
-    error("a body of " + node_text(made.owner) + " makes " + quoted(made.name) +
-          ", which hides the outer value of that name: names of values must be unique");
+    if (is_visible) hidden_.push_back(made);
   }
+  warn_of_hidden();
+}
+
+void Linker::warn_of_hidden() {
+  if (hidden_.empty()) return;
+  const auto key = [](const BodyValue& value) { return std::tie(value.owner, value.name); };
+  const auto first =
+      std::min_element(hidden_.begin(), hidden_.end(),
+                       [&](const BodyValue& a, const BodyValue& b) { return key(a) < key(b); });
+  const std::size_t more = hidden_.size() - 1;
+  out_.warnings.push_back(
+      {.severity = Severity::warning,
+       .file = file_,
+       .message = "a body of " + node_text(first->owner) + " makes " + quoted(first->name) +
+                  ", which hides the outer value of that name: inside the body its own value is "
+                  "read, as runtimes do" +
+                  (more == 0 ? "" : "; so do " + std::to_string(more) + " more values of bodies")});
 }
 
 Loaded<OnnxLinks> Linker::run() {
@@ -348,7 +362,7 @@ Loaded<OnnxLinks> Linker::run() {
   link_nodes();
   check_outputs();
   if (errors_.empty()) sort();
-  if (errors_.empty()) check_shadowing();
+  if (errors_.empty()) find_hidden();
   if (!errors_.empty()) return std::move(errors_);
   return std::move(out_);
 }

@@ -65,8 +65,8 @@ struct OnnxLinks {
   }
 };
 
-// Refuses: a value made twice, one that is read and not made, a body's value with the name of an
-// outer one, a cycle; at most 20 of them. Linear, but for the sorting where it is needed.
+// Refuses: a value made twice, one that is read and not made, a cycle; at most 20 of them. Warns of
+// a body's value with the name of an outer one, which is hidden inside. Linear, but for the sorting where it is needed.
 Loaded<OnnxLinks> link_onnx_graph(const std::string& file, const OnnxModel& model);
 
 // `node "conv1"`, or `node 17 (Conv)` when it has no name.

@@ -38,14 +38,9 @@ bool holds(DType dtype, std::int64_t value) {
   }
 }
 
-OnnxElement checked(DType dtype, MaybeInt value) {
-  if (value && !holds(dtype, *value)) value.reset();
-  return {.value = value, .name = {}};
-}
+OnnxElement checked(DType dtype, MaybeInt value) { return onnx_element_in(dtype, value); }
 
-double rounded(DType dtype, double value) {
-  return dtype == DType::float32 ? static_cast<double>(static_cast<float>(value)) : value;
-}
+double rounded(DType dtype, double value) { return onnx_rounded(dtype, value); }
 
 MaybeInt add(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
@@ -285,37 +280,6 @@ std::optional<OnnxElements> cast_elements(const OnnxOpCall& call) {
   return out;
 }
 
-// Over all elements; over a part of them it is not followed.
-std::optional<OnnxElements> reduce(const OnnxOpCall& call, Integers fold) {
-  const std::optional<std::vector<std::int64_t>> from = call.integers(0);
-  const OnnxType& type = call.outputs[0];
-  if (!from || from->empty() || !type.has_shape || !is_integer_dtype(type.dtype)) {
-    return std::nullopt;
-  }
-  OnnxElements out{.dtype = type.dtype, .dims = {}, .integers = {}, .reals = {}};
-  for (const OnnxDim& dim : type.dims) {
-    if (dim.size != 1) return std::nullopt;
-    out.dims.push_back(1);
-  }
-  MaybeInt value = (*from)[0];
-  for (std::size_t i = 1; value && i < from->size(); ++i) value = fold(*value, (*from)[i]);
-  out.integers.push_back(checked(type.dtype, value));
-  return out;
-}
-
-std::optional<OnnxElements> reduce_prod_elements(const OnnxOpCall& call) {
-  return reduce(call, multiply);
-}
-std::optional<OnnxElements> reduce_sum_elements(const OnnxOpCall& call) {
-  return reduce(call, add);
-}
-std::optional<OnnxElements> reduce_max_elements(const OnnxOpCall& call) {
-  return reduce(call, greater);
-}
-std::optional<OnnxElements> reduce_min_elements(const OnnxOpCall& call) {
-  return reduce(call, lesser);
-}
-
 std::optional<OnnxElements> range_elements(const OnnxOpCall& call) {
   std::array<std::int64_t, 3> arguments{};  // start, limit, delta
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -335,7 +299,7 @@ std::optional<OnnxElements> range_elements(const OnnxOpCall& call) {
   return out;
 }
 
-constexpr std::array<OnnxElementRuleEntry, 28> kRules = {{
+constexpr std::array<OnnxElementRuleEntry, 24> kRules = {{
     {"Add", add_elements},
     {"Sub", sub_elements},
     {"Mul", mul_elements},
@@ -359,15 +323,20 @@ constexpr std::array<OnnxElementRuleEntry, 28> kRules = {{
     {"Ceil", ceil_elements},
     {"Sqrt", sqrt_elements},
     {"Cast", cast_elements},
-    {"ReduceProd", reduce_prod_elements},
-    {"ReduceSum", reduce_sum_elements},
-    {"ReduceMax", reduce_max_elements},
-    {"ReduceMin", reduce_min_elements},
     {"Range", range_elements},
 }};
 
 }  // namespace
 
 std::span<const OnnxElementRuleEntry> onnx_arithmetic_rules() { return kRules; }
+
+OnnxElement onnx_element_in(DType dtype, std::optional<std::int64_t> value) {
+  if (value && !holds(dtype, *value)) value.reset();
+  return {.value = value, .name = {}};
+}
+
+double onnx_rounded(DType dtype, double value) {
+  return dtype == DType::float32 ? static_cast<double>(static_cast<float>(value)) : value;
+}
 
 }  // namespace cleave

@@ -2,35 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <unordered_map>
 #include <utility>
 
 #include "formats/onnx/infer/dims.h"
+#include "formats/onnx/infer/positions.h"
 
 namespace cleave {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
 using Picks = std::vector<std::size_t>;
-
-OnnxElements picked(const OnnxElements& from, Dims dims, const Picks& picks) {
-  OnnxElements out{.dtype = from.dtype, .dims = std::move(dims), .integers = {}, .reals = {}};
-  for (const std::size_t pick : picks) {
-    if (from.is_real()) {
-      out.reals.push_back(from.reals[pick]);
-    } else {
-      out.integers.push_back(from.integers[pick]);
-    }
-  }
-  return out;
-}
-
-// Row-major steps from one element to the next along each dim.
-Dims strides_of(const Dims& dims) {
-  Dims strides(dims.size(), 1);
-  for (std::size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
-  return strides;
-}
 
 // The flat indices start + sum(index[i] * strides[i]) for every index into `dims`, row-major.
 Picks strided_picks(const Dims& dims, const Dims& strides, std::int64_t start) {
@@ -294,21 +277,7 @@ std::optional<OnnxElements> constant_of_shape_elements(const OnnxOpCall& call) {
   return picked(one, *std::move(dims), Picks(*count, 0));
 }
 
-// Indices of the elements that are not 0, one row a dim of the input.
-std::optional<OnnxElements> non_zero_elements(const OnnxOpCall& call) {
-  const OnnxElements* from = call.elements(0);
-  if (from == nullptr || from->dims.size() != 1) return std::nullopt;
-  OnnxElements out{.dtype = DType::int64, .dims = {}, .integers = {}, .reals = {}};
-  for (std::size_t i = 0; i < from->count(); ++i) {
-    if (!from->is_real() && !from->integers[i].value) return std::nullopt;
-    const bool is_zero = from->is_real() ? from->reals[i] == 0 : *from->integers[i].value == 0;
-    if (!is_zero) out.integers.push_back({.value = static_cast<std::int64_t>(i), .name = {}});
-  }
-  out.dims = {1, static_cast<std::int64_t>(out.integers.size())};
-  return out;
-}
-
-constexpr std::array<OnnxElementRuleEntry, 15> kRules = {{
+constexpr std::array<OnnxElementRuleEntry, 14> kRules = {{
     {"Identity", reshaped},
     {"Reshape", reshaped},
     {"Squeeze", reshaped},
@@ -323,7 +292,6 @@ constexpr std::array<OnnxElementRuleEntry, 15> kRules = {{
     {"Concat", concat_elements},
     {"Expand", expand_elements},
     {"ConstantOfShape", constant_of_shape_elements},
-    {"NonZero", non_zero_elements},
 }};
 
 }  // namespace
@@ -372,21 +340,59 @@ std::vector<std::size_t> broadcast_picks(const Dims& from, const Dims& to) {
   return strided_picks(to, strides, 0);
 }
 
-std::optional<OnnxElements> infer_elements(const OnnxOpCall& call) {
+namespace {
+
+struct Rules {
+  OnnxElementRule first = nullptr;     // of output 0
+  OnnxElementListRule list = nullptr;  // asked where the first knows nothing
+};
+
+// Others index them by their dims.
+bool is_sound(const OnnxElements& made) {
+  if (small_count(made.dims) != made.count()) return false;
+  return std::none_of(made.reals.begin(), made.reals.end(),
+                      [](double real) { return std::isnan(real); });
+}
+
+const Rules* rules_of(std::string_view op) {
   static const auto kByOp = [] {
-    std::unordered_map<std::string_view, OnnxElementRule> rules;
+    std::unordered_map<std::string_view, Rules> rules;
     for (const auto& entries : {onnx_picking_rules(), onnx_arithmetic_rules()}) {
-      for (const OnnxElementRuleEntry& entry : entries) rules.emplace(entry.op, entry.rule);
+      for (const OnnxElementRuleEntry& entry : entries) rules[entry.op].first = entry.rule;
+    }
+    for (const auto& entries :
+         {onnx_reduction_elements(), onnx_selection_elements(), onnx_real_elements()}) {
+      for (const OnnxElementListEntry& entry : entries) rules[entry.op].list = entry.rule;
     }
     return rules;
   }();
-  if (!call.domain().empty() || call.outputs.empty()) return std::nullopt;
-  const auto found = kByOp.find(call.op());
-  if (found == kByOp.end()) return std::nullopt;
-  std::optional<OnnxElements> made = found->second(call);
-  // Others index them by their dims.
-  if (made && small_count(made->dims) != made->count()) return std::nullopt;
+  const auto found = kByOp.find(op);
+  return found == kByOp.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+OnnxElementList infer_elements(const OnnxOpCall& call) {
+  if (!call.domain().empty() || call.outputs.empty()) return {};
+  const Rules* const rules = rules_of(call.op());
+  if (rules == nullptr) return {};
+  OnnxElementList made;
+  if (rules->first != nullptr) made.push_back(rules->first(call));
+  if (rules->list != nullptr && (made.empty() || !made[0])) made = rules->list(call);
+  for (std::optional<OnnxElements>& one : made) {
+    if (one && !is_sound(*one)) one.reset();
+  }
   return made;
+}
+
+std::optional<double> onnx_sort_key(const OnnxElements& elements, std::size_t i) {
+  constexpr std::int64_t kMostExact = std::int64_t{1} << 53U;
+  if (elements.is_real()) {
+    return std::isnan(elements.reals[i]) ? std::nullopt : std::optional(elements.reals[i]);
+  }
+  const std::optional<std::int64_t>& value = elements.integers[i].value;
+  if (!value || *value > kMostExact || *value < -kMostExact) return std::nullopt;
+  return static_cast<double>(*value);
 }
 
 }  // namespace cleave

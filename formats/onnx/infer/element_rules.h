@@ -21,13 +21,34 @@ struct OnnxElementRuleEntry {
   OnnxElementRule rule;
 };
 
+// By output; shorter where nothing is known of the rest.
+using OnnxElementList = std::vector<std::optional<OnnxElements>>;
+using OnnxElementListRule = OnnxElementList (*)(const OnnxOpCall& call);
+
+struct OnnxElementListEntry {
+  std::string_view op;  // of the default domain
+  OnnxElementListRule rule;
+};
+
 // Operators that pick, move and repeat elements; and those that compute with them.
 std::span<const OnnxElementRuleEntry> onnx_picking_rules();
 std::span<const OnnxElementRuleEntry> onnx_arithmetic_rules();
+std::span<const OnnxElementListEntry> onnx_reduction_elements();
+std::span<const OnnxElementListEntry> onnx_selection_elements();
+std::span<const OnnxElementListEntry> onnx_real_elements();
 
-// What is known of the elements of output 0, whose type is inferred already. At most
-// OnnxElements::kMax elements are ever followed, so that the cost of a node is bounded.
-std::optional<OnnxElements> infer_elements(const OnnxOpCall& call);
+// What is known of the elements of the outputs, whose types are inferred already. At most
+// OnnxElements::kMax elements are ever followed, so that the cost of a node is bounded. A real that
+// is no number is unknown, and an integer that does not fit its dtype: there runtimes differ.
+OnnxElementList infer_elements(const OnnxOpCall& call);
+
+// The value as an element, unknown where the dtype does not hold it.
+OnnxElement onnx_element_in(DType dtype, std::optional<std::int64_t> value);
+// The real as the dtype holds it.
+double onnx_rounded(DType dtype, double value);
+// Element i as a real to compare with others; nothing where it is unknown, no number, or an integer
+// that a real does not hold exactly.
+std::optional<double> onnx_sort_key(const OnnxElements& elements, std::size_t i);
 
 // The elements of one axis that Slice takes: `count` of them from `start`, `step` apart.
 struct OnnxSliceRange {

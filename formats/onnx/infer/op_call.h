@@ -67,6 +67,8 @@ class OnnxOpCall {
   std::optional<std::vector<double>> real_list(std::string_view name) const;
 
   std::vector<OnnxType> outputs;  // one an output of the node, also where it is left out
+  // By output, what a body or function that was inferred for the call tells of the elements.
+  std::vector<std::optional<OnnxElements>> output_elements = {};
 
  private:
   const OnnxNode& node_;

@@ -3,31 +3,47 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "formats/model/loaded_model.h"
+#include "formats/onnx/index/links.h"
 #include "formats/onnx/index/model.h"
 #include "formats/onnx/index/type.h"
+#include "formats/onnx/infer/elements.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {
 
+// Sizes by axis, by the value's name.
+using OnnxBoundAxes = std::map<std::string, std::map<std::size_t, std::int64_t>, std::less<>>;
+
 class OnnxBoundShapes {
  public:
-  // Errors: a dim or input that the model does not have; two sizes for one dim; a shape that
-  // contradicts the one in the file.
+  // A dim is named by its symbol in the file or, where it has none, as VALUE:AXIS of a value of the
+  // main graph. Errors: a dim or input that the model does not have; two sizes for one dim; a shape
+  // that contradicts the one in the file.
   static Loaded<OnnxBoundShapes> make(const std::string& file, const OnnxModel& model,
-                                      const ShapeBindings& bindings);
+                                      const OnnxLinks& links, const ShapeBindings& bindings);
 
   // The type with bound dims put in; of a graph input also the shape given for it.
   OnnxType bound(OnnxType type) const;
   OnnxType bound_input(std::string_view name, OnnxType type) const;
+  // What --set-input says that the input holds; its dims are known to be of size 1 each, or none.
+  std::optional<OnnxElements> held_by(std::string_view name) const;
+  // For one of several models: what binds nothing of this one.
+  const std::vector<std::string>& notes() const { return notes_; }
+  // Puts the sizes of VALUE:AXIS into the value's type, for dims that are not fixed.
+  void bind_value(std::string_view name, OnnxType& type) const;
 
  private:
   std::map<std::string, std::int64_t, std::less<>> dims_;
   std::map<std::string, std::vector<std::int64_t>, std::less<>> inputs_;
+  OnnxBoundAxes axes_;
+  std::map<std::string, OnnxElements, std::less<>> held_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace cleave

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "core/graph/domain.h"
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/infer/constants.h"
+#include "formats/onnx/infer/control_flow.h"
 #include "formats/onnx/infer/element_rules.h"
+#include "formats/onnx/infer/lost_shapes.h"
 #include "formats/onnx/infer/op_call.h"
 #include "formats/onnx/infer/schema.h"
 #include "formats/onnx/infer/shape_bindings.h"
@@ -91,10 +94,12 @@ class Inference {
   void record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call);
   const OnnxType* merged(std::string_view name, const OnnxType& inferred, const OnnxType& declared);
   void note_constant(const OnnxOpCall& call, OnnxValueFacts& facts) const;
-  std::vector<OnnxType> infer_body(OnnxValueScope& outer, const OnnxGraph& body,
-                                   const std::vector<OnnxType>& inputs);
+  OnnxBodyValues infer_body(OnnxValueScope& outer, const OnnxGraph& body,
+                            const OnnxBodyValues& inputs);
+  void give_inputs(OnnxValueScope& scope, const OnnxGraph& body, const OnnxBodyValues& inputs);
   const OnnxFunction* function_of(const OnnxNode& node) const;
   void infer_function(OnnxValueScope& caller, OnnxOpCall& call, const OnnxFunction& function);
+  bool is_noted(const char* place);
   void report_unknown(OnnxTypes& out) const;
   void report_unknown_ranks(OnnxTypes& out, NoteList& ranks) const;
   static void finish(OnnxValueScope& scope, OnnxBodyTypes& out);
@@ -111,7 +116,9 @@ class Inference {
   std::unordered_map<std::string, const OnnxFunction*> functions_;
   std::size_t nodes_there_ = model_.graph.nodes.size();
   std::size_t budget_;
-  std::size_t within_functions_ = 0;
+  std::size_t within_calls_ = 0;
+  int dead_depth_ = 0;  // bodies around the node that never run
+  std::unordered_set<const char*> noted_;
   NoteList failures_, disagreements_;
 };
 
@@ -192,14 +199,20 @@ void Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
     infer_function(scope, call, *function);
     return;
   }
-  if (!infer_by_rule(call)) {
+  const OnnxBodyRun run = [&](const OnnxGraph& body, const OnnxBodyValues& inputs) {
+    inferred.push_back(&body);
+    within_calls_ += body.nodes.size();
+    return infer_body(scope, body, inputs);
+  };
+  const bool is_followed = within_calls_ <= budget_;
+  if (!(is_followed && infer_control_flow(call, run)) && !infer_by_rule(call)) {
     const auto bodies = [&](const OnnxGraph& body, const std::vector<OnnxType>& inputs) {
-      inferred.push_back(&body);
-      return infer_body(scope, body, inputs);
+      return run(body, {.types = inputs, .elements = {}}).types;
     };
     const OnnxSchemaAnswer answer = infer_by_schema(call, bodies);
     // Where an input's type is not known that alone can be why: told of where it begins.
-    if (answer.outcome == OnnxSchemaAnswer::Outcome::failed && knows_inputs(call)) {
+    const bool is_failed = answer.outcome == OnnxSchemaAnswer::Outcome::failed;
+    if (is_failed && knows_inputs(call) && is_noted(call.node().record.field.data())) {
       failures_.add([&] { return node_text(call.node()) + ": shapes do not fit: " + answer.why; });
     }
   }
@@ -209,29 +222,42 @@ void Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
 // Bodies that the node's inference did not ask about: by what the file declares.
 void Inference::infer_bodies_left(OnnxValueScope& scope, const OnnxOpCall& call,
                                   const std::vector<const OnnxGraph*>& inferred) {
+  // The other branch never runs.
+  const bool is_dead = taken_branch(call) != nullptr;
+  dead_depth_ += is_dead ? 1 : 0;
   for (const OnnxAttribute& attribute : call.node().attributes) {
     for (const OnnxGraph& body : attribute.graphs) {
       const bool is_done = std::find(inferred.begin(), inferred.end(), &body) != inferred.end();
       if (!is_done) infer_body(scope, body, {});
     }
   }
+  dead_depth_ -= is_dead ? 1 : 0;
+}
+
+// Whether something at this place of the file is worth a note: the first time that it is met, in
+// code that runs. Bodies may be inferred several times.
+bool Inference::is_noted(const char* place) {
+  return dead_depth_ == 0 && noted_.insert(place).second;
 }
 
 void Inference::record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call) {
-  std::optional<OnnxElements> elements;
-  if (from_ == ShapeInference::full) elements = infer_elements(call);
+  if (from_ == ShapeInference::full && call.output_elements.empty())
+    call.output_elements = infer_elements(call);
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const std::string_view name = call.node().outputs[i];
     if (name.empty()) continue;
     const auto [facts, declared] = outputs.next(name);
     facts = {};
+    if (outputs.scope.main != nullptr) bound_.bind_value(name, call.outputs[i]);
     if (declared == nullptr) {
       facts.type = pool_.keep(std::move(call.outputs[i]));
     } else {
       const OnnxType* const was = pool_.keep(std::move(call.outputs[i]));
       facts.type = was == declared ? was : merged(name, *was, *declared);
     }
-    if (i == 0 && elements) facts.elements = std::make_unique<OnnxElements>(*std::move(elements));
+    if (i < call.output_elements.size() && call.output_elements[i]) {
+      facts.elements = std::make_unique<OnnxElements>(*std::move(call.output_elements[i]));
+    }
     if (call.op() == "Constant" && call.domain().empty()) note_constant(call, facts);
   }
 }
@@ -240,7 +266,7 @@ void Inference::record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call) {
 const OnnxType* Inference::merged(std::string_view name, const OnnxType& inferred,
                                   const OnnxType& declared) {
   OnnxMergedType both = merged_onnx_type(inferred, declared);
-  if (!both.agree) {
+  if (!both.agree && is_noted(name.data())) {
     disagreements_.add([&] {
       return "value " + quoted(name) + " is " + onnx_type_text(declared) +
              " in the file, but by its operator " + onnx_type_text(inferred);
@@ -261,8 +287,29 @@ void Inference::note_constant(const OnnxOpCall& call, OnnxValueFacts& facts) con
   facts.tensor = facts.own_tensor != nullptr ? facts.own_tensor.get() : &tensor;
 }
 
-std::vector<OnnxType> Inference::infer_body(OnnxValueScope& outer, const OnnxGraph& body,
-                                            const std::vector<OnnxType>& inputs) {
+void Inference::give_inputs(OnnxValueScope& scope, const OnnxGraph& body,
+                            const OnnxBodyValues& inputs) {
+  for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+    OnnxType declared = bound_.bound(parse_onnx_type(body.inputs[i].type));
+    OnnxType given = i < inputs.types.size() ? inputs.types[i] : OnnxType{};
+    OnnxValueFacts& facts = scope.values[body.inputs[i].name];
+    facts.type = pool_.keep(merged_onnx_type(std::move(given), declared).type);
+    if (i < inputs.elements.size() && inputs.elements[i]) {
+      facts.elements = std::make_unique<OnnxElements>(*inputs.elements[i]);
+    }
+  }
+}
+
+// What is known of a value's elements, also where they are in the file.
+std::optional<OnnxElements> elements_of(const OnnxValueFacts& facts) {
+  if (facts.elements != nullptr) return *facts.elements;
+  const bool is_small = facts.tensor != nullptr && !facts.tensor->is_external &&
+                        facts.tensor->record.payload.size() <= OnnxOpCall::kSmallTensor;
+  return is_small ? read_onnx_elements(*facts.tensor) : std::nullopt;
+}
+
+OnnxBodyValues Inference::infer_body(OnnxValueScope& outer, const OnnxGraph& body,
+                                     const OnnxBodyValues& inputs) {
   OnnxValueScope scope{.outer = &outer,
                        .opsets = outer.opsets,
                        .bindings = outer.bindings,
@@ -275,18 +322,14 @@ std::vector<OnnxType> Inference::infer_body(OnnxValueScope& outer, const OnnxGra
     scope.bodies = &types->bodies;
   }
   declare_all(scope, body);
-  for (std::size_t i = 0; i < body.inputs.size(); ++i) {
-    OnnxType declared = bound_.bound(parse_onnx_type(body.inputs[i].type));
-    OnnxType given = i < inputs.size() ? inputs[i] : OnnxType{};
-    scope.values[body.inputs[i].name].type =
-        pool_.keep(merged_onnx_type(std::move(given), declared).type);
-  }
+  give_inputs(scope, body, inputs);
   add_initializers(scope, body);
   for (const OnnxNode& node : body.nodes) infer_node(scope, node);
-  std::vector<OnnxType> outputs;
+  OnnxBodyValues outputs;
   for (const OnnxValueInfo& output : body.outputs) {
     const OnnxValueFacts* facts = scope.find(output.name);
-    outputs.push_back(facts != nullptr ? *facts->type : OnnxType{});
+    outputs.types.push_back(facts != nullptr ? *facts->type : OnnxType{});
+    outputs.elements.push_back(facts != nullptr ? elements_of(*facts) : std::nullopt);
   }
   if (types != nullptr) finish(scope, *types);
   return outputs;
@@ -301,8 +344,8 @@ const OnnxFunction* Inference::function_of(const OnnxNode& node) const {
 // The function's body with the call's types and constants put in for its inputs.
 void Inference::infer_function(OnnxValueScope& caller, OnnxOpCall& call,
                                const OnnxFunction& function) {
-  within_functions_ += function.nodes.size();
-  if (caller.function_depth == kFunctionDepth || within_functions_ > budget_) {
+  within_calls_ += function.nodes.size();
+  if (caller.function_depth == kFunctionDepth || within_calls_ > budget_) {
     failures_.add([&] {
       return node_text(call.node()) + ": calls of functions nest too deep, or are too many";
     });
@@ -330,8 +373,12 @@ void Inference::infer_function(OnnxValueScope& caller, OnnxOpCall& call,
     }
   }
   for (const OnnxNode& node : function.nodes) infer_node(scope, node);
+  call.output_elements.resize(call.outputs.size());
   for (std::size_t i = 0; i < std::min(function.outputs.size(), call.outputs.size()); ++i) {
-    if (OnnxValueFacts* facts = scope.find(function.outputs[i])) call.outputs[i] = *facts->type;
+    if (const OnnxValueFacts* facts = scope.find(function.outputs[i])) {
+      call.outputs[i] = *facts->type;
+      call.output_elements[i] = elements_of(*facts);
+    }
   }
 }
 
@@ -371,6 +418,9 @@ void Inference::report_unknown(OnnxTypes& out) const {
   failures_.append_to(out.notes, " more nodes whose shapes do not fit");
   disagreements_.append_to(out.notes, " more values that the file declares otherwise");
   ranks.append_to(out.notes, " more values without a known rank");
+  for (std::string& note : lost_shape_notes(model_, links_, out.main)) {
+    out.notes.push_back(std::move(note));
+  }
 }
 
 OnnxTypes Inference::run(const Progress& progress) {
@@ -382,8 +432,11 @@ OnnxTypes Inference::run(const Progress& progress) {
   OnnxValueScope scope{.main = &main, .opsets = &opsets, .bodies = &out.bodies};
   declare_all(scope, graph);
   for (const OnnxValueInfo& input : graph.inputs) {
-    scope.own(input.name).type =
-        pool_.keep(bound_.bound_input(input.name, parse_onnx_type(input.type)));
+    OnnxValueFacts& facts = scope.own(input.name);
+    facts.type = pool_.keep(bound_.bound_input(input.name, parse_onnx_type(input.type)));
+    if (auto held = bound_.held_by(input.name)) {
+      facts.elements = std::make_unique<OnnxElements>(*std::move(held));
+    }
   }
   add_initializers(scope, graph);
   const auto& order = links_.order;
@@ -404,9 +457,11 @@ OnnxTypes Inference::run(const Progress& progress) {
 Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
                                    const OnnxLinks& links, const ShapeBindings& bindings,
                                    const Progress& progress) {
-  Loaded<OnnxBoundShapes> bound = OnnxBoundShapes::make(source.path(), model, bindings);
+  Loaded<OnnxBoundShapes> bound = OnnxBoundShapes::make(source.path(), model, links, bindings);
   if (!bound) return std::move(bound).error();
-  return Inference(model, links, *bound, bindings.inference).run(progress);
+  OnnxTypes types = Inference(model, links, *bound, bindings.inference).run(progress);
+  types.unbound = bound->notes();
+  return types;
 }
 
 }  // namespace cleave

@@ -34,6 +34,7 @@ struct OnnxTypes {
   std::vector<const OnnxType*> main;  // of the main graph's values, by number: see OnnxValueNumbers
   OnnxTypesOfBodies bodies;
   std::vector<std::string> notes;         // values and nodes whose shape stays unknown, and why
+  std::vector<std::string> unbound;       // bindings that are for another of several models
   std::vector<std::string_view> unknown;  // values of the main graph without a rank
 };
 

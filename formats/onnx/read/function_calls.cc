@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "core/base/adjacency.h"
+#include "core/base/topological_order.h"
+#include "formats/onnx/infer/constants.h"
+
 namespace cleave {
 namespace {
 
@@ -13,7 +17,37 @@ std::string key_of(std::string_view domain, std::string_view name) {
   return key.append(name);
 }
 
+using FunctionIndex = std::unordered_map<std::string, std::uint32_t>;
+
+void add_callees(const std::vector<OnnxNode>& nodes, const FunctionIndex& functions,
+                 Adjacency& calls) {
+  for (const OnnxNode& node : nodes) {
+    const auto at = functions.find(onnx_function_key(node.domain, node.op_type, node.overload));
+    if (at != functions.end()) calls.add(at->second);
+    for (const OnnxAttribute& attribute : node.attributes) {
+      for (const OnnxGraph& body : attribute.graphs) add_callees(body.nodes, functions, calls);
+    }
+  }
+}
+
 }  // namespace
+
+// The order of functions is one in which callees come first, which a circle does not have.
+std::vector<std::uint32_t> circle_of_functions(const OnnxModel& model) {
+  FunctionIndex functions;
+  for (std::uint32_t i = 0; i < model.functions.size(); ++i) {
+    const OnnxFunction& function = model.functions[i];
+    functions.emplace(onnx_function_key(function.domain, function.name, function.overload), i);
+  }
+  Adjacency calls;
+  for (const OnnxFunction& function : model.functions) {
+    add_callees(function.nodes, functions, calls);
+    calls.end_list();
+  }
+  std::vector<std::uint32_t> circle = topological_order(calls).cycle;
+  std::reverse(circle.begin(), circle.end());
+  return circle;
+}
 
 OnnxFunctionCalls::OnnxFunctionCalls(const OnnxModel& model) : model_(model) {
   for (std::uint32_t i = 0; i < model.functions.size(); ++i) {

@@ -11,6 +11,10 @@
 
 namespace cleave {
 
+// Functions that call each other in a circle, by index: each calls the next, and the last the first.
+// Empty where there is no circle. Linear.
+std::vector<std::uint32_t> circle_of_functions(const OnnxModel& model);
+
 class OnnxFunctionCalls {
  public:
   // `model` must outlive this.

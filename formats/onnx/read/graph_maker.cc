@@ -263,7 +263,8 @@ const ValueHandle* GraphMaker::find_local(const Body& scope, std::string_view na
   return nullptr;
 }
 
-// Names that the bodies of the node read from around them, each once. `inner`: made within.
+// Names that the bodies of the node read from around them, each once. `inner`: made within; a name
+// that one body makes may be an outer one to its neighbour.
 void GraphMaker::free_names(const OnnxNode& node, Names& inner, Names& seen,
                             std::vector<std::string_view>& out) const {
   const auto read = [&](std::string_view name) {
@@ -271,16 +272,21 @@ void GraphMaker::free_names(const OnnxNode& node, Names& inner, Names& seen,
   };
   for (const OnnxAttribute& attribute : node.attributes) {
     for (const OnnxGraph& body : attribute.graphs) {
-      for (const OnnxValueInfo& input : body.inputs) inner.insert(input.name);
-      for (const OnnxTensor& tensor : body.initializers) inner.insert(tensor.name);
+      std::vector<std::string_view> made;
+      const auto make = [&](std::string_view name) {
+        if (inner.insert(name).second) made.push_back(name);
+      };
+      for (const OnnxValueInfo& input : body.inputs) make(input.name);
+      for (const OnnxTensor& tensor : body.initializers) make(tensor.name);
       for (const OnnxNode& within : body.nodes) {
-        inner.insert(within.outputs.begin(), within.outputs.end());
+        for (const std::string_view output : within.outputs) make(output);
       }
       for (const OnnxNode& within : body.nodes) {
         for (const std::string_view name : within.inputs) read(name);
         free_names(within, inner, seen, out);
       }
       for (const OnnxValueInfo& output : body.outputs) read(output.name);
+      for (const std::string_view name : made) inner.erase(name);
     }
   }
 }

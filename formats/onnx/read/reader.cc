@@ -11,10 +11,12 @@
 #include "core/base/progress.h"
 #include "core/graph/domain.h"
 #include "core/graph/shape.h"
+#include "formats/onnx/index/external.h"
 #include "formats/onnx/index/index.h"
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/infer/constants.h"
 #include "formats/onnx/infer/shapes.h"
+#include "formats/onnx/read/function_calls.h"
 #include "formats/onnx/read/graph_maker.h"
 #include "formats/text/limits.h"
 #include "formats/text/utf8.h"
@@ -47,6 +49,7 @@ class Checker {
   void check_initializers();
   void check_node(const OnnxNode& node, const Text& text, const Domains& imported);
   void check_functions();
+  void check_circle();
   static Domains domains_of(const std::vector<std::pair<std::string_view, std::int64_t>>& imports);
 
   const std::string& file_;
@@ -156,6 +159,20 @@ void Checker::check_functions() {
           imported);
     }
   }
+  check_circle();
+}
+
+// "f" calls "g", "g" calls "f": no runtime can put the bodies in for the calls.
+void Checker::check_circle() {
+  constexpr std::size_t kShown = 8;
+  const std::vector<std::uint32_t> circle = circle_of_functions(model_);
+  if (circle.empty()) return;
+  std::string text = "functions call each other in a circle: ";
+  for (std::size_t i = 0; i < std::min(circle.size(), kShown); ++i) {
+    text += quoted(model_.functions[circle[i]].name) + " -> ";
+  }
+  if (circle.size() > kShown) text += "... -> ";
+  error(text + quoted(model_.functions[circle.front()].name));
 }
 
 Diagnostics Checker::run() {
@@ -174,6 +191,33 @@ Diagnostics Checker::run() {
   }
   check_functions();
   return std::move(errors_);
+}
+
+Diagnostic warning(const SourceFile& source, std::string message) {
+  Diagnostic made = diagnostic_of(source.path(), std::move(message));
+  made.severity = Severity::warning;
+  return made;
+}
+
+// What a split will refuse: initializers whose data is not beside the model, or not all of it.
+std::vector<Diagnostic> faults_of_external_data(const SourceFile& source, const OnnxModel& model) {
+  constexpr std::size_t kShown = 3;
+  std::vector<ByteSource> files;
+  OnnxExternalFiles external(source.folder(), files);
+  std::vector<Diagnostic> out;
+  std::size_t count = 0;
+  for (const OnnxTensor& tensor : model.graph.initializers) {
+    if (!tensor.is_external || tensor.is_sparse) continue;
+    const Result<ByteRange, std::string> range = external.find(tensor);
+    if (range || ++count > kShown) continue;
+    out.push_back(warning(source, "tensor " + quoted(tensor.name) + ": " + range.error() +
+                                      "; the model cannot be written"));
+  }
+  if (count > kShown) {
+    out.push_back(warning(
+        source, "the data of " + std::to_string(count - kShown) + " more tensors cannot be read"));
+  }
+  return out;
 }
 
 template <class T>
@@ -206,6 +250,9 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
                  .warnings = checker.take_warnings(),
                  .notes = std::move(made->notes)};
   append(out.warnings, std::move(links->warnings));
+  for (const std::string& unbound : types->unbound)
+    out.warnings.push_back(warning(source, unbound));
+  append(out.warnings, faults_of_external_data(source, *out.model));
   append(out.warnings, std::move(made->warnings));
   append(out.notes, std::move(types->notes));
   return out;

@@ -43,6 +43,7 @@ class AdviceWriter {
     json_.key("now");
     write_outcome(report_.advice.now);
     write_remedies("each", report_.advice.each);
+    json_.number("untried_gaps", report_.advice.untried);
     write_remedies("steps", report_.advice.steps);
     write_settings();
     json_.end_object();
@@ -85,8 +86,8 @@ class AdviceWriter {
     json_.number("subgraphs", outcome.subgraphs);
     json_.number("link_bytes", outcome.link_bytes);
     json_.number("values_of_unknown_bytes", outcome.unknown_bytes);
-    json_.number("qps", outcome.qps());
-    json_.number("shared_qps", outcome.shared_qps());
+    json_.number("qps", outcome.unknown_bytes > 0 ? std::nullopt : outcome.qps());
+    json_.number("shared_qps", outcome.unknown_bytes > 0 ? std::nullopt : outcome.shared_qps());
     json_.number("supported_nodes", outcome.supported);
     write_coverage_of("nodes", outcome.nodes);
     write_coverage_of("flops", outcome.flops);

@@ -53,12 +53,14 @@ std::string points_text(double before, double after) {
   return digits == "0.0" ? sign + "<0.1%" : sign + std::string(digits) + "%";
 }
 
-// Rates stand as they are then: what bounds nothing has none.
-std::string qps_text(const Outcome& outcome) {
-  const auto qps = outcome.qps();
-  if (!qps) return "-";
-  return (outcome.unknown_bytes > 0 ? "<" : "") + rate_text(*qps);
+// What bounds nothing has no rate; where bytes are not known neither is the rate.
+std::string qps_text(const Outcome& outcome, const std::optional<double>& qps) {
+  if (outcome.unknown_bytes > 0) return "?";
+  return qps ? rate_text(*qps) : "-";
 }
+std::string qps_text(const Outcome& outcome) { return qps_text(outcome, outcome.qps()); }
+// Where all partitions share the link.
+std::string shared_text(const Outcome& outcome) { return qps_text(outcome, outcome.shared_qps()); }
 
 std::string link_bytes_text(const Outcome& outcome) {
   return bytes_text(outcome.link_bytes) + (outcome.unknown_bytes > 0 ? "+" : "");
@@ -132,6 +134,7 @@ class AdviceText {
       case Goal::bytes:
         return link_bytes_text(outcome) + " over the link";
       case Goal::qps:
+        if (outcome.unknown_bytes > 0) return "unknown QPS";
         return outcome.qps() ? qps_text(outcome) + " QPS" : "no bound by the link";
       case Goal::flops:
         if (outcome.flops.total == 0) return "no FLOPs known";
@@ -189,13 +192,14 @@ class AdviceText {
 
   void write_steps() {
     if (advice_.steps.empty()) return;
-    TextTable table(
-        {"best order", "subgraphs", "link bytes", "QPS", "nodes", "work"},
-        {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+    TextTable table({"best order", "subgraphs", "link bytes", "QPS", "shared", "nodes", "work"},
+                    {Align::left, Align::right, Align::right, Align::right, Align::right,
+                     Align::right, Align::right});
     std::vector<std::string> obstacles(2);
     const auto add = [&](const std::string& title, const Outcome& outcome) {
       table.add_row({title, count_text(outcome.acc_subgraphs), link_bytes_text(outcome),
-                     qps_text(outcome), share_text(outcome.nodes), share_text(outcome.flops)});
+                     qps_text(outcome), shared_text(outcome), share_text(outcome.nodes),
+                     share_text(outcome.flops)});
     };
     add("    now", advice_.now);
     for (std::size_t i = 0; i < advice_.steps.size(); ++i) {
@@ -210,9 +214,9 @@ class AdviceText {
   void write_each() {
     if (advice_.each.empty()) return;
     TextTable table(
-        {"each by itself", "accepts", "models", "subgraphs", "link bytes", "QPS", "work"},
+        {"each by itself", "accepts", "models", "subgraphs", "link bytes", "QPS", "shared", "work"},
         {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
-         Align::right});
+         Align::right, Align::right});
     std::vector<std::string> obstacles(1);
     const Outcome& now = advice_.now;
     std::size_t left_out = 0;
@@ -230,11 +234,15 @@ class AdviceText {
           {"  " + title_of(remedy.gap), count_text(remedy.nodes), count_text(remedy.models.size()),
            change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
            change_text(now.link_bytes, remedy.then.link_bytes, bytes_text), qps_text(remedy.then),
-           points_text(now.flops.ratio(), remedy.then.flops.ratio())});
+           shared_text(remedy.then), points_text(now.flops.ratio(), remedy.then.flops.ratio())});
       obstacles.push_back(obstacle_of(remedy.gap));
     }
     append(table.text(), obstacles);
     if (left_out > 0) add_line("  ... and " + count_text(left_out) + " more (see --json)");
+    if (advice_.untried > 0) {
+      add_line("  " + counted(advice_.untried, "gap was", "gaps were") +
+               " not tried: there are too many, and these have the fewest nodes");
+    }
     if (idle > 0) {
       add_line("  " + counted(idle, "more accepts", "more accept") +
                " no node by itself: a node with bodies needs its own op and all of theirs");
@@ -261,9 +269,10 @@ class AdviceText {
   void write_settings() {
     const auto& settings = report_.sweep.settings;
     const Setting& knee = settings[report_.sweep.knee];
-    TextTable table({"settings", "start", "subgraphs", "link bytes", "QPS", "nodes", "work", ""},
-                    {Align::left, Align::left, Align::right, Align::right, Align::right,
-                     Align::right, Align::right, Align::left});
+    TextTable table(
+        {"settings", "start", "subgraphs", "link bytes", "QPS", "shared", "nodes", "work", ""},
+        {Align::left, Align::left, Align::right, Align::right, Align::right, Align::right,
+         Align::right, Align::right, Align::left});
     for (std::size_t first = 0; first < settings.size();) {
       std::size_t last = first;
       const std::size_t size = settings[first].min_acc_size;
@@ -273,8 +282,9 @@ class AdviceText {
       const Outcome& outcome = setting.outcome;
       table.add_row({"  --min-acc-module-size " + count_text(size),
                      std::string(start_side_name(setting.start)), count_text(outcome.acc_subgraphs),
-                     link_bytes_text(outcome), qps_text(outcome), share_text(outcome.nodes),
-                     share_text(outcome.flops), is_knee ? "<- knee" : ""});
+                     link_bytes_text(outcome), qps_text(outcome), shared_text(outcome),
+                     share_text(outcome.nodes), share_text(outcome.flops),
+                     is_knee ? "<- knee" : ""});
       first = last;
     }
     append(table.text(), std::vector<std::string>(1 + minimum_sizes(settings)));

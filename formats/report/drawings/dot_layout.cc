@@ -14,7 +14,8 @@
 // Graphviz's text plugin and the font libraries below it keep their caches until the process ends.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libfontconfig\nleak:libpango\nleak:libgvplugin_pango\nleak:libglib\nleak:libgvc\n";
+  return "leak:libfontconfig\nleak:libpango\nleak:libgvplugin_pango\nleak:libglib\nleak:"
+         "libgvc\nleak:libcgraph\nleak:agmemread\n";
 }
 
 namespace cleave {
@@ -22,9 +23,6 @@ namespace {
 
 struct Free {
   void operator()(char* text) const { std::free(text); }
-};
-struct CloseGraph {
-  void operator()(Agraph_t* graph) const { agclose(graph); }
 };
 struct FreeRendered {
   void operator()(char* bytes) const { gvFreeRenderData(bytes); }
@@ -45,6 +43,20 @@ void require_room(std::size_t bytes) {
   ::munmap(room, bytes);
 }
 
+constexpr int kMostCurves = 300;
+
+void set_attribute(Agraph_t* graph, std::string name, std::string value) {
+  agattr(graph, AGRAPH, name.data(), value.data());
+  agset(graph, name.data(), value.data());
+}
+
+// Straight edges, and a bound on the steps of the network simplex method, as a share of the nodes.
+void make_fast(Agraph_t* graph) {
+  set_attribute(graph, "splines", "line");
+  set_attribute(graph, "nslimit", "0.1");
+  set_attribute(graph, "nslimit1", "0.1");
+}
+
 // Graphviz's last message, as one line.
 Diagnostics fault(const std::string& what) {
   const std::unique_ptr<char, Free> said(aglasterr());
@@ -58,23 +70,25 @@ Diagnostics fault(const std::string& what) {
 
 }  // namespace
 
-Loaded<std::string> layout_svg(const std::string& dot) {
+Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   constexpr std::size_t kThreadBytes = std::size_t{768} << 20U;  // stacks and heaps of Pango's
   constexpr std::size_t kBytesPerCharacter = 100;
   require_room(kThreadBytes + kBytesPerCharacter * dot.size());
   agseterr(AGMAX);  // messages are kept for aglasterr() instead of printed
   GVC_t* const context = layout_context();
   if (context == nullptr) return fault("no layout context");
-  const std::unique_ptr<Agraph_t, CloseGraph> graph(agmemread(dot.c_str()));
+  // Neither the layout nor the graph is freed: gvFreeLayout frees memory twice after some layouts
+  // (labels of edges between nodes of the first rank), and Graphviz's own `dot` leaves it, too.
+  Agraph_t* const graph = agmemread(dot.c_str());
   if (graph == nullptr) return fault("the drawing is no graph");
-  if (gvLayout(context, graph.get(), "dot") != 0) {
+  if (shape == EdgeShape::straight || agnedges(graph) > kMostCurves) make_fast(graph);
+  if (gvLayout(context, graph, "dot") != 0) {
     return fault("cannot lay the drawing out; is the package graphviz installed?");
   }
   char* bytes = nullptr;
   unsigned int size = 0;
-  const int status = gvRenderData(context, graph.get(), "svg", &bytes, &size);
+  const int status = gvRenderData(context, graph, "svg", &bytes, &size);
   const std::unique_ptr<char, FreeRendered> rendered(bytes);
-  gvFreeLayout(context, graph.get());
   if (status != 0 || bytes == nullptr) return fault("cannot render the drawing as SVG");
   return std::string(bytes, size);
 }
@@ -85,7 +99,7 @@ Loaded<std::string> layout_svg(const std::string& dot) {
 
 namespace cleave {
 
-Loaded<std::string> layout_svg(const std::string&) {
+Loaded<std::string> layout_svg(const std::string&, EdgeShape) {
   return Diagnostics{diagnostic_of("graphviz",
                                    "this cleave was built without the layout library: draw as "
                                    ".dot, and lay out with `dot -Tsvg`")};

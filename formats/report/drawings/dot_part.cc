@@ -47,10 +47,10 @@ std::string draw_part_ops(const Report& report, PartId part, std::size_t most_bo
   const Graph& graph = report.model.graph;
   const Partition& partition = report.split.partition;
   const std::vector<OpCount> ops = count_ops(graph, partition.nodes(part));
-  DotGraph drawing = start_drawing(partition.name(part),
-                                   title_of(report, part) +
-                                       "\\ltoo many nodes to draw singly; op types are drawn "
-                                       "instead: raise --collapse-above");
+  DotGraph drawing = start_drawing(
+      partition.name(part), title_of(report, part) +
+                                "\\ltoo many nodes or edges to draw singly; op types are drawn "
+                                "instead: raise --collapse-above");
   const DotRole role = partition.is_acc(part) ? DotRole::acc : DotRole::cpu;
   std::vector<std::string> ids;
   for (const OpCount& op : ops) {
@@ -77,7 +77,12 @@ std::string draw_part(const Report& report, PartId part, std::size_t collapse_ab
   const Boundaries& boundaries = report.split.boundaries;
   const std::size_t boxes = report.split.partition.nodes(part).size() +
                             boundaries.inputs[part].size() + boundaries.outputs[part].size();
-  if (boxes > collapse_above) return draw_part_ops(report, part, collapse_above);
+  std::size_t edges = boundaries.outputs[part].size();
+  for (const NodeId node : report.split.partition.nodes(part)) {
+    edges += report.model.graph.operands(node).size();
+  }
+  if (boxes > collapse_above || edges / kMostEdgesABox > collapse_above)
+    return draw_part_ops(report, part, collapse_above);
   return draw_part_nodes(report, part);
 }
 

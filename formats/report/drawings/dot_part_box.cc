@@ -89,9 +89,10 @@ std::string single_part_lines(const Report& report, PartId part) {
   if (numbers.parameter_bytes > 0) {
     lines += ", " + bytes_text(numbers.parameter_bytes) + " of parameters";
   }
-  if (!numbers.qps) return lines;
+  const std::optional<double> qps = known_qps(numbers);
+  if (!qps) return lines;
   const auto& bound = report.preview.bound;
-  lines += "\\nlink allows " + bound_text(*numbers.qps, !has_unknown_bytes(numbers)) + " QPS";
+  lines += "\\nlink allows " + rate_text(*qps) + " QPS";
   return lines + (bound && bound->bottleneck == part ? ": the bottleneck" : "");
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
+#include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/value_text.h"
 #include "formats/text/number_text.h"
@@ -21,6 +22,7 @@ constexpr std::size_t kMostValues = 12;    // in a tooltip
 
 class Numbering {
  public:
+  // At most so many boxes, each but the last of as many parts.
   Numbering(const Report& report, std::size_t most_boxes)
       : parts_(report.split.partition.count()),
         inputs_(ellipses(report.model.graph.inputs().size())),
@@ -80,6 +82,26 @@ std::vector<Flow> find_flows(const Report& report, const Numbering& numbering) {
   std::sort(flows.begin(), flows.end());
   flows.erase(std::unique(flows.begin(), flows.end()), flows.end());
   return flows;
+}
+
+// Edges that the flows are drawn as.
+std::size_t edge_count(const std::vector<Flow>& flows) {
+  std::size_t edges = 0;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    const bool is_new =
+        i == 0 || flows[i].from != flows[i - 1].from || flows[i].to != flows[i - 1].to;
+    edges += is_new ? 1 : 0;
+  }
+  return edges;
+}
+
+// Half as many boxes until there are no more edges than a reader, and Graphviz, can follow.
+std::size_t fitting_boxes(const Report& report, std::size_t most_boxes) {
+  for (std::size_t boxes = most_boxes; boxes > 1; boxes /= 2) {
+    const Numbering numbering(report, boxes);
+    if (edge_count(find_flows(report, numbering)) <= kMostEdgesABox * most_boxes) return boxes;
+  }
+  return 1;
 }
 
 // "3.06 MiB", "3 values, 9.19 MiB", "tuple", "2 values, at least 588 KiB"
@@ -156,7 +178,7 @@ std::vector<std::string> add_boxes(DotGraph& drawing, const Report& report,
 
 void draw_parts(DotGraph& drawing, const Report& report, const PartDrawingOptions& options) {
   const Graph& graph = report.model.graph;
-  const Numbering numbering(report, options.most_boxes);
+  const Numbering numbering(report, fitting_boxes(report, options.most_boxes));
   const std::vector<std::string> ids = add_boxes(drawing, report, numbering, options.colours);
   const std::vector<Flow> flows = find_flows(report, numbering);
   for (std::size_t first = 0; first < flows.size();) {

@@ -8,13 +8,14 @@
 namespace cleave {
 
 struct PartDrawingOptions {
-  // With more parts than this, parts that follow each other share a box. At least 1.
+  // With more parts than this, or more than kMostEdgesABox times as many edges between them, parts
+  // that follow each other share a box. At least 1.
   std::size_t most_boxes = 500;
   PartColours colours = PartColours::by_device;
 };
 
 // Boxes, see part_box(); the graph's inputs and outputs as ellipses, one for all where they are
-// many; edges with the bytes of what flows. O(n log n) in nodes + boundaries.
+// many; edges with the bytes of what flows. O(n log^2 n) in nodes + boundaries.
 void draw_parts(DotGraph& drawing, const Report& report, const PartDrawingOptions& options);
 
 }  // namespace cleave

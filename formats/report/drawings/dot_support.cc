@@ -28,6 +28,13 @@ std::size_t box_count(const Graph& graph) {
   return graph.node_count() + graph.inputs().size() + graph.outputs().size();
 }
 
+// Edges of such a drawing, at least.
+std::size_t edge_count(const Graph& graph) {
+  std::size_t edges = graph.outputs().size();
+  for (const NodeId node : graph.nodes()) edges += graph.operands(node).size();
+  return edges;
+}
+
 // Inputs, and parameters: all that are read where there is room for them, else only those that are
 // outputs of the graph.
 std::vector<ValueId> sources(const Graph& graph, std::size_t most) {
@@ -76,11 +83,17 @@ std::string draw_all_nodes(const Report& report, const std::vector<ValueId>& sou
   return drawing.text();
 }
 
+// "69 nodes are", "10 000 edges are"
+std::string what_is_too_many(const Graph& graph, std::size_t most_boxes) {
+  const bool are_nodes = box_count(graph) > most_boxes;
+  const std::size_t count = are_nodes ? graph.node_count() : edge_count(graph);
+  return counted(count, are_nodes ? "node" : "edge") + (count == 1 ? " is" : " are");
+}
+
 std::string draw_collapsed(const Report& report, std::size_t most_boxes) {
   const Graph& graph = report.model.graph;
   DotGraph drawing = start_drawing(
-      graph.name(), model_line(report) + "\\l" + counted(graph.node_count(), "node") +
-                        (graph.node_count() == 1 ? " is" : " are") +
+      graph.name(), model_line(report) + "\\l" + what_is_too_many(graph, most_boxes) +
                         " too many to draw singly; partitions are drawn instead: raise "
                         "--collapse-above");
   add_legend(drawing, {{DotRole::acc, "on the accelerator"},
@@ -95,16 +108,18 @@ std::string draw_collapsed(const Report& report, std::size_t most_boxes) {
 
 std::string draw_support(const Report& report, std::size_t collapse_above) {
   const Graph& graph = report.model.graph;
-  if (box_count(graph) > collapse_above) return draw_collapsed(report, collapse_above);
+  const bool is_too_large =
+      box_count(graph) > collapse_above || edge_count(graph) / kMostEdgesABox > collapse_above;
+  if (is_too_large) return draw_collapsed(report, collapse_above);
   return draw_all_nodes(report, sources(graph, collapse_above));
 }
 
 std::string draw_preview(const Report& report) {
   std::string title = model_line(report);
-  const auto& bound = report.preview.bound;
+  const auto bound = known_bound(report.preview);
   if (bound)
     title += "\\lthe link (" + dot_text(report.preview.link.name, 40) + ") allows " +
-             bound_text(bound->max_qps, !has_unknown_bytes(report.preview)) + " QPS";
+             rate_text(bound->max_qps) + " QPS";
   DotGraph drawing = start_drawing(report.model.graph.name(), title);
   draw_parts(drawing, report, {});
   return drawing.text();

@@ -118,7 +118,7 @@ class DataWriter {
          crossing_text(graph_, boundaries.outputs[part], numbers.output_bytes));
     bytes("parameters", numbers.parameter_bytes);
     pair("flops", numbers.flops, work_text(numbers));
-    pair("qps", numbers.qps.value_or(-1), part_qps_text(numbers));
+    pair("qps", known_qps(numbers).value_or(-1), part_qps_text(numbers));
     json_.flag("bottleneck", preview_.bound && preview_.bound->bottleneck == part);
     json_.begin_list("hazards");
     for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/study/views.h"
-#include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/dot_view.h"
 #include "formats/report/drawings/html_assets.h"
 #include "formats/report/drawings/html_data.h"
@@ -13,6 +12,8 @@
 
 namespace cleave {
 namespace {
+
+constexpr std::size_t kFewBoxes = 24;  // of a view, where Graphviz failed on a larger one
 
 std::string html_text(std::string_view text) {
   std::string safe;
@@ -61,18 +62,58 @@ std::string svg_element(const std::string& document) {
   return begin == std::string::npos ? document : document.substr(begin);
 }
 
-Loaded<std::vector<std::string>> lay_out(const Report& report, const Views& views,
-                                         const Progress& progress) {
-  std::vector<std::string> svgs(views.views.size());
+// Stands where a drawing would be.
+std::string placeholder(const std::string& why) {
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"480pt\" height=\"40pt\" "
+         "viewBox=\"0 0 480 40\"><g class=\"graph\"><text x=\"10\" y=\"24\" "
+         "font-family=\"sans-serif\" font-size=\"12\">no drawing: " +
+         html_text(why) + "</text></g></svg>";
+}
+
+struct Drawings {
+  Views views;
+  std::vector<std::string> svgs;  // by view
+  std::vector<std::string> notes;
+};
+
+std::string view_name(const Views& views, std::size_t view) {
+  return view == 0 ? "the whole model" : quoted(views.views[view].title);
+}
+
+std::vector<LaidOut> lay_out_views(const Report& report, const Views& views,
+                                   const LayoutLimits& limits, const Progress& progress) {
   ViewDrawings drawings(report, views);
-  for (std::size_t i = 0; i < svgs.size(); ++i) {
-    tell(progress, {"laying out", "drawings", i, svgs.size()});
-    if (views.views[i].boxes.empty() && i > 0) continue;
-    auto laid_out = layout_svg(drawings.draw(id_at<ViewId>(i)));
-    if (!laid_out) return std::move(laid_out).error();
-    svgs[i] = svg_element(*laid_out);
+  const auto draw = [&](std::size_t i) {
+    const bool is_closed = views.views[i].boxes.empty() && i > 0;
+    return is_closed ? std::string() : drawings.draw(id_at<ViewId>(i));
+  };
+  return lay_out_all(views.views.size(), draw, limits, progress);
+}
+
+void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
+  for (std::size_t i = 0; i < laid_out.size(); ++i) {
+    if (laid_out[i]) {
+      out.svgs.push_back(svg_element(*laid_out[i]));
+      continue;
+    }
+    const std::string& why = laid_out[i].error().why;
+    out.svgs.push_back(placeholder(why));
+    out.notes.push_back("the page has no drawing of " + view_name(out.views, i) + ": " + why);
   }
-  return svgs;
+}
+
+Drawings draw_views(const Report& report, const LayoutLimits& limits, const Progress& progress) {
+  Drawings out{
+      .views = make_views(report.model.graph, report.split.partition, {}), .svgs = {}, .notes = {}};
+  std::vector<LaidOut> laid_out = lay_out_views(report, out.views, limits, progress);
+  if (!laid_out[0]) {
+    out.notes.push_back("the page shows the nodes of the whole model in groups: " +
+                        laid_out[0].error().why);
+    out.views = make_views(report.model.graph, report.split.partition, {.most_boxes = kFewBoxes});
+    laid_out = lay_out_views(report, out.views, limits, progress);
+  }
+  take_svgs(laid_out, out);
+  return out;
 }
 
 // The page with each `{{name}}` filled in.
@@ -94,17 +135,19 @@ std::string fill(std::string_view page,
 
 }  // namespace
 
-Loaded<std::string> html_report(const Report& report, const Progress& progress) {
-  const Views views = make_views(report.model.graph, report.split.partition, {});
-  const auto svgs = lay_out(report, views, progress);
-  if (!svgs) return svgs.error();
-  const std::string text = report_text(report);
-  return fill(kHtmlPage, {{"title", html_text(model_name(report.model))},
-                          {"style", std::string(kHtmlStyle)},
-                          {"conclusion", html_text(conclusion_of(text))},
-                          {"text", html_text(text)},
-                          {"data", script_text(html_data(report, views, *svgs))},
-                          {"script", std::string(kHtmlScript)}});
+HtmlPage html_report(const Report& report, const LayoutLimits& limits, const Progress& progress) {
+  Drawings drawings = draw_views(report, limits, progress);
+  Report with_notes = report;
+  with_notes.notes.insert(with_notes.notes.end(), drawings.notes.begin(), drawings.notes.end());
+  const std::string text = report_text(with_notes);
+  const std::string data = html_data(with_notes, drawings.views, drawings.svgs);
+  return {.text = fill(kHtmlPage, {{"title", html_text(model_name(report.model))},
+                                   {"style", std::string(kHtmlStyle)},
+                                   {"conclusion", html_text(conclusion_of(text))},
+                                   {"text", html_text(text)},
+                                   {"data", script_text(data)},
+                                   {"script", std::string(kHtmlScript)}}),
+          .notes = std::move(drawings.notes)};
 }
 
 }  // namespace cleave

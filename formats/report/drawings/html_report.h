@@ -3,14 +3,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "formats/report/drawings/layout.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
 
-// An HTML document. A large model is drawn as a tree of views (core/study/views.h), laid out by Graphviz;
-// what is not drawn is said. Text from the model is data of the page, never markup. Takes as long
-// as Graphviz takes: some 20 ms a view. Refused where Graphviz's layout library is not there.
-Loaded<std::string> html_report(const Report& report, const Progress& progress = {});
+struct HtmlPage {
+  std::string text;                // an HTML document
+  std::vector<std::string> notes;  // drawings that Graphviz could not lay out, and why
+};
+
+// A large model is drawn as a tree of views (core/study/views.h), laid out by Graphviz; what is not
+// drawn is said. Where Graphviz fails on the whole model, its nodes are grouped by partition; where
+// it fails again, the page is without that drawing. Text from the model is data of the page, never
+// markup. Takes as long as Graphviz takes, within the limits: some 20 ms a view.
+HtmlPage html_report(const Report& report, const LayoutLimits& limits = {},
+                     const Progress& progress = {});
 
 }  // namespace cleave

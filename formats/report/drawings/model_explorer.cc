@@ -170,7 +170,7 @@ class ExplorerGraph {
       json_.text("out", crossing_text(graph_, boundaries.outputs[part], numbers.output_bytes));
       json_.text("parameters", bytes_text(numbers.parameter_bytes));
       json_.text("work", work_text(numbers));
-      if (numbers.qps) json_.text("QPS", part_qps_text(numbers));
+      if (known_qps(numbers)) json_.text("QPS", part_qps_text(numbers));
       json_.end_object();
     }
     json_.end_object();
@@ -334,11 +334,16 @@ std::string flops_data(const Report& report) {
 
 }  // namespace
 
+std::vector<std::string> model_explorer_file_names() {
+  return {"graph.json", "partition.json", "reason.json", "flops.json"};
+}
+
 std::vector<NamedText> model_explorer_files(const Report& report) {
-  return {{"graph.json", ExplorerGraph(report).write()},
-          {"partition.json", partition_data(report)},
-          {"reason.json", reason_data(report)},
-          {"flops.json", flops_data(report)}};
+  const std::vector<std::string> names = model_explorer_file_names();
+  return {{names[0], ExplorerGraph(report).write()},
+          {names[1], partition_data(report)},
+          {names[2], reason_data(report)},
+          {names[3], flops_data(report)}};
 }
 
 }  // namespace cleave

@@ -19,5 +19,7 @@ struct NamedText {
 // `partition.json`, `reason.json`, `flops.json`. Nodes are known by their output tensors, so that
 // the data also fits the model as Model Explorer reads it itself. Linear.
 std::vector<NamedText> model_explorer_files(const Report& report);
+// Their names, in this order.
+std::vector<std::string> model_explorer_file_names();
 
 }  // namespace cleave

@@ -103,9 +103,8 @@ class Attachment {
     std::size_t acc = 0;
     for (const PartId part : partition_.parts()) acc += partition_.is_acc(part) ? 1U : 0U;
     add_number("model", "", "accelerator partitions", acc);
-    if (!report_.preview.bound) return;
-    const bool is_known = !has_unknown_bytes(report_.preview);
-    add_number("model", "", is_known ? "QPS" : "QPS below", report_.preview.bound->max_qps);
+    const auto bound = known_bound(report_.preview);
+    if (bound) add_number("model", "", "QPS", bound->max_qps);
   }
 
   void write_node_metrics() {

@@ -205,7 +205,7 @@ class ReportWriter {
     json_.number("input_bytes", numbers.input_bytes);
     json_.number("output_bytes", numbers.output_bytes);
     json_.number("flops", numbers.flops);
-    json_.number("qps", numbers.qps);
+    json_.number("qps", known_qps(numbers));
     json_.key("same_shape_as");
     const PartId like = shapes_.like[part];
     like == part ? json_.null() : json_.text(partition_.name(like));
@@ -234,8 +234,9 @@ class ReportWriter {
 
   void write_link() {
     json_.key("link");
-    if (!preview_.bound) return json_.null();
-    const LinkBound& bound = *preview_.bound;
+    const std::optional<LinkBound> known = known_bound(preview_);
+    if (!known) return json_.null();
+    const LinkBound& bound = *known;
     json_.begin_object();
     json_.number("bandwidth", preview_.link.bytes_per_second);
     json_.text("name", preview_.link.name);

@@ -62,18 +62,37 @@ class TextReport {
       line += ", in " + count_text(acc_count()) + " of " +
               counted(partition_.count(), "partition", "partitions");
     }
-    add_line(line);
+    add_line(line + unknown_text());
+  }
+
+  // What the numbers lack, and the option that would tell: "; bytes of 3 values that cross the link
+  // and FLOPs of 60 nodes are not known: give --dim N=SIZE".
+  std::string unknown_text() const {
+    const std::size_t values = values_of_unknown_size().size();
+    std::string text;
+    if (values > 0) text = "bytes of " + counted(values, "value", "values") + " between partitions";
+    if (!is_mostly_known(preview_.coverage)) {
+      text += (text.empty() ? "" : " and ") + std::string("FLOPs of ") +
+              counted(preview_.coverage.unknown_flops, "node", "nodes");
+    }
+    if (text.empty()) return text;
+    const std::string dims = dim_options(graph_);
+    return "; not known: " + text + (dims.empty() ? "" : " (give " + dims + ")");
   }
 
   void write_bottleneck() {
+    if (acc_count() == 0) return;
+    if (has_unknown_bytes(preview_)) {
+      add_line("what the link allows is not known, since bytes that cross it are not");
+      return;
+    }
     if (!preview_.bound) {
-      if (acc_count() > 0) add_line("no tensor of known size crosses the link: it bounds nothing");
+      add_line("no tensor crosses the link: it bounds nothing");
       return;
     }
     const LinkBound& bound = *preview_.bound;
     std::string line = "bottleneck " + escaped(partition_.name(bound.bottleneck)) + ": " +
-                       bound_text(bound.max_qps, !has_unknown_bytes(preview_)) + " QPS at " +
-                       link_text(preview_.link);
+                       rate_text(bound.max_qps) + " QPS at " + link_text(preview_.link);
     if (bound.shared_qps < bound.max_qps) {
       line += ", " + rate_text(bound.shared_qps) + " QPS if all share it";
     }
@@ -112,10 +131,9 @@ class TextReport {
                                  percent_text(parameters.ratio()) +
                                  " of them read on the accelerator");
     }
-    if (preview_.bound) {
-      const bool is_known = !has_unknown_bytes(preview_);
-      add_fact("half duplex", bound_text(preview_.bound->max_qps_half_duplex, is_known) + " QPS, " +
-                                  rate_text(preview_.bound->shared_qps_half_duplex) +
+    if (const auto bound = known_bound(preview_)) {
+      add_fact("half duplex", rate_text(bound->max_qps_half_duplex) + " QPS, " +
+                                  rate_text(bound->shared_qps_half_duplex) +
                                   " QPS if all share it");
     }
   }

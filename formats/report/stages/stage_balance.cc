@@ -14,6 +14,7 @@ StageBalance stage_balance_of(const BalanceProblem& problem, const BalanceResult
                        .enough_stages = result.enough_stages,
                        .loads = {},
                        .assumptions = {},
+                       .measured_share = {},
                        .caveats = {}};
   for (const BalanceStage& stage : result.stages) {
     balance.loads.push_back({.compute = stage.compute,

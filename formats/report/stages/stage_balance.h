@@ -32,6 +32,7 @@ struct StageBalance {
   std::uint32_t enough_stages = 0;       // the fewest that are about as good
   std::vector<StageLoad> loads;          // by stage
   std::vector<std::string> assumptions;  // "10 TFLOP/s, 100 GB/s; link 107 GB/s", one a line
+  std::optional<double> measured_share;  // of the times; none where no times of nodes are balanced
   bool is_partly_known = false;          // some costs or sizes are not known and count nothing
   std::vector<std::string> caveats;      // conclusions that keep the numbers from misleading
 };

@@ -49,10 +49,23 @@ std::string_view counted_thing(BalanceBy by) {
   return by == BalanceBy::params ? " parameters" : by == BalanceBy::nodes ? " nodes" : "";
 }
 
+// What a proof is about: " for these times (measured 95%)"; empty where no times of nodes were
+// balanced.
+std::string times_text(const StageBalance& balance) {
+  if (!balance.measured_share) return {};
+  if (*balance.measured_share <= 0) return " for these times (estimated)";
+  return " for these times (measured " + percent_text(*balance.measured_share) + ")";
+}
+
 std::string proof_text(const StageBalance& balance) {
-  const std::string by = " (" + certificate_text(balance.certificate) + ")";
-  if (balance.gap <= 0) return "proved optimal" + by;
-  if (balance.gap < 10) return "proved within " + gap_text(balance.gap) + " of the optimum" + by;
+  const std::string by = (balance.measured_share ? ", " : " (") +
+                         certificate_text(balance.certificate) +
+                         (balance.measured_share ? "" : ")");
+  const std::string of_what = times_text(balance);
+  if (balance.gap <= 0) return "proved optimal" + of_what + by;
+  if (balance.gap < 10) {
+    return "proved within " + gap_text(balance.gap) + " of the optimum" + of_what + by;
+  }
   return "no assignment is proved to need more than " + amount_text(balance, balance.bound) + by;
 }
 

@@ -98,12 +98,16 @@ bool has_unknown_bytes(const Preview& preview) {
 }
 
 std::string part_qps_text(const PartNumbers& numbers) {
-  if (!numbers.qps) return "-";
-  return (has_unknown_bytes(numbers) ? "<" : "") + rate_text(*numbers.qps);
+  if (has_unknown_bytes(numbers)) return "?";
+  return numbers.qps ? rate_text(*numbers.qps) : "-";
 }
 
-std::string bound_text(double rate, bool is_known) {
-  return (is_known ? "" : "below ") + rate_text(rate);
+std::optional<double> known_qps(const PartNumbers& numbers) {
+  return has_unknown_bytes(numbers) ? std::nullopt : numbers.qps;
+}
+
+std::optional<LinkBound> known_bound(const Preview& preview) {
+  return has_unknown_bytes(preview) ? std::nullopt : preview.bound;
 }
 
 std::string work_text(const PartNumbers& numbers) {

@@ -31,15 +31,16 @@ std::string crossing_words(const Graph& graph, std::span<const ValueId> values,
                            std::uint64_t bytes);
 
 // True where some tensor that crosses between the part and the rest has no known size, or that of
-// any part: then the rates that the link allows are too high.
+// any part: then what the link allows is not known.
 bool has_unknown_bytes(const PartNumbers& numbers);
 bool has_unknown_bytes(const Preview& preview);
 
-// QPS that the link allows the part, for tables: "9,812", "<9,812" where sizes are not known, "-".
-std::string part_qps_text(const PartNumbers& numbers);
+// The rates that the link allows, where all bytes that they rest on are known.
+std::optional<double> known_qps(const PartNumbers& numbers);
+std::optional<LinkBound> known_bound(const Preview& preview);
 
-// A rate that the link bounds, in sentences: "9,812", "below 9,812" where sizes are not known.
-std::string bound_text(double rate, bool is_known);
+// QPS that the link allows the part, for tables: "9,812", "?" where sizes are not known, "-".
+std::string part_qps_text(const PartNumbers& numbers);
 
 // FLOPs of a part; "?" or a trailing "+" where some are not known.
 std::string work_text(const PartNumbers& numbers);

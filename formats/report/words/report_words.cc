@@ -16,12 +16,11 @@ namespace {
 void write_ratio(JsonText& json, const Coverage& coverage) {
   json.number("acc", coverage.acc);
   json.number("total", coverage.total);
-  json.number("ratio", coverage.ratio());
 }
 
-// Of a model most of whose FLOPs are not known the share of the others says nothing.
-bool is_mostly_known(const Coverages& coverage) {
-  return static_cast<double>(coverage.unknown_flops) * 2 <= coverage.nodes.total;
+void write_known_ratio(JsonText& json, const Coverage& coverage) {
+  write_ratio(json, coverage);
+  json.number("ratio", coverage.ratio());
 }
 
 }  // namespace
@@ -209,6 +208,10 @@ std::string coverage_text(const Coverages& coverage, std::string_view where) {
   return text + " " + at;
 }
 
+bool is_mostly_known(const Coverages& coverage) {
+  return static_cast<double>(coverage.unknown_flops) * 2 <= coverage.nodes.total;
+}
+
 std::string percent_text(double ratio) {
   double percent = ratio * 100;
   if (ratio < 1) percent = std::min(percent, 99.9);
@@ -260,15 +263,17 @@ void write_coverage(JsonText& json, const Coverages& coverage) {
   constexpr auto kOneLine = JsonText::Layout::one_line;
   json.begin_object("coverage");
   json.begin_object("nodes", kOneLine);
-  write_ratio(json, coverage.nodes);
+  write_known_ratio(json, coverage.nodes);
   json.end_object();
   json.begin_object("flops", kOneLine);
   write_ratio(json, coverage.flops);
+  json.key("ratio");
+  is_mostly_known(coverage) ? json.number(coverage.flops.ratio()) : json.null();
   json.number("unknown_ops", coverage.unknown_flops_ops.size());
   json.number("unknown_nodes", coverage.unknown_flops);
   json.end_object();
   json.begin_object("parameter_bytes", kOneLine);
-  write_ratio(json, coverage.parameter_bytes);
+  write_known_ratio(json, coverage.parameter_bytes);
   json.end_object();
   json.end_object();
 }

@@ -48,6 +48,9 @@ std::string size_mend(const Graph& graph, ValueId value);
 // `--dim N=SIZE --dim M=SIZE` for the named dims of the graph's inputs; at most five.
 std::string dim_options(const Graph& graph);
 
+// Where most nodes' FLOPs are not known the share of the others says nothing.
+bool is_mostly_known(const Coverages& coverage);
+
 // The name of the model's file without .json or .onnx; of standard input the model's own. Escaped.
 std::string model_name(const LoadedModel& model);
 

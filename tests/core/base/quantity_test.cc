@@ -24,6 +24,10 @@ TEST_CASE("durations need a unit") {
   CHECK(parse_duration("1.5s") == 1.5);
   CHECK(parse_duration("2min") == 120);
   CHECK_FALSE(parse_duration("12"));
+  for (const char* const text :
+       {"nan s", "inf s", "-inf s", "infinity ms", "1e400 s", "1e308min"}) {
+    CHECK_FALSE(parse_duration(text));
+  }
   CHECK_FALSE(parse_duration("12 h"));
 }
 

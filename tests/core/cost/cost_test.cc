@@ -238,20 +238,52 @@ TEST_CASE("a convolution of aten may be transposed, a deformable one has its wei
   )") == 2.0 * 8 * 16 * 75);
 }
 
-TEST_CASE("a recurrence meets all its weights at each step") {
+TEST_CASE("a recurrence meets all its weights at each step, and its gates are combined") {
   CHECK(flops(R"(
     input x: float32[5,2,8]
     param w: float32[1,16,8]
     param r: float32[1,16,4]
     y: float32[5,1,2,4] = LSTM(x, w, r)
-  )") == 2.0 * 10 * (16 * 8 + 16 * 4));
+  )") == 10.0 * (2 * (16 * 8 + 16 * 4) + 4 * 9));
+  CHECK(flops(R"(
+    input x: float32[5,2,8]
+    param w: float32[2,12,8]
+    param r: float32[2,12,4]
+    param b: float32[2,24]
+    y: float32[5,2,2,4] = GRU(x, w, r, b)
+  )") == 10.0 * (2 * 2 * (12 * 8 + 12 * 4) + 48 + 2 * 4 * 8));
   CHECK(flops(R"(
     input x: float32[5,2,8]
     param w: float32[16,8]
     param r: float32[16,4]
     param b: float32[16]
-    y: tuple(float32[5,2,4], float32[1,2,4]) = torch.nn.modules.rnn.LSTM(x) !w !r !b
-  )") == 2.0 * 10 * (16 * 8 + 16 * 4));
+    param c: float32[16]
+    y: tuple(float32[5,2,4], float32[1,2,4]) = torch.nn.modules.rnn.LSTM(x) !w !r !b !c
+  )") == 10.0 * (2 * (16 * 8 + 16 * 4) + 32 + 4 * 9));
+  CHECK(flops(R"(
+    input x: float32[5,2,8]
+    param w: float32[4,8]
+    param r: float32[4,4]
+    y: float32[5,2,4] = torch.nn.modules.rnn.RNN(x) !w !r
+  )") == 10.0 * (2 * (4 * 8 + 4 * 4) + 4));
+}
+
+TEST_CASE("what reads no data or moves none has no bytes") {
+  const auto bytes = [](std::string_view text) {
+    const Graph graph = graph_from_text(text);
+    CHECK(node_costs(graph)[NodeId{0}].bytes == node_cost(graph, NodeId{0}).bytes);
+    return node_cost(graph, NodeId{0}).bytes;
+  };
+  CHECK(bytes("input x: float32[1,?,8]\n y: int64[3] = Shape(x)") == 0.0);
+  CHECK(bytes("input x: float32[1,?,8]\n y: int64[] = Size(x)") == 0.0);
+  CHECK(bytes("input x: float32[4,8]\n y: float32[32] = Reshape(x)") == 0.0);
+  CHECK(bytes("input x: float32[4,8]\n y: float32[1,4,8] = Unsqueeze(x)") == 0.0);
+  CHECK(bytes("input x: float32[4,8]\n y: float32[4,8] = Identity(x)") == 0.0);
+  CHECK(bytes("input x: float32[4,8]\n y: float32[32] = torch.flatten(x)") == 0.0);
+  CHECK(bytes("input x: float32[4,8]\n y: float32[32] = aten.view.default(x)") == 0.0);
+  CHECK(bytes("input x: float32[4,8]\n y: float32[8,4] = Transpose(x)") == 256.0);
+  CHECK(bytes("input x: float32[4,8]\n y: float32[2,8] = Slice(x)") == 192.0);
+  CHECK(bytes("input x: float32[4,8]\n y: float32[4,8] = other.domain.Reshape(x)") == 256.0);
 }
 
 TEST_CASE("pooling counts the elements under the kernel, reductions the input, others the output") {
@@ -271,6 +303,10 @@ TEST_CASE("pooling counts the elements under the kernel, reductions the input, o
 TEST_CASE("max and sum reduce one tensor and combine many") {
   CHECK(flops("input x: float32[4,8]\n y: float32[4] = torch.sum(x)") == 32.0);
   CHECK(flops("input x: float32[4]\n y: float32[4] = Max(x, x, x)") == 8.0);
+  // An operand that is no tensor is not combined, and its size is not asked for.
+  CHECK(flops("input x: float32[4]\n input n: scalar\n y: float32[4] = Max(x, x, n)") == 4.0);
+  CHECK(flops("input x: float32[4]\n input n: scalar\n y: float32[4] = Max(x, n)") == 4.0);
+  CHECK(flops("input x: float32[4]\n input n: float32[?]\n y: float32[4] = Max(x, n)") == -1);
 }
 
 TEST_CASE("moving data, and work on scalars, is free") {

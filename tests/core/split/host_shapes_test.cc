@@ -76,6 +76,25 @@ TEST_CASE("One that nothing uses, and one that the list denies, are as the list 
   CHECK(describe(graph, shapes.support.reasons) == "s: host_shape g\ng: denied\n");
 }
 
+TEST_CASE("An op of another domain is another op, though it is called as one of ONNX") {
+  constexpr const char* kText = R"(
+    input x: float32[N,4]
+    s: int64[2] = DOMAINShape(x)
+    g: int64[1] = DOMAINSlice(s)
+    y = Reshape(x, g)
+    output y)";
+  const auto nodes_in = [&](const std::string& domain) {
+    std::string text = kText;
+    for (std::size_t at = text.find("DOMAIN"); at != text.npos; at = text.find("DOMAIN")) {
+      text.replace(at, 6, domain);
+    }
+    return follow(text, "").nodes;
+  };
+  CHECK(nodes_in("") == "s g");
+  CHECK(nodes_in("ai.onnx::") == "s g");
+  CHECK(nodes_in("my.ops::").empty());
+}
+
 TEST_CASE("What makes data of a shape is data") {
   CHECK(follow(R"(
     input x: float32[N,4]

@@ -62,6 +62,15 @@ TEST_CASE("Gaps are ranked by what closing them gains for the goal") {
   CHECK(by_bytes.each[0].then.link_bytes == 6 * 16);
 }
 
+TEST_CASE("Of too many gaps those with the most nodes are tried, and the others are counted") {
+  const Graph graph = graph_from_text(kCuts);
+  const Advice one = advice_for({&graph}, list_of({"f"}), {.most_tried = 1});
+  CHECK(describe(one.each) == "g 2");
+  CHECK(describe(one.steps) == "g 2, h 1");
+  CHECK(one.untried == 1);
+  CHECK(advice_for({&graph}, list_of({"f"}), {.most_tried = 2}).untried == 0);
+}
+
 TEST_CASE("The best order ends where it is told to, or where nothing more is gained") {
   const Graph graph = graph_from_text(kCuts);
   CHECK(describe(advice_for({&graph}, list_of({"f"}), {.steps = 1}).steps) == "g 2");

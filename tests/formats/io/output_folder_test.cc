@@ -1,5 +1,7 @@
 #include "formats/io/output_folder.h"
 
+#include "formats/io/input_record.h"
+#include "formats/io/output_file.h"
 #include "tests/catch2.h"
 #include "tests/formats/io/test_folder.h"
 
@@ -24,6 +26,7 @@ void write_split(const std::string& path, const std::string& text, bool force) {
   Loaded<OutputFolder> folder = OutputFolder::create(path, force);
   REQUIRE(folder);
   REQUIRE(folder->write("a.txt", text));
+  REQUIRE(folder->write_manifest("{\n \"format\": \"cleave.report\"\n}\n"));
   REQUIRE(folder->commit());
 }
 
@@ -55,26 +58,104 @@ TEST_CASE("a folder that is not committed leaves nothing") {
 TEST_CASE("an existing folder is refused unless forced") {
   const TestFolder test;
   write_split(test.path("out"), "old", false);
-  std::ofstream(test.path("out/stale.txt")) << "x";
   CHECK(refusal(OutputFolder::create(test.path("out"), false)) ==
         test.path("out") + ": error: is there already; --force replaces it\n");
   write_split(test.path("out"), "new", true);
   CHECK(test.content("out/a.txt") == "new");
-  CHECK(!fs::exists(test.path("out/stale.txt")));
   CHECK(test.entry_count() == 1);
 }
 
-TEST_CASE("only a folder that is empty or of ours may be replaced") {
+TEST_CASE("with force a folder is replaced that holds what its manifest lists, and no other") {
   const TestFolder test;
-  CHECK(may_be_replaced(test.path("out")));
+  const auto replace = [&] { return OutputFolder::create(test.path("out"), true); };
   fs::create_directory(test.path("out"));
-  CHECK(may_be_replaced(test.path("out")));
-  std::ofstream(test.path("out/thesis.tex")) << "x";
-  CHECK(!may_be_replaced(test.path("out")));
-  std::ofstream(test.path("out/manifest.json")) << "{\"name\": \"a web page\"}";
-  CHECK(!may_be_replaced(test.path("out")));
-  std::ofstream(test.path("out/manifest.json")) << "{\n \"format\": \"cleave.report\",";
-  CHECK(may_be_replaced(test.path("out")));
+  CHECK(replace());
+  test.with_file("out/thesis.tex", "x");
+  CHECK(refusal(replace()).find("holds no manifest.json of cleave's: it has \"thesis.tex\"") !=
+        std::string::npos);
+  test.with_file("out/manifest.json", "{\"name\": \"a web page\"}");
+  CHECK_FALSE(replace());
+  test.with_file("out/manifest.json", "{\n \"format\": \"cleave.report\", \"files\": []\n}\n");
+  CHECK(refusal(replace()).find("does not list: \"thesis.tex\"") != std::string::npos);
+  for (const char* const name : {"a", "b", "c"}) test.with_file("out/" + std::string(name), "1");
+  CHECK(refusal(replace()).find("does not list: \"a\", \"b\", \"c\" and 1 more") !=
+        std::string::npos);
+  CHECK(test.content("out/thesis.tex") == "x");
+}
+
+TEST_CASE("a listed file of another size, a link and a folder are not replaced") {
+  const TestFolder test;
+  write_split(test.path("out"), "old", false);
+  SECTION("another size") { test.with_file("out/a.txt", "longer"); }
+  SECTION("a link") {
+    fs::remove(test.path("out/a.txt"));
+    fs::create_symlink("nowhere", test.path("out/a.txt"));
+  }
+  SECTION("a folder") { fs::create_directory(test.path("out/sub")); }
+  CHECK_FALSE(OutputFolder::create(test.path("out"), true));
+  CHECK(test.entry_count() == 1);
+}
+
+TEST_CASE("what comes into the folder during the work is not removed") {
+  const TestFolder test;
+  write_split(test.path("out"), "old", false);
+  Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), true);
+  REQUIRE(folder);
+  REQUIRE(folder->write("a.txt", "new"));
+  SECTION("a file") {
+    test.with_file("out/thesis.tex", "x");
+    CHECK(refusal(folder->commit()).find("thesis.tex") != std::string::npos);
+    CHECK(test.content("out/thesis.tex") == "x");
+    CHECK(test.content("out/a.txt") == "old");
+  }
+  SECTION("another folder in its place") {
+    fs::create_directory(test.path("other"));  // first, so that it has another inode
+    fs::remove_all(test.path("out"));
+    fs::rename(test.path("other"), test.path("out"));
+    test.with_file("out/x", "x");
+    CHECK(refusal(folder->commit()).find("has appeared while cleave ran") != std::string::npos);
+    CHECK(test.content("out/x") == "x");
+  }
+}
+
+TEST_CASE("with force a folder that appears during the work is left as it is") {
+  const TestFolder test;
+  Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), true);
+  REQUIRE(folder);
+  fs::create_directory(test.path("out"));
+  CHECK(refusal(folder->commit()).find("has appeared while cleave ran") != std::string::npos);
+  CHECK(fs::is_empty(test.path("out")));
+}
+
+TEST_CASE("no input is replaced, whatever it is called") {
+  const TestFolder test;
+  write_split(test.path("out"), "old", false);
+  const std::string input = test.with_file("input", "in");
+  record_input(input);
+  fs::create_hard_link(input, test.path("hard"));
+  fs::create_symlink("input", test.path("soft"));
+  for (const char* const name : {"input", "hard", "soft"}) {
+    CHECK(refusal(write_file(test.path(name), "x")).find("would overwrite an input") !=
+          std::string::npos);
+    CHECK_FALSE(check_may_write(test.path(name)));
+  }
+  CHECK(test.content("input") == "in");
+  record_input(test.path("out/a.txt"));
+  CHECK(refusal(OutputFolder::create(test.path("out"), true)).find("holds an input") !=
+        std::string::npos);
+  forget_inputs();
+  CHECK(write_file(test.path("hard"), "x"));
+  CHECK(OutputFolder::create(test.path("out"), true));
+}
+
+TEST_CASE("a link to a folder stays a link to the new one") {
+  const TestFolder test;
+  write_split(test.path("out"), "old", false);
+  fs::create_symlink("out", test.path("link"));
+  write_split(test.path("link"), "new", true);
+  CHECK(fs::is_symlink(test.path("link")));
+  CHECK(test.content("out/a.txt") == "new");
+  CHECK(test.entry_count() == 2);
 }
 
 TEST_CASE("with force the old folder stays until the new one is committed") {
@@ -171,11 +252,12 @@ TEST_CASE("files are added to a folder that is there, all of them or none") {
   const TestFolder test;
   fs::create_directory(test.path("in"));
   test.with_file("in/b.txt", "old");
-  const auto add = [&](bool force) {
+  const auto add = [&](bool force, const std::string& text = "new") {
     Loaded<OutputFolder> folder = OutputFolder::inside(test.path("in"), force);
     REQUIRE(folder);
-    REQUIRE(folder->write("a.txt", "new"));
-    REQUIRE(folder->write("b.txt", "new"));
+    REQUIRE(folder->write("a.txt", text));
+    REQUIRE(folder->write(text == "new" ? "b.txt" : "c.txt", text));
+    REQUIRE(folder->write_manifest("{\n \"format\": \"cleave.report\"\n}\n"));
     CHECK_FALSE(folder->would_remove(test.path("in/b.txt")));
     return folder->commit();
   };
@@ -183,9 +265,19 @@ TEST_CASE("files are added to a folder that is there, all of them or none") {
         test.path("in/b.txt") + ": error: is there already; --force replaces it\n");
   CHECK_FALSE(fs::exists(test.path("in/a.txt")));
   CHECK(test.content("in/b.txt") == "old");
-  REQUIRE(add(true));
+  CHECK(refusal(add(true)).find("no manifest.json of cleave's lists it") != std::string::npos);
+  CHECK(test.content("in/b.txt") == "old");
+  fs::remove(test.path("in/b.txt"));
+  REQUIRE(add(false));
   CHECK(test.content("in/a.txt") + test.content("in/b.txt") == "newnew");
-  CHECK(std::distance(fs::directory_iterator(test.path("in")), {}) == 2);
+  test.with_file("in/mine.txt", "mine");
+  REQUIRE(add(true, "newer"));  // b.txt was of the earlier set
+  CHECK(test.content("in/a.txt") + test.content("in/c.txt") == "newernewer");
+  CHECK_FALSE(fs::exists(test.path("in/b.txt")));
+  CHECK(test.content("in/mine.txt") == "mine");
+  CHECK(std::distance(fs::directory_iterator(test.path("in")), {}) == 4);
+  test.with_file("in/a.txt", "mine, too");
+  CHECK(refusal(add(true)).find("not as cleave wrote them: \"a.txt\"") != std::string::npos);
   CHECK(refusal(OutputFolder::inside(test.path("none"), true)) ==
         test.path("none") + ": error: is no folder that is there\n");
 }

@@ -357,7 +357,8 @@ bool non_zero(OnnxOpCall& call) {
   if (from == nullptr || from->rank() == 0) return false;
   call.outputs[0] =
       onnx_tensor_type(DType::int64, {fixed_dim(static_cast<std::int64_t>(from->rank())), {}});
-  if (const auto known = infer_elements(call)) call.outputs[0].dims[1] = fixed_dim(known->dims[1]);
+  const OnnxElementList known = infer_elements(call);
+  if (!known.empty() && known[0]) call.outputs[0].dims[1] = fixed_dim(known[0]->dims[1]);
   return true;
 }
 

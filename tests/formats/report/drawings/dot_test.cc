@@ -190,6 +190,24 @@ TEST_CASE("too many nodes collapse to partitions, and the label says so") {
   CHECK(has(statement(dot, "_run_on_cpu_1"), "\\n1 unsupported, 1 supported but kept\\n"));
 }
 
+TEST_CASE("few nodes with many edges collapse, too, and so do parts with many edges between") {
+  std::string text = "input x";
+  std::string reads;
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    text += "\n" + name + " = " + (i % 2 == 0 ? "Relu" : "Erf") + "(x" + reads + ")";
+    reads += ", " + name;
+  }
+  const Sample dense(graph_from_text(text + "\noutput n59"), {"Erf"});
+  const std::string dot = dense.support(100);
+  CHECK(has(dot, "edges are too many to draw singly"));
+  std::size_t edges = 0;
+  for (std::size_t at = dot.find(" -> "); at != dot.npos; at = dot.find(" -> ", at + 1)) ++edges;
+  CHECK(edges > 0);
+  CHECK(edges <= 4 * 100);
+  CHECK_FALSE(has(dense.support(1000), "too many"));
+}
+
 TEST_CASE("a collapsed drawing has no more boxes than asked for") {
   const std::string dot = Sample(alternating_chain(1000), {"Erf"}).support(10);
   CHECK(has(statement(dot, "_run_on_cpu_0"),
@@ -258,7 +276,7 @@ TEST_CASE("a partition with too many nodes is drawn by op types") {
                       {});
   const std::string dot = sample.part(0, 2);
   CHECK(has(dot,
-            "\\ltoo many nodes to draw singly; op types are drawn instead: raise "
+            "\\ltoo many nodes or edges to draw singly; op types are drawn instead: raise "
             "--collapse-above\\l"));
   CHECK(has(statement(dot, "\"node:0\""), "label=\"2 Relu\""));
   CHECK(has(statement(dot, "\"node:1\""), "label=\"1 Abs\""));

@@ -98,16 +98,12 @@ TEST_CASE("Nodes that no drawing shows are listed when they are on the CPU") {
 }
 
 TEST_CASE("The page holds its data where no text from the model can end it") {
-  const auto page = html_report(make_case(kModel).report());
-  if (!page) {
-    CHECK_THAT(format_diagnostic(page.error().front()), Contains("layout library"));
-    return;
-  }
-  CHECK_THAT(*page, Contains("<title>m - cleave</title>"));
-  CHECK_THAT(*page, Contains("2 of 3 nodes"));
-  CHECK_THAT(*page, !Contains("{{"));
-  const std::size_t begin = page->find("id=\"data\">") + 10;
-  const std::string data = page->substr(begin, page->find("</script>", begin) - begin);
+  const std::string page = html_report(make_case(kModel).report()).text;
+  CHECK_THAT(page, Contains("<title>m - cleave</title>"));
+  CHECK_THAT(page, Contains("2 of 3 nodes"));
+  CHECK_THAT(page, !Contains("{{"));
+  const std::size_t begin = page.find("id=\"data\">") + 10;
+  const std::string data = page.substr(begin, page.find("</script>", begin) - begin);
   CHECK_THAT(data, !Contains("<"));
   CHECK(Json::parse(data)["views"][0]["svg"].get<std::string>().starts_with("<svg"));
 }

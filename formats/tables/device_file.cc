@@ -1,4 +1,4 @@
-#include "formats/tables/cost_files.h"
+#include "formats/tables/device_file.h"
 
 #include <algorithm>
 #include <array>
@@ -8,17 +8,13 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/base/name_table.h"
 #include "core/base/quantity.h"
-#include "core/base/spelling.h"
 #include "formats/text/csv_rows.h"
-#include "formats/text/number_text.h"
 #include "formats/text/utf8.h"
 
 namespace cleave {
 namespace {
 
-constexpr std::size_t kMostNamed = 10;
 constexpr std::size_t kMostDevices = 1'000'000;
 
 std::optional<double> parse_real(std::string_view text) {
@@ -34,98 +30,6 @@ bool refuse_other_bytes(std::string_view text, TextFaults& faults) {
   faults.error(bad, "the file must be text in UTF-8, and this is not");
   return true;
 }
-
-class NodeTimesReader {
- public:
-  NodeTimesReader(const SourceFile& source, const Graph& graph)
-      : source_(source), faults_(source.path(), source.bytes()), graph_(graph) {
-    times_.microseconds = PerNode<double>(graph.node_count(), -1);
-    for (const NodeId node : graph.nodes()) add_name(node);
-    for (const NodeId node : graph.constants()) add_name(node);
-  }
-
-  Loaded<NodeTimes> read() && {
-    if (!refuse_other_bytes(source_.bytes(), faults_)) read_rows();
-    if (faults_.errors().empty() && times_.count == 0) {
-      faults_.errors().push_back(
-          diagnostic_of(source_.path(), "has the time of no node of the model"));
-    }
-    if (!faults_.errors().empty()) return std::move(faults_.errors());
-    warn_of_unknown();
-    return std::move(times_);
-  }
-
- private:
-  std::string_view name_of(std::uint32_t node) const { return graph_.node(NodeId{node}).name; }
-  void add_name(NodeId node) {
-    names_.find_or_insert(name_of(index(node)), index(node),
-                          [&](std::uint32_t i) { return name_of(i); });
-  }
-
-  void read_rows() {
-    CsvRows rows(source_.bytes(), faults_);
-    bool is_first = true;
-    while (const auto row = rows.next()) {
-      const bool may_be_heading = std::exchange(is_first, false);
-      if (may_be_heading && row->cells == std::vector<std::string_view>{"node", "time_us"})
-        continue;
-      read_row(*row);
-    }
-  }
-
-  void read_row(const CsvRow& row) {
-    if (row.cells.size() != 2) {
-      return faults_.error(row.offset, "expected a node and its time in microseconds, found " +
-                                           counted_cells(row.cells.size()));
-    }
-    const auto time = parse_real(row.cells[1]);
-    if (!time || *time < 0) {
-      return faults_.error(row.offset, "the time of " + quoted(row.cells[0]) + " is " +
-                                           quoted(row.cells[1]) +
-                                           ": give microseconds as a number that is not below 0");
-    }
-    const std::uint32_t node =
-        names_.find(row.cells[0], [&](std::uint32_t i) { return name_of(i); });
-    if (node == NameTable::kAbsent) return note_unknown(row);
-    if (node >= graph_.node_count()) return;  // a constant: takes no time
-    double& known = times_.microseconds[NodeId{node}];
-    if (known >= 0) return faults_.error(row.offset, quoted(row.cells[0]) + " is given twice");
-    known = *time;
-    ++times_.count;
-  }
-
-  static std::string counted_cells(std::size_t count) {
-    return std::to_string(count) + (count == 1 ? " cell" : " cells");
-  }
-
-  void note_unknown(const CsvRow& row) {
-    if (++unknown_count_ > kMostNamed) return;
-    Diagnostic warning =
-        diagnostic_at(source_.path(), source_.bytes(), row.offset,
-                      "the model has no node " + quoted(row.cells[0]) + ": its time is not read");
-    warning.severity = Severity::warning;
-    NearestName nearest(row.cells[0]);
-    for (const NodeId node : graph_.nodes()) nearest.offer(graph_.node(node).name);
-    if (!nearest.best().empty()) {
-      warning.notes.push_back("did you mean " + quoted(nearest.best()) + "?");
-    }
-    times_.warnings.push_back(std::move(warning));
-  }
-
-  void warn_of_unknown() {
-    if (unknown_count_ <= kMostNamed) return;
-    times_.warnings.push_back(diagnostic_of(
-        source_.path(), count_text(unknown_count_ - kMostNamed) + " more names are no nodes"));
-    times_.warnings.back().severity = Severity::warning;
-  }
-
-  const SourceFile& source_;
-  TextFaults faults_;
-  const Graph& graph_;
-  NameTable names_;
-  NodeTimes times_;
-  std::size_t unknown_count_ = 0;
-};
 
 class DevicesReader {
  public:
@@ -221,10 +125,6 @@ class DevicesReader {
 };
 
 }  // namespace
-
-Loaded<NodeTimes> read_node_times(const SourceFile& source, const Graph& graph) {
-  return NodeTimesReader(source, graph).read();
-}
 
 Loaded<std::vector<DeviceSpec>> read_devices(const SourceFile& source) {
   return DevicesReader(source).read();

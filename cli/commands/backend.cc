@@ -1,0 +1,71 @@
+// cleave backend: tests a backend file, or lists those that are known by name.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "cli/commands/compiler_commands.h"
+#include "cli/terminal/terminal.h"
+#include "formats/backend/backend_folders.h"
+#include "formats/backend/self_test.h"
+#include "formats/io/temporary.h"
+#include "formats/report/lowering/backend_text.h"
+
+namespace cleave {
+namespace {
+
+class BackendCommandLine : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option(
+           "ACTION", action_,
+           "check: test that the backend takes what it must, computes it right, and refuses "
+           "what is no model; list: name the backends that are known")
+        ->required()
+        ->check(CLI::IsMember({"check", "list"}));
+    app.add_option("BACKEND", backend_,
+                   "for check: a backend file, the name of one that is known, or NAME='program "
+                   "{model} -o {out}'");
+  }
+
+  ExitCode run() override {
+    if (action_ == "list") return list();
+    if (!backend_.empty()) return check();
+    print_error("check needs a backend", {"try: cleave backend list"});
+    return ExitCode::usage;
+  }
+
+ private:
+  static ExitCode list() {
+    std::vector<Backend> backends;
+    for (const std::string& path : backend_files()) {
+      auto loaded = read_backend_file(path);
+      if (!loaded) return refuse(loaded.error());
+      print_diagnostics(loaded->warnings);
+      backends.push_back(std::move(loaded->backend));
+    }
+    write_stdout(backend_list_text(backends));
+    return ExitCode::done;
+  }
+
+  ExitCode check() const {
+    const auto loaded = find_backend(backend_);
+    if (!loaded) return refuse(loaded.error());
+    print_diagnostics(loaded->warnings);
+    const Temporary folder = Temporary::folder_in(std::filesystem::temp_directory_path().string());
+    if (!folder.is_there()) {
+      print_error("the folder for temporary files cannot be written", {"set TMPDIR to another"});
+      return ExitCode::cannot_write;
+    }
+    const SelfTest test = test_backend(loaded->backend, {.folder = folder.path()});
+    write_stdout(self_test_text(loaded->backend, test));
+    return test.passed() ? ExitCode::done : ExitCode::external_failed;
+  }
+
+  std::string action_;
+  std::string backend_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_backend_command() { return std::make_unique<BackendCommandLine>(); }
+
+}  // namespace cleave

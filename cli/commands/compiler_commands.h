@@ -1,0 +1,13 @@
+// Commands that run compilers.
+#pragma once
+
+#include <memory>
+
+#include "cli/commands/command.h"
+
+namespace cleave {
+
+std::unique_ptr<Command> make_lower_command();
+std::unique_ptr<Command> make_backend_command();
+
+}  // namespace cleave

@@ -1,0 +1,64 @@
+#include "cli/options/file_option.h"
+
+#include <array>
+#include <string_view>
+
+namespace cleave {
+namespace {
+
+// CLI11 has no place for data of ours in an option but its validators, which have names.
+constexpr std::array<std::pair<FileRole, const char*>, 5> kRoles = {
+    {{FileRole::input, "file role: input"},
+     {FileRole::output, "file role: output"},
+     {FileRole::report, "file role: report"},
+     {FileRole::output_folder, "file role: output folder"},
+     {FileRole::updated, "file role: updated"}}};
+
+const char* name_of(FileRole role) { return kRoles[static_cast<std::size_t>(role)].second; }
+
+constexpr std::string_view kWrites = "writes: ";
+
+CLI::Validator note(const std::string& name) {
+  return CLI::Validator([](const std::string&) { return std::string(); }, "", name);
+}
+
+std::vector<std::string> notes_of(CLI::Option& option) {
+  std::vector<std::string> names;
+  for (int i = 0;; ++i) {
+    try {
+      names.push_back(option.get_validator(i)->get_name());
+    } catch (const CLI::OptionNotFound&) {  // there are no more
+      return names;
+    }
+  }
+}
+
+}  // namespace
+
+CLI::Option* set_file_role(CLI::Option* option, FileRole role) {
+  return option->check(note(name_of(role)));
+}
+
+std::optional<FileRole> file_role(CLI::Option& option) {
+  for (const std::string& name : notes_of(option)) {
+    for (const auto& [role, role_name] : kRoles) {
+      if (name == role_name) return role;
+    }
+  }
+  return std::nullopt;
+}
+
+CLI::Option* set_written_names(CLI::Option* option, const std::vector<std::string>& names) {
+  for (const std::string& name : names) option->check(note(std::string(kWrites) + name));
+  return option;
+}
+
+std::vector<std::string> written_names(CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : notes_of(option)) {
+    if (name.starts_with(kWrites)) names.push_back(name.substr(kWrites.size()));
+  }
+  return names;
+}
+
+}  // namespace cleave

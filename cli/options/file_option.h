@@ -1,0 +1,62 @@
+// Options that name files. Each is declared with its role, and the role is recorded in the option
+// itself: what reads the command line later (file_clash.h, usage.h, completions) asks the option, and
+// no list of names is kept beside it.
+//
+//   add_input_option(app, "--map", map_, "which partition each node goes to");
+//   add_output_option(app, "--html", html_, "also write the report as one page");
+//   add_output_folder_option(app, "-o,--output", output_, "folder to write");
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cleave {
+
+enum class FileRole : std::uint8_t {
+  input,          // read
+  output,         // written
+  report,         // written; "-" is standard output
+  output_folder,  // a folder that is made, or that files are put into
+  updated,        // read, or written where the command has --update-baseline
+};
+
+// Records the role of an option that is declared elsewhere.
+CLI::Option* set_file_role(CLI::Option* option, FileRole role);
+
+// What was recorded; nullopt for an option that names no file.
+std::optional<FileRole> file_role(CLI::Option& option);
+
+// Names of files that are put into the folder of an output folder's option, whatever the input.
+CLI::Option* set_written_names(CLI::Option* option, const std::vector<std::string>& names);
+std::vector<std::string> written_names(CLI::Option& option);
+
+// `variable`: a path, or a list of paths.
+template <class Paths>
+CLI::Option* add_input_option(CLI::App& app, const std::string& name, Paths& variable,
+                              const std::string& help) {
+  CLI::Option* const option = app.add_option(name, variable, help);
+  if (!option->get_positional()) option->type_name("FILE");
+  return set_file_role(option, FileRole::input);
+}
+
+inline CLI::Option* add_output_option(CLI::App& app, const std::string& name, std::string& path,
+                                      const std::string& help) {
+  return set_file_role(app.add_option(name, path, help)->type_name("FILE"), FileRole::output);
+}
+
+// For what goes to standard output unless a file is named.
+inline CLI::Option* add_report_option(CLI::App& app, const std::string& name, std::string& path,
+                                      const std::string& help) {
+  return set_file_role(app.add_option(name, path, help)->type_name("FILE"), FileRole::report);
+}
+
+inline CLI::Option* add_output_folder_option(CLI::App& app, const std::string& name,
+                                             std::string& path, const std::string& help) {
+  return set_file_role(app.add_option(name, path, help)->type_name("DIR"), FileRole::output_folder);
+}
+
+}  // namespace cleave

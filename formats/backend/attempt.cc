@@ -1,0 +1,71 @@
+#include "formats/backend/attempt.h"
+
+#include "formats/text/diagnostic.h"
+#include "formats/text/text_layout.h"
+
+namespace cleave {
+
+std::string_view verdict_name(LowerVerdict verdict) {
+  switch (verdict) {
+    case LowerVerdict::lowered:
+      return "lowered";
+    case LowerVerdict::refused:
+      return "refused";
+    case LowerVerdict::no_output:
+      return "no output";
+    case LowerVerdict::crashed:
+      return "crashed";
+    case LowerVerdict::timed_out:
+      return "timed out";
+    case LowerVerdict::out_of_memory:
+      return "out of memory";
+    case LowerVerdict::too_large:
+      return "too large";
+    case LowerVerdict::wrong_values:
+      return "wrong values";
+    case LowerVerdict::lower_precision:
+      return "lower precision";
+    case LowerVerdict::tie_order:
+      return "order of ties";
+    case LowerVerdict::not_run:
+      return "not run";
+    case LowerVerdict::flaky:
+      return "flaky";
+    case LowerVerdict::lost:
+      return "lost";
+    case LowerVerdict::no_room:
+      return "no room";
+    case LowerVerdict::driver:
+      return "driver";
+  }
+  return {};
+}
+
+bool is_refusal(LowerVerdict verdict) {
+  switch (verdict) {
+    case LowerVerdict::refused:
+    case LowerVerdict::no_output:
+    case LowerVerdict::crashed:
+    case LowerVerdict::timed_out:
+    case LowerVerdict::out_of_memory:
+    case LowerVerdict::too_large:
+    case LowerVerdict::wrong_values:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_success(LowerVerdict verdict) {
+  return verdict == LowerVerdict::lowered || verdict == LowerVerdict::tie_order ||
+         verdict == LowerVerdict::not_run;
+}
+
+std::string first_line(std::string_view message, std::size_t columns) {
+  while (!message.empty() && (message.front() == '\n' || message.front() == ' ')) {
+    message.remove_prefix(1);
+  }
+  return fitted(escaped(message.substr(0, message.find('\n'))), columns);
+}
+
+}  // namespace cleave

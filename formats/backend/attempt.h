@@ -1,0 +1,52 @@
+// Attempt: what came of handing one piece to one backend, once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "formats/backend/backend.h"
+
+namespace cleave {
+
+enum class LowerVerdict : std::uint8_t {
+  lowered,
+  refused,    // exit status or message: a compiler's "no"
+  no_output,  // success, but what it should produce is not there
+  crashed,    // by a signal
+  timed_out,
+  out_of_memory,
+  too_large,  // the piece is beyond the backend's largest model
+  wrong_values,
+  lower_precision,  // wrong at float32's tolerance, right at bfloat16's
+  tie_order,        // equal elements in another order than the reference's
+  not_run,          // there are no inputs for it
+  flaky,            // other verdicts of the same piece
+  lost,             // the machine that it ran on went away
+  no_room,          // the disk is full
+  driver,           // a fault on our side of the backend: says nothing about the piece
+};
+
+// "lowered", "refused", "no output", ...
+std::string_view verdict_name(LowerVerdict verdict);
+
+// True of verdicts that say that the backend cannot do the piece.
+bool is_refusal(LowerVerdict verdict);
+// True of verdicts that count as lowered for the exit status.
+bool is_success(LowerVerdict verdict);
+
+struct Attempt {
+  LowerVerdict verdict = LowerVerdict::driver;
+  LowerStage stage = LowerStage::compile;
+  std::string detail = {};   // "SIGSEGV", "exit 3"; may be empty
+  std::string message = {};  // the backend's words; "" when it is lowered
+  double seconds = 0;
+  std::optional<std::uint64_t> artefact_bytes = {};
+  bool is_cached = false;
+};
+
+// The first line of the message, for tables; cut to so many columns.
+std::string first_line(std::string_view message, std::size_t columns);
+
+}  // namespace cleave

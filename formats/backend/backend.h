@@ -1,0 +1,79 @@
+// Backend: a compiler, as a backend file describes it. A backend has up to four *stages*: convert and
+// check are cheap refusals, compile makes an artefact, run computes outputs from inputs. Each stage is
+// a program of its own, or a request to a *worker*, a process that stays and serves many.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cleave {
+
+enum class LowerStage : std::uint8_t { check, compile, run };
+
+// "check", "compile", "run"
+std::string_view lower_stage_name(LowerStage stage);
+
+// A program for one stage. Words hold placeholders: see placeholders.h.
+struct BackendCommand {
+  std::vector<std::string> argv = {};
+  std::vector<std::string> produces = {};  // files that success must leave behind
+  double timeout_seconds = 600;
+  std::uint64_t memory_bytes = 0;  // RLIMIT_AS; 0: no limit
+};
+
+enum class TensorFormat : std::uint8_t { pb, npy, raw };
+
+// A worker, and the stages that it serves.
+struct BackendServe {
+  std::vector<std::string> argv;
+  std::vector<std::string> ops = {"compile", "run"};
+  double start_timeout_seconds = 60;
+  double timeout_seconds = 600;        // of one call
+  std::uint64_t memory_bytes = 0;      // RLIMIT_AS; 0: no limit
+  std::uint32_t restart_after = 2000;  // calls
+
+  bool does(std::string_view op) const;
+};
+
+struct BackendEnvironment {
+  std::vector<std::pair<std::string, std::string>> set;
+  std::vector<std::string> pass = {"PATH", "HOME"};  // taken from cleave's own environment
+};
+
+// How outputs are compared with the reference's.
+struct CompareTolerance {
+  double rtol = 1e-3;
+  double atol = 1e-4;
+  std::int64_t integers = 0;  // for quantised outputs
+};
+
+struct Backend {
+  std::string name;
+  std::string path;    // of the backend file; "" for the short form
+  std::string folder;  // that {here} is, absolute
+  std::string text;    // the file's bytes, which are part of cache keys
+  std::vector<std::string> identity;
+  std::optional<BackendCommand> check, compile, run;
+  std::optional<BackendServe> serve;
+  TensorFormat tensors = TensorFormat::pb;
+  BackendEnvironment environment;
+  std::vector<std::string> failed_if;  // regular expressions on lines of output
+  std::string message_begin;           // regular expression on the line where the message begins
+  std::string message_drop;            // and on lines that are left out of it
+  CompareTolerance tolerance;
+  std::string compute = "float32";
+  unsigned jobs = 0;                                 // at once; 0: as many as asked for
+  std::uint64_t model_bytes = 0;                     // the largest model it takes; 0: any
+  std::uint64_t file_bytes = 0;                      // RLIMIT_FSIZE; 0: no limit
+  std::int64_t lowest_opset = 0, highest_opset = 0;  // of the default domain; 0: not stated
+
+  const BackendCommand* command(LowerStage stage) const;
+  // True when a program or the worker does the stage.
+  bool has(LowerStage stage) const;
+};
+
+}  // namespace cleave

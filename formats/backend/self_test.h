@@ -1,0 +1,29 @@
+// A test of a backend: that it takes what every backend takes, computes it right, and refuses what is
+// no model. One that accepts garbage would call everything lowered.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "formats/backend/session.h"
+
+namespace cleave {
+
+struct SelfTestStep {
+  enum class Outcome : std::uint8_t { passed, failed, skipped };
+  std::string name;  // "compiles Add"
+  Outcome outcome = Outcome::passed;
+  std::string detail = {};  // what is wrong, or why it is skipped
+  double seconds = 0;
+};
+
+struct SelfTest {
+  std::string identity;  // the backend's version, as it says it
+  std::vector<SelfTestStep> steps;
+  bool passed() const;
+};
+
+// Runs the test in a new folder of `options.folder`. Ends early when the backend does not start.
+SelfTest test_backend(const Backend& backend, const SessionOptions& options);
+
+}  // namespace cleave

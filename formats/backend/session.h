@@ -1,0 +1,81 @@
+// BackendSession: one backend, for one thread. Runs its stages on pieces, by its worker or by
+// programs of their own, and says what came of it.
+//
+//   worker died          the same piece once more in a fresh worker, before it is called crashed
+//   worker is too slow   ended, and started anew for the next piece
+//   exit status 0        is success only with every file of "produces" and no line of "failed_if"
+#pragma once
+
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "formats/backend/attempt.h"
+#include "formats/backend/backend.h"
+#include "formats/backend/placeholders.h"
+#include "formats/backend/worker.h"
+
+namespace cleave {
+
+struct SessionOptions {
+  std::vector<std::string> launcher =
+      {};                   // words before each command: another machine, a container
+  std::string folder = {};  // for what backends write; absolute, and there
+};
+
+// A tensor file by the name of the value it is of.
+struct NamedFile {
+  std::string name, file;
+};
+
+// A piece of a model in files. Paths are absolute.
+struct PieceFiles {
+  std::string model;
+  std::string out;                                   // prefix of what is made of it
+  std::vector<NamedFile> inputs = {}, outputs = {};  // for the stage run, TensorProto
+  std::uint64_t seed = 0;
+};
+
+class BackendSession {
+ public:
+  // `backend` must outlive this.
+  BackendSession(const Backend& backend, SessionOptions options);
+
+  const Backend& backend() const { return backend_; }
+  // Runs one stage that the backend has.
+  Attempt run(LowerStage stage, const PieceFiles& piece);
+  // Times that the backend was called, so far.
+  std::size_t calls() const { return calls_; }
+
+  // What the backend says of its version: the output of `identity`, else the worker's greeting.
+  // Error: why it does not start.
+  Result<std::string, Error> identity();
+
+  // Another request to the worker, as JSON without "op": for the reference. The backend must have a
+  // worker.
+  WorkerAnswer request(std::string_view op, const std::string& fields);
+
+ private:
+  ChildCommand child(const std::vector<std::string>& words, const PlaceholderValues& values) const;
+  PlaceholderValues values_of(const PieceFiles& piece) const;
+  Attempt run_command(const BackendCommand& command, const PlaceholderValues& values);
+  Attempt run_with_files(const PieceFiles& piece);
+  Attempt run_worker(LowerStage stage, const PieceFiles& piece);
+  Attempt judge(const ChildResult& result, const BackendCommand& command,
+                const PlaceholderValues& values) const;
+  Attempt judge(const WorkerAnswer& answer, const PieceFiles& piece) const;
+  bool matches_failure(std::string_view output) const;
+  std::string message_of(std::string_view err, std::string_view out) const;
+  bool is_lost(std::string_view text) const;
+  Worker& worker();
+
+  const Backend& backend_;
+  SessionOptions options_;
+  std::unique_ptr<Worker> worker_;
+  std::vector<std::regex> failed_if_;
+  std::optional<std::regex> begin_, drop_;
+  std::size_t calls_ = 0;
+};
+
+}  // namespace cleave

@@ -1,0 +1,17 @@
+// Reads the times of nodes that someone wrote down: CSV or TSV, a line a node.
+//
+//   node,time_us
+//   conv1,120.5
+//   "relu, fused",3
+#pragma once
+
+#include "formats/costs/cost_entries.h"
+#include "formats/io/source_file.h"
+
+namespace cleave {
+
+// The first line may be left out. Refuses what is no such file, times below 0, and nodes that are
+// given twice.
+Loaded<CostEntries> read_node_csv(const SourceFile& source);
+
+}  // namespace cleave

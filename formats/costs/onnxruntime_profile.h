@@ -1,0 +1,15 @@
+// Reads a profile that ONNX Runtime writes (SessionOptions.enable_profiling): a JSON list of trace
+// events. Source: onnxruntime/core/common/profiler.cc, core/framework/sequential_executor.cc.
+#pragma once
+
+#include "formats/costs/cost_entries.h"
+#include "formats/io/source_file.h"
+
+namespace cleave {
+
+// One entry for each kernel, in the order in which kernels ran first. Its time is the median over
+// the runs of the profile; of three runs or more the first, which warms up, is left out. Kernels in
+// bodies of Loop, If and Scan are marked: the time of the node around them includes theirs. Linear.
+Loaded<CostEntries> read_onnxruntime_profile(const SourceFile& source);
+
+}  // namespace cleave

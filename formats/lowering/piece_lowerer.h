@@ -1,0 +1,93 @@
+// PieceLowerer: cuts a piece out of the model, changes it by the remedies that are asked for, and
+// hands it to one backend: check, compile, and, with reference values, run and compare. What is
+// known already is not asked again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/lowering/oracle.h"
+#include "formats/lowering/piece_change.h"
+#include "formats/lowering/reference_run.h"
+#include "formats/backend/session.h"
+#include "formats/lowering/verdict_store.h"
+#include "formats/onnx/write/cutter.h"
+
+namespace cleave {
+
+// What pieces are lowered with. All that it points to must outlive the lowerer.
+struct PieceContext {
+  const LoadedModel& model;
+  OnnxCutter& cutter;  // of the model
+  VerdictStore& store;
+  std::span<const ReferenceRun> samples;  // none: nothing is pinned, frozen or compared
+  bool compares = false;
+  std::string folder;    // for files of pieces
+  std::string identity;  // of the backend
+};
+
+struct PieceResult {
+  Attempt attempt;
+  bool is_unchanged = false;  // the remedies change nothing of this piece: it was not asked
+  bool can_run = true;        // every input and output has a reference value
+  std::size_t pinned = 0;     // inputs
+  std::size_t frozen = 0;
+  std::size_t calls = 0;  // of the backend; 0: the verdict was known
+  std::string hash;       // see piece_hash.h; "" when there is none
+  std::optional<ValueId> first_wrong;
+};
+
+class PieceLowerer {
+ public:
+  // `converter`: the reference's session, which raises opsets; null: none is there.
+  PieceLowerer(PieceContext context, BackendSession& session, BackendSession* converter)
+      : context_(std::move(context)), session_(session), converter_(converter) {}
+
+  // Error: what cleave itself could not do: write the piece or the journal.
+  Result<PieceResult, Error> lower(const Piece& piece);
+
+  // The same as an answer to the culprit search. An error becomes `unresolved`, and is kept.
+  Answer answer(const Piece& piece);
+  const std::optional<Error>& error() const { return error_; }
+
+  std::size_t calls() const { return calls_; }  // of the backend, for all pieces so far
+  std::size_t hits() const { return hits_; }    // pieces whose verdict was known
+
+  // Writes the piece as it is handed to the backend; for findings and artefacts.
+  Status<Error> write(const Piece& piece, const std::string& path);
+
+ private:
+  struct Made {
+    std::string path;
+    std::vector<ValueId> inputs, outputs;
+    PieceResult result;
+  };
+  struct Compared {
+    Attempt attempt;
+    std::optional<ValueId> first_wrong = {};
+  };
+  Result<Made, Error> make(const Piece& piece);
+  PieceChange change_of(const CutPiece& cut, const Remedies& remedies) const;
+  Result<bool, Error> raise_opset(Made& made, std::int64_t opset);
+  std::optional<std::string> key_of(const Made& made, const Piece& piece) const;
+  Compared ask(const Made& made, const Piece& piece);
+  Compared run_sample(const Made& made, const Piece& piece, const ReferenceRun& sample);
+  Compared compare(const Made& made, const PieceFiles& files, const ReferenceRun& sample,
+                   double factor) const;
+  bool has_values(const Made& made) const;
+  bool is_order_of_ties(const Piece& piece, const PieceFiles& files) const;
+  std::string_view name(ValueId value) const { return context_.model.graph.value(value).name; }
+
+  PieceContext context_;
+  BackendSession& session_;
+  BackendSession* converter_;
+  std::optional<Error> error_;
+  std::uint64_t written_ = 0;
+  std::size_t calls_ = 0;
+  std::size_t hits_ = 0;
+};
+
+}  // namespace cleave

@@ -1,0 +1,39 @@
+// What the reference makes of a model: each tensor of one run of the whole model, by the name of its
+// value. Boundary shapes are pinned to these, values of pieces compared with these.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "formats/backend/session.h"
+#include "formats/model/loaded_model.h"
+
+namespace cleave {
+
+struct ReferenceTensor {
+  std::vector<std::int64_t> shape;
+  std::string file;               // a TensorProto
+  bool is_small_integer = false;  // int32 or int64, of at most 16 elements
+};
+
+class ReferenceRun {
+ public:
+  // Runs the model once in the worker of `session`, which must serve "capture"; tensors go to
+  // `folder`. `inputs`: a .npz file, or a folder of ONNX test data; "" draws them from `seed`.
+  static Result<ReferenceRun, Error> make(BackendSession& session, const LoadedModel& model,
+                                          const std::string& folder, const std::string& inputs,
+                                          std::uint64_t seed);
+
+  // Null for a value that is not in the run, or is no tensor.
+  const ReferenceTensor* find(std::string_view name) const;
+  std::size_t count() const { return tensors_.size(); }
+
+ private:
+  std::unordered_map<std::string, ReferenceTensor> tensors_;
+};
+
+}  // namespace cleave

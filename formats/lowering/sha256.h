@@ -1,0 +1,33 @@
+// SHA-256 (FIPS 180-4), by which pieces of models are known in the cache of verdicts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cleave {
+
+class Sha256 {
+ public:
+  void add(std::string_view bytes);
+  // A text and its length, so that texts in a row have one reading.
+  void add_text(std::string_view text);
+  void add_number(std::uint64_t number);
+  // 64 hexadecimal digits. Nothing may be added afterwards.
+  std::string hex() &&;
+
+ private:
+  void add_block(const unsigned char* block);
+
+  std::array<std::uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::array<unsigned char, 64> pending_ = {};
+  std::size_t filled_ = 0;
+  std::uint64_t total_ = 0;  // bytes
+};
+
+// The hash of one text.
+std::string sha256_hex(std::string_view bytes);
+
+}  // namespace cleave

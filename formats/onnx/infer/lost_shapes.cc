@@ -1,0 +1,197 @@
+#include "formats/onnx/infer/lost_shapes.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "formats/text/diagnostic.h"
+
+namespace cleave {
+namespace {
+
+// Operators whose data decide how much they make.
+constexpr std::array<std::string_view, 6> kCounting = {
+    "NonZero", "Unique", "Compress", "NonMaxSuppression", "StringSplit", "SplitToSequence"};
+
+// Operators an input of which gives the shape: the input's position.
+constexpr std::array<std::pair<std::string_view, std::size_t>, 16> kShaping = {{
+    {"Reshape", 1},
+    {"Expand", 1},
+    {"Tile", 1},
+    {"ConstantOfShape", 0},
+    {"Slice", 1},
+    {"Pad", 1},
+    {"TopK", 1},
+    {"OneHot", 1},
+    {"Split", 1},
+    {"Squeeze", 1},
+    {"Unsqueeze", 1},
+    {"Upsample", 1},
+    {"Resize", 2},
+    {"Range", 1},
+    {"CenterCropPad", 1},
+    {"MaxUnpool", 2},
+}};
+
+class LostShapes {
+ public:
+  LostShapes(const OnnxModel& model, const OnnxLinks& links, std::span<const OnnxType* const> types)
+      : model_(model), links_(links), types_(types) {
+    for (const OnnxValueInfo& input : model.graph.inputs) {
+      const std::uint32_t number = links.values.find(input.name);
+      if (number == OnnxValueNumbers::kNone) continue;
+      for (const OnnxDim& dim : types[number]->dims) {
+        if (!dim.name.empty()) symbols_.insert(dim.name);
+      }
+    }
+  }
+
+  std::vector<std::string> notes() {
+    std::vector<std::string> out;
+    std::size_t count = 0;
+    for (const std::uint32_t i : links_.order) {
+      if (!loses(i) || ++count > 1) continue;
+      const OnnxNode& node = model_.graph.nodes.read(i, room_);
+      out.push_back("shapes are first lost at " + onnx_node_text(node, i) +
+                    (node.name.empty() ? "" : " (" + std::string(node.op_type) + ")") + ": " +
+                    why(i, node) + options(i));
+    }
+    if (count > 1) {
+      out.push_back("shapes are lost at " + std::to_string(count - 1) +
+                    (count == 2 ? " more node" : " more nodes") + " that read known ones");
+    }
+    return out;
+  }
+
+ private:
+  bool is_open(const OnnxDim& dim) const { return !dim.is_fixed() && !symbols_.contains(dim.name); }
+
+  bool is_lost(const OnnxType& type) const {
+    if (!type.is_known()) return true;
+    if (!type.is_tensor()) return false;
+    return !type.has_shape || std::any_of(type.dims.begin(), type.dims.end(),
+                                          [&](const OnnxDim& dim) { return is_open(dim); });
+  }
+  bool is_lost(std::uint32_t number) const {
+    return number != OnnxValueNumbers::kNone && is_lost(*types_[number]);
+  }
+
+  bool loses(std::uint32_t i) const {
+    bool makes_lost = false;
+    for (std::uint32_t at = links_.first_output[i]; at < links_.first_output[i + 1]; ++at) {
+      makes_lost = makes_lost || is_lost(at);
+    }
+    if (!makes_lost) return false;
+    for (const std::uint32_t number : links_.reads.of(i)) {
+      if (is_lost(number)) return false;
+    }
+    for (const std::string_view name : links_.captures_of(i)) {
+      if (is_lost(links_.values.find(name))) return false;
+    }
+    return true;
+  }
+
+  std::string why(std::uint32_t i, const OnnxNode& node) const {
+    const std::string_view op = node.op_type;
+    const bool is_default = node.domain.empty() || node.domain == "ai.onnx";
+    if (!is_default) {
+      return "no rule for " + std::string(node.domain) + "." + std::string(op) + " tells them";
+    }
+    if (op == "If") return "which branch runs depends on " + input_text(i, 0) + set_input(i);
+    if (op == "Loop") return "how often its body runs, or what it carries, depends on the data";
+    if (std::find(kCounting.begin(), kCounting.end(), op) != kCounting.end()) {
+      return "how much it makes depends on the data";
+    }
+    for (const auto& [shaping, input] : kShaping) {
+      if (shaping == op) return shaped_by(i, input);
+    }
+    return "its operator does not tell them";
+  }
+
+  std::string shaped_by(std::uint32_t i, std::size_t input) const {
+    const auto reads = links_.reads.of(i);
+    if (input < reads.size() && reads[input] == OnnxValueNumbers::kNone) ++input;  // Resize
+    const std::string open = symbols_.empty() ? "" : " or on dims that are not bound";
+    return "they depend on " + input_text(i, input) + ", which depends on data" + open;
+  }
+
+  std::string input_text(std::uint32_t i, std::size_t input) const {
+    const auto reads = links_.reads.of(i);
+    if (input >= reads.size() || reads[input] == OnnxValueNumbers::kNone) return "its inputs";
+    return quoted(links_.values.name(reads[input]));
+  }
+
+  // The graph's inputs that decide the condition of an If, where each is of one element.
+  std::string set_input(std::uint32_t i) const {
+    constexpr std::size_t kMostSteps = 64;
+    std::set<std::string_view> inputs;
+    const auto reads = links_.reads.of(i);
+    if (reads.empty() || reads[0] == OnnxValueNumbers::kNone) return {};
+    std::vector<std::uint32_t> values = {reads[0]};
+    for (std::size_t step = 0; step < values.size(); ++step) {
+      if (step == kMostSteps) return {};
+      const std::uint32_t value = values[step];
+      const std::optional<std::uint32_t> maker = maker_of(value);
+      if (!maker && value >= model_.graph.initializers.size()) {
+        if (!is_single(*types_[value])) return {};
+        inputs.insert(links_.values.name(value));
+      }
+      if (!maker) continue;
+      for (const std::uint32_t read : links_.reads.of(*maker)) {
+        if (read != OnnxValueNumbers::kNone) values.push_back(read);
+      }
+    }
+    std::string text;
+    for (const std::string_view input : inputs)
+      text += "; --set-input " + escaped(input) + "=VALUE";
+    return text;
+  }
+
+  static bool is_single(const OnnxType& type) {
+    return type.is_tensor() && type.has_shape &&
+           std::all_of(type.dims.begin(), type.dims.end(),
+                       [](const OnnxDim& dim) { return dim.size == 1; });
+  }
+
+  std::optional<std::uint32_t> maker_of(std::uint32_t value) const {
+    const auto& first = links_.first_output;
+    if (value < first.front()) return std::nullopt;
+    const auto after = std::upper_bound(first.begin(), first.end(), value);
+    return static_cast<std::uint32_t>(after - first.begin() - 1);
+  }
+
+  // "; --dim x:1=SIZE states it" for dims that the node's outputs leave open.
+  std::string options(std::uint32_t i) const {
+    std::string text;
+    for (std::uint32_t at = links_.first_output[i]; at < links_.first_output[i + 1]; ++at) {
+      const OnnxType& type = *types_[at];
+      if (!type.is_tensor() || !type.has_shape) continue;
+      for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+        const OnnxDim& dim = type.dims[axis];
+        if (!is_open(dim)) continue;
+        const std::string own = std::string(links_.values.name(at)) + ":" + std::to_string(axis);
+        const std::string option = " --dim " + escaped(dim.name.empty() ? own : dim.name) + "=SIZE";
+        if (text.find(option) == std::string::npos) text += option;
+      }
+    }
+    return text.empty() ? "" : "; where it is known, give" + text;
+  }
+
+  const OnnxModel& model_;
+  const OnnxLinks& links_;
+  std::span<const OnnxType* const> types_;
+  std::set<std::string, std::less<>> symbols_;
+  OnnxNode room_;
+};
+
+}  // namespace
+
+std::vector<std::string> lost_shape_notes(const OnnxModel& model, const OnnxLinks& links,
+                                          std::span<const OnnxType* const> types) {
+  return LostShapes(model, links, types).notes();
+}
+
+}  // namespace cleave

@@ -1,0 +1,21 @@
+// Where shapes are lost: the nodes that read values of known shape and make values whose shape is
+// not known, and why.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "formats/onnx/index/links.h"
+#include "formats/onnx/index/model.h"
+#include "formats/onnx/index/type.h"
+
+namespace cleave {
+
+// Notes for the report, at most two: the first such node in the order of execution, with the reason
+// and the options that would tell; and how many more there are. A symbolic dim of the model's inputs
+// counts as known: --dim binds it. `types`: of the main graph's values, by number. Linear.
+std::vector<std::string> lost_shape_notes(const OnnxModel& model, const OnnxLinks& links,
+                                          std::span<const OnnxType* const> types);
+
+}  // namespace cleave

@@ -1,0 +1,194 @@
+// Each worker process lays out one drawing after the other. Layouts::run
+//   1. gives every idle worker the next drawing;
+//   2. waits until one answers, and looks now and then how much time they have taken;
+//   3. keeps answers, and ends a worker that is late: the next drawing gets a new one;
+//   4. tries a drawing that failed once more, with straight edges.
+// Time is processor time, so that a busy machine does not cost a drawing.
+#include "formats/report/drawings/layout.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "formats/io/worker_process.h"
+#include "formats/report/drawings/dot.h"
+#include "formats/text/number_text.h"
+
+namespace cleave {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostWorkers = 4;
+constexpr double kShareOfCurves = 0.1;  // of the time, for one drawing with curved edges
+constexpr double kShareOfLines = 0.25;  // with straight ones, where there are several drawings
+constexpr double kSlowestClock = 10;    // seconds of the clock for each of processor time
+constexpr int kMillisecondsBetweenLooks = 50;
+constexpr char kIsSvg = 'S';
+constexpr char kIsFault = 'E';
+
+// Begin a request.
+constexpr char kCurved = 'C';
+constexpr char kStraight = 'L';
+
+// Runs in the worker.
+std::string answer_to(const std::string& request) {
+  const EdgeShape shape = request[0] == kStraight ? EdgeShape::straight : EdgeShape::curved;
+  const auto svg = layout_svg(request.substr(1), shape);
+  return svg ? kIsSvg + *svg : kIsFault + svg.error().front().message;
+}
+
+LaidOut result_of(WorkerAnswer answer) {
+  if (answer.text && !answer.text->empty()) {
+    std::string text = answer.text->substr(1);
+    if ((*answer.text)[0] == kIsSvg) return text;
+    return LayoutFault{std::move(text)};
+  }
+  if (answer.signal == 0) return LayoutFault{"Graphviz stopped without a result"};
+  return LayoutFault{std::string("Graphviz crashed: ") + ::strsignal(answer.signal)};
+}
+
+Clock::duration duration_of(double seconds) {
+  constexpr double kMost = 1e9;  // of seconds, which the clock can count
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(std::min(seconds, kMost)));
+}
+
+class Layouts {
+ public:
+  Layouts(std::size_t count, const LayoutLimits& limits)
+      : results_(count, LaidOut(std::string())), limits_(limits) {
+    const std::size_t cores = std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
+    const std::size_t workers = std::min({kMostWorkers, cores, count});
+    for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(limits.bytes);
+  }
+
+  std::vector<LaidOut> run(const std::function<std::string(std::size_t)>& make,
+                           const Progress& progress) && {
+    while (true) {
+      for (Worker& worker : workers_) {
+        if (!worker.process.is_busy()) give_next(worker, make, progress);
+      }
+      if (!wait()) return std::move(results_);
+    }
+  }
+
+ private:
+  struct Task {
+    std::size_t drawing;
+    char shape;
+  };
+
+  struct Worker {
+    explicit Worker(std::uint64_t most_bytes) : process(answer_to, most_bytes) {}
+    WorkerProcess process;
+    Task task = {0, kCurved};
+    double cpu_before = 0;  // of the process, when it was given the drawing
+    Clock::time_point deadline = {};
+
+    double seconds() const { return std::max(0.0, process.cpu_seconds() - cpu_before); }
+  };
+
+  void give_next(Worker& worker, const std::function<std::string(std::size_t)>& make,
+                 const Progress& progress) {
+    while (const auto task = take_task()) {
+      LaidOut& result = results_[task->drawing];
+      tell(progress, {"laying out", "drawings", task->drawing, results_.size()});
+      const std::string dot = make(task->drawing);
+      if (dot.empty()) continue;
+      if (spent_ >= limits_.seconds) {
+        result = LayoutFault{"the time for drawings, " + text_of(limits_.seconds) + ", was over"};
+        continue;
+      }
+      worker.task = *task;
+      worker.cpu_before = worker.process.cpu_seconds();
+      worker.deadline = Clock::now() + duration_of(kSlowestClock * seconds_for(*task));
+      if (worker.process.give(task->shape + dot)) return;
+      result = LayoutFault{"the system makes no process for Graphviz"};
+    }
+  }
+
+  double seconds_for(const Task& task) const {
+    if (task.shape == kCurved) return kShareOfCurves * limits_.seconds;
+    return results_.size() > 1 ? kShareOfLines * limits_.seconds : limits_.seconds;
+  }
+
+  std::optional<Task> take_task() {
+    if (!again_.empty()) {
+      const Task task = again_.back();
+      again_.pop_back();
+      return task;
+    }
+    if (next_ == results_.size()) return std::nullopt;
+    return Task{next_++, kCurved};
+  }
+
+  // Once, with straight edges; where no time is left the fault stays.
+  void try_again(const Task& task) {
+    if (task.shape == kCurved && spent_ < limits_.seconds) {
+      again_.push_back({task.drawing, kStraight});
+    }
+  }
+
+  // Until something happens to a worker, or it is time to look; false when none has work.
+  bool wait() {
+    std::vector<::pollfd> sources;
+    for (const Worker& worker : workers_) {
+      if (!worker.process.is_busy()) continue;
+      sources.push_back({.fd = worker.process.descriptor(), .events = POLLIN, .revents = 0});
+    }
+    if (sources.empty()) return false;
+    ::poll(sources.data(), sources.size(), kMillisecondsBetweenLooks);
+    for (Worker& worker : workers_) {
+      if (worker.process.is_busy()) look_at(worker);
+    }
+    return true;
+  }
+
+  void look_at(Worker& worker) {
+    const double seconds = worker.seconds();
+    const double most = std::min(seconds_for(worker.task), limits_.seconds - spent_);
+    LaidOut& result = results_[worker.task.drawing];
+    if (auto answer = worker.process.take()) {
+      spent_ += seconds;
+      const bool is_crash = !answer->text;
+      result = result_of(*std::move(answer));
+      if (is_crash) try_again(worker.task);
+    } else if (seconds > most || Clock::now() > worker.deadline) {
+      worker.process.stop();
+      result = LayoutFault{"Graphviz took longer than " + text_of(std::min(seconds, most))};
+      spent_ += seconds;
+      try_again(worker.task);
+    }
+  }
+
+  static std::string text_of(double seconds) { return duration_text(1e6 * seconds); }
+
+  std::vector<LaidOut> results_;
+  LayoutLimits limits_;
+  double spent_ = 0;  // seconds of processor time, on what is laid out or given up
+  std::vector<Worker> workers_;
+  std::size_t next_ = 0;
+  std::vector<Task> again_;
+};
+
+}  // namespace
+
+LaidOut lay_out(const std::string& dot, const LayoutLimits& limits) {
+  return lay_out_all(
+             1, [&](std::size_t) { return dot; }, limits)
+      .front();
+}
+
+std::vector<LaidOut> lay_out_all(std::size_t count,
+                                 const std::function<std::string(std::size_t)>& make,
+                                 const LayoutLimits& limits, const Progress& progress) {
+  return Layouts(count, limits).run(make, progress);
+}
+
+}  // namespace cleave

@@ -1,0 +1,40 @@
+// Drawings laid out by Graphviz in processes of their own, within limits: Graphviz crashes on some
+// graphs and takes minutes for others.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/base/result.h"
+
+namespace cleave {
+
+struct LayoutLimits {
+  static constexpr double kSeconds = 20;
+
+  double seconds = kSeconds;                     // of processor time, for all drawings of one call
+  std::uint64_t bytes = std::uint64_t{2} << 30;  // of memory, for each process
+};
+
+// Why there is no SVG: "Graphviz took longer than 5 s".
+struct LayoutFault {
+  std::string why;
+};
+using LaidOut = Result<std::string, LayoutFault>;
+
+// The drawing as an SVG document. Seconds for 500 nodes.
+LaidOut lay_out(const std::string& dot, const LayoutLimits& limits);
+
+// The same for `count` drawings, several at a time; `make(i)` gives the i-th, called in order, or ""
+// for one that is not wanted. Each has a tenth of the time with curved edges; where that fails it is
+// drawn with straight ones, in all the time that is left or, of several drawings, a quarter. The
+// result does not depend on how many are laid out at a time, unless the time is over. A process that
+// takes ten times as long by the clock is ended, too: it waits for something.
+std::vector<LaidOut> lay_out_all(std::size_t count,
+                                 const std::function<std::string(std::size_t)>& make,
+                                 const LayoutLimits& limits, const Progress& progress = {});
+
+}  // namespace cleave

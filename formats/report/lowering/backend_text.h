@@ -1,0 +1,18 @@
+// What `cleave backend` prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "formats/backend/backend_file.h"
+#include "formats/backend/self_test.h"
+
+namespace cleave {
+
+// The result first, then a line a step. At most 100 columns.
+std::string self_test_text(const Backend& backend, const SelfTest& test);
+
+// A table: name, stages, file.
+std::string backend_list_text(const std::vector<Backend>& backends);
+
+}  // namespace cleave

@@ -1,0 +1,200 @@
+#include "formats/json/text.h"
+#include "formats/report/lowering/lowering_report.h"
+#include "formats/support/rule_json.h"
+
+namespace cleave {
+namespace {
+
+using Layout = JsonText::Layout;
+
+std::string_view kind_name(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::culprit:
+      return "culprit";
+    case FindingKind::together:
+      return "together";
+    case FindingKind::remedy:
+      return "remedy";
+    case FindingKind::flaky:
+      return "flaky";
+    case FindingKind::unexplained:
+      return "unexplained";
+  }
+  return {};
+}
+
+std::string_view values_name(ValueVerdict verdict) {
+  switch (verdict) {
+    case ValueVerdict::culprit:
+      return "culprit";
+    case ValueVerdict::lower_precision:
+      return "lower precision";
+    case ValueVerdict::tie_order:
+      return "order of ties";
+    case ValueVerdict::rounding_decides:
+      return "rounding decides an order";
+    case ValueVerdict::errors_add_up:
+      return "errors add up";
+    case ValueVerdict::together:
+      return "together";
+    case ValueVerdict::unresolved:
+      return "unresolved";
+  }
+  return {};
+}
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(const LoweringReport& report)
+      : report_(report), graph_(report.input.model.graph), outcome_(report.outcome) {}
+
+  std::string write() {
+    json_.begin_object();
+    json_.text("format", "cleave.lowering");
+    json_.number("version", 1);
+    json_.flag("clean", outcome_.is_clean);
+    json_.number("nodes", outcome_.nodes);
+    json_.number("nodes_lowered", outcome_.nodes_lowered);
+    json_.number("rounds", outcome_.rounds.size());
+    json_.number("compiler_runs", outcome_.compiler_runs);
+    json_.number("cache_hits", outcome_.cache_hits);
+    json_.number("rules", outcome_.learned.size());
+    json_.flag("eroding", outcome_.is_eroding);
+    json_.number("seconds", outcome_.seconds);
+    write_backends();
+    json_.begin_list("parts");
+    for (const LoweredPart& part : outcome_.rounds.back().parts) write_part(part);
+    json_.end_list();
+    json_.begin_list("findings");
+    for (const LowerFinding& finding : outcome_.findings) write_finding(finding);
+    json_.end_list();
+    json_.begin_list("learned");
+    for (const Rule& rule : outcome_.learned) write_rule(rule);
+    json_.end_list();
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  void write_backends() {
+    json_.text("model", report_.input.model.source.path());
+    json_.begin_list("backends");
+    for (std::size_t i = 0; i < report_.input.backends.size(); ++i) {
+      json_.begin_object(Layout::one_line);
+      json_.text("name", report_.input.backends[i].name);
+      json_.text("identity", outcome_.identities[i]);
+      json_.end_object();
+    }
+    json_.end_list();
+    json_.key("reference");
+    outcome_.reference.empty() ? json_.null() : json_.text(outcome_.reference);
+    json_.number("samples_compared", outcome_.samples);
+    json_.number("seed", report_.options.seed);
+  }
+
+  void write_nodes(std::string_view key, const std::vector<NodeId>& nodes) {
+    json_.begin_list(key, Layout::one_line);
+    for (const NodeId node : nodes) json_.text(graph_.node(node).name);
+    json_.end_list();
+  }
+
+  void write_remedies(const Remedies& remedies, std::size_t pinned, std::size_t frozen) {
+    json_.begin_object("remedies", Layout::one_line);
+    json_.number("pinned_inputs", pinned);
+    json_.number("frozen_inputs", frozen);
+    json_.key("opset");
+    remedies.opset ? json_.number(*remedies.opset) : json_.null();
+    json_.end_object();
+  }
+
+  void write_part(const LoweredPart& part) {
+    const Attempt& attempt = part.attempt;
+    json_.begin_object();
+    json_.text("name", part.name);
+    json_.text("backend", report_.input.backends[part.backend].name);
+    json_.number("nodes", part.nodes.size());
+    json_.flag("lowered", part.is_lowered);
+    json_.text("verdict", verdict_name(attempt.verdict));
+    json_.text("detail", attempt.detail);
+    json_.text("stage", lower_stage_name(attempt.stage));
+    json_.number("seconds", attempt.seconds);
+    json_.number("artefact_bytes", attempt.artefact_bytes);
+    json_.flag("cached", attempt.is_cached);
+    json_.text("message", attempt.message);
+    json_.text("hash", part.hash);
+    write_remedies(part.remedies, part.pinned, part.frozen);
+    json_.number("finding", part.finding);
+    json_.end_object();
+  }
+
+  void write_finding(const LowerFinding& found) {
+    const Finding& finding = found.finding;
+    json_.begin_object();
+    json_.number("round", found.round);
+    json_.text("part", found.part);
+    json_.text("backend", report_.input.backends[found.backend].name);
+    json_.text("kind", kind_name(finding.kind));
+    json_.key("values");
+    found.values ? json_.text(values_name(*found.values)) : json_.null();
+    json_.text("culprit", culprit_text(graph_, found));
+    write_nodes("nodes", finding.nodes);
+    json_.number("nodes_within", finding.within.size());
+    json_.flag("minimal", finding.is_minimal);
+    json_.text("signature", finding.signature);
+    json_.text("message", finding.message);
+    json_.number("runs", finding.runs);
+    json_.key("rule");
+    found.rule.empty() ? json_.null() : json_.text(found.rule);
+    json_.end_object();
+  }
+
+  void write_rule(const Rule& rule) {
+    json_.begin_object(Layout::one_line);
+    json_.text("op", rule.op);
+    json_.text("domain", rule.domain);
+    json_.text("name", rule.node_name);
+    json_.text("why", rule.why);
+    json_.end_object();
+  }
+
+  const LoweringReport& report_;
+  const Graph& graph_;
+  const LowerOutcome& outcome_;
+  JsonText json_;
+};
+
+}  // namespace
+
+std::string lowering_json(const LoweringReport& report) { return JsonWriter(report).write(); }
+
+Result<std::string, Error> learned_list_json(const SupportList& list,
+                                             const std::vector<Rule>& learned) {
+  for (const Rule& rule : list.allow) {
+    if (rule.opset && rule.opset->same_schema) {
+      return Error{list.path +
+                   " asks for schema versions of operators, which a native list cannot: "
+                   "give a list in native JSON or plain text"};
+    }
+  }
+  JsonText json;
+  json.begin_object();
+  json.text("format", "cleave.support");
+  json.number("version", 1);
+  json.text("name", list.name + " (learned)");
+  if (list.link) {
+    json.begin_object("link", Layout::one_line);
+    json.text("bandwidth", list.link->name);
+    json.end_object();
+  }
+  json.begin_list("allow");
+  for (const Rule& rule : list.allow) write_allow_rule(json, rule);
+  json.end_list();
+  json.begin_list("deny");
+  for (const Rule& rule : list.deny) write_deny_rule(json, rule);
+  for (const Rule& rule : learned) write_deny_rule(json, rule);
+  json.end_list();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace cleave

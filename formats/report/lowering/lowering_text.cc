@@ -1,0 +1,225 @@
+#include <algorithm>
+
+#include "formats/report/lowering/lowering_report.h"
+#include "formats/report/words/report_words.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kNameColumns = 40;
+
+std::string percent_text(std::size_t part, std::size_t all) {
+  char buffer[16];
+  // Rounded down: what is not all is not 100%.
+  const double share = all == 0 ? 0 : static_cast<double>(1000 * part / all) / 10;
+  std::snprintf(buffer, sizeof buffer, "%.1f%%", share);
+  return buffer;
+}
+
+// The nodes by name, as many as are worth a line.
+std::string names_of(const Graph& graph, const std::vector<NodeId>& nodes) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(nodes.size(), kMost); ++i) {
+    text += (i == 0 ? "" : ", ") + escaped(graph.node(nodes[i]).name);
+  }
+  if (nodes.size() > kMost) text += " and " + count_text(nodes.size() - kMost) + " more";
+  return text;
+}
+
+std::string how_found(FoundBy by) {
+  switch (by) {
+    case FoundBy::hypothesis:
+      return "by trying";
+    case FoundBy::known:
+      return "known before";
+    case FoundBy::hint:
+      return "named by the backend";
+    case FoundBy::prefix:
+      return "found by bisection";
+    case FoundBy::reduction:
+      return "found by reduction";
+  }
+  return {};
+}
+
+std::string values_text(const Graph& graph, const LowerFinding& finding) {
+  switch (*finding.values) {
+    case ValueVerdict::culprit:
+      return names_of(graph, finding.finding.nodes) + " (wrong on right inputs)";
+    case ValueVerdict::lower_precision:
+      return "computes in lower precision";
+    case ValueVerdict::tie_order:
+      return names_of(graph, finding.finding.nodes) + " (equal values in another order)";
+    case ValueVerdict::rounding_decides:
+      return "rounding decides an order at " + names_of(graph, finding.deciders);
+    case ValueVerdict::errors_add_up:
+      return "errors add up: no node is wrong by itself";
+    case ValueVerdict::together:
+      return names_of(graph, finding.finding.nodes) + " (together)";
+    case ValueVerdict::unresolved:
+      return "not found";
+  }
+  return {};
+}
+
+class TextWriter {
+ public:
+  explicit TextWriter(const LoweringReport& report)
+      : report_(report), graph_(report.input.model.graph), outcome_(report.outcome) {}
+
+  std::string write() {
+    for (std::size_t i = 0; i < outcome_.rounds.size(); ++i) write_round(i);
+    write_notes();
+    write_conclusion();
+    return std::move(text_);
+  }
+
+ private:
+  std::string backend_text(std::size_t backend) const {
+    const std::string& identity = outcome_.identities[backend];
+    return report_.input.backends[backend].name + (identity.empty() ? "" : " " + identity);
+  }
+
+  void write_round(std::size_t index) {
+    const LowerRound& round = outcome_.rounds[index];
+    const auto failing = std::count_if(round.parts.begin(), round.parts.end(),
+                                       [](const LoweredPart& part) { return !part.is_lowered; });
+    text_ += "round " + std::to_string(index + 1) + ": " +
+             counted(round.acc_parts, "accelerator partition", "accelerator partitions") + ", " +
+             counted(round.acc_nodes, "node", "nodes") + ", ";
+    text_ += failing == 0 ? "all lowered\n"
+                          : count_text(static_cast<std::uint64_t>(failing)) + " not lowered\n";
+    write_table(round);
+    for (const LowerFinding& finding : outcome_.findings) {
+      if (finding.round == index + 1) write_finding(finding);
+    }
+    text_ += "\n";
+  }
+
+  // Partitions that are worth a line: those that fail, and those that need a remedy.
+  void write_table(const LowerRound& round) {
+    const bool is_one = report_.input.backends.size() == 1;
+    TextTable table({"partition", "nodes", is_one ? "verdict" : "backend, verdict", "time", ""},
+                    {Align::left, Align::right, Align::left, Align::right, Align::left});
+    bool is_empty = true;
+    for (const LoweredPart& part : round.parts) {
+      const std::string remedy = remedy_text(part);
+      const bool is_plain = part.attempt.verdict == LowerVerdict::lowered && remedy.empty();
+      if (is_plain) continue;
+      std::string verdict = is_one ? "" : report_.input.backends[part.backend].name + ": ";
+      verdict += verdict_name(part.attempt.verdict);
+      if (part.attempt.verdict == LowerVerdict::crashed)
+        verdict += " (" + part.attempt.detail + ")";
+      const std::string time =
+          part.attempt.is_cached ? "cached" : duration_text(part.attempt.seconds * 1e6);
+      table.add_row({fitted(part.name, kNameColumns), count_text(part.nodes.size()), verdict, time,
+                     remedy.empty() ? "" : "with " + remedy});
+      is_empty = false;
+    }
+    if (is_empty) return;
+    text_ += table.text();
+    for (const LoweredPart& part : round.parts) {
+      if (part.is_lowered || part.attempt.message.empty()) continue;
+      text_ += wrapped(part.name + ": " + first_line(part.attempt.message, 300), 2, 4);
+    }
+  }
+
+  void write_finding(const LowerFinding& finding) {
+    std::string line = "-> " + finding.part + ": " + culprit_text(graph_, finding);
+    if (!finding.rule.empty()) line += "; " + escaped(finding.rule);
+    text_ += wrapped(line, 2, 5);
+  }
+
+  void write_notes() {
+    const LowerOutcome& outcome = outcome_;
+    if (outcome.is_eroding) {
+      text_ += wrapped(
+          "stopped: in three rounds running the readers of the last culprit fail in the same way, "
+          "which is a fault of where the model is cut. Try --pin-shapes boundary with --reference, "
+          "or --freeze-shape-values",
+          0, 2);
+    }
+    for (const LoweredPart& part : outcome.rounds.back().parts) {
+      if (part.attempt.verdict != LowerVerdict::lower_precision) continue;
+      text_ += wrapped(backend_text(part.backend) +
+                           " computes in lower precision: right at rtol = atol = 0.02, not at " +
+                           "float32's. Switch it to float32 to compare, or state \"compute\": "
+                           "\"bfloat16\" in its file",
+                       0, 2);
+      break;
+    }
+    if (!report_.options.compares) {
+      text_ += "values are not compared (--compare does, with a reference)\n";
+    }
+    if (outcome.rounds.back().acc_nodes == 0) text_ += "nothing is left on the accelerator\n";
+  }
+
+  void write_conclusion() {
+    const LowerOutcome& outcome = outcome_;
+    std::string line = outcome.is_clean ? "lowered " : "NOT clean: lowered ";
+    line += count_text(outcome.nodes_lowered) + " of " + counted(outcome.nodes, "node", "nodes") +
+            " (" + percent_text(outcome.nodes_lowered, outcome.nodes) + ") by ";
+    for (std::size_t i = 0; i < report_.input.backends.size(); ++i) {
+      line += (i == 0 ? "" : " and ") + backend_text(i);
+    }
+    line += " in " + counted(outcome.rounds.size(), "round", "rounds") + ", " +
+            counted(outcome.compiler_runs, "compiler run", "compiler runs") + ", " +
+            duration_text(outcome.seconds * 1e6);
+    if (outcome.cache_hits > 0) {
+      line += ", " + counted(outcome.cache_hits, "verdict", "verdicts") + " known";
+    }
+    line += "; " + counted(outcome.learned.size(), "rule", "rules");
+    if (!report_.learned_path.empty()) line += " in " + report_.learned_path;
+    text_ += wrapped(line, 0, 2);
+  }
+
+  const LoweringReport& report_;
+  const Graph& graph_;
+  const LowerOutcome& outcome_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string remedy_text(const LoweredPart& part) {
+  std::vector<std::string> texts;
+  if (part.pinned > 0) {
+    texts.push_back("the shapes of " + counted(part.pinned, "input", "inputs") + " pinned");
+  }
+  if (part.frozen > 0) {
+    texts.push_back(counted(part.frozen, "shape value", "shape values") + " frozen");
+  }
+  if (part.remedies.opset) texts.push_back("opset " + std::to_string(*part.remedies.opset));
+  std::string text;
+  for (const std::string& one : texts) text += (text.empty() ? "" : ", ") + one;
+  return text;
+}
+
+std::string culprit_text(const Graph& graph, const LowerFinding& found) {
+  if (found.values) return values_text(graph, found);
+  const Finding& finding = found.finding;
+  const std::string names = names_of(graph, finding.nodes);
+  switch (finding.kind) {
+    case FindingKind::culprit:
+      return names + " (" + how_found(finding.by) + ", fails alone)";
+    case FindingKind::together:
+      return names + " (" + how_found(finding.by) +
+             ", fails together with others: " + counted(finding.within.size(), "node", "nodes") +
+             ")";
+    case FindingKind::remedy:
+      return counted(finding.nodes.size(), "node", "nodes") +
+             " compile with a remedy; no op is to blame";
+    case FindingKind::flaky:
+      return "flaky: it failed and then did not";
+    case FindingKind::unexplained:
+      return "no part of it was found to blame";
+  }
+  return {};
+}
+
+std::string lowering_text(const LoweringReport& report) { return TextWriter(report).write(); }
+
+}  // namespace cleave

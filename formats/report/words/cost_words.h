@@ -1,0 +1,19 @@
+// What reports say of the files that costs come from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "formats/costs/model_costs.h"
+
+namespace cleave {
+
+// `p.json (an ONNX Runtime profile, median of 5 runs): 98.2% of 31.7 ms matched (96.1% by name, 2.1%
+// by order), 140 of 159 nodes, 12 of them fused into others`
+std::string costs_text(const ModelCosts& costs);
+
+// The largest times that no node was found for: `"ReorderOutput" 43 us, "Transpose" 12 us and 3
+// more`; empty when there are none.
+std::string unmatched_text(const ModelCosts& costs);
+
+}  // namespace cleave

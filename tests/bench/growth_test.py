@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""How the work of each command grows with its input: worst cases at sizes n, 2n and 4n.
+
+Each case makes an input that is hard on one pass, at three sizes. What a run takes is the number of
+instructions (valgrind's cachegrind), less those of the smallest input there is, so that neither the
+machine nor the start of the program counts. The exponent is that of the growth from n to 4n: 1 is
+linear, 2 is quadratic. It is printed for each case, and may be at most 1.2.
+
+usage: growth_test.py CLEAVE [--only TEXT] [--most 1.2] [--list]
+Exit status 1 when a case grows faster, 77 where there is no valgrind.
+"""
+
+import argparse
+import json
+import math
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "hostile"))
+import protobuf as pb  # noqa: E402
+
+SKIPPED = 77
+CASES = []
+
+
+def case(name, command, size):
+    """Registers a generator: (folder, n) writes the files that the command reads."""
+    def register(make):
+        CASES.append((name, command.split(), size, make))
+        return make
+    return register
+
+
+# ---- native graphs ----
+
+
+def graph(nodes, outputs=None):
+    last = nodes[-1]["outputs"][0]["name"]
+    return json.dumps({"format": "cleave.graph", "version": 1, "name": "g", "inputs": [{"name": "x"}],
+                       "outputs": outputs or [last], "nodes": nodes})
+
+
+def node(name, op, inputs, **more):
+    return {"name": name, "op": op, "inputs": inputs, "outputs": [{"name": name}], **more}
+
+
+def chain(n, op=lambda i: "f", attributes=lambda i: None):
+    nodes = []
+    for i in range(n):
+        nodes.append(node(f"n{i}", op(i), [f"n{i - 1}" if i else "x"]))
+        if attributes(i):
+            nodes[-1]["attributes"] = attributes(i)
+    return nodes
+
+
+def support(allow, deny=()):
+    return json.dumps({"format": "cleave.support", "version": 1, "name": "l", "allow": list(allow),
+                       "deny": list(deny)})
+
+
+def write(folder, **files):
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+
+
+def alternating(i):
+    return "fg"[i % 2]
+
+
+@case("near misses of long names", "support m.json -s l.txt", 4000)
+def long_names(folder, n):
+    base = "A" * n
+    write(folder, m_json=graph([node(f"n{i}", base + c * 30, ["x"]) for i, c in enumerate("bcdefgh")]),
+          l_txt="\n".join(base + c * 30 for c in "pqrstuv") + "\n")
+
+
+@case("many ops, many names near them", "support m.json -s l.txt", 300)
+def plain_rules(folder, n):
+    write(folder, m_json=graph(chain(n, lambda i: f"op{i}")),
+          l_txt="\n".join(f"Op{i}x" for i in range(5 * n)) + "\n")
+
+
+@case("many ops, many globs", "support m.json -s l.txt", 200)
+def globs(folder, n):
+    write(folder, m_json=graph(chain(n, lambda i: f"op{i}")),
+          l_txt="\n".join(f"*q{i}*" for i in range(5 * n)) + "\n")
+
+
+@case("many rules of one op, many nodes", "support m.json -s l.json", 200)
+def rules_of_one_op(folder, n):
+    write(folder, m_json=graph(chain(n)), l_json=support([{"op": "f", "attributes": {"a": i}} for i in range(2 * n)]))
+
+
+@case("many deny globs of names, many nodes", "support m.json -s l.json", 200)
+def deny_names(folder, n):
+    write(folder, m_json=graph(chain(n)), l_json=support(["f"], [{"name": f"*q{i}"} for i in range(2 * n)]))
+
+
+@case("lint of many rules of one op", "lint-support l.json", 400)
+def lint_rules(folder, n):
+    write(folder, l_json=support([{"op": "f", "attributes": {"a": i}} for i in range(n)]))
+
+
+@case("lint of many globs", "lint-support l.txt", 400)
+def lint_globs(folder, n):
+    write(folder, l_txt="\n".join(f"*q{i}*" for i in range(n)) + "\n")
+
+
+@case("advice on many gaps", "advise m.json -s l.txt", 100)
+def gaps(folder, n):
+    write(folder, m_json=graph(chain(n, lambda i: f"op{i}")), l_txt="f\n")
+
+
+@case("advice on many values of an attribute", "advise m.json -s l.json", 100)
+def attribute_gaps(folder, n):
+    write(folder, m_json=graph(chain(n, attributes=lambda i: {"a": i})),
+          l_json=support([{"op": "f", "attributes": {"a": -1}}]))
+
+
+@case("drawing many edges", "draw m.json -s l.txt --svg", 1000)
+def edges(folder, n):
+    random.seed(1)
+    nodes = chain(n // 10 + 1, alternating)
+    for i, one in enumerate(nodes[1:], 1):
+        one["inputs"] += [f"n{j}" for j in random.sample(range(i), min(i, 10))]
+    write(folder, m_json=graph(nodes), l_txt="f\n")
+
+
+@case("print of constants copied into each part", "print m.onnx -s l.txt", 100)
+def constants(folder, n):
+    nodes = [pb.node("Identity", ["w" if i == 0 else f"c{i - 1}"], [f"c{i}"]) for i in range(2 * n)]
+    last = "x"
+    for i in range(2 * n):
+        out = "y" if i == 2 * n - 1 else f"t{i}"
+        nodes.append(pb.node(["Add", "Neg"][i % 2], [last] + [f"c{2 * n - 1}"] * (i % 2 == 0), [out]))
+        last = out
+    (folder / "m.onnx").write_bytes(pb.simple(nodes, [pb.tensor("w", [2, 3], bytes(24))]))
+    write(folder, l_txt="Neg\n")
+
+
+@case("preview of many parts", "preview m.json -s l.txt", 1000)
+def many_parts(folder, n):
+    write(folder, m_json=graph(chain(n, alternating)), l_txt="f\n")
+
+
+@case("preview of a value that all parts read", "preview m.json -s l.txt", 1000)
+def skips(folder, n):
+    nodes = chain(n, alternating)
+    for one in nodes[1:]:
+        one["inputs"] += ["x", "n0"]
+    write(folder, m_json=graph(nodes), l_txt="f\n")
+
+
+@case("split into many parts", "split m.json -s l.txt -o out --force", 200)
+def split_parts(folder, n):
+    many_parts(folder, n)
+
+
+@case("explain of all CPU nodes", "explain m.json -s l.txt", 1000)
+def explain(folder, n):
+    many_parts(folder, n)
+
+
+@case("diff of two lists", "diff m.json -s l.txt to -s l2.txt", 1000)
+def diff(folder, n):
+    write(folder, m_json=graph(chain(n, alternating)), l_txt="f\n")
+    (folder / "l2.txt").write_text("g\n")
+
+
+@case("check against a list", "check m.json -s l.txt --min-coverage 1%", 1000)
+def check(folder, n):
+    many_parts(folder, n)
+
+
+@case("check of many models", "check MODELS -s l.txt --min-coverage 1%", 20)
+def matrix(folder, n):
+    for i in range(n):
+        (folder / f"m{i}.json").write_text(graph(chain(20, alternating)))
+    write(folder, l_txt="f\n")
+
+
+@case("partition by a map", "partition m.json --map map.csv", 1000)
+def partition(folder, n):
+    write(folder, m_json=graph(chain(n)), map_csv="".join(f"n{i},{i}\n" for i in range(n)))
+
+
+@case("map of nodes that there are not", "partition m.json --map map.csv", 1000)
+def unknown_nodes(folder, n):
+    write(folder, m_json=graph(chain(10)), map_csv="".join(f"m{i}zz,0\n" for i in range(n)))
+
+
+@case("convert a model of deep functions", "convert m.onnx", 100)
+def functions(folder, n):
+    made = [pb.function(f"f{i}", "d", ["x"], ["y"], [pb.node(f"f{i + 1}", ["x"], ["y"], domain="d")])
+            for i in range(n)]
+    made.append(pb.function(f"f{n}", "d", ["x"], ["y"], [pb.node("Relu", ["x"], ["y"])]))
+    nodes, last = [], "x"
+    for i in range(n):
+        out = "y" if i == n - 1 else f"t{i}"
+        nodes.append(pb.node(["f0", "Neg"][i % 2], [last], [out], domain=["d", ""][i % 2]))
+        last = out
+    (folder / "m.onnx").write_bytes(pb.simple(nodes, functions=made, versions={"": 17, "d": 1}))
+
+
+@case("convert nodes of one name", "convert m.onnx", 500)
+def same_names(folder, n):
+    nodes = [pb.node("Relu", [f"t{i - 1}" if i else "x"], ["y" if i == n - 1 else f"t{i}"], name="a")
+             for i in range(n)]
+    (folder / "m.onnx").write_bytes(pb.simple(nodes))
+
+
+@case("stages of a chain", "stage m.json --stages 4", 200)
+def stages(folder, n):
+    nodes = chain(n)
+    for i, one in enumerate(nodes):
+        one["cost"] = {"time_us": 1 + i * 7919 % 101}
+    write(folder, m_json=graph(nodes))
+
+
+# ---- counting ----
+
+
+def instructions(cleave, folder, command):
+    words = []
+    for word in command:
+        words += sorted(path.name for path in folder.glob("m*.json")) if word == "MODELS" else [word]
+    tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", cleave]
+    done = subprocess.run([*tool, *words], cwd=folder, capture_output=True, check=False)
+    if done.returncode not in (0, 1, 3):
+        sys.exit(f"cleave {' '.join(words)} exits {done.returncode}:\n{done.stderr.decode()[-2000:]}")
+    found = re.search(rb"I +refs: +([\d,]+)", done.stderr)
+    if not found:
+        sys.exit(f"valgrind says no number:\n{done.stderr.decode()[-2000:]}")
+    return int(found[1].replace(b",", b""))
+
+
+def measured(cleave, command, make, size):
+    with tempfile.TemporaryDirectory(prefix="cleave-growth-") as name:
+        make(Path(name), size)
+        return instructions(cleave, Path(name), command)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cleave", type=os.path.abspath)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--most", type=float, default=1.2)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        print("skipped: there is no valgrind")
+        sys.exit(SKIPPED)
+    chosen = [one for one in CASES if options.only in one[0]]
+    if options.list:
+        print(*(f"{name}: cleave {' '.join(command)}" for name, command, *_ in chosen), sep="\n")
+        return
+    bad = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, command, size, make in chosen:
+            sizes = (2, size, 2 * size, 4 * size)
+            start, *taken = pool.map(lambda n: measured(options.cleave, command, make, n), sizes)
+            more = [max(one - start, 1) for one in taken]
+            exponent = math.log2(more[2] / more[0]) / 2
+            is_bad = exponent > options.most
+            bad += is_bad
+            print(f"{exponent:5.2f}  {name:45} " + "  ".join(f"{one / 1e6:9.1f} M" for one in more) +
+                  ("  TOO FAST" if is_bad else ""), flush=True)
+    print(f"{len(chosen)} cases, {bad} grow faster than n^{options.most}")
+    sys.exit(1 if bad or not chosen else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+#include "formats/backend/tensor.h"
+
+#include "tests/catch2.h"
+
+using namespace cleave;
+
+namespace {
+
+Tensor integers() {
+  return {.name = "t", .dtype = DType::int16, .dims = {2, 1}, .bytes = std::string("\1\0\2\0", 4)};
+}
+
+}  // namespace
+
+TEST_CASE("a tensor goes through a TensorProto and a npy file unchanged") {
+  const Tensor tensor = integers();
+  const auto proto = decode_tensor(encode_tensor(tensor));
+  REQUIRE(proto);
+  CHECK(proto->name == "t");
+  CHECK(tensor_type_text(*proto) == "int16 (2,1)");
+  CHECK(proto->bytes == tensor.bytes);
+  const auto npy = decode_npy(*encode_npy(tensor));
+  REQUIRE(npy);
+  CHECK(tensor_type_text(*npy) == "int16 (2,1)");
+  CHECK(npy->bytes == tensor.bytes);
+  CHECK(encode_npy(tensor)->size() % 64 == 4);
+}
+
+TEST_CASE("a scalar keeps rank 0 in npy") {
+  const Tensor scalar{.dtype = DType::float32, .bytes = std::string(4, '\0')};
+  CHECK(tensor_type_text(*decode_npy(*encode_npy(scalar))) == "float32 ()");
+}
+
+TEST_CASE("numpy has no bfloat16") {
+  CHECK_FALSE(encode_npy({.dtype = DType::bfloat16, .dims = {1}, .bytes = "ab"}));
+}
+
+TEST_CASE("what is no tensor is refused") {
+  CHECK_FALSE(decode_tensor("garbage"));
+  CHECK_FALSE(decode_npy("garbage that is long enough"));
+  Tensor short_one = integers();
+  short_one.bytes.pop_back();
+  CHECK_FALSE(decode_tensor(encode_tensor(short_one)));
+}

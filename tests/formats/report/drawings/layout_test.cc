@@ -1,0 +1,52 @@
+#include "formats/report/drawings/layout.h"
+
+#include "formats/report/drawings/dot.h"
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+using Catch::Matchers::Contains;
+
+bool has_library() { return layout_svg("digraph { a }").has_value(); }
+
+// Complete, so that ranking and placing it takes Graphviz minutes.
+std::string hard_graph(int nodes) {
+  std::string dot = "digraph {";
+  for (int i = 0; i < nodes; ++i) {
+    for (int k = i + 1; k < nodes; ++k) {
+      dot += " n" + std::to_string(i) + " -> n" + std::to_string(k) + " [label=\"x\"];";
+    }
+  }
+  return dot + "}";
+}
+
+TEST_CASE("drawings are laid out in order, as in this process") {
+  if (!has_library()) return;
+  const std::vector<std::string> dots = {"digraph { a -> b }", "", "digraph {", "digraph { c }"};
+  const auto all = lay_out_all(dots.size(), [&](std::size_t i) { return dots[i]; }, {});
+  REQUIRE(all.size() == 4);
+  CHECK(*all[0] == *layout_svg(dots[0]));
+  CHECK(all[1]->empty());
+  CHECK_THAT(all[2].error().why, Contains("syntax error"));
+  CHECK(*all[3] == *layout_svg(dots[3]));
+}
+
+TEST_CASE("a drawing that takes too long costs no other its layout") {
+  if (!has_library()) return;
+  const std::vector<std::string> dots = {hard_graph(60), "digraph { a }"};
+  const LayoutLimits limits{.seconds = 2};
+  const auto all = lay_out_all(
+      dots.size(), [&](std::size_t i) { return dots[i]; }, limits);
+  CHECK_THAT(all[0].error().why, Contains("Graphviz took longer than 500 ms"));
+  CHECK(all[1].has_value());
+}
+
+TEST_CASE("when the time is over nothing more is laid out") {
+  if (!has_library()) return;
+  const auto all = lay_out_all(3, [&](std::size_t) { return hard_graph(60); }, {.seconds = 0.01});
+  for (const LaidOut& one : all) CHECK_FALSE(one.has_value());
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""A backend that fails as it is told to, for tests of `cleave lower`.
+
+usage: fake_backend.py [--log FILE] [RULE...] MODEL OUT        one compile
+       fake_backend.py --serve [--log FILE] [RULE...]          a worker
+
+A rule says when the piece is not compiled, and how:
+    op=X          refuses a piece that holds an op X, and names the node
+    mute=X        the same without a name
+    lie=X:Y       refuses an op X and blames an op Y
+    pair=X+Y      refuses a piece that holds both
+    above=N       refuses a piece of more than N nodes
+    open          refuses a piece with an input of open shape
+    crash=X       dies by SIGSEGV
+    hang=X        ignores SIGTERM and sleeps
+    fork=X        refuses, and leaves a process that holds its output and one in a session of its own
+    flood=X       writes 100 MB of text and refuses
+    eat=X         allocates until it may not
+    silent=X      exits 0 without output
+    garbage       accepts what is no model
+"""
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import onnx
+
+
+class Refused(Exception):
+    pass
+
+
+def first_of(model, op):
+    return next((node for node in model.graph.node if node.op_type == op), None)
+
+
+def is_open(value):
+    tensor = value.type.tensor_type
+    return not tensor.HasField("shape") or any(
+        not dim.HasField("dim_value") for dim in tensor.shape.dim
+    )
+
+
+def crash():
+    ctypes.string_at(0)
+
+
+def hang():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    while True:
+        time.sleep(1)
+
+
+def fork():
+    subprocess.Popen(["sleep", "1000"])
+    subprocess.Popen(["sleep", "1001"], start_new_session=True)
+    raise Refused("unsupported: it forks")
+
+
+def flood():
+    line = "x" * 1023 + "\n"
+    for _ in range(100 * 1024):
+        sys.stderr.write(line)
+    raise Refused("unsupported: a flood")
+
+
+def eat():
+    kept = []
+    while True:
+        kept.append(bytearray(1 << 26))
+
+
+def silent():
+    sys.exit(0)
+
+
+BEHAVIOURS = {
+    "crash": crash,
+    "hang": hang,
+    "fork": fork,
+    "flood": flood,
+    "eat": eat,
+    "silent": silent,
+}
+
+
+def apply(rule, model):
+    kind, _, text = rule.partition("=")
+    nodes = model.graph.node
+    if kind in BEHAVIOURS and first_of(model, text):
+        BEHAVIOURS[kind]()
+    if kind == "op" and (node := first_of(model, text)):
+        raise Refused(f'cannot lower node "{node.name}": op {text} is not supported')
+    if kind == "mute" and first_of(model, text):
+        raise Refused("internal error: assertion failed in pass 7")
+    if kind == "lie" and first_of(model, text.split(":")[0]):
+        raise Refused(f"op {text.split(':')[1]} is not supported")
+    if kind == "pair" and all(first_of(model, op) for op in text.split("+")):
+        raise Refused("internal error: two layouts meet")
+    if kind == "above" and len(nodes) > int(text):
+        raise Refused("too many nodes for one program")
+    if kind == "open" and any(is_open(value) for value in model.graph.input):
+        raise Refused("source without a determined shape")
+
+
+def compile_model(path, rules):
+    try:
+        model = onnx.load(path, load_external_data=False)
+        onnx.checker.check_model(model)
+    except Exception as error:
+        if "garbage" in rules:
+            return None
+        raise Refused(f"cannot be read: {error}") from error
+    for rule in rules:
+        apply(rule, model)
+    return model
+
+
+def take_log(arguments):
+    if "--log" not in arguments:
+        return None
+    at = arguments.index("--log")
+    log = arguments[at + 1]
+    del arguments[at : at + 2]
+    return log
+
+
+def note(log, text):
+    if log:
+        with open(log, "a", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+
+def serve(rules, log):
+    print(json.dumps({"ready": "fake", "version": "1"}), flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        note(log, request["op"])
+        try:
+            compile_model(request["model"], rules)
+            answer = {"ok": True}
+        except Refused as error:
+            answer = {"ok": False, "stage": "compile", "error": str(error)}
+        print(json.dumps(answer), flush=True)
+
+
+def main():
+    arguments = sys.argv[1:]
+    log = take_log(arguments)
+    if arguments[:1] == ["--serve"]:
+        return serve(arguments[1:], log)
+    *rules, model, out = arguments
+    note(log, "compile")
+    try:
+        compile_model(model, rules)
+    except Refused as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    with open(out, "w", encoding="utf-8") as file:
+        file.write("compiled\n")
+
+
+if __name__ == "__main__":
+    main()
