@@ -141,7 +141,7 @@ class ChainBound {
     return time <= objective;
   }
 
-  // Whether devices with room for all work are left by some cut of the chain.
+  // Whether some cut of the chain leaves devices with room for all the work.
   bool work_fits(double objective) {
     const auto room = [&](const DeviceKind& kind, double cut) {
       return capacity_.of(kind, objective, cut);
@@ -149,7 +149,7 @@ class ChainBound {
     return most_over_cuts(objective, room) >= capacity_.total_time() * kRoundDown;
   }
 
-  // Whether devices have time for all transfers, in models where these run beside compute.
+  // Whether devices have time for all transfers, in the models where these overlap with compute.
   bool transfers_fit(double objective) {
     if (instance_.comm == CommModel::serial || instance_.comm == CommModel::none) return true;
     const double lanes = instance_.comm == CommModel::duplex ? 2 : 1;
@@ -217,7 +217,7 @@ class ChainBound {
   std::vector<double> room_;             // by kind
 };
 
-// A stage that holds the group, whatever else: its time, its nets, and what it may bring along.
+// The least load of a stage that holds the group: its time, its nets, and what it may bring along.
 double best_stage_with(const Instance& instance, std::uint32_t group, CutNetwork& network) {
   network.start();
   const auto side_of = [&](std::uint32_t other) { return other == group ? Side::in : Side::open; };
@@ -225,7 +225,7 @@ double best_stage_with(const Instance& instance, std::uint32_t group, CutNetwork
   return instance.time[group] + network.least_cut_with_time(kUnlimited);
 }
 
-// Groups whose nets alone make them heavier than the bound so far, the heaviest first.
+// The bound from groups whose nets alone put them above `low`, the heaviest first.
 double single_stage_bound(const Instance& instance, double low, CutNetwork& network,
                           const BoundOptions& options) {
   if (instance.comm != CommModel::serial || !instance.fleet->is_uniform()) return low;

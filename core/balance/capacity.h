@@ -1,4 +1,4 @@
-// How much compute the devices of a fleet can do within a time, whatever the groups are.
+// How much compute the devices of a fleet can do within a given time, whatever the groups are.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@ class Capacity {
  public:
   explicit Capacity(const Instance& instance);
 
-  // All accelerator time that has to be done somewhere: groups that only a host runs have none.
+  // The accelerator time of all groups; groups that only a host runs count 0.
   double total_time() const { return total_time_; }
-  // At most so much of it fits on one device within `objective`, whose transfers take `transfers`
-  // beside it in a model that adds them. On a host: as if it could take the groups, and parts of
-  // them, that save most.
+  // An upper bound on the accelerator time that fits on one device within `objective`. `transfers`
+  // is the device's transfer time, which counts in a model that adds it. On a host: an upper bound
+  // that lets it take the best-saving groups, fractions included.
   double of(const DeviceKind& kind, double objective, double transfers) const;
-  // Of all devices.
+  // The sum over all devices.
   double of_fleet(double objective) const;
   static double time_of(const Instance& instance, std::uint32_t group) {
     return instance.host_only[group] != 0 ? 0 : instance.time[group];
@@ -28,7 +28,7 @@ class Capacity {
 
   const Instance& instance_;
   double total_time_ = 0;
-  // Groups by what a host saves per time, most first; sums up to each.
+  // Groups sorted by what a host saves per time, most first; prefix sums.
   std::vector<double> host_time_before_;
   std::vector<double> time_before_;
 };

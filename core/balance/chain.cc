@@ -108,7 +108,7 @@ void Chain::sum_forced() {
   }
 }
 
-// A net matters at border b when neither all its pins stand before link b nor all at or after it.
+// A net matters at border b unless all its pins are before link b, or all are at or after it.
 void Chain::find_nets() {
   std::vector<std::vector<std::uint32_t>> at(size() + 2);
   for (std::uint32_t net = 0; net < instance_.net_count(); ++net) {

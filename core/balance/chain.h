@@ -1,4 +1,4 @@
-// A chain of groups, and where every other group stands beside it.
+// A chain of groups, and the position of every other group relative to it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Chain {
   Chain(const Instance& instance, std::vector<std::uint32_t> links);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(links_.size()); }
-  // Where a group stands in a stage that holds the links first..last of the chain and no other.
+  // The side of a group in a stage that holds exactly the links first..last of the chain.
   Side side(std::uint32_t group, std::uint32_t first, std::uint32_t last) const {
     if (after_[group] >= first && before_[group] <= last) return Side::in;
     const bool is_out = before_[group] < first || after_[group] > last;
@@ -23,7 +23,7 @@ class Chain {
   }
   // The nets with pins on both sides of the border before link `first`, or next to it.
   std::span<const std::uint32_t> nets_at(std::uint32_t border) const { return nets_at_.of(border); }
-  // What groups beside the stage's links must come along: sums over Side::in.
+  // Sums over the groups that such a stage must hold (Side::in).
   struct Forced {
     double time = 0, host_time = 0, bytes = 0, host_only = 0;
   };
@@ -38,16 +38,17 @@ class Chain {
 
   const Instance& instance_;
   std::vector<std::uint32_t> links_;
-  // Links are numbered from 1. By group: the last link that it is after (or is), 0 if none; the
-  // first that it is before (or is), size() + 1 if none.
+  // Links are numbered from 1. By group: the last link that it equals or follows, 0 if none; the
+  // first link that it equals or precedes, size() + 1 if none.
   std::vector<std::uint32_t> after_;
   std::vector<std::uint32_t> before_;
   std::vector<Forced> forced_;
   Adjacency nets_at_;
 };
 
-// Paths through the instance that are worth a bound: the longest by time; by the cost of nets; by
-// number of groups. Thinned to `most` links each, at equal shares. Duplicates left out.
+// Paths through the instance that may give a good bound: the longest by time, by the cost of nets,
+// and by the number of groups. Each is thinned to `most` links at equal shares; duplicates are left
+// out.
 std::vector<Chain> heavy_chains(const Instance& instance, std::size_t most);
 
 }  // namespace cleave::balance

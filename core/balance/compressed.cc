@@ -1,7 +1,8 @@
-// Cutting long orders: the dynamic program over blocks, first few and coarse, then fine ones round
-// the cuts found, until every place next to a cut has been tried. Blocks end where few nets cross,
-// one end in each equal share of the weight. 512 blocks find the scale, 4,096 the region; the rest
-// is refinement. Linear in groups and pins a round; rounds are the logarithm of the length.
+// Cuts long orders: the dynamic program runs over blocks, first few coarse ones, then fine ones
+// around the cuts found, until every place next to a cut has been tried. Blocks end where few nets
+// cross, one end in each equal share of the weight. 512 blocks find the scale, 4,096 the region;
+// the rest is refinement. Each round is linear in groups and pins; the number of rounds is
+// logarithmic in the length.
 #include <algorithm>
 #include <numeric>
 
@@ -22,7 +23,7 @@ class LongOrder {
     measure_weight();
   }
 
-  // One end in each of `count` equal shares of the weight of the positions [first, last): the
+  // Picks one end in each of `count` equal shares of the weight of the positions [first, last): the
   // last of those with the least crossings.
   void pick(std::size_t count, std::uint32_t first, std::uint32_t last, Ends& ends) const {
     const double base = weight_before_[first];
@@ -42,7 +43,7 @@ class LongOrder {
     if (best != kNoItem) ends.push_back(best + 1);
   }
 
-  // The ends with the order's own added, and those of `also`; ascending.
+  // `ends` with the end of the order and the ends in `also`; ascending.
   Ends complete(Ends ends, const Ends& also) const {
     ends.insert(ends.end(), also.begin(), also.end());
     ends.push_back(size());
@@ -71,7 +72,7 @@ class LongOrder {
     std::partial_sum(crossing_.begin(), crossing_.end(), crossing_.begin());
   }
 
-  // Of each group: its share of the time, of the bytes, and of the count.
+  // A group's weight is the sum of its shares of the time, of the bytes, and of the count.
   void measure_weight() {
     const auto total = [](const std::vector<double>& of) {
       const double sum = std::accumulate(of.begin(), of.end(), 0.0);
@@ -115,7 +116,7 @@ class Refinement {
     solve(line_.complete(std::move(ends), cuts_));
   }
 
-  // Looks at places within `reach` of the cuts. False when every place was looked at.
+  // Tries the places within `reach` of the cuts. False when every place has been tried.
   bool refine(std::uint32_t reach) {
     const std::size_t stages = std::max<std::size_t>(1, cuts_.size());
     const auto per_cut = static_cast<std::uint32_t>(std::max<std::size_t>(8, kFineBlocks / stages));
@@ -152,7 +153,7 @@ class Refinement {
   Ends cuts_;
 };
 
-// All places of an order; blocks find a limit first, so that windows stay short.
+// Tries every place of an order; blocks first find a limit, so that windows stay short.
 Candidate cut_everywhere(const Instance& instance, const Order& order, LinearOptions options) {
   Candidate rough;
   if (order.size() > kRoughBlocks && options.below == kUnlimited) {

@@ -5,7 +5,7 @@
 namespace cleave::balance {
 namespace {
 
-constexpr std::uint32_t kInside = 0;   // the source: what the stage must hold
+constexpr std::uint32_t kInside = 0;   // the source: groups that the stage must hold
 constexpr std::uint32_t kOutside = 1;  // the sink
 
 }  // namespace
@@ -31,8 +31,9 @@ std::uint32_t CutNetwork::node_of(std::uint32_t group) {
   return node_of_[group];
 }
 
-// A net is cut when its pins are not all on one side. One pin fixed inside: `all` stands inside
-// only if all pins do, and pays else. Outside: the mirror image. None: both, joined.
+// A net is cut when its pins are not all on one side. If one pin is fixed inside, the node `all`
+// can be inside only if all pins are; otherwise the net is cut. A pin fixed outside gives the
+// mirror image. With no fixed pin, both are joined.
 void CutNetwork::add_open_net(double cost, bool has_in, bool has_out) {
   const std::size_t pins = open_pins_.size();
   if (pins == 1) {

@@ -17,14 +17,15 @@ class CutNetwork {
  public:
   explicit CutNetwork(const Instance& instance);
 
-  // Begins anew; then nets are added, each once. Groups' sides must not change meanwhile.
+  // Starts a new network; nets are then added, each once. The sides of groups must not change in
+  // between.
   void start();
-  // `side_of` by the net's pins: as in Instance::pins.
+  // `side_of` gives the side of each of the net's pins, which are those of Instance::pins.
   template <class SideOf>
   void add_net(std::uint32_t net, SideOf side_of);
-  // The least cost of the nets that any stage must cut; stops counting at `limit`.
+  // The least cost of the nets that any such stage cuts; stops counting at `limit`.
   double least_cut(double limit);
-  // The same with the open groups' times to pay in the stage; after least_cut.
+  // The same when an open group may join the stage at the price of its time. Call after least_cut.
   double least_cut_with_time(double limit);
 
   std::uint64_t steps() const { return network_.steps() + pins_seen_; }

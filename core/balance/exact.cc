@@ -24,7 +24,7 @@ class GrowingStage {
 
   void clear() {
     while (!groups_.empty()) pop();
-    time = host_time = in = out = bytes = 0;  // what rounding has left
+    time = host_time = in = out = bytes = 0;  // clears rounding errors
   }
 
   void push(std::uint32_t group) {
@@ -118,14 +118,14 @@ class ExactSearch {
     std::uint16_t kind = 0;
   };
   static constexpr std::uint16_t kSkipped = 0xFFFF;
-  struct Open {  // an ideal on the way of the walk, and the next one to try from it
+  struct Open {  // an ideal on the current path, and the next step to try from it
     std::uint32_t ideal;
     std::size_t next;
   };
 
   std::size_t at(std::size_t ideal, std::size_t state) const { return ideal * states_ + state; }
 
-  // Compute left after each ideal.
+  // The compute left after each ideal.
   void measure_rest(const Capacity& capacity) {
     rest_.assign(ideals_.count(), capacity.total_time());
     for (std::uint32_t ideal = 0; ideal < ideals_.count(); ++ideal) {
@@ -135,7 +135,7 @@ class ExactSearch {
     }
   }
 
-  // What the devices left in each state can do.
+  // The compute that the devices left in each state can do.
   void measure_room(const Capacity& capacity) {
     room_.assign(states_, 0);
     for (std::size_t state = states_; state-- > 0;) {
@@ -166,7 +166,7 @@ class ExactSearch {
     return !active_.empty();
   }
 
-  // Walks over the ideals above `from`, each once, with the stage between.
+  // Visits the ideals above `from`, each once, with the stage between.
   void grow_stages(std::uint32_t from) {
     stage_.clear();
     walk_.assign(1, {from, 0});
@@ -192,7 +192,7 @@ class ExactSearch {
     }
   }
 
-  // By kind; false when neither the stage nor a larger one can be below the limit.
+  // Prices the stage by kind; false when neither it nor a larger one can be below the limit.
   bool price() {
     ++stages_tried_;
     if (stages_tried_ % 65536 == 0) {
@@ -231,7 +231,7 @@ class ExactSearch {
     }
   }
 
-  // Live values take memory too: kinds that the stage does not fit are priced out.
+  // Live values take memory too: sets the price of kinds that cannot hold the stage to unlimited.
   void check_activations() {
     const double bytes = stage_.bytes + memory_.activation_bytes(stage_.groups());
     for (std::size_t i = 0; i < cost_.size(); ++i) {

@@ -9,20 +9,21 @@
 namespace cleave::balance {
 
 struct ExactOptions {
-  double below = kUnlimited;      // only what is better than this is looked for
-  std::size_t most_ideals = 0;    // more: no search
-  std::uint64_t most_stages = 0;  // pairs of ideals that are tried as a stage; more: given up
+  double below = kUnlimited;      // looks only for results below this
+  std::size_t most_ideals = 0;    // with more ideals there is no search
+  std::uint64_t most_stages = 0;  // limit of the pairs of ideals tried as a stage
   const Deadline* deadline = nullptr;
   const Progress* progress = nullptr;
 };
 
 struct ExactResult {
-  bool is_complete = false;  // then nothing is better than the best, or than `below` if none
-  Candidate best;            // kUnlimited: none below the limit was found
+  // then no result is better than `best`, or than `below` if there is none
+  bool is_complete = false;
+  Candidate best;  // objective kUnlimited: none below the limit was found
 };
 
-// From each ideal grows stages group by group, as long as their compute is below the limit and the
-// rest can still be done by the devices left.
+// Grows stages from each ideal, group by group, as long as their compute is below the limit and the
+// devices left can still do the rest.
 ExactResult exact_search(const Instance& instance, const ExactOptions& options);
 
 }  // namespace cleave::balance

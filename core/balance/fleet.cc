@@ -6,7 +6,7 @@
 namespace cleave::balance {
 namespace {
 
-// No stage can need more.
+// An upper bound on what any stage needs.
 double bytes_of_everything(const BalanceProblem& problem) {
   double bytes = 0;
   for (const BalanceItem& item : problem.items) bytes += item.bytes;
@@ -54,7 +54,7 @@ void Fleet::make_states_in_order() {
   }
 }
 
-// A state is a number of mixed radix: the digit of a kind is how many of it are taken.
+// A state is a mixed-radix number: the digit of a kind is how many of its devices are taken.
 void Fleet::make_states_in_any_order() {
   std::vector<std::uint32_t> digits(kinds_.size(), 0);
   std::size_t states = 1;

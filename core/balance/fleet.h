@@ -1,7 +1,7 @@
 // The devices of a balance problem as states: how many of each kind the stages so far have taken.
 //
-// Devices that do not differ are one kind, so that N equal ones make N+1 states instead of 2^N.
-// A step gives the next stage to a device of a kind:
+// Equal devices form one kind, so that N of them make N+1 states instead of 2^N. A step gives the
+// next stage to a device of a kind:
 //   3 equal accelerators:            0 -> 1 -> 2 -> 3
 //   2 accelerators, 1 host, any order: (0,0) -> (1,0) -> (2,0), each with a step to (.,1)
 //   different devices in order:      0 -> 1 -> 2; a device may be passed over
@@ -18,14 +18,14 @@ namespace cleave::balance {
 struct DeviceKind {
   double time_scale = 1;
   double comm_scale = 1;
-  double memory = kUnlimited;  // also where everything fits
+  double memory = kUnlimited;  // kUnlimited too when everything fits
   bool is_host = false;
 
   bool operator==(const DeviceKind&) const = default;
 };
 
 struct Step {
-  std::uint32_t to = 0;  // state; always greater than the one it leaves
+  std::uint32_t to = 0;  // state; always greater than the one that the step leaves
   std::uint32_t kind = 0;
 };
 
@@ -39,11 +39,11 @@ class Fleet {
     return std::span(steps_).subspan(steps_begin_[state],
                                      steps_begin_[state + 1] - steps_begin_[state]);
   }
-  // Devices taken or passed over.
+  // The number of devices taken or passed over.
   std::uint32_t used(std::uint32_t state) const { return used_[state]; }
   std::uint32_t device_count() const { return used_.back(); }
   std::uint32_t full_state() const { return static_cast<std::uint32_t>(state_count() - 1); }
-  // Whether a device may be passed over by going from a state to the next one.
+  // Whether a step from a state to the next one may pass over a device.
   bool may_skip() const { return may_skip_; }
   bool exact_stages() const { return exact_stages_; }
   bool has_host() const { return has_host_; }
@@ -51,9 +51,11 @@ class Fleet {
   bool is_uniform() const { return kinds_.size() == 1 && !has_host_; }
   bool in_order() const { return in_order_; }
 
-  // The kinds of all devices: as listed where they are in order, else by kind.
+  // The kinds of all devices, in the order of the list when devices are used in order, else by
+  // kind.
   std::span<const std::uint32_t> kind_of_device() const { return kind_of_device_; }
-  // Gives each stage an index into BalanceProblem::devices. `kind_of_stage` must be payable.
+  // Gives each stage an index into BalanceProblem::devices. The fleet must have the kinds of
+  // `kind_of_stage`.
   std::vector<std::uint32_t> devices_of(std::span<const std::uint32_t> kind_of_stage) const;
 
  private:

@@ -26,7 +26,7 @@ std::optional<Ideals> Ideals::enumerate(const Instance& instance, std::size_t mo
   return ideals;
 }
 
-// Ideals are found in order of size, so all that lead to one come before it.
+// Ideals are found in order of size, so every ideal that leads to one comes before it.
 bool Ideals::expand(std::uint32_t ideal, std::size_t most) {
   find_ready(ideal);
   for (const std::uint32_t group : ready_) {
@@ -40,8 +40,9 @@ bool Ideals::expand(std::uint32_t ideal, std::size_t most) {
   return true;
 }
 
-// Word by word: groups outside all of whose predecessors are inside. Groups ascend along edges, so
-// none is ready far beyond the first one outside, but in wide graphs.
+// A group is ready when it is outside and all its predecessors are inside. Searches word by word:
+// groups ascend along edges, so except in wide graphs no ready group is far beyond the first one
+// outside.
 void Ideals::find_ready(std::uint32_t ideal) {
   ready_.clear();
   const std::span<const std::uint64_t> set(&sets_[ideal * words_], words_);

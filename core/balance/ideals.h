@@ -1,5 +1,5 @@
-// The ideals of an instance: sets of groups that hold with a group all that come before it. The
-// stages of a pipeline are differences of ever larger ideals, so that a dynamic program over ideals
+// The ideals of an instance: sets of groups that contain all predecessors of their members. The
+// stages of a pipeline are the differences of ever larger ideals, so a dynamic program over ideals
 // is exact. There may be exponentially many: enumeration stops at a limit.
 #pragma once
 
@@ -16,15 +16,15 @@ namespace cleave::balance {
 class Ideals {
  public:
   struct Next {
-    std::uint32_t group = 0;  // joins
-    std::uint32_t ideal = 0;  // and makes this
+    std::uint32_t group = 0;  // the group that joins
+    std::uint32_t ideal = 0;  // the ideal that results
   };
 
-  // Nothing when there are more than `most`. Time and memory O(ideals x (groups / 64 + ready
+  // nullopt when there are more than `most`. Time and memory O(ideals x (groups / 64 + ready
   // groups)).
   static std::optional<Ideals> enumerate(const Instance& instance, std::size_t most);
 
-  // By number of groups: the empty one first, that of all groups last.
+  // Ideals ascend by number of groups: first the empty one, last that of all groups.
   std::size_t count() const { return next_begin_.size() - 1; }
   std::span<const Next> next(std::uint32_t ideal) const {
     return std::span(next_).subspan(next_begin_[ideal],

@@ -10,9 +10,9 @@
 namespace cleave::balance {
 namespace {
 
-constexpr std::size_t kMostNetsToMerge = 100'000;  // beyond, sorting costs more than it saves
+constexpr std::size_t kMostNetsToMerge = 100'000;  // above this, sorting costs more than it saves
 
-// The groups' edges without loops; one may stand more than once.
+// The edges between groups, without loops; an edge may be listed more than once.
 Adjacency edges_between(const BalanceProblem& problem, const Adjacency& items_of,
                         const std::vector<std::uint32_t>& group_of) {
   Adjacency edges;
@@ -33,7 +33,7 @@ Adjacency edges_between(const BalanceProblem& problem, const Adjacency& items_of
   return edges;
 }
 
-// New numbers for the groups, so that edges go upwards; the first item decides among equals.
+// Renumbers the groups so that edges go upwards; the first item decides among equals.
 std::vector<std::uint32_t> topological_numbers(const BalanceProblem& problem,
                                                const std::vector<std::uint32_t>& group_of,
                                                std::size_t group_count) {
@@ -88,7 +88,7 @@ Adjacency shared_of_groups(const Instance& instance) {
   return reversed(groups_of, instance.size());
 }
 
-// Nets that cost and touch two groups or more.
+// Keeps the nets that have a cost and touch two groups or more.
 void collapse_nets(Instance& instance) {
   const BalanceProblem& problem = *instance.problem;
   std::vector<std::uint32_t> groups;
@@ -110,7 +110,7 @@ void collapse_nets(Instance& instance) {
   }
 }
 
-// Nets over the same groups become one. Who produces matters to the duplex model only.
+// Merges nets over the same groups. The producer matters to the duplex model only.
 void merge_equal_nets(Instance& instance) {
   std::vector<std::uint32_t> order(instance.net_count());
   std::iota(order.begin(), order.end(), 0U);
@@ -177,7 +177,7 @@ Instance make_instance(const BalanceProblem& problem, const Fleet& fleet, CommMo
 }
 
 Checked check(const Instance& instance, const Candidate& candidate) {
-  // Only stages that hold something, in order.
+  // Keep only stages that hold a group, in order.
   std::vector<std::uint32_t> number(candidate.kind_of_stage.size(), 0);
   for (const std::uint32_t stage : candidate.stage_of) number[stage] = 1;
   std::vector<std::uint32_t> kinds;

@@ -1,8 +1,8 @@
-// A balance problem made compact: groups of items that stay together, as the searches see them.
+// A balance problem made compact: the searches see groups of items that stay together.
 //
-// Groups come from colours (with what the order ties to them both ways) and from contraction. Nets
-// within one group are gone, nets over the same groups are one. The searches work on groups only;
-// what they find is checked on the items.
+// Groups come from colours (with every item that the order ties to them both ways) and from
+// contraction. Nets within one group are dropped, nets over the same groups are merged. The
+// searches work on groups only; what they find is checked on the items.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ struct Instance {
   std::vector<double> time;
   std::vector<double> host_time;
   std::vector<double> bytes;            // own parameters
-  std::vector<std::uint8_t> host_only;  // holds an item that no accelerator runs
+  std::vector<std::uint8_t> host_only;  // holds an item that cannot run on an accelerator
   Adjacency successors;                 // ascending, each once
   Adjacency predecessors;
-  Adjacency shared;  // shared parameters that it uses
+  Adjacency shared;  // shared parameters that the group uses
 
-  // By net that costs; an item's group stands once.
+  // By net with a cost; each group is listed once.
   std::vector<double> net_cost;
   std::vector<std::uint32_t> net_home;  // the producer's group; one of the pins
   Adjacency pins;                       // ascending
@@ -36,7 +36,7 @@ struct Instance {
 
   std::vector<std::uint32_t> group_of;  // by item of the problem
   Adjacency items_of;                   // by group
-  bool has_activations = false;         // with caps: live values take memory
+  bool has_activations = false;         // memory is limited: live values take memory
 
   std::size_t size() const { return time.size(); }
   std::size_t net_count() const { return net_cost.size(); }
@@ -48,27 +48,28 @@ struct Instance {
   }
 };
 
-// `group_of` by item, any numbers below `group_count`; no cycle between groups.
+// `group_of` is by item and holds numbers below `group_count`. Groups must not form a cycle.
 Instance make_instance(const BalanceProblem& problem, const Fleet& fleet, CommModel comm,
                        const std::vector<std::uint32_t>& group_of, std::size_t group_count);
 
-// Items of one colour and whatever stands on a cycle with them: the coarsest that must be.
+// The groups that every assignment must keep: items of one colour and all items on a cycle with
+// them.
 Components tied_items(const BalanceProblem& problem);
 
-// Merges groups while that provably keeps the best objective (of at most all devices).
-// A group u whose only successor, or only predecessor, is v may join v where the nets that u and v
-// alone share cost at least u's time and u's nets without v: moving u to v's stage then makes no
-// stage slower. Linear a round; rounds are few since each takes all that are independent.
+// Merges groups where that provably keeps the best objective (with at most all devices). A group u
+// whose only successor, or only predecessor, is v may join v when the nets that only u and v share
+// cost at least u's time plus u's nets without v: moving u to v's stage then makes no stage slower.
+// Linear per round; rounds are few, since each does all independent merges.
 Instance contracted(Instance instance);
 
-// An assignment of groups. Stages may be empty.
+// An assignment of groups to stages. Stages may be empty.
 struct Candidate {
   double objective = kUnlimited;
   std::vector<std::uint32_t> stage_of;       // by group
-  std::vector<std::uint32_t> kind_of_stage;  // payable by the fleet, in order where it is
+  std::vector<std::uint32_t> kind_of_stage;  // kinds the fleet has, in its order if it has one
 };
 
-// A candidate checked on the items: its true objective, or how much the worst stage lacks.
+// A candidate checked on the items: its true objective, or how much memory the worst stage lacks.
 struct Checked {
   double objective = kUnlimited;     // kUnlimited when it does not fit
   double excess_bytes = 0;           // of the stage furthest above its device's memory

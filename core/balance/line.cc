@@ -105,7 +105,7 @@ class LineBuilder {
     return block_of_[instance_.group_of[item]];
   }
 
-  // Each block's peak of the values that it makes itself.
+  // Each block's peak of the values that it makes.
   void add_own_peaks() {
     const BalanceProblem& problem = *instance_.problem;
     std::vector<std::uint32_t> place(problem.items.size());  // in which items run along the line
@@ -143,7 +143,7 @@ class LineBuilder {
     }
   }
 
-  // Values that more than one block needs.
+  // Adds the values that more than one block needs.
   void add_values() {
     const BalanceProblem& problem = *instance_.problem;
     ByBlock<LineUse> reads;

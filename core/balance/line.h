@@ -1,10 +1,10 @@
-// A line: an order of groups cut into blocks, and what any run of blocks costs as one stage.
+// A line: an order of groups cut into blocks, and the cost of any run of blocks as one stage.
 //
-// A net's pins are kept by the block that holds them, each with the pin before it, so that a window
-// of blocks [first, last] grows to the right in time of the new block's pins alone:
-//   the pin is the first in the window   -> the net begins to cross the window's border
-//   it is the net's last, and the net's first is in the window too -> it no longer does
-// Memory grows the same way, as if groups ran in the line's order.
+// A net's pins are kept by the block that holds them, each with the pin before it. So a window of
+// blocks [first, last] grows to the right in time proportional to the new block's pins:
+//   the pin is the first in the window -> the net begins to cross the window's border
+//   it is the net's last, and the net's first is in the window too -> the net no longer crosses
+// Memory is updated the same way, as if groups ran in the line's order.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct LinePin {
   std::uint32_t home = 0;      // block of the producer
 };
 
-struct LineUse {  // of a shared parameter, or of a value made elsewhere
+struct LineUse {  // use of a shared parameter, or of a value made elsewhere
   double bytes = 0;
   std::uint32_t previous = 0;  // block of the use before, plus 1; 0: none
   std::uint32_t home = 0;      // values: block of the producer, plus 1; 0: from outside
@@ -40,8 +40,8 @@ struct Line {
   std::vector<std::uint32_t> shared_begin;
   std::vector<LineUse> shared;
   // With activations:
-  std::vector<double> own_peak;   // of values that the block makes
-  std::vector<double> left_over;  // of those, what later blocks need
+  std::vector<double> own_peak;   // peak of the values that the block makes
+  std::vector<double> left_over;  // of these values, the bytes that later blocks need
   std::vector<std::uint32_t> reads_begin;
   std::vector<LineUse> reads;  // values made in other blocks
   std::vector<std::uint32_t> ends_begin;
@@ -51,12 +51,12 @@ struct Line {
   bool has_activations() const { return !own_peak.empty(); }
 };
 
-// Blocks end before the positions in `ends`, ascending, the last one the order's size. Linear in
-// groups and pins.
+// `ends` are the positions before which blocks end, ascending; the last one is the order's size.
+// Linear in groups and pins.
 Line make_line(const Instance& instance, const Order& order, std::span<const std::uint32_t> ends);
-Line make_line(const Instance& instance, const Order& order);  // each group a block
+Line make_line(const Instance& instance, const Order& order);  // one block a group
 
-// What the blocks [first, last] cost as one stage; grows to the right.
+// The cost of the blocks [first, last] as one stage; grows to the right.
 class Window {
  public:
   explicit Window(const Line& line) : line_(&line) {}
@@ -65,7 +65,7 @@ class Window {
     *this = Window(*line_);
     first_ = first;
   }
-  // Takes block `last` in, the one after those it has.
+  // Adds block `last`, which follows the blocks in the window.
   void grow(std::uint32_t last);
 
   double time = 0;

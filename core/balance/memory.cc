@@ -41,7 +41,8 @@ double StageMemory::activation_bytes(std::span<const std::uint32_t> groups) {
   return inputs + peak;
 }
 
-// Bytes of values made elsewhere; and notes in dies_ where the stage's own values end.
+// Returns the bytes of values made elsewhere, and records in dies_ where the stage's own values
+// end.
 double StageMemory::input_bytes_and_lives() {
   double inputs = 0;
   for (const std::uint32_t item : items_) {

@@ -1,5 +1,5 @@
-// Live activations of a stage, exactly: its items run in ascending order, values from outside are
-// held throughout, values for outside to the end.
+// Exact peak of a stage's live activations: its items run in ascending order, values from outside
+// are held throughout, values for outside to the end.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class StageMemory {
  public:
   explicit StageMemory(const Instance& instance);
 
-  // The peak when a stage holds these groups. O(their items and values, times log).
+  // The peak of a stage that holds these groups. O(their items and values, times log).
   double activation_bytes(std::span<const std::uint32_t> groups);
 
  private:
@@ -26,7 +26,7 @@ class StageMemory {
   Adjacency made_;  // by item, nets
   Adjacency read_;
   std::vector<std::uint32_t> items_;
-  std::vector<std::uint32_t> stamp_;  // by item: the call that it was last part of
+  std::vector<std::uint32_t> stamp_;  // by item: the last call that included it
   std::vector<std::uint32_t> net_stamp_;
   std::vector<double> dies_;  // by item
   std::uint32_t now_ = 0;

@@ -1,5 +1,5 @@
-// The state of a local search: the stage of each group, what each stage costs, and how both change
-// when a group moves.
+// The state of a local search: each group's stage, each stage's cost, and how both change when a
+// group moves.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace cleave::balance {
 
 class StageState {
  public:
-  // `reserve` by stage: bytes kept free for activations, which moves do not count.
+  // `reserve` is by stage: bytes kept free for activations, which moves do not count.
   StageState(const Instance& instance, const Candidate& candidate, std::vector<double> reserve);
 
   std::uint32_t stage_count() const { return static_cast<std::uint32_t>(members_.size()); }
@@ -23,19 +23,19 @@ class StageState {
   struct Range {
     std::uint32_t first, last;
   };
-  // The stages that the group may stand in while all others stay. O(its edges).
+  // The stages that the group may be in while all others stay. O(its edges).
   Range range_of(std::uint32_t group) const;
   bool may_enter(std::uint32_t group, std::uint32_t stage) const {
     return instance_.host_only[group] == 0 || kind(stage).is_host;
   }
-  // O(its nets).
+  // Moves the group. O(its nets).
   void move(std::uint32_t group, std::uint32_t to);
 
   double load(std::uint32_t stage) const {
     const Sums& s = sums_[stage];
     return instance_.load(kind(stage), s.time, s.host_time, s.in, s.out);
   }
-  // By how much of its memory the stage is too large; 0 when it fits.
+  // By what share of its memory the stage is too large; 0 when it fits.
   double overflow(std::uint32_t stage) const {
     const double room = kind(stage).memory - reserve_[stage];
     return sums_[stage].bytes > room ? (sums_[stage].bytes - room) / kind(stage).memory : 0;

@@ -68,8 +68,8 @@ Order postorder(const Adjacency& edges, const Adjacency& against) {
   return order;
 }
 
-// Next goes the ready group that leaves the least cost of nets half done; of equals the one that
-// became ready last. A group's share changes when a net of its is begun or has one pin left.
+// Picks the ready group that leaves the least cost of half-done nets; of equals the one that became
+// ready last. A group's value changes when one of its nets is begun or has one pin left.
 class LeastLiveCut {
  public:
   explicit LeastLiveCut(const Instance& instance)

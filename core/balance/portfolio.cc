@@ -83,8 +83,8 @@ void Portfolio::cut_orders() {
   }
 }
 
-// Along the order memory is counted as if groups ran in it. Where the true peak is higher, cuts
-// again as if devices had less.
+// Cutting an order counts memory as if groups ran in that order. If the true peak is higher, cuts
+// again as if devices had less memory.
 void Portfolio::cut(const Order& order) {
   double scale = 1;
   for (int attempt = 0; attempt < 4; ++attempt) {
@@ -97,7 +97,8 @@ void Portfolio::cut(const Order& order) {
   }
 }
 
-// No order's cut fits: looks everywhere while that is little, else starts from what does not fit.
+// No cut of an order fits: searches exactly while that is small, else starts from the candidate
+// nearest to fitting.
 void Portfolio::make_room() {
   if (budget_.ideals > 0) {
     ExactResult exact = exact_search(instance_, {.below = kUnlimited,

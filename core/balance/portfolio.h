@@ -1,4 +1,5 @@
-// The searches one after the other, each only if those before have not proved their answer best.
+// Runs the searches one after another, each only if the earlier ones have not proved their answer
+// best.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@
 
 namespace cleave::balance {
 
-// What the effort allows; all counts, so that the same input gives the same answer.
+// What the effort allows. All limits are counts, so that the same input gives the same answer.
 struct Budget {
   std::uint64_t moves = 0;         // of the local search
-  std::uint64_t flow_steps = 0;    // of the bound
-  std::uint64_t first_stages = 0;  // of the exact search before the local one
-  std::uint64_t last_stages = 0;   // and after it
+  std::uint64_t flow_steps = 0;    // of the lower bound
+  std::uint64_t first_stages = 0;  // of the exact search before the local search
+  std::uint64_t last_stages = 0;   // of the exact search after the local search
   std::size_t ideals = 0;
   std::size_t orders = 0;
 };
@@ -28,8 +29,8 @@ struct Answer {
   Bound bound;
   std::vector<double> curve;
   std::uint64_t moves = 0;
-  bool is_proved_impossible = false;  // when there is no best
-  double least_excess_bytes = 0;      // the nearest to fitting that was met
+  bool is_proved_impossible = false;  // set when there is no best
+  double least_excess_bytes = 0;      // of the candidate nearest to fitting
 };
 
 class Portfolio {
@@ -54,7 +55,7 @@ class Portfolio {
   const Deadline& deadline_;
   Budget budget_;
   Candidate best_;    // as the searches see it
-  Candidate misfit_;  // the nearest to fitting while nothing fits
+  Candidate misfit_;  // while no candidate fits: the one nearest to fitting
   Order best_order_;
   std::vector<Order> orders_;
   Answer answer_;

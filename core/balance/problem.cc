@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-// Walks the nets by producer and by consumer once, to cost the stages of one assignment.
+// Computes the costs of one assignment's stages in one walk over the nets by producer and consumer.
 class Evaluation {
  public:
   Evaluation(const BalanceProblem& problem, std::span<const std::uint32_t> stage_of,
@@ -49,8 +49,8 @@ class Evaluation {
     std::fill(seen_.begin(), seen_.end(), kNoItem);
   }
 
-  // The peak of each stage: what comes from outside, and over the items in order what the stage
-  // itself has made and still needs.
+  // The peak of each stage: the values from outside, plus what the stage has made and still needs,
+  // over its items in order.
   void add_activations() {
     std::vector<double> born(stage_of_.size(), 0);  // made by the item
     std::vector<double> dies(stage_of_.size(), 0);  // last used by the item
@@ -96,7 +96,7 @@ class Evaluation {
   const BalanceProblem& problem_;
   std::span<const std::uint32_t> stage_of_;
   std::vector<BalanceStage>& stages_;
-  std::vector<std::uint32_t> seen_;  // by stage, what was last counted there
+  std::vector<std::uint32_t> seen_;  // by stage: the last thing counted there
 };
 
 }  // namespace

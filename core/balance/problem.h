@@ -1,8 +1,8 @@
-// What balanced stages are made of: items, the order they must keep, nets, devices.
+// The input of balanced stages: items, the order they must keep, nets, devices.
 //
-// The problem knows no graph. An item is a node or what stands for one. A net is a value: who makes
-// it, who reads it, what moving it across a device's border costs. A device pays once for each net
-// that crosses its border, however many of its items read it.
+// The problem knows no graph. An item is a node, or several that act as one. A net is a value: its
+// producer, its consumers, and the cost of moving it across a device's border. A device pays once
+// for each net that crosses its border, however many of its items read it.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ namespace cleave {
 inline constexpr std::uint32_t kNoItem = std::numeric_limits<std::uint32_t>::max();
 inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
-// Times are in any one unit, the caller's.
+// Times are in any one unit that the caller chooses.
 struct BalanceItem {
   double time = 0;       // on an accelerator of speed 1
-  double host_time = 0;  // on a host device; not read where there is none
-  double bytes = 0;      // held all the time: its own parameters (times the optimizer factor)
+  double host_time = 0;  // on a host device; ignored when there is none
+  double bytes = 0;      // held throughout: its own parameters (times the optimizer factor)
   std::uint32_t colour = kNoItem;  // items of one colour stay together
   bool runs_on_accelerator = true;
 };
 
 struct BalanceNet {
-  std::uint32_t producer = kNoItem;  // kNoItem: given from outside, which costs memory only
+  std::uint32_t producer = kNoItem;  // kNoItem: from outside, which costs memory only
   double cost = 0;                   // time to move it across a border, once
   double bytes = 0;                  // counted among live activations
   bool is_output = false;            // of the whole model: lives to the end of its stage
@@ -44,20 +44,21 @@ struct BalanceDevice {
   std::uint32_t count = 1;
 };
 
-// Items stand in a topological order of the nets (the order in which a stage runs them), which
-// matters for live activations only. Colours that tie items both ways round another item take that
-// item in.
+// Items are in a topological order of the nets, the order in which a stage runs them; it only
+// matters for live activations. An item that lies both before and after items of one colour joins
+// that colour.
 struct BalanceProblem {
   std::vector<BalanceItem> items;
   Adjacency successors;  // by item; see successors_of_nets
   std::vector<BalanceNet> nets;
-  Adjacency consumers;               // by net; an item may stand in it twice
-  std::vector<double> shared_bytes;  // parameters that several items use, once a stage that does
-  Adjacency shared_users;            // by shared parameter
+  Adjacency consumers;  // by net; may list an item twice
+  // parameters that several items use; counted once in each stage that uses them
+  std::vector<double> shared_bytes;
+  Adjacency shared_users;  // by shared parameter
   std::vector<BalanceDevice> devices;
-  // Stages go to devices as listed; else to any, which matters where they differ.
+  // True: stages go to devices as listed. False: to any device, which matters when they differ.
   bool devices_in_order = false;
-  // For messages: "item 7" and bare numbers without.
+  // Names an item in messages; when empty, "item 7".
   std::function<std::string(std::uint32_t)> item_name;
   std::string unit;  // of times
 };
@@ -72,7 +73,7 @@ enum class CommModel : std::uint8_t {
 struct BalanceStage {
   std::vector<std::uint32_t> items;  // ascending
   std::uint32_t device = 0;          // index into BalanceProblem::devices
-  double compute = 0;                // times, as the device takes them
+  double compute = 0;                // times on the stage's device
   double in = 0;
   double out = 0;
   double load = 0;
@@ -81,8 +82,8 @@ struct BalanceStage {
                                 // outside are held throughout, values for outside to the end
 };
 
-// The nets' own order: the consumers of each net follow its producer. For problems whose order is
-// nothing else.
+// The order that the nets imply: the consumers of each net follow its producer. For problems
+// without any other order.
 Adjacency successors_of_nets(const BalanceProblem& problem);
 
 // What a stage's device takes for one round.

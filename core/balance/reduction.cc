@@ -1,4 +1,5 @@
-// Groups that must or may stay together: colours with their cycles, and contraction.
+// Groups that must or may stay together: colours with their cycles, and contraction. The public
+// functions are declared in instance.h.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -30,7 +31,7 @@ Components each_for_itself(std::size_t count) {
   return components;
 }
 
-// One round of contraction over an instance: which group joins which.
+// One round of contraction over an instance: decides which group joins which.
 class Round {
  public:
   explicit Round(const Instance& instance)
@@ -50,8 +51,8 @@ class Round {
   const std::vector<std::uint32_t>& target() const { return target_; }
 
  private:
-  // Groups that join one target may do so in one round: neither changes the other's rule. A group
-  // that has joined or is joined takes no other part.
+  // Several groups may join one target in a round: none changes the others' condition. A group that
+  // has joined another, or been joined, does nothing else in that round.
   bool joins_only(std::uint32_t u, std::span<const std::uint32_t> neighbours) {
     if (neighbours.size() != 1 || target_[u] != u || is_target_[u] != 0) return false;
     const std::uint32_t v = neighbours.front();
@@ -81,7 +82,7 @@ class Round {
     return instance_.has_activations || instance_.bytes[u] > 0 || !instance_.shared.of(u).empty();
   }
 
-  // Whether a stage on this kind of device that takes u in is no slower for it.
+  // Whether a stage on this kind of device gets no slower by taking u in.
   bool never_slower(const DeviceKind& kind, std::uint32_t u, double other, double both) const {
     if (kind.is_host) return instance_.host_time[u] <= 0;
     const double time = instance_.time[u] * kind.time_scale;
@@ -110,7 +111,8 @@ Components tied_items(const BalanceProblem& problem) {
   const std::size_t count = problem.items.size();
   const bool coloured = has_colours(problem);
   if (!coloured && all_edges_ascend(problem.successors)) return each_for_itself(count);
-  // A colour is a ring of its items: with the order's edges, what it ties is a component.
+  // The items of a colour form a ring; together with the order's edges, what it ties is a
+  // component.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> by_colour;
   for (std::uint32_t item = 0; item < count; ++item) {
     const std::uint32_t colour = problem.items[item].colour;
@@ -137,7 +139,7 @@ Components tied_items(const BalanceProblem& problem) {
 }
 
 Instance contracted(Instance instance) {
-  if (instance.fleet->exact_stages()) return instance;  // may need groups apart
+  if (instance.fleet->exact_stages()) return instance;  // may need the groups to be separate
   for (;;) {
     Round round(instance);
     if (!round.find_merges()) return instance;

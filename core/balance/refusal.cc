@@ -21,7 +21,7 @@ std::string name_of(const BalanceProblem& problem, std::uint32_t item) {
   return problem.item_name ? "\"" + problem.item_name(item) + "\"" : "item " + std::to_string(item);
 }
 
-// What a group is, by its first item: `"conv1"`, `"conv1" with 3 nodes tied to it`.
+// Names a group by its first item: `"conv1"`, `"conv1" with 3 nodes tied to it`.
 std::string group_text(const Instance& instance, std::uint32_t group) {
   const auto items = instance.items_of.of(group);
   std::string text = name_of(*instance.problem, items.front());
@@ -44,7 +44,7 @@ std::optional<Error> find_homeless_group(const Instance& instance) {
   return std::nullopt;
 }
 
-// Live at least while some item of the group runs: all that the item reads and makes.
+// Bytes that any stage with the group needs: while its items run, all they read and make is live.
 double needed_bytes(const Instance& instance, std::uint32_t group, StageMemory& memory) {
   double bytes = instance.bytes[group];
   for (const std::uint32_t shared : instance.shared.of(group)) {

@@ -11,7 +11,7 @@
 namespace cleave::balance {
 namespace {
 
-// The same numbers on every machine, which the distributions of <random> do not promise.
+// Gives the same numbers on every machine, which the distributions of <random> do not promise.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -39,7 +39,7 @@ double power(double base, unsigned exponent) {
   return result;
 }
 
-// Near enough to e^-x for annealing, and the same on every machine.
+// A function close enough to e^-x for annealing, and the same on every machine.
 double decay(double x) { return 1 / (1 + x * (1 + x * (0.5 + x * (1.0 / 6 + x / 24)))); }
 
 class Annealing {
@@ -54,7 +54,7 @@ class Annealing {
     std::uint64_t moves = 0;         // to try
     std::uint64_t moves_before = 0;  // tried in earlier rounds
   };
-  // The least greatest load met, and the stages then; objective kUnlimited when none fitted.
+  // Returns the least greatest load met, with its stages; objective kUnlimited when none fitted.
   Candidate run(const Candidate& start, std::vector<double> reserve, const Round& round);
 
  private:
@@ -73,7 +73,7 @@ class Annealing {
   std::vector<double> energy_;  // by stage
 };
 
-// Three times in four from the stage with the greatest energy.
+// Three times in four, a group of the stage with the greatest energy.
 std::uint32_t Annealing::pick_group(const StageState& state) {
   if (random_.below(4) != 0) {
     const auto heaviest = static_cast<std::uint32_t>(
@@ -84,7 +84,8 @@ std::uint32_t Annealing::pick_group(const StageState& state) {
   return random_.below(instance_.size());
 }
 
-// A neighbouring stage mostly, any that it may stand in else; kNoItem: it cannot move.
+// Mostly a neighbouring stage, otherwise any stage that the group may be in; kNoItem: it cannot
+// move.
 std::uint32_t Annealing::pick_stage(const StageState& state, std::uint32_t group) {
   const StageState::Range range = state.range_of(group);
   const std::uint32_t from = state.stage_of(group);
@@ -187,7 +188,8 @@ class LocalSearch {
         .moves_before = tried_};
   }
 
-  // Cuts what a round has found anew, and goes on from it, from the best, or from the best stirred.
+  // Cuts a round's result anew and continues from it, from the best, or from the best with random
+  // moves.
   void take(Candidate found) {
     ++rounds_;
     const Order order = order_of(found, base_);
@@ -206,7 +208,7 @@ class LocalSearch {
     if (random_.below(2) == 0) stir();
   }
 
-  // Nothing that fits was met: another try, from elsewhere.
+  // No fitting assignment was met: tries again from elsewhere.
   void stay() {
     ++rounds_;
     ++without_gain_;
@@ -243,8 +245,8 @@ class LocalSearch {
     return order_by_key(instance_, key);
   }
 
-  // The candidate with devices it leaves out as empty stages: where they stand in the order of
-  // devices, or else anywhere.
+  // Adds the devices that the candidate leaves out as empty stages: at their place in the order of
+  // devices, or anywhere when they have no order.
   Candidate with_all_devices(const Candidate& candidate) {
     const Fleet& fleet = *instance_.fleet;
     if (candidate.kind_of_stage.size() == fleet.device_count()) return candidate;
@@ -303,7 +305,7 @@ class LocalSearch {
     std::vector<double> bytes(candidate.kind_of_stage.size(), 0);
     if (!instance_.has_activations) return bytes;
     const Checked checked = check(instance_, candidate);
-    // check() leaves empty stages out; they follow in order.
+    // check() leaves empty stages out and keeps the order of the others.
     std::vector<std::uint8_t> is_used(bytes.size(), 0);
     for (const std::uint32_t stage : candidate.stage_of) is_used[stage] = 1;
     std::size_t next = 0;
@@ -318,7 +320,7 @@ class LocalSearch {
   Random random_;
   Candidate best_;
   Candidate current_;
-  double scale_;  // of loads, while none that fits is known
+  double scale_;  // of loads, until a fitting assignment is known
   Order base_;
   std::uint64_t tried_ = 0;
   std::uint32_t rounds_ = 0;

@@ -1,11 +1,11 @@
-// Local search: moves groups between neighbouring stages, and cuts anew what comes of it.
+// Local search: moves groups between neighbouring stages and cuts the result anew.
 //
-// Annealing on the stage of each group: a move keeps the order (no earlier than any predecessor, no
-// later than any successor) and changes two stages only, since a stage pays for a net once whoever
-// holds the other pins. The energy is the sum of (load / best)^P: with P = 24 it is nearly the
-// greatest load, with 4 it lets groups pass through full stages; rounds alternate. After a round
-// the stages become an order of groups, which the dynamic program cuts: that moves many groups at
-// once.
+// It anneals the stage of each group. A move keeps the order (no earlier than any predecessor, no
+// later than any successor) and changes two stages only, since a stage pays for a net once,
+// wherever the net's other pins are. The energy is the sum of (load / best)^P: with P = 24 it is
+// nearly the greatest load, with P = 4 groups can pass through full stages; rounds alternate
+// between the two. After a round the stages become an order of groups, which the dynamic program
+// cuts: that moves many groups at once.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace cleave::balance {
 
-// When to stop by the clock, if at all.
+// The time at which to stop, if there is one.
 class Deadline {
  public:
   explicit Deadline(double seconds);
@@ -29,10 +29,11 @@ class Deadline {
 };
 
 struct SearchOptions {
-  std::uint64_t moves = 0;  // that are tried, at most
+  std::uint64_t moves = 0;  // limit of the moves tried
   std::uint64_t seed = 1;
-  bool start_fits = true;  // the devices' memory; else the search begins by making room
-  double enough = 0;       // an objective that needs no further search: the lower bound
+  // false: the start exceeds a device's memory, and the search begins by making room
+  bool start_fits = true;
+  double enough = 0;  // stops at this objective: the lower bound
   const Deadline* deadline = nullptr;
   const Progress* progress = nullptr;
 };
@@ -42,8 +43,8 @@ struct SearchResult {
   std::uint64_t moves = 0;
 };
 
-// The best fits the devices' memory and is never worse than a start that does; its objective is
-// kUnlimited when the start does not and nothing was found.
+// The best fits the devices' memory and is never worse than a start that fits. Its objective is
+// kUnlimited when the start does not fit and no fitting assignment was found.
 SearchResult local_search(const Instance& instance, const Candidate& start,
                           const SearchOptions& options);
 

@@ -16,9 +16,9 @@ using balance::Fleet;
 using balance::Instance;
 
 constexpr std::size_t kMostToContract = 50'000;
-constexpr std::size_t kMostStates = 2048;  // of a fleet: tables grow with them
+constexpr std::size_t kMostStates = 2048;  // of a fleet: the tables grow with them
 constexpr std::uint32_t kMostOfCurve = 4096;
-constexpr double kAsGood = 1.001;  // of the objective: no reason to take more devices
+constexpr double kAsGood = 1.001;  // times the objective: not worth more devices
 
 std::uint32_t enough_of(const std::vector<CurvePoint>& curve, double objective) {
   for (const CurvePoint& point : curve) {
@@ -34,7 +34,7 @@ BalanceResult result_of(Answer answer, const Deadline& deadline) {
   result.stage_of = std::move(answer.best.stage_of);
   result.bound = std::min(answer.bound.objective, result.objective);
   result.certificate = std::move(answer.bound.certificate);
-  // A bound is rounded down by 1e-9: what is nearer is the same.
+  // A bound is rounded down by 1e-9, so a nearer one counts as equal.
   if (result.bound >= result.objective * (1 - 4e-9)) result.bound = result.objective;
   result.gap = result.bound > 0 ? result.objective / result.bound - 1 : 0;
   for (std::size_t i = 0; i < answer.curve.size(); ++i) {
@@ -79,7 +79,7 @@ BalanceProblem with_devices(BalanceProblem problem, std::uint32_t count) {
   return problem;
 }
 
-// From the curve downwards: one device less, as long as the target is held.
+// Goes down from the curve's answer, one device at a time, as long as the target is met.
 Result<BalanceResult> fewest_stages(const BalanceProblem& problem, const BalanceOptions& options,
                                     const Deadline& deadline) {
   Result<BalanceResult> best = balance_all(problem, options, deadline);
@@ -119,14 +119,14 @@ Result<BalanceResult> fewest_stages(const BalanceProblem& problem, const Balance
   return best;
 }
 
-// More devices of a kind than items change nothing.
+// Devices of a kind beyond the number of items change nothing.
 BalanceProblem without_idle_devices(BalanceProblem problem) {
   const auto most = static_cast<std::uint32_t>(problem.items.size());
   for (BalanceDevice& device : problem.devices) device.count = std::min(device.count, most);
   return problem;
 }
 
-// States that the devices make, see balance_fleet.h; as many as can be told from the list.
+// The number of states that the devices make, see fleet.h; an estimate from the list alone.
 std::size_t count_states(const BalanceProblem& problem) {
   if (problem.devices_in_order) return std::size_t{device_count(problem)} + 1;
   std::size_t states = 1;

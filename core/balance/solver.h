@@ -1,14 +1,16 @@
-// Balanced stages: cut a set of ordered items into stages, one a device, so that the slowest stage
-// is as fast as can be; and how far from the best possible the answer may be.
+// Balanced stages: cuts a set of ordered items into stages, one a device, so that the slowest stage
+// is as fast as possible, and bounds how far the answer may be from the best possible.
 //
-// A stage is what one device runs; a successor's stage is never earlier than its item's. A stage's
-// load is what its device and the comm model make of compute, in and out; the objective is the
-// greatest load.
+// A stage is what one device runs; an item's stage is never later than its successors' stages. The
+// comm model combines compute, in and out into a stage's load; the objective is the greatest load.
 //
-// Method, in the order in which it runs: contraction that keeps the optimum; topological orders,
-// each cut optimally by a dynamic program; a lower bound from a chain of items and minimum cuts;
-// local search with re-cut; an exact search over the order's ideals while they are few. Above
-// 20,000 items the dynamic program works on blocks. After Archer et al. 2023 (MTPP) and Tarnawski
+// Method, in this order:
+// 1. contraction that keeps the optimum;
+// 2. topological orders, each cut optimally by a dynamic program (above 20,000 items on blocks);
+// 3. a lower bound from a chain of items and minimum cuts;
+// 4. local search with re-cut;
+// 5. an exact search over the order's ideals while there are few.
+// After Archer et al. 2023 (MTPP) and Tarnawski et al. 2020.
 // et al. 2020.
 #pragma once
 
@@ -31,12 +33,13 @@ struct BalanceOptions {
   Effort effort = Effort::normal;  // counted in moves, so that the same input gives the same answer
   std::uint64_t seed = 1;
   double time_limit_seconds = kUnlimited;  // safety stop; see BalanceResult::time_limit_hit
-  Progress progress = {};                  // told of each search by itself; each may end early
+  // reports each search as a task of its own; each may end early
+  Progress progress = {};
 };
 
 struct CurvePoint {
-  std::uint32_t stages = 0;  // at most so many (in order: the first so many devices)
-  double objective = 0;      // kUnlimited: none found that fits
+  std::uint32_t stages = 0;  // at most this many (in order: the first devices)
+  double objective = 0;      // kUnlimited: no fitting assignment was found
 };
 
 struct BalanceResult {
@@ -48,15 +51,15 @@ struct BalanceResult {
   // What the bound rests on: "ideals" (exact search), "path-mincut", "single-node", "work".
   std::string certificate;
   std::vector<CurvePoint> curve;    // 1 to all devices, at most 4,096
-  std::uint32_t enough_stages = 0;  // the fewest of the curve with (about) the same objective
+  std::uint32_t enough_stages = 0;  // the fewest on the curve with (about) the same objective
   std::uint64_t moves = 0;          // of the local search
-  bool time_limit_hit = false;      // the answer may not repeat
+  bool time_limit_hit = false;      // then the answer may differ from run to run
   std::vector<std::string> notes;
 };
 
-// Refuses, saying which constraint does not hold and by how much: an item larger than every
+// Refuses, naming the constraint that does not hold and by how much: an item larger than every
 // device, all items larger than all devices, fewer items than exact stages, a target below an
-// item's time; when no assignment within the limits was found; and more than about 2,000 devices.
+// item's time, more than about 2,000 devices; and when no assignment within the limits was found.
 Result<BalanceResult> balance_stages(const BalanceProblem& problem, const BalanceOptions& options);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// Adjacency: for each item a list of others, as CSR. What graph algorithms that do not need a Graph
-// work on.
+// Adjacency: for each item a list of other items, stored as CSR. Graph algorithms that do not need
+// a Graph work on it.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,24 @@ namespace cleave {
 
 struct Adjacency {
   std::vector<std::uint32_t> begin = {0};  // one more than there are items
-  std::vector<std::uint32_t> items;        // one may stand in a list more than once
+  std::vector<std::uint32_t> items;        // may contain an item more than once
 
   std::size_t count() const { return begin.size() - 1; }
   std::span<const std::uint32_t> of(std::uint32_t item) const {
     return std::span(items).subspan(begin[item], begin[item + 1] - begin[item]);
   }
-  // Appends to the list of the item being filled; end_list() goes on to the next item.
+  // Appends to the list of the item being filled; end_list() starts the next item's list.
   void add(std::uint32_t other) { items.push_back(other); }
   void end_list() { begin.push_back(static_cast<std::uint32_t>(items.size())); }
 };
 
-// The same edges the other way round; lists in ascending order. Linear.
+// The same edges in the other direction; each list is ascending. Linear.
 Adjacency reversed(const Adjacency& edges);
-// The same where the lists are of other things than the items in them, of which there are
-// `item_count`.
+// As above, for lists whose entries are not the items themselves but other things, of which there
+// are `item_count`.
 Adjacency reversed(const Adjacency& edges, std::size_t item_count);
 
-// Groups 0..count-1 of items: for each item its group -> for each group its items, ascending.
-// Linear.
+// Turns the group of each item into the items of each group 0..group_count-1, ascending. Linear.
 Adjacency members_of(std::span<const std::uint32_t> group_of, std::size_t group_count);
 
 struct Components {

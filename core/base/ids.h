@@ -1,8 +1,8 @@
 // Typed indices, and the dense tables that they index.
 //
-// A node, a value, a part of a split: each is a 32-bit index into its owner's records, with a type
-// of its own so that one is never taken for another. Facts about nodes live outside the graph, in
-// PerNode<T> tables owned by the pass that made them.
+// A node, a value and a part of a split are each a 32-bit index into their owner's records. Each
+// has a type of its own, so that one cannot be taken for another. Facts about nodes live outside
+// the graph, in PerNode<T> tables owned by the pass that made them.
 #pragma once
 
 #include <cassert>
@@ -21,7 +21,7 @@ enum class NameId : std::uint32_t {};   // an interned name: op type, domain, sc
 enum class ShapeId : std::uint32_t {};  // an interned shape
 enum class GroupId : std::uint32_t {};  // a fusion group
 
-// The id that names nothing.
+// The id that means "none".
 template <class Id>
 inline constexpr Id kNone = Id{std::numeric_limits<std::uint32_t>::max()};
 

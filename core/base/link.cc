@@ -12,7 +12,7 @@ namespace cleave {
 namespace {
 
 struct PcieGeneration {
-  double transfers_per_second;  // a lane, one bit each
+  double transfers_per_second;  // per lane, one bit each
   double encoding;              // the share of the bits that is payload
 };
 
@@ -54,7 +54,7 @@ std::optional<double> pcie_rate(std::string_view text) {
   return std::nullopt;
 }
 
-// "GiB/s", "GB", "Gbit/s", "Gbps" -> bytes per second that one stands for.
+// "GiB/s", "GB", "Gbit/s", "Gbps" -> bytes per second of one unit.
 std::optional<double> rate_unit(std::string_view unit) {
   bool is_bits = false;
   if (take_suffix(unit, "bps") || take_suffix(unit, "bit/s") || take_suffix(unit, "bit")) {

@@ -13,16 +13,18 @@ struct Link {
   double bytes_per_second = 0;  // one direction
 };
 
-// The default: 100 GiB/s, as the reference system has it.
+// The default: 100 GiB/s, the figure that the reference system uses.
 Link default_link();
 
-// A link name (`gen1`..`gen6` with x1, x2, x4, x8, x16: one direction, line rate less the
-// encoding's overhead: gen1-2 8b/10b, gen3-5 128b/130b, gen6 242/256), or a number with a unit:
-// `100GiB/s`, `16GB/s`, `12.5 GB`, `800Gbit/s`; positive and finite. Nothing when the text is
-// neither, also for a number without a unit: see bandwidth_refusal() in core/quantity.h.
+// Parses a link name or a bandwidth. A name is `gen1`..`gen6` with x1, x2, x4, x8 or x16; its rate
+// is that of one direction, the line rate less the encoding's overhead (gen1-2 8b/10b, gen3-5
+// 128b/130b, gen6 242/256). A bandwidth is a number with a unit: `100GiB/s`, `16GB/s`, `12.5 GB`,
+// `800Gbit/s`; positive and finite. Returns nullopt for any other text, also for a number without a
+// unit: see bandwidth_refusal() in core/base/quantity.h.
 std::optional<Link> parse_link(std::string_view text);
 
-// A count of bytes: `24GiB`, `512MB`, `1e9`, `4096`. Nothing when it is no such text or overflows.
+// Parses a count of bytes: `24GiB`, `512MB`, `1e9`, `4096`. nullopt when the text is none or
+// overflows.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 }  // namespace cleave

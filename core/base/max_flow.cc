@@ -43,7 +43,7 @@ double FlowNetwork::augment(double limit) {
   return flow_;
 }
 
-// Distances from the source over arcs with room; false when the sink is out of reach.
+// Finds distances from the source over arcs with room; false when the sink cannot be reached.
 bool FlowNetwork::find_levels() {
   level_.assign(first_.size(), kNoArc);
   level_[kSource] = 0;
@@ -60,7 +60,8 @@ bool FlowNetwork::find_levels() {
   return level_[kSink] != kNoArc;
 }
 
-// One way from the source to the sink that goes up a level each arc; 0 when there is none left.
+// Pushes flow along one path from the source to the sink that goes up a level with each arc;
+// returns 0 when none is left.
 double FlowNetwork::push_along_levels(double most) {
   path_.clear();
   std::uint32_t node = kSource;

@@ -1,8 +1,8 @@
-// Maximum flow in small networks, many times over: Dinic's algorithm on arrays that are kept.
+// Maximum flow in small networks, many times over: Dinic's algorithm on arrays that are reused.
 //
-// Our own and not a library's: core includes the standard library only; and the lower bound of
-// balanced stages solves thousands of networks of some dozen nodes, each twice, the second time
-// from the flow of the first after arcs were added, which Boost.Graph's and LEMON's do not offer.
+// It is our own, since core includes the standard library only. Also, the lower bound of balanced
+// stages solves thousands of networks of some dozen nodes, each twice, the second time from the
+// flow of the first after arcs were added; Boost.Graph and LEMON do not offer that.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,16 @@ namespace cleave {
 
 class FlowNetwork {
  public:
-  // Forgets everything; memory stays. Nodes 0 and 1 are source and sink.
+  // Forgets the network but keeps the memory. Nodes 0 and 1 are the source and the sink.
   void clear();
   std::uint32_t add_node();
-  // An arc, and one back with its own capacity. May be called between flows.
+  // Adds an arc, and one back with its own capacity. May be called between flows.
   void add_arc(std::uint32_t from, std::uint32_t to, double capacity, double back = 0);
-  // Adds flow until there is no more way, or it is `limit` in all; gives the flow of all calls.
+  // Adds flow until no path is left or the flow reaches `limit`; returns the flow of all calls so
+  // far.
   double augment(double limit);
   double flow() const { return flow_; }
-  // Arcs looked at since the network was made: the work done.
+  // The work done: arcs visited since the network was made.
   std::uint64_t steps() const { return steps_; }
 
  private:
@@ -32,7 +33,7 @@ class FlowNetwork {
   bool find_levels();
   double push_along_levels(double most);
 
-  std::vector<Arc> arcs_;             // an arc and its reverse stand side by side
+  std::vector<Arc> arcs_;             // an arc and its reverse are neighbours
   std::vector<std::uint32_t> first_;  // arc out of each node
   std::vector<std::uint32_t> level_;
   std::vector<std::uint32_t> current_;

@@ -1,7 +1,7 @@
 // A node's label is a lower bound on its distance to the sink over arcs with room; excess is pushed
 // to lower labels. Arcs of the terminals are not stored: what the source can give is excess from
-// the start, and what the sink takes is `sink_room` of each node. Excess that cannot reach the sink
-// stays where it is: those nodes are on the source's side.
+// the start, and what the sink takes is a node's `sink_room`. Excess that cannot reach the sink
+// stays where it is; those nodes are on the source's side.
 #include "core/base/min_cut.h"
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace {
 
 using Amount = std::int64_t;
 
-constexpr Amount kTotal = Amount{1} << 60U;      // what all finite capacities add up to, at most
+constexpr Amount kTotal = Amount{1} << 60U;      // the sum of all finite capacities, at most
 constexpr Amount kUncutRoom = Amount{1} << 61U;  // more than can ever flow
 constexpr auto kNoNode = std::numeric_limits<std::uint32_t>::max();
 
 struct Arc {
   std::uint32_t to;
-  std::uint32_t reverse;  // its place among all arcs
+  std::uint32_t reverse;  // index of the reverse arc among all arcs
   Amount room;
 };
 
@@ -50,7 +50,7 @@ class PushRelabel {
       if (highest_active_ == 0) break;
       const std::uint32_t node = active_[highest_active_];
       active_[highest_active_] = next_active_[node];
-      if (label_[node] != highest_active_) continue;  // a gap took it away
+      if (label_[node] != highest_active_) continue;  // closing a gap changed the label
       discharge(node);
       if (work_ > patience) find_distances();
     }
@@ -63,7 +63,7 @@ class PushRelabel {
   }
 
  private:
-  // Exact labels, by a search back from the sink; count_ + 1: it is out of reach.
+  // Computes exact labels by a search back from the sink; count_ + 1 means out of reach.
   void find_distances() {
     work_ = 0;
     const std::uint32_t far = count_ + 1;
@@ -165,7 +165,7 @@ class PushRelabel {
     }
   }
 
-  // No node has this label: those above it cannot reach the sink.
+  // No node has the label `gap`, so nodes with higher labels cannot reach the sink.
   void close_gap(std::uint32_t gap) {
     for (std::uint32_t label = gap + 1; label <= highest_; ++label) {
       for (std::uint32_t node = bucket_[label]; node != kNoNode; node = next_[node]) {

@@ -1,7 +1,7 @@
-// NameTable: from a name to the index of what bears it. Open addressing over indices; the names
-// stay where they are, and the caller says how to reach them: 16 to 32 bytes a name. Names by the
-// million lie and are looked for anywhere in memory: a look that is announced some time before
-// finds what it needs in the processor's cache.
+// NameTable: maps a name to the index of the item that has it. Open addressing over indices, 16 to
+// 32 bytes a name; the names stay where they are, and the caller says how to reach them. With
+// millions of names every lookup misses the cache; announcing a lookup early (a prefetch) hides
+// that.
 #pragma once
 
 #include <algorithm>
@@ -17,19 +17,20 @@ class NameTable {
  public:
   static constexpr std::uint32_t kAbsent = std::numeric_limits<std::uint32_t>::max();
 
-  // Announces a look at the name. Changes nothing: a compiler that makes it a function of its own
-  // concludes that no call of it is needed.
+  // Announces a lookup of the name. Always inlined: as a function of its own it has no visible
+  // effect, and the compiler would drop the calls.
   [[gnu::always_inline]] void fetch(std::string_view name) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hash_of(name) & (slots_.size() - 1)]);
   }
 
-  // The index whose name it is, or kAbsent. `name_of(index)` gives an index's name.
+  // The index of the item with that name, or kAbsent. `name_of(index)` returns an item's name.
   template <class NameOf>
   std::uint32_t find(std::string_view name, const NameOf& name_of) const {
     return slots_.empty() ? kAbsent : slots_[slot_of(name, hash_of(name), name_of)].index;
   }
 
-  // The index whose name it is; else enters `fresh` under the name and returns kAbsent.
+  // The index of the item with that name; if there is none, enters `fresh` under the name and
+  // returns kAbsent.
   template <class NameOf>
   std::uint32_t find_or_insert(std::string_view name, std::uint32_t fresh, const NameOf& name_of) {
     if (2 * (count_ + 1) > slots_.size()) grow();
@@ -42,8 +43,8 @@ class NameTable {
   }
 
  private:
-  // The hash beside each index tells most other names apart without a look at them: names lie
-  // anywhere in the file, and a look costs a cache miss.
+  // The hash next to each index rules out most other names without reading them: names are anywhere
+  // in the file, and reading one costs a cache miss.
   struct Slot {
     std::uint32_t index = kAbsent;
     std::uint32_t hash = 0;
@@ -66,8 +67,8 @@ class NameTable {
     return word;
   }
 
-  // The last step's bytes overlap those before. At the end every bit of a word must have got to the
-  // upper half: a step only moves them upwards.
+  // The last step's bytes may overlap the bytes before. The final multiplication takes the upper
+  // half, so every bit of a word must have reached it: a step only moves bits upwards.
   static std::uint32_t hash_of(std::string_view name) {
     constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15ULL;
     const char* const text = name.data();
@@ -101,7 +102,7 @@ class NameTable {
     }
   }
 
-  std::vector<Slot> slots_;  // a power of two of them, at most half taken
+  std::vector<Slot> slots_;  // their number is a power of two; at most half are taken
   std::size_t count_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Progress: how far long work has come, told to whoever wants to know. Core prints nothing: a
-// function is handed in, and called every few thousand items, never in the innermost loop.
+// Progress: reports how far long work has come. Core prints nothing: the caller hands in a
+// function, which is called every few thousand items, never in the innermost loop.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 namespace cleave {
 
 struct WorkDone {
-  std::string_view task;  // "reading": another one begins where the name changes
-  std::string_view unit;  // "bytes", "nodes": what is counted
+  std::string_view task;  // "reading"; a new name starts a new task
+  std::string_view unit;  // what is counted: "bytes", "nodes"
   std::uint64_t done = 0;
-  std::uint64_t total = 0;  // an estimate where less or more may turn out to be needed
+  std::uint64_t total = 0;  // an estimate; the work may turn out to be less or more
 };
 
-// Empty: nobody wants to know.
+// Empty when nobody wants reports.
 using Progress = std::function<void(const WorkDone&)>;
 
 inline void tell(const Progress& progress, const WorkDone& work) {
   if (progress) progress(work);
 }
 
-// The same through a pointer that may be null.
+// As above, through a pointer that may be null.
 inline void tell(const Progress* progress, const WorkDone& work) {
   if (progress != nullptr) tell(*progress, work);
 }

@@ -15,7 +15,7 @@
 
 namespace cleave {
 
-// What was asked and why it cannot be: lower case, names quoted. Notes are further lines.
+// What was asked and why it is impossible: lower case, names quoted. Notes are further lines.
 struct Error {
   std::string message;
   std::optional<NodeId> node = std::nullopt;
@@ -53,7 +53,7 @@ class [[nodiscard]] Result {
   std::variant<T, E> state_;
 };
 
-// A result without a value: done, or why not.
+// A result without a value: done, or why it could not be.
 struct Done {};
 template <class E = Error>
 using Status = Result<Done, E>;

@@ -10,7 +10,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
   const std::size_t over = limit + 1;
   const std::size_t longer = std::max(a.size(), b.size());
   if (longer - std::min(a.size(), b.size()) > limit) return over;
-  // Three rows of the classic table, each only within `limit` of the diagonal.
+  // Three rows of the classic table, each computed only within `limit` of the diagonal.
   std::array<std::vector<std::size_t>, 3> rows;
   for (auto& row : rows) row.assign(b.size() + 1, over);
   for (std::size_t j = 0; j <= std::min(b.size(), limit); ++j) rows[0][j] = j;
@@ -20,7 +20,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
     auto& row = rows[i % 3];
     const std::size_t first = i > limit ? i - limit : 1;
     const std::size_t last = std::min(b.size(), i + limit);
-    // The next two rows look one place beyond the band; what is further off is never looked at.
+    // The next two rows read one cell beyond the band; cells further away are never read.
     row[first - 1] = first == 1 && i <= limit ? i : over;
     if (last < b.size()) row[last + 1] = over;
     std::size_t least = row[first - 1];
@@ -48,7 +48,7 @@ void NearestName::offer(std::string_view candidate) {
   const std::size_t distance = edit_distance(name_, candidate, limit_);
   if (distance > limit_) return;
   best_ = candidate;
-  limit_ = distance - 1;  // only a nearer one replaces it
+  limit_ = distance - 1;  // from here on only a nearer one replaces it
 }
 
 }  // namespace cleave

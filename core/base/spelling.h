@@ -6,17 +6,17 @@
 
 namespace cleave {
 
-// Insertions, deletions, replacements and swaps of neighbours that turn a into b; `limit + 1` when
-// more than `limit` are needed. O(limit x length).
+// The number of insertions, deletions, replacements and swaps of neighbours that turn a into b;
+// `limit + 1` when it is above `limit`. O(limit x length).
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
 
-// Collects the candidate nearest to a name, when it is near enough to be a slip: at most a third of
-// the name's length away (at least one).
+// Collects the candidate nearest to a name. A candidate counts when its distance is at most a third
+// of the name's length (at least one).
 class NearestName {
  public:
   explicit NearestName(std::string_view name);
   void offer(std::string_view candidate);
-  // The nearest of those offered, the first of equals; empty when none was near enough.
+  // The nearest candidate, the first of equals; empty when none was near enough.
   std::string_view best() const { return best_; }
 
  private:

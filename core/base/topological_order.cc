@@ -8,8 +8,8 @@
 namespace cleave {
 namespace {
 
-// Every node left over waits for another that is left over: going from one to the next must come
-// round. Told from the node on it that is first in the source.
+// Every node left over waits for another node that is left over, so following these leads into a
+// cycle. The cycle is listed from its first node in the source.
 std::vector<std::uint32_t> find_cycle(const Adjacency& waits_for,
                                       const std::vector<std::uint32_t>& waits) {
   constexpr auto kUnseen = std::numeric_limits<std::uint32_t>::max();

@@ -1,4 +1,4 @@
-// Topological order of nodes, stable: of those that are ready, the one first in the source goes
+// A stable topological order of nodes: of the nodes that are ready, the first in the source goes
 // first.
 #pragma once
 
@@ -10,11 +10,11 @@
 namespace cleave {
 
 struct TopologicalOrder {
-  std::vector<std::uint32_t> order;  // all nodes; only some when there is a cycle
-  std::vector<std::uint32_t> cycle;  // each one waits for the one before it, the first for the last
+  std::vector<std::uint32_t> order;  // all nodes; fewer when there is a cycle
+  std::vector<std::uint32_t> cycle;  // each waits for the one before it, the first for the last
 };
 
-// `waits_for`: for each node the nodes that it waits for. O(edges + nodes log nodes).
+// `waits_for` lists for each node the nodes that it waits for. O(edges + nodes log nodes).
 TopologicalOrder topological_order(const Adjacency& waits_for);
 
 }  // namespace cleave

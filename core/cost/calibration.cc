@@ -1,5 +1,6 @@
-// Least squares of three unknowns that must not be below 0: the best of the seven ways to leave
-// some of them at 0, each by its normal equations, in which none comes out below 0.
+// Least squares with three unknowns that must not be below 0: for each of the seven non-empty
+// subsets of the unknowns, the others are set to 0 and the normal equations are solved. The best
+// solution without negative numbers wins.
 #include "core/cost/calibration.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace cleave {
 namespace {
 
-using Three = std::array<double, 3>;  // of: once, per FLOP, per byte
+using Three = std::array<double, 3>;  // coefficients: constant, per FLOP, per byte
 using Square = std::array<Three, 3>;
 
 // The sums that the normal equations need.
@@ -31,7 +32,7 @@ class Fit {
 
   OpTime solve(std::string op) const {
     Three best = {0, 0, 0};
-    double best_error = 0;  // less the constant part, which all zeros has
+    double best_error = 0;  // without the constant part, which all zeros has
     for (unsigned subset = 1; subset < 8; ++subset) {
       const auto found = solve_subset(subset);
       if (!found || *std::min_element(found->begin(), found->end()) < 0) continue;
@@ -44,7 +45,7 @@ class Fit {
   }
 
  private:
-  // Sum of squares less what does not depend on x: x'Px - 2 x't.
+  // The sum of squares without the part that does not depend on x: x'Px - 2 x't.
   double error_of(const Three& x) const {
     double error = 0;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -54,8 +55,8 @@ class Fit {
     return error;
   }
 
-  // Gauss elimination of the unknowns in the subset, scaled to a diagonal of ones; none when they
-  // are not independent.
+  // Gauss elimination of the unknowns in the subset, scaled to a diagonal of ones; nullopt when
+  // they are not independent.
   std::optional<Three> solve_subset(unsigned subset) const {
     std::vector<std::size_t> unknowns;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -99,7 +100,7 @@ class Fit {
 
 constexpr auto kNoModel = static_cast<std::uint32_t>(-1);
 
-// From the kernels of all models but one.
+// Fitted to the kernels of all models but one.
 std::vector<OpTime> times_without(const std::vector<Kernel>& kernels, std::uint32_t left_out) {
   Fit common;
   std::map<std::string, Fit> by_op;
@@ -125,7 +126,7 @@ double told_us(const std::vector<OpTime>& times, const Kernel& kernel) {
   return time.us + time.us_per_flop * kernel.flops + time.us_per_byte * kernel.bytes;
 }
 
-// 2 for twice as well as for half.
+// 2 both for twice as much and for half.
 double as_factor(double ratio) { return ratio > 0 ? std::max(ratio, 1 / ratio) : HUGE_VAL; }
 
 double median(std::vector<double> numbers) {

@@ -14,9 +14,9 @@
 namespace cleave {
 namespace {
 
-// How an op reads its inputs. Ops that look rows up in a table, the larger of their inputs, read of
-// it what they make; a bag reads as many elements as it adds up. `free` ops read no data, only its
-// shape, or give the same data another shape.
+// How an op reads its inputs. `rows`: it looks rows up in a table, the larger of its inputs, and
+// reads as much of it as it outputs. `bag`: it reads as many elements as it adds up. `free`: it
+// reads no data, only a shape, or gives the same data another shape.
 enum class Lookup : std::uint8_t { none, rows, bag, free };
 
 Lookup lookup_of(const Graph& graph, NodeId node) {
@@ -35,7 +35,7 @@ Lookup lookup_of(const Graph& graph, NodeId node) {
   return is_lookup ? Lookup::rows : Lookup::none;
 }
 
-// Bytes that nodes move: of the tensors they read and make, and of their own parameters, each once.
+// Counts the bytes that nodes move: tensors read and made, and their own parameters, each once.
 class ByteCounter {
  public:
   explicit ByteCounter(const Graph& graph) : graph_(graph) {}
@@ -73,7 +73,7 @@ class ByteCounter {
     tensors_.erase(std::unique(tensors_.begin(), tensors_.end()), tensors_.end());
   }
 
-  // Each op type is looked at once.
+  // Looks up each op type once.
   Lookup known_lookup(NodeId node) {
     const Node& record = graph_.node(node);
     const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);

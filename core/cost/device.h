@@ -1,6 +1,6 @@
-// Devices: what the CPU, the accelerator and the link between them can do.
+// Devices: the speeds and sizes of the CPU, the accelerator and the link between them.
 //
-// A number that was not given is unknown: a latency that needs it is not known, either.
+// A number that was not given is unknown, and so is any latency that needs it.
 #pragma once
 
 #include <compare>
@@ -17,13 +17,13 @@ enum class Duplex : std::uint8_t {
   full,  // each direction has the whole bandwidth: a split waits for the larger sum
 };
 
-// Whether the accelerator keeps values that it has made or received until their last reader there
-// has run, so that none is sent to it twice.
+// Whether the accelerator keeps a value that it made or received until its last reader there has
+// run, so that no value is sent to it twice.
 enum class Residency : std::uint8_t { off, on };
 
 // A calibrated time of an op: us + us_per_flop * FLOPs + us_per_byte * bytes.
 struct OpTime {
-  std::string op;  // op_key() of the op type; "": every op that has no entry
+  std::string op;  // op_key() of the op type; "": every op without an entry
   double us = 0;
   double us_per_flop = 0;
   double us_per_byte = 0;
@@ -35,7 +35,7 @@ struct OpTime {
 struct DeviceNumbers {
   std::optional<double> flops_per_second = {};
   std::optional<double> bytes_per_second = {};  // of its memory
-  double node_us = 0;                           // what each node costs beside its work
+  double node_us = 0;                           // a node's fixed cost
   std::vector<OpTime> calibrated = {};          // sorted by op
   bool operator==(const DeviceNumbers&) const = default;
 };
@@ -44,7 +44,7 @@ struct DeviceNumbers {
 struct Machine {
   DeviceNumbers cpu = {};
   DeviceNumbers acc = {};
-  std::optional<double> launch_us = {};            // of one accelerator part
+  std::optional<double> launch_us = {};            // of one accelerator partition
   std::optional<std::uint64_t> acc_memory = {};    // bytes
   std::optional<std::size_t> most_acc_parts = {};  // that the accelerator can hold
   double link_bytes_per_second = 100.0 * (1U << 30U);
@@ -52,7 +52,8 @@ struct Machine {
   bool operator==(const Machine&) const = default;
 };
 
-// True when calibrated times, or both rates, are known: nodes that were not measured have a time.
+// True when calibrated times or both rates are known, so that nodes that were not measured have a
+// time.
 inline bool has_rates(const DeviceNumbers& device) {
   return !device.calibrated.empty() || (device.flops_per_second && device.bytes_per_second);
 }

@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// The lower median, so that equal counts give a ratio that was seen.
+// The lower median: with an even count the result is still a ratio that occurs.
 double median(std::vector<double>& ratios) {
   const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>((ratios.size() - 1) / 2);
   std::nth_element(ratios.begin(), middle, ratios.end());

@@ -1,4 +1,4 @@
-// A node as formulas of its cost see it: inputs by position or keyword, sizes that may be unknown.
+// A node as cost formulas see it: inputs by position or keyword, sizes that may be unknown.
 #pragma once
 
 #include <initializer_list>
@@ -11,11 +11,11 @@
 
 namespace cleave {
 
-// A number that may not be known; what is computed from it is not known then, either.
+// A number that may be unknown; what is computed from an unknown number is unknown too.
 using Count = std::optional<double>;
 inline Count operator*(Count a, Count b) { return a && b ? Count(*a * *b) : std::nullopt; }
 inline Count operator+(Count a, Count b) { return a && b ? Count(*a + *b) : std::nullopt; }
-// By 0: 0, since what is divided is empty then, too.
+// Division by 0 gives 0, since the numerator is empty then, too.
 Count operator/(Count a, Count b);
 
 class NodeView {
@@ -23,7 +23,7 @@ class NodeView {
   NodeView(const Graph& graph, NodeId node) : graph_(graph), node_(node) {}
 
   const Graph& graph() const { return graph_; }
-  // The tensor at that position, or given by that keyword.
+  // The tensor at that position, or with that keyword.
   std::optional<ValueId> input(std::uint32_t position, std::string_view keyword = {}) const;
   std::optional<ValueId> output(std::size_t i = 0) const;
   // The weight: an operand, or the module's own parameter of at least `least_rank` dims.
@@ -34,10 +34,10 @@ class NodeView {
   Count elements(std::optional<ValueId> value) const;
   // A dim counted from the end: 1 is the last.
   Count dim_from_end(std::optional<ValueId> value, std::size_t back) const;
-  // 0 when it is not known.
+  // 0 when the rank is unknown.
   std::size_t rank(std::optional<ValueId> value) const;
 
-  // Integers of the attribute of one of these names; empty where there is none.
+  // The integers of the first attribute found under one of these names; empty when there is none.
   std::vector<std::int64_t> integers(std::initializer_list<std::string_view> names) const;
   bool is_set(std::initializer_list<std::string_view> names) const;
   std::string_view text(std::initializer_list<std::string_view> names) const;

@@ -3,15 +3,15 @@
 // op_key(), so that all spellings of one are one row; the formulas and their sources are in
 // op_formulas.h.
 //
-//   - convolutions, products, recurrences: 2 for each weight that meets each element. A sum of K
+// - convolutions, products, recurrences: 2 for each element a weight is applied to. A sum of K
 //     products and a bias is K multiplications and K additions.
 //   - attention: 2 products and a softmax.
-//   - softmax 5 an element: maximum, subtraction, exponential, sum, division.
+// - softmax 5 per element: maximum, subtraction, exponential, sum, division.
 //   - normalisations with statistics 5 an element, by the root mean square 4 (square, sum, scaling,
 //     weight), batch normalisation 2 (fvcore); one more for each tensor that is added before.
 //   - pooling: one for each element under the kernel. Reductions: one for each input element.
 //   - elementwise: one for each output element, transcendental functions too.
-//   - quantised variants as what they stand for; quantising and dequantising 2 an element.
+// - quantised variants count as the op they replace; quantising and dequantising 2 per element.
 //   - moving data: 0.
 // Ops whose work depends on the data (TopK, NonZero, control flow, mixtures of experts) have no
 // row.
@@ -182,7 +182,7 @@ bool is_free_of_tensors(const Graph& graph, NodeId node) {
   });
 }
 
-// Null for an op that the table does not have.
+// Null for an op that is not in the table.
 const Formula* formula_of(const Graph& graph, NodeId node) {
   static const std::unordered_map<std::string_view, Formula> kIndex = make_index();
   const auto row = kIndex.find(key_of(graph, node));

@@ -7,11 +7,11 @@
 
 namespace cleave {
 
-// A multiply-add counts as 2. Nothing when the op is not in the table of op_flops.cc, or when a
-// shape that its formula needs is not known.
+// A multiply-add counts as 2. nullopt when the op is not in the table of op_flops.cc, or when a
+// shape that its formula needs is unknown.
 std::optional<double> op_flops(const Graph& graph, NodeId node);
 
-// The same of every node, each op type looked up once.
+// The FLOPs of all nodes; looks up each op type once.
 PerNode<std::optional<double>> op_flops(const Graph& graph);
 
 }  // namespace cleave

@@ -8,10 +8,11 @@
 namespace cleave {
 namespace {
 
-// The sizes of an equation's indices, by letter: from operand after operand, as its terms stand.
+// The sizes of an equation's indices, by letter, collected operand by operand, in the order of its
+// terms.
 class EinsumSizes {
  public:
-  // False where the term does not fit the operand, or a size is not known.
+  // False when the term does not fit the operand, or a size is unknown.
   bool add(const NodeView& node, ValueId operand, std::string_view term) {
     if (term.size() != node.rank(operand)) return false;
     for (std::size_t i = 0; i < term.size(); ++i) {
@@ -38,14 +39,14 @@ std::string without_spaces(std::string_view text) {
   return out;
 }
 
-// Heads of a query [B, S, heads x E]; 1 where the query has a dim for them.
+// Heads of a query [B, S, heads x E]; 1 when the query has a dim for them.
 Count heads_of(const NodeView& node, std::optional<ValueId> query) {
   if (node.rank(query) != 3) return 1;
   const auto heads = node.integers({"q_num_heads", "num_heads", "kv_num_heads"});
   return heads.empty() ? Count(1) : Count(static_cast<double>(heads.front()));
 }
 
-// How many keys each query meets.
+// The number of keys that each query is multiplied with.
 Count keys_of(const NodeView& node, double past_position) {
   const Count own = node.dim_from_end(node.input(1, "key"), 2);
   if (past_position == 0) return own;
@@ -118,7 +119,7 @@ Count flops_of_attention(const NodeView& node, double number) {
   const auto output = node.output();
   if (!output) return std::nullopt;
   const Count keys = keys_of(node, number);
-  // What aten's variants make is a tuple: then as many elements as the query has.
+  // The output of aten's variants is a tuple: it then has as many elements as the query.
   const bool is_tuple = !node.graph().value(*output).is_tensor();
   const Count made = node.elements(is_tuple ? query : output);
   const Count products = (node.elements(query) + made) * keys * 2;
@@ -156,8 +157,8 @@ Count flops_of_packed_attention(const NodeView& node, double number) {
 
 namespace {
 
-// What one step of one hidden unit takes beside products and bias. LSTM: five activations, f * c +
-// i * g, and the product with o; GRU: three activations, the product with r, (1 - z) * n + z * h.
+// The FLOPs of one step of one hidden unit beyond products and bias. LSTM: five activations, f * c
+// + i * g, and the product with o; GRU: three activations, the product with r, (1 - z) * n + z * h.
 double flops_of_gates(double gates) {
   if (gates == 4) return 9;
   return gates == 3 ? 8 : 1;
@@ -195,7 +196,7 @@ Count flops_of_pooling(const NodeView& node, double) {
   double size = 1;
   for (const std::int64_t side : kernel) size *= static_cast<double>(side);
   const std::size_t rank = node.rank(node.output());
-  if (kernel.size() == 1 && rank > 2) {  // torch: one number for all sides
+  if (kernel.size() == 1 && rank > 2) {  // torch: one number for all dims
     for (std::size_t i = 3; i < rank; ++i) size *= static_cast<double>(kernel.front());
   }
   return node.elements(node.output()) * size;

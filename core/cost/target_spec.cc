@@ -23,7 +23,7 @@ std::optional<std::size_t> whole(std::string_view text) {
   return static_cast<std::size_t>(*number->whole);
 }
 
-// Sets the field; false when the text is no such value.
+// Sets the field; false when the text is not a valid value.
 using Setter = bool (*)(std::string_view text, TargetSpec& spec);
 
 template <auto Field, auto Parse>
@@ -63,7 +63,7 @@ constexpr std::array<Key, 8> kKeys = {{
     {"duplex", set<&TargetSpec::duplex, duplex>, "half", false},
 }};
 
-// "flops, bandwidth, node": what the target can be given.
+// "flops, bandwidth, node": the keys that the target has.
 std::string key_names(TargetName target) {
   std::string names;
   for (const Key& key : kKeys) {

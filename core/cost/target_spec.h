@@ -18,23 +18,23 @@ namespace cleave {
 
 enum class TargetName : std::uint8_t { cpu, acc };
 
-// What was given; the rest is none.
+// The numbers that were given; the others are nullopt.
 struct TargetSpec {
   TargetName target = TargetName::acc;
   std::optional<double> flops_per_second;
   std::optional<double> bytes_per_second;
   std::optional<double> node_us;
-  std::optional<double> launch_us;  // of the accelerator only, as all below
+  std::optional<double> launch_us;  // this and all below: of the accelerator only
   std::optional<std::uint64_t> memory;
   std::optional<std::size_t> max_subgraphs;
   std::optional<Link> link;
   std::optional<Duplex> duplex;
 };
 
-// Refuses what is no such text: the error says which part and what to write.
+// Refuses other texts: the error says which part is wrong and what to write.
 Result<TargetSpec> parse_target(std::string_view text);
 
-// The machine with the spec's numbers in place of its own. A link is left to the caller.
+// The machine, with the spec's numbers in place of its own. The caller handles the link.
 Machine with_target(Machine machine, const TargetSpec& spec);
 
 }  // namespace cleave

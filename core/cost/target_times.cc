@@ -38,7 +38,7 @@ class CalibratedTimes {
   std::unordered_map<std::uint32_t, const OpTime*> by_op_;  // by the op's name
 };
 
-// A term is 0 where its factor is 0, whether or not the other is known.
+// A product is 0 when its factor is 0, whether or not the amount is known.
 std::optional<double> product(double factor, const std::optional<double>& amount) {
   if (factor == 0) return 0;
   if (!amount) return std::nullopt;

@@ -2,10 +2,10 @@
 //
 //   measured    by a profile, or in the model's file
 //   calibrated  OpTime of its op, else the common one
-//   estimated   max(FLOPs / rate, bytes / bandwidth) + what a node costs
+//   estimated   max(FLOPs / rate, bytes / bandwidth) + the fixed cost of a node
 //
 // A node that reads no tensor data (Shape, Size) or moves none (Reshape, ...) has 0 FLOPs and takes
-// what a node costs.
+// the fixed cost only.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace cleave {
 enum class TimeOrigin : std::uint8_t { unknown, measured, calibrated, estimated };
 
 struct DeviceTimes {
-  PerNode<double> us;           // 0 where unknown
+  PerNode<double> us;           // 0 when unknown
   PerNode<TimeOrigin> origins;  // unknown: there is no time
   std::optional<double> of(NodeId node) const {
     return origins[node] == TimeOrigin::unknown ? std::nullopt : std::optional(us[node]);
@@ -34,14 +34,15 @@ struct TargetTimes {
   bool operator==(const TargetTimes&) const = default;
 };
 
-// Microseconds that were measured on one device; below 0: not measured. Empty: none was.
+// Microseconds measured on one device; below 0: not measured. Empty: no node was measured.
 using MeasuredTimes = PerNode<double>;
 
 // The times of all nodes on one device. Linear.
 DeviceTimes device_times(const PerNode<NodeCost>& costs, const Graph& graph,
                          const DeviceNumbers& device, const MeasuredTimes& measured);
 
-// Both devices. Times in the model's file are of the CPU; `cpu_measured` goes before them. Linear.
+// Both devices. Times in the model's file are CPU times; `cpu_measured` takes precedence over them.
+// Linear.
 TargetTimes target_times(const Graph& graph, const Machine& machine,
                          const MeasuredTimes& cpu_measured, const MeasuredTimes& acc_measured);
 

@@ -1,5 +1,5 @@
-// Attributes that rules can ask about: numbers, strings, and lists of them. Everything else that a
-// node carries (tensors, bodies, nested literals) is `opaque`: it stays in the source file.
+// Attributes that rules can ask about: numbers, strings, and lists of them. Every other attribute
+// of a node (tensors, bodies, nested literals) is `opaque`: it stays in the source file.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class AttributeType : std::uint8_t {
   opaque,
 };
 
-// [begin, begin + count) in the pool of the type's kind: integers and booleans, reals, strings.
+// Refers to [begin, begin + count) in the pool of its type: integers and booleans, reals, strings.
 struct Attribute {
   NameId name;
   AttributeType type;
@@ -51,7 +51,7 @@ struct AttributePools {
 
 // One literal. Booleans and integers compare as numbers with reals; 1 equals 1.0 equals true.
 using Literal = std::variant<std::int64_t, double, std::string>;
-// A literal or a list of them, as a rule states it and as a default is given.
+// A literal or a list of literals, as a rule or an operator's default states it.
 using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<Literal>>;
 
 }  // namespace cleave

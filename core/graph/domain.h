@@ -12,7 +12,7 @@ class Graph;
 // "" for "ai.onnx"; any other domain unchanged.
 std::string_view plain_domain(std::string_view domain);
 
-// The version of the domain that the model imports; nullopt when it does not say.
+// The version of the domain that the model imports; nullopt when the model does not import it.
 std::optional<std::int64_t> imported_opset(const Graph& graph, std::string_view domain);
 
 }  // namespace cleave

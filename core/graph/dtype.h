@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-// The enumerators stand in the order of ONNX's TensorProto.DataType, so that the number is the
+// The enumerators are in the order of ONNX's TensorProto.DataType, so that the numbers are the
 // same.
 enum class DType : std::uint8_t {
   unknown,
@@ -43,13 +43,14 @@ inline constexpr int kDTypeCount = 27;
 // "float32", "bool", ...; "unknown" for DType::unknown.
 std::string_view dtype_name(DType dtype);
 
-// The dtype of that name, or nothing. "unknown" is not a name.
+// The dtype with that name, or nullopt. "unknown" is not a name.
 std::optional<DType> parse_dtype(std::string_view name);
 
-// Bits of one element; 0 where that is not fixed (string, unknown).
+// Bits of one element; 0 when the size is not fixed (string, unknown).
 int dtype_bits(DType dtype);
 
-// The dtype of ONNX's number, DType::unknown for 0 and for numbers this version does not know.
+// The dtype with that number in ONNX; DType::unknown for 0 and for numbers that are not in the
+// table.
 DType dtype_from_onnx(std::int64_t number);
 
 }  // namespace cleave

@@ -26,13 +26,14 @@ class Fingerprint {
   }
 
  private:
-  // The finaliser of MurmurHash3 over what came before and the next number.
+  // Mixes in the next number with one multiplication and shift, as the finaliser of MurmurHash3
+  // does.
   void add(std::uint64_t number) {
     state_ = (state_ ^ number) * 0xFF51AFD7ED558CCDULL + 0x9E3779B97F4A7C15ULL;
     state_ ^= state_ >> 33U;
   }
   void add_real(double number) { add(std::bit_cast<std::uint64_t>(number)); }
-  // With the length, so that neighbours do not run together.
+  // Adds the length too, so that neighbouring texts do not run together.
   void add(std::string_view text) {
     add(fingerprint(text));
     add(std::uint64_t{text.size()});

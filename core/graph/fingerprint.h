@@ -1,5 +1,5 @@
-// Fingerprint: 64 bits that stand for everything a split of the graph depends on. Two readings of a
-// model whose fingerprints are equal are split alike under the same lists and settings.
+// Fingerprint: 64 bits computed from everything that a split of the graph depends on. Two readings
+// of a model with equal fingerprints are split alike under the same lists and settings.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace cleave {
 
-// Over nodes (constants and bodies too) with their names, ops, attributes and operands, the types
-// and shapes of values, opsets, outputs and measured costs. Left out are names of values, where
-// things stand in the file, and the contents of weights and of opaque attributes: none of them
-// moves a node. The same on any machine. Linear.
+// Covers nodes (constants and bodies too) with their names, ops, attributes and operands, the types
+// and shapes of values, opsets, outputs and measured costs. Leaves out the names of values,
+// positions in the file, and the contents of weights and of opaque attributes: none of them moves a
+// node. The result is the same on any machine. Linear.
 std::uint64_t fingerprint(const Graph& graph);
 
-// The same of a text.
+// The fingerprint of a text.
 std::uint64_t fingerprint(std::string_view text);
 
 }  // namespace cleave

@@ -1,21 +1,18 @@
 // Graph: a model as every pass sees it. Built once by GraphBuilder, never changed.
 //
-//   nodes       callable nodes, the ones that are split; ids 0..node_count()-1 in topological
-//   order,
-//               so "earlier" is "<". This order is the *model order*.
-//   constants   nodes that only compute on parameters (ONNX Constant and what follows from it).
-//   Their
-//               ids stand behind those of the nodes, so that no pass over nodes() meets them; their
-//               outputs are parameters whose `producer` is the constant.
-//   body nodes  nodes inside the bodies of a control-flow node (If, Loop, Scan), behind the
-//   constants.
-//               Only support matching and costs look at them; the values that a body captures are
-//               operands of the node that owns the body.
+//   nodes       callable nodes, the ones that are split. Ids 0..node_count()-1 in topological
+//               order, so "earlier" is "<". This order is the *model order*.
+//   constants   nodes that compute on parameters only (ONNX Constant and what follows from it).
+//               Their ids come after those of the nodes, so no pass over nodes() meets them.
+//               Their outputs are parameters whose `producer` is the constant.
+//   body nodes  nodes inside the bodies of a control-flow node (If, Loop, Scan), after the
+//               constants. Only support matching and costs look at them. The values that a body
+//               captures are operands of the node that owns the body.
 //   values      graph inputs, parameters (weights, constants), outputs of nodes; ids in this order.
 //
-// Storage: records in vectors; operands, users, attributes as CSR ranges handed out as spans; names
-// as views into the source file or the graph's arena; equal shapes and equal op types stored once.
-// About 130 bytes a node with its names in the file.
+// Storage: records are in vectors; operands, users and attributes are CSR ranges handed out as
+// spans; names are views into the source file or the graph's arena; equal shapes and equal op types
+// are stored once. A node takes about 130 bytes when its names are in the file.
 #pragma once
 
 #include <cstdint>
@@ -65,8 +62,7 @@ struct Value {
   bool is_tensor() const { return type == ValueType::tensor; }
 };
 
-// How a node reads a value: position among its inputs, or keyword; inside a list or plain;
-// captured.
+// How a node reads a value: by position or by keyword, plain or inside a list, or as a capture.
 class OperandSlot {
  public:
   static constexpr std::uint32_t kMaxPosition = (1U << 29U) - 1;
@@ -96,7 +92,7 @@ struct Operand {
   OperandSlot slot;
 };
 
-// Where in the source a thing was read: bytes [offset, offset + length). Length 0: nowhere.
+// Where in the source something was read: bytes [offset, offset + length). Length 0: unknown.
 struct SourceSpan {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
@@ -109,13 +105,13 @@ struct Node {
   std::string_view name;
   SourceSpan source;
   NameId op;
-  NameId domain;  // "" is the default one, which "ai.onnx" is also called
+  NameId domain;  // "" is the default domain, also called "ai.onnx"
   NameId scope;   // "" when there is none
   NameId target;  // "" when there is none
   NodeKind kind = NodeKind::unspecified;
 };
 
-// Measured elsewhere (a file's `cost` fields); below 0: not given.
+// Costs measured elsewhere (a file's `cost` fields); below 0: not given.
 struct MeasuredCost {
   double flops = -1;
   double time_us = -1;
@@ -136,7 +132,7 @@ class Graph {
 
   IdRange<NodeId> nodes() const { return {0, node_count_}; }
   IdRange<NodeId> constants() const { return {node_count_, node_count_ + constant_count_}; }
-  // The nodes inside the bodies of `owner`, those of nested bodies too, constants left out.
+  // The nodes inside the bodies of `owner`, including nested bodies, without constants.
   IdRange<NodeId> body_nodes(NodeId owner) const;
 
   IdRange<ValueId> inputs() const { return {0, input_count_}; }
@@ -144,7 +140,7 @@ class Graph {
   IdRange<ValueId> parameters() const { return {input_count_, first_node_output_}; }
   std::span<const ValueId> outputs() const { return outputs_; }  // as listed; may repeat
 
-  // Any node, constant or body node.
+  // The id may be that of a node, a constant or a body node.
   const Node& node(NodeId id) const { return nodes_[index(id)]; }
   std::string_view op(NodeId id) const { return text(node(id).op); }
   std::string_view domain(NodeId id) const { return text(node(id).domain); }
@@ -160,20 +156,20 @@ class Graph {
   bool is_parameter(ValueId id) const { return value(id).kind == ValueKind::parameter; }
   // Nodes that read the value, each once, in model order. Constants and body nodes do not count.
   std::span<const NodeId> users(ValueId id) const;
-  // Nodes that read any output of a node, by output; one that reads two of them stands there twice.
+  // Nodes that read any output of a node, by output; a node that reads two of them is listed twice.
   std::span<const NodeId> readers(NodeId id) const;
   bool is_graph_output(ValueId id) const { return graph_output_.contains(id); }
   bool has_rank(ValueId id) const { return value(id).shape != kNone<ShapeId>; }
   Shape shape(ValueId id) const;  // empty when the rank is unknown: ask has_rank first
-  // The parameter that this one is another name of (tied weights, two reads of one attribute);
-  // itself when it is none's alias. Bytes of parameters are counted once by this id.
+  // The parameter that this one is another name for (tied weights, two reads of one attribute); the
+  // parameter itself when it is not an alias. Count bytes of parameters once by this id.
   ValueId canonical_parameter(ValueId id) const;
   SourceSpan declaration(ValueId id) const;  // of a graph input or parameter of the file
 
   std::string_view text(NameId id) const { return names_[index(id)]; }
-  // The interned name, or none when nothing in the graph bears it.
+  // The interned name, or kNone when the graph does not use it.
   NameId find_name(std::string_view text) const;
-  std::span<const OpsetImport> opsets() const { return opsets_; }  // empty: the format has none
+  std::span<const OpsetImport> opsets() const { return opsets_; }  // empty when the format has none
 
  private:
   friend class GraphBuilder;
@@ -186,7 +182,7 @@ class Graph {
   std::size_t first_node_output_ = 0;
   std::vector<Node> nodes_;  // nodes, constants, body nodes
   std::vector<Value> values_;
-  std::vector<std::uint32_t> operand_begin_;  // CSR: size nodes_.size() + 1, likewise below
+  std::vector<std::uint32_t> operand_begin_;  // CSR: size nodes_.size() + 1; the same below
   std::vector<Operand> operands_;
   std::vector<std::uint32_t> output_begin_;  // values of node i: [output_begin_[i], output_end_[i])
   std::vector<std::uint32_t> output_end_;
@@ -198,7 +194,7 @@ class Graph {
   std::vector<NodeId> users_;
   std::vector<ValueId> outputs_;
   ValueSet graph_output_;
-  std::vector<SourceSpan> declarations_;  // of inputs and parameters of the file
+  std::vector<SourceSpan> declarations_;  // of inputs and of parameters in the file
   std::vector<MeasuredCost> measured_;    // empty when no node has one
   struct BodyRange {
     NodeId owner;
@@ -212,7 +208,7 @@ class Graph {
   std::vector<Dim> dims_;
   std::vector<std::string_view> names_;
   NameTable name_table_;  // over names_
-  StringArena arena_;     // the strings that are in no file
+  StringArena arena_;     // the strings that are not in a file
 };
 
 }  // namespace cleave

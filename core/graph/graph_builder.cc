@@ -62,7 +62,7 @@ ValueHandle GraphBuilder::State::define(const ValueDecl& decl, ValueKind kind, S
     duplicate(GraphFault::Kind::duplicate_value,
               "value " + in_quotes(decl.name) + " is made twice: names of values must be unique",
               where, decl.name, where_declared(handle));
-    handle = new_value(decl.name);  // keeps what follows in order; the graph is refused anyway
+    handle = new_value(decl.name);  // keeps the rest in order; the graph is refused anyway
   }
   describe(handle, decl, kind);
   return ValueHandle{handle};
@@ -94,7 +94,7 @@ NodeHandle GraphBuilder::State::start_node(const NodeDecl& decl, NodeClass cls) 
   return NodeHandle{handle};
 }
 
-// Ends the rows of the node before and begins those of the next.
+// Ends the rows of the node before and begins those of the next node.
 void GraphBuilder::State::close_rows() {
   graph.operand_begin_.push_back(static_cast<std::uint32_t>(graph.operands_.size()));
   graph.attribute_begin_.push_back(static_cast<std::uint32_t>(graph.attributes_.size()));

@@ -1,8 +1,8 @@
 // GraphBuilder: the only way to make a Graph. Readers hand it what they meet, in the order they
 // meet it; finish() resolves names, sorts the nodes topologically and checks everything.
 //
-// Numbers of values and nodes that the builder hands out (ValueHandle, NodeHandle) count in order
-// of adding; the graph's ids differ, since they follow topological order.
+// The builder's handles (ValueHandle, NodeHandle) count in the order of adding. The graph's ids
+// differ, since they follow the topological order.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace cleave {
 enum class ValueHandle : std::uint32_t {};
 enum class NodeHandle : std::uint32_t {};
 
-// What is wrong with a graph, in the user's words, and where in the source it stands.
+// What is wrong with a graph, in the user's words, and where in the source it is.
 struct GraphFault {
   enum class Kind { duplicate_node, duplicate_value, empty_name, unknown_value, cycle, too_large };
   Kind kind;
@@ -28,7 +28,7 @@ struct GraphFault {
   std::vector<std::string> notes;  // `did you mean "x6"?`; the path of a cycle, one edge a line
   SourceSpan where;                // of the node or declaration at fault; length 0 when not known
   std::string name;                // the name to point at inside `where`; may be empty
-  SourceSpan first = {};           // duplicates: the one that bore the name before
+  SourceSpan first = {};           // duplicates: where the name was used first
 };
 
 struct ValueDecl {
@@ -56,26 +56,25 @@ class GraphBuilder {
   GraphBuilder(GraphBuilder&&) noexcept;
   GraphBuilder& operator=(GraphBuilder&&) noexcept;
 
-  // A copy of `text` that lives as long as the graph. Views handed to the other functions must live
-  // as long: in the mapped source, or kept here.
+  // Returns a copy of `text` that lives as long as the graph. Views handed to the other functions
+  // must live as long: they are in the mapped source, or kept here.
   std::string_view keep(std::string_view text);
   NameId intern(std::string_view text);  // copies the text when it is new
   ShapeId intern_shape(Shape dims);      // equal shapes get equal ids
 
-  // Makes room for so many times what was added so far. A hint: without it memory grows by
-  // doubling, and twice of everything is touched.
+  // Reserves memory for this many times what was added so far. Only a hint: without it memory grows
+  // by doubling, which touches everything twice.
   void expect_times(double times);
 
   void set_name(std::string_view name);
   void add_opset(std::string_view domain, std::int64_t version);
 
-  // The value of that name, declared or not yet: what is never declared is a fault of finish().
+  // The value with that name, declared or not. finish() refuses a value that is never declared.
   ValueHandle value_named(std::string_view name);
-  // To be called some time before a value or node of that name is asked for or added: fetches what
-  // that needs from memory. Changes nothing.
+  // Prefetch what a later lookup or insertion of that name will read. Change no state.
   void expect_value(std::string_view name) const;
   void expect_node(std::string_view name) const;
-  // A value outside the graph's names: made or formally read inside a body.
+  // Adds a value outside the graph's names: one made, or declared as an input, inside a body.
   ValueHandle add_local_value(const ValueDecl& decl);
 
   ValueHandle add_input(const ValueDecl& decl, SourceSpan where);
@@ -103,10 +102,10 @@ class GraphBuilder {
 
   std::size_t node_count() const;
 
-  // The graph; or its faults, at most 20, in order of their places. Nodes are sorted stably: of
-  // those whose inputs are there, the one first in the source comes first. Linear when they stand
-  // in order already, else O((nodes + edges) log nodes). `was_sorted()` tells which. After finish()
-  // the builder is spent; node ids of handles are in node_ids().
+  // Returns the graph, or its faults, at most 20, in the order of their places. Nodes are sorted
+  // stably: of the nodes whose inputs are ready, the first in the source comes first. Linear when
+  // the nodes are already in order, else O((nodes + edges) log nodes); `was_sorted()` says which.
+  // After finish() the builder holds no graph; node_ids() and value_ids() map handles to ids.
   Result<Graph, std::vector<GraphFault>> finish();
   bool was_sorted() const;
   std::span<const NodeId> node_ids() const;    // by NodeHandle

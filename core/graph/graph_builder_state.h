@@ -47,7 +47,7 @@ struct GraphBuilder::State {
       faults.push_back({kind, std::move(message), {}, where, std::string(name), {}});
     }
   }
-  // The same of a name that was `first` borne there.
+  // Records a fault about a name that was used before, at `first`.
   void duplicate(GraphFault::Kind kind, std::string message, SourceSpan where,
                  std::string_view name, SourceSpan first) {
     const std::size_t count = faults.size();

@@ -1,7 +1,10 @@
-// How GraphBuilder::finish() works: (1) every value that is read must be declared; (2) nodes are
-// put in topological order; (3) ids are given out: nodes, constants, body nodes; inputs,
-// parameters, outputs of constants, of nodes, local values; (4) records move to their places; (5)
-// users are gathered.
+// The steps of GraphBuilder::finish():
+// 1. check that every value that is read is declared;
+// 2. put the nodes in topological order;
+// 3. give out ids: nodes, constants, body nodes; inputs, parameters, outputs of constants, outputs
+//    of nodes, local values;
+// 4. move the records to their places;
+// 5. gather the users of each value.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -15,7 +18,7 @@ namespace {
 
 std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
 
-// Rows of `items` in the order of `order`; `begin` becomes the new CSR index.
+// Puts the rows of `items` in the order of `order`; `begin` becomes the new CSR index.
 template <class T>
 void permute_rows(std::vector<T>& items, std::vector<std::uint32_t>& begin,
                   std::span<const std::uint32_t> order) {
@@ -32,9 +35,9 @@ void permute_rows(std::vector<T>& items, std::vector<std::uint32_t>& begin,
   begin = std::move(new_begin);
 }
 
-// Item i to place ids[i], circle by circle of the permutation: a copy of all would be the largest
-// thing in memory, where nearly every item stays where it is. `is_placed`: as many as items, of any
-// content.
+// Moves item i to place ids[i], cycle by cycle of the permutation: nearly every item stays where it
+// is, and a copy of all would be the largest thing in memory. `is_placed` has as many entries as
+// there are items, with any content.
 template <class T, class Id>
 void move_to_places(std::vector<T>& items, std::span<const Id> ids,
                     std::span<std::uint8_t> is_placed) {
@@ -53,9 +56,9 @@ void move_to_places(std::vector<T>& items, std::span<const Id> ids,
 
 }  // namespace
 
-// (1) Every value that an operand, a module or the graph's output names must have been declared.
+// (1) Every value that an operand, a module or the graph's outputs name must be declared.
 void GraphBuilder::State::check_values_are_made() {
-  std::size_t suggestions = 3;  // each costs a look at every name
+  std::size_t suggestions = 3;  // each one searches all names
   const auto check = [&](ValueId id, SourceSpan where, const std::string& reader) {
     const std::uint32_t handle = index(id);
     if (defined[handle] != 0 || faults.size() >= kMostFaults) return;
@@ -95,7 +98,7 @@ void GraphBuilder::State::check_values_are_made() {
   }
 }
 
-// True when every node stands behind what it reads.
+// True when every node comes after what it reads.
 bool GraphBuilder::State::is_sorted() const {
   for (std::uint32_t n = 0; n < node_total(); ++n) {
     if (classes[n] == NodeClass::body) continue;
@@ -107,7 +110,7 @@ bool GraphBuilder::State::is_sorted() const {
   return true;
 }
 
-// (2) All nodes in topological order, body nodes where they happen to stand.
+// (2) All nodes in topological order, body nodes anywhere among them.
 std::vector<std::uint32_t> GraphBuilder::State::sorted_nodes() {
   was_sorted = is_sorted();
   if (was_sorted) {
@@ -117,7 +120,7 @@ std::vector<std::uint32_t> GraphBuilder::State::sorted_nodes() {
   }
   TopologicalOrder sorted = topological_order(waits_for());
   if (!sorted.cycle.empty()) report_cycle(sorted.cycle);
-  // Body nodes wait for nothing here: their values are local. They keep the order of adding.
+  // Body nodes wait for no node here: their values are local. They keep the order of adding.
   std::stable_partition(sorted.order.begin(), sorted.order.end(),
                         [&](std::uint32_t n) { return classes[n] != NodeClass::body; });
   return std::move(sorted.order);
@@ -164,7 +167,7 @@ void GraphBuilder::State::report_cycle(const std::vector<std::uint32_t>& cycle) 
   }
 }
 
-// (3) Ids of nodes: by class, each class in its order. `order` becomes the order of all of them.
+// (3) Node ids: class by class, each class in its order. `order` becomes the order of all nodes.
 void GraphBuilder::State::number_nodes(const std::vector<std::uint32_t>& order) {
   node_ids.assign(graph.nodes_.size(), kNone<NodeId>);
   std::uint32_t next = 0;
@@ -177,8 +180,8 @@ void GraphBuilder::State::number_nodes(const std::vector<std::uint32_t>& order) 
   }
 }
 
-// Ids of values: inputs, parameters, outputs of constants, of nodes, of body nodes, other local
-// ones.
+// Value ids: inputs, parameters, outputs of constants, outputs of nodes, outputs of body nodes,
+// other local values.
 void GraphBuilder::State::number_values(const std::vector<std::uint32_t>& order) {
   value_ids.assign(graph.values_.size(), kNone<ValueId>);
   std::uint32_t next = 0;
@@ -205,7 +208,7 @@ void GraphBuilder::State::number_values(const std::vector<std::uint32_t>& order)
   graph.output_end_ = std::move(end);
 }
 
-// (4) Records to their places.
+// (4) Moves the records to their places.
 void GraphBuilder::State::move_nodes(const std::vector<std::uint32_t>& order) {
   std::vector<std::uint32_t> by_id(graph.nodes_.size());
   for (const std::uint32_t n : order) by_id[index(node_ids[n])] = n;
@@ -255,8 +258,8 @@ void GraphBuilder::State::move_values() {
   resolve_aliases();
 }
 
-// Chains of aliases end at one parameter: the first on the chain that is no alias, or that was met
-// before. Each link is followed once.
+// A chain of aliases ends at one parameter: the first on the chain that is not an alias, or that
+// was met before. Each link is followed once.
 void GraphBuilder::State::resolve_aliases() {
   std::unordered_map<std::uint32_t, ValueId> resolved;
   std::vector<std::uint32_t> chain;
@@ -264,7 +267,7 @@ void GraphBuilder::State::resolve_aliases() {
     std::uint32_t at = index(value_ids[parameter]);
     chain.clear();
     while (graph.alias_.contains(at) && !resolved.contains(at)) {
-      resolved[at] = kNone<ValueId>;  // on the chain: a circle of aliases stops here
+      resolved[at] = kNone<ValueId>;  // on the chain: stops at a cycle of aliases
       chain.push_back(at);
       at = index(graph.alias_[at]);
     }
@@ -276,7 +279,7 @@ void GraphBuilder::State::resolve_aliases() {
   graph.alias_ = std::move(resolved);
 }
 
-// (5) Users of each value, each node once, in model order.
+// (5) Gathers the users of each value, each node once, in model order.
 void GraphBuilder::State::gather_users() {
   std::vector<std::uint32_t> begin(graph.values_.size() + 1, 0);
   {

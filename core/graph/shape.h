@@ -1,4 +1,4 @@
-// Dimensions and shapes: fixed sizes, named (symbolic) ones, and ones nobody knows.
+// Dimensions and shapes. A dimension is fixed, named (symbolic) or unknown.
 #pragma once
 
 #include <cstddef>
@@ -34,15 +34,15 @@ class Dim {
 
 using Shape = std::span<const Dim>;
 
-// The axis counted from the front: -1 is the last of `rank`. Nothing when there is no such axis.
+// The axis counted from the front: -1 is the last of `rank`. nullopt when the axis does not exist.
 std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
 
-// Number of elements; nothing when a dim is not fixed or the product overflows 63 bits.
-// A shape with a zero dim has 0 elements whatever the others are, known or not.
+// The number of elements; nullopt when a dim is not fixed or the product overflows 63 bits. A shape
+// with a zero dim has 0 elements, whether the other dims are known or not.
 std::optional<std::uint64_t> element_count(Shape shape);
 
-// Bytes of a dense tensor: 4-bit and 2-bit types are packed, the last byte rounded up. Nothing when
-// the count, or the size of an element, is unknown, or the product overflows.
+// Bytes of a dense tensor: 4-bit and 2-bit types are packed, the last byte rounded up. nullopt when
+// the count or the size of an element is unknown, or the product overflows.
 std::optional<std::uint64_t> tensor_bytes(DType dtype, Shape shape);
 
 }  // namespace cleave

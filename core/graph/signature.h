@@ -1,4 +1,4 @@
-// Signature: the dtypes that a node reads, by which supports of an op are told apart.
+// Signature: the dtypes that a node reads. Support of an operator may differ by signature.
 #pragma once
 
 #include <string_view>
@@ -9,14 +9,15 @@
 
 namespace cleave {
 
-// The dtypes of a node's plain inputs; unknown: none, or no tensor. Trailing ones are left out.
+// The dtypes of a node's plain inputs; unknown: no input, or not a tensor. Trailing ones are left
+// out.
 struct Signature {
   std::vector<DType> args;
   std::vector<std::pair<std::string_view, DType>> kwargs;  // names are views into the graph
   auto operator<=>(const Signature&) const = default;
 };
 
-// Linear in the node's operands. What bodies capture and what stands inside lists is left out.
+// Linear in the node's operands. Leaves out captures of bodies and values inside lists.
 Signature signature_of(const Graph& graph, NodeId node);
 
 }  // namespace cleave

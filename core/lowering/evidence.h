@@ -1,5 +1,5 @@
-// Evidence: which node cases a backend took and which it refused, op by op. A partition that lowers
-// is evidence for each of its nodes; a culprit is evidence against one.
+// Evidence: which node cases a backend accepted and which it refused, op by op. A partition that
+// lowers is evidence for each of its nodes; a culprit is evidence against one.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace cleave {
 
-// A node that stands for all of its case.
+// A node that represents all nodes of its case.
 struct EvidenceCase {
   const Graph* graph;
   NodeId node;
   bool passed = false;  // in some piece
-  bool failed = false;  // alone; both: the verdict depends on what is around the node
+  bool failed = false;  // alone; if both are set, the verdict depends on the nodes around it
 };
 
-// Domain ("" for the default one) and op.
+// Domain ("" for the default domain) and op.
 using OpName = std::pair<std::string, std::string>;
 
 class Evidence {

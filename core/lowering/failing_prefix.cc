@@ -6,10 +6,10 @@
 namespace cleave {
 namespace {
 
-// How far from a cut that is not resolved another one is looked for.
+// Distances from an unresolved cut at which other cuts are tried.
 constexpr std::array<std::size_t, 4> kSteps = {1, 2, 4, 8};
 
-// What the prefix of that length means for the failure that is looked for.
+// What the prefix of that length means for the failure searched for.
 struct Cut {
   std::size_t length;
   Judgement judgement;
@@ -21,7 +21,7 @@ class Bisection {
       : questions_(questions), failing_(failing) {}
 
   FailingPrefix run() {
-    std::size_t low = failing_.good;  // so many pass, or are taken to
+    std::size_t low = failing_.good;  // this many items pass, or are assumed to
     std::size_t high = failing_.items.size();
     bool is_low_sure = true;
     while (high - low > 1) {
@@ -45,14 +45,14 @@ class Bisection {
     return {.length = length, .judgement = judge(ask(length), failing_.signature)};
   }
 
-  // The middle between two lengths, or the length nearest to it that is resolved.
+  // The middle between two lengths, or the nearest length that is resolved.
   Cut resolved_cut(std::size_t low, std::size_t high) {
     const std::size_t middle = (low + high) / 2;
     const Cut cut = cut_at(middle);
     if (cut.judgement != Judgement::other || !is_worth_a_step(middle)) return cut;
     for (const std::size_t step : kSteps) {
       for (const std::size_t length : {middle + step, middle - step}) {
-        if (length <= low || length >= high) continue;  // also where the difference is below 0
+        if (length <= low || length >= high) continue;  // also when the subtraction wraps around
         const Cut next = cut_at(length);
         if (next.judgement != Judgement::other) return next;
         if (!is_worth_a_step(length)) return cut;
@@ -61,7 +61,7 @@ class Bisection {
     return cut;
   }
 
-  // False where the prefix fails as another did, and that is not the way that is looked for.
+  // False when the prefix fails in a way that occurred before and is not the one searched for.
   bool is_worth_a_step(std::size_t length) {
     const JudgedAnswer& answer = ask(length);
     return !answer.fails() || other_failures_.insert(answer.signature).second;

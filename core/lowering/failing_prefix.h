@@ -1,12 +1,12 @@
-// Failing prefix: the shortest beginning of an ordered set that fails, by bisection. Its last item
-// is necessary: without it, the beginning passes.
+// Failing prefix: the shortest prefix of an ordered set that fails, found by bisection. Its last
+// item is necessary: without it, the prefix passes.
 //
-// Assumes that what contains a failing piece fails. The last two answers verify the result whether
-// or not this holds: the prefix fails, and the one shorter by an item passes.
+// The method assumes that a piece that contains a failing piece fails too. The last two answers
+// verify the result in any case: the prefix fails, and the prefix without its last item passes.
 //
-// A prefix that fails in another way, or is not resolved, is neither pass nor fail: the search goes
-// to the nearest cut, up to 8 items away. Where none is resolved, or the same other failure is met
-// twice (then it is one of its own, not one that the cut made), the failure is taken to lie behind.
+// A prefix that fails in another way, or is unresolved, counts as neither pass nor fail: the search
+// tries the nearest cuts, up to 8 items away. If none of these is resolved, or the same other
+// failure occurs twice (so that the cut did not cause it), the search continues after it.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ namespace cleave {
 
 struct FailingSet {
   const ItemSet& items;          // convex, in item order; it fails
-  const Remedies& remedies;      // under these
-  const std::string& signature;  // in this way; empty: in any way
-  std::size_t good = 0;          // so many of the first items are known to pass together
+  const Remedies& remedies;      // the remedies under which it fails
+  const std::string& signature;  // how it fails; empty: in any way
+  std::size_t good = 0;          // number of first items known to pass together
 };
 
 struct FailingPrefix {
@@ -28,8 +28,8 @@ struct FailingPrefix {
   bool is_sharp = false;  // the prefix shorter by one item was seen to pass
 };
 
-// Asks ceil(log2 n) times, of n items that are not known to pass; up to 8 more for each cut that is
-// not resolved.
+// Asks ceil(log2 n) times for n items not known to pass, and up to 8 more times for each unresolved
+// cut.
 FailingPrefix smallest_failing_prefix(Questions& questions, const FailingSet& failing);
 
 // The first `length` of the items.

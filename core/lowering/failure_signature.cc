@@ -1,6 +1,8 @@
-// How: the lines that say what is wrong are picked; quoted text and brackets become "_"; then each
-// word is a path, a name of the partition, or text in which digits become "#"; at last repeated
-// signs are joined, so that a list of names is as long as one name.
+// How a signature is made:
+// 1. pick the lines that say what is wrong;
+// 2. replace quoted text and brackets by "_";
+// 3. drop paths and names of the partition, and replace digits in other words by "#";
+// 4. join repeated signs, so that a list of names is as long as one name.
 #include "core/lowering/failure_signature.h"
 
 #include <algorithm>
@@ -12,11 +14,11 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kLongestSignature = 160;
-// A line that holds one of these says what is wrong. Lower case.
+// A line with one of these says what is wrong. Lower case.
 constexpr std::array<std::string_view, 9> kFaultWords = {
     "error",      "fail",      "not support",   "unsupported", "cannot",
     "unexpected", "exception", "unimplemented", "invalid"};
-// Lines that begin so are followed by a backtrace, most recent call last.
+// A line that begins like this is followed by a backtrace, most recent call last.
 constexpr std::array<std::string_view, 3> kTraceHeads = {"stack backtrace", "stack trace",
                                                          "backtrace:"};
 constexpr std::string_view kPythonTrace = "Traceback (most recent call last)";
@@ -43,8 +45,8 @@ bool holds_any(std::string_view line, std::span<const std::string_view> words) {
                      [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
-// The lines that are neither empty nor of a backtrace. Python's comes before the message, with its
-// own lines indented; others come behind it.
+// The lines that are neither empty nor part of a backtrace. Python's comes before the message, with
+// indented lines; others come after it.
 std::vector<std::string_view> message_lines(std::string_view message) {
   std::vector<std::string_view> lines;
   bool is_in_python_trace = false;
@@ -80,7 +82,7 @@ char closing(char open) {
   }
 }
 
-// Where the bracket that opens at `begin` closes, nested ones counted; npos when it does not.
+// Where the bracket opened at `begin` closes, counting nested ones; npos when it does not close.
 std::size_t closing_at(std::string_view text, std::size_t begin) {
   const char open = text[begin];
   std::size_t depth = 0;
@@ -92,13 +94,13 @@ std::size_t closing_at(std::string_view text, std::size_t begin) {
   return std::string_view::npos;
 }
 
-// An apostrophe within a word ("can't") quotes nothing.
+// An apostrophe within a word ("can't") is not a quote.
 bool opens_quote(std::string_view text, std::size_t i) {
   if (text[i] == '"' || text[i] == '`') return true;
   return text[i] == '\'' && (i == 0 || !is_word(text[i - 1]));
 }
 
-// What is quoted or in brackets, as "_".
+// Replaces quoted text and text in brackets by "_".
 std::string without_details(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

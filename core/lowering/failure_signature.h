@@ -1,11 +1,13 @@
-// Failure signature: by which two failures of a backend are known to be the same, whichever piece
-// of the partition they are met in.
+// Failure signature: decides whether two failures of a backend are the same, whichever piece of the
+// partition they occur in.
 //
 //   Failed analyse for node #12 "/loop/Loop" Unimplemented(Loop)      of the whole partition
 //   Failed analyse for node #6 "/loop/Loop" Unimplemented(Loop)       of the node alone
 //   compile: Failed analyse for node # _ Unimplemented_               the signature of both
 //
-// Numbers, addresses, paths, quoted text, shapes and the names of the partition go, since they
+// It leaves out numbers, addresses, paths, quoted text, shapes and the names of the partition,
+// since they change with the cut, and backtraces. From a chain of causes it keeps the first and the
+// last line.
 // change with the cut. Backtraces go, too; of a chain of causes the first and the last line stay.
 #pragma once
 
@@ -19,7 +21,7 @@
 
 namespace cleave {
 
-// Names of nodes and values, and op types, as words of a message.
+// The names of nodes and values, and the op types, as words of a message.
 class MessageNames {
  public:
   MessageNames() = default;
@@ -30,12 +32,12 @@ class MessageNames {
   std::unordered_set<std::string_view> names_;  // views into the graph
 };
 
-// The lines of a message that say what is wrong, joined by " <- ": after "Caused by:" the first
-// line and the last cause, else the first line with a word such as "error", else the first line
-// that is not empty. Linear.
+// The lines of a message that say what is wrong, joined by " <- ". With "Caused by:" these are the
+// first line and the last cause; else the first line with a word such as "error", else the first
+// line that is not empty. Linear.
 std::string essential_lines(std::string_view message);
 
-// "<stage>: <what is wrong>", at most 160 bytes of it. Linear in the message.
+// "<stage>: <what is wrong>", cut to at most 160 bytes. Linear in the message.
 std::string failure_signature(const Answer& answer, const MessageNames& names);
 
 }  // namespace cleave

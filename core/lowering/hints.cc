@@ -11,7 +11,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kShortestEnding = 8;
-constexpr std::size_t kLongestName = 256;  // of which the end of a word is looked up
+constexpr std::size_t kLongestName = 256;  // longer words are not looked up by their end
 
 bool is_name_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
@@ -28,8 +28,8 @@ std::string_view without_punctuation(std::string_view word) {
   return word;
 }
 
-// Runs of name characters, as they are and without punctuation around them; and all that is between
-// two equal quotes on a line, since names may hold blanks. Each once, in order.
+// Runs of name characters, with and without the punctuation around them; and everything between two
+// equal quotes on a line, since names may contain blanks. Each once, in order.
 std::vector<std::string_view> words_of(std::string_view message) {
   std::vector<std::string_view> words;
   std::unordered_set<std::string_view> met;
@@ -52,7 +52,7 @@ std::vector<std::string_view> words_of(std::string_view message) {
   return words;
 }
 
-// Words within a word: "onnx.MaxPool" -> "MaxPool".
+// Adds words within words: "onnx.MaxPool" -> "MaxPool".
 std::vector<std::string_view> with_last_parts(std::span<const std::string_view> words) {
   std::vector<std::string_view> all(words.begin(), words.end());
   for (const std::string_view word : words) {

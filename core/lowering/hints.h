@@ -1,10 +1,10 @@
-// Hints: items that a backend's message may name. Most messages do name the culprit, each backend in
-// a way of its own; so every word and every quoted text of the message is looked up among the names
-// of the nodes, then of their values, then of their ops.
+// Hints: items that a backend's message may name. Most messages name the culprit, but each backend
+// has its own way of doing so. Therefore every word and every quoted text of the message is looked
+// up among the names of the nodes, then of their values, then of their ops.
 //
-// A name may be cut off at its front or have its odd characters replaced ("/loop/Loop" ->
-// "main_graph_loop_Loop", "oop/Loop"): a word of at least 8 characters counts when it is the end of
-// one name only, or one name is its end.
+// A name may be cut off at the front or have special characters replaced ("/loop/Loop" ->
+// "main_graph_loop_Loop", "oop/Loop"). So a word of at least 8 characters also counts when it is
+// the end of exactly one name, or exactly one name is its end.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace cleave {
 
 class Hints {
  public:
-  // Looks up all names of the order's nodes. O(names log names).
+  // Indexes the names of all nodes of the order. O(names log names).
   Hints(const Graph& graph, const ItemOrder& order);
 
-  // Those of `items` that the message may name, each once, the most likely first: named nodes, then
-  // makers of named values, then nodes of a named op, the rarest op first and one item a node case.
-  // Linear in the message and the items, times log names.
+  // The members of `items` that the message may name, each once, the most likely first: named
+  // nodes, then makers of named values, then nodes of a named op, the rarest op first and one item
+  // per node case. Linear in the message and the items, times log names.
   std::vector<std::uint32_t> in(std::string_view message,
                                 std::span<const std::uint32_t> items) const;
 
@@ -35,7 +35,7 @@ class Hints {
     std::uint32_t item;
     bool operator<(const Name& other) const { return text < other.text; }
   };
-  struct Ending {  // a name backwards, odd characters as '_'
+  struct Ending {  // a name backwards, special characters as '_'
     std::string text;
     std::uint32_t item;
     bool operator<(const Ending& other) const { return text < other.text; }

@@ -1,5 +1,5 @@
-// How: items are numbered by their first node; a depth-first walk from each in turn, in that order,
-// puts an item behind all that it reads. Then everything is renumbered by position.
+// How: items are numbered by their first node. A depth-first walk from each item, in that order,
+// puts an item after everything it reads. Then all items are renumbered by position.
 #include "core/lowering/item_order.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kNoItem = std::numeric_limits<std::uint32_t>::max();
 
-// Items by their first node, before they are ordered.
+// Items by their first node, before ordering.
 struct RawItems {
   Adjacency nodes;
   PerNode<std::uint32_t> item_of;  // kNoItem outside the partition
@@ -84,7 +84,7 @@ std::vector<std::uint32_t> depth_first_order(const Adjacency& reads) {
   return order;
 }
 
-// A mark for each item of an order: in a set or not.
+// A mark for each item of an order: whether it is in the set.
 std::vector<std::uint8_t> marks_of(const ItemOrder& order, std::span<const std::uint32_t> items) {
   std::vector<std::uint8_t> marks(order.count(), 0);
   for (const std::uint32_t item : items) marks[item] = 1;
@@ -137,7 +137,8 @@ bool is_convex(const ItemOrder& order, std::span<const std::uint32_t> items) {
   if (items.empty()) return true;
   const std::uint32_t first = items.front();
   std::vector<std::uint8_t> is_in(items.back() - first + 1, 0);
-  std::vector<std::uint8_t> has_left(is_in.size(), 0);  // reached from the set over an outside item
+  // reached from the set through an outside item
+  std::vector<std::uint8_t> has_left(is_in.size(), 0);
   for (const std::uint32_t item : items) is_in[item - first] = 1;
   for (std::uint32_t item = first; item <= items.back(); ++item) {
     const bool is_member = is_in[item - first] != 0;

@@ -12,15 +12,15 @@
 namespace cleave {
 namespace {
 
-// Beyond this many conditions of an op, pairs are not tried: they are too many, and what they find
-// by chance is more than what they find.
+// With more conditions than this for an op, pairs are not tried: there are too many, and most that
+// separate the cases would do so by chance.
 constexpr std::size_t kMostPaired = 120;
 
 struct Candidate {
   Rule rule;
   std::string text;
   std::size_t conditions = 1;
-  std::vector<std::size_t> covered = {};  // failed cases that it holds of
+  std::vector<std::size_t> covered = {};  // failed cases that it covers
 };
 
 class OpLearner {
@@ -93,7 +93,7 @@ class OpLearner {
                        [&](std::size_t i) { return holds(rule, i); });
   }
 
-  // Single conditions that hold of no passed case, and pairs of such as do.
+  // Single conditions that hold for no passed case, and pairs of the other conditions.
   std::vector<Candidate> candidates_for(const std::vector<std::size_t>& failed) const {
     std::vector<Candidate> candidates;
     std::vector<RuleCondition> open;
@@ -120,8 +120,8 @@ class OpLearner {
     return candidates;
   }
 
-  // The candidate that covers the most of what is left; then the shortest, the one that denies the
-  // fewest nodes, the first by its text. Null when none covers any.
+  // The candidate that covers most of the rest; then the shortest, the one that denies the fewest
+  // nodes, the first by its text. Null when none covers any.
   const Candidate* best_of(const std::vector<Candidate>& candidates,
                            const std::vector<std::size_t>& left) const {
     const Candidate* best = nullptr;
@@ -161,7 +161,7 @@ class OpLearner {
   const OpName& op_;
   const LearningContext& context_;
   std::vector<EvidenceCase> cases_;
-  std::vector<std::size_t> passed_, failed_;  // indices; what did both is in `passed_`
+  std::vector<std::size_t> passed_, failed_;  // indices; a case that did both is in `passed_`
 };
 
 }  // namespace

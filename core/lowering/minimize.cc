@@ -14,7 +14,7 @@ ItemSet within_distance(const ItemSet& cone, const std::vector<std::uint32_t>& d
   return set;
 }
 
-// The cone within the smallest distance at which it fails.
+// The part of the cone within the smallest distance at which it fails.
 ItemSet smallest_radius(const ItemOrder& order, const ItemSet& cone, const FailsTest& fails) {
   const std::vector<std::uint32_t> distances = distances_to_last(order, cone);
   std::uint32_t low = 0;  // alone, the last item passes
@@ -30,7 +30,7 @@ ItemSet smallest_radius(const ItemOrder& order, const ItemSet& cone, const Fails
   return within_distance(cone, distances, high);
 }
 
-// Items [begin, end) of the set.
+// The items [begin, end) of the set.
 ItemSet chunk_of(const ItemSet& set, std::size_t begin, std::size_t end) {
   return {set.begin() + static_cast<std::ptrdiff_t>(begin),
           set.begin() + static_cast<std::ptrdiff_t>(end)};

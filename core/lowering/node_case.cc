@@ -40,7 +40,7 @@ std::string slot_text(const Graph& graph, OperandSlot slot) {
   return std::to_string(slot.position()) + (slot.is_inside_list() ? "*:" : ":");
 }
 
-// Empty for an opaque attribute.
+// Empty when the attribute is opaque.
 std::string attribute_text(const Graph& graph, const Attribute& attribute) {
   const AttributePools& pools = graph.attribute_pools();
   std::string text;

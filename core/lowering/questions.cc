@@ -13,7 +13,7 @@ auto fields_of(const Remedies& r) {
 }  // namespace
 
 bool Questions::Asked::operator<(const Asked& other) const {
-  // Sizes first: most sets differ there, and comparing long ones is then rare.
+  // Compares sizes first: most sets differ there, so long ones are rarely compared.
   const auto key = std::make_tuple(items.size(), fields_of(remedies));
   const auto other_key = std::make_tuple(other.items.size(), fields_of(other.remedies));
   return key != other_key ? key < other_key : items < other.items;

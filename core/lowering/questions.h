@@ -1,5 +1,5 @@
-// Questions: asks an oracle about sets of items, each once, counts the backend's runs, and judges
-// what the answers mean for one failure.
+// Questions: asks an oracle about sets of items, each set once, counts the backend's runs, and
+// judges what an answer means for one failure.
 #pragma once
 
 #include <cstddef>
@@ -39,21 +39,22 @@ struct AskingLimits {
 
 class Questions {
  public:
-  // All must outlive this. `names`: of the whole partition, so that signatures of all its pieces
-  // compare.
+  // All references must outlive this. `names` covers the whole partition, so that signatures of all
+  // its pieces can be compared.
   Questions(const ItemOrder& order, const MessageNames& names, const Oracle& oracle,
             const AskingLimits& limits)
       : order_(order), names_(names), oracle_(oracle), limits_(limits) {}
 
-  // Enters an answer that is known already, for no run.
+  // Enters an answer that is already known; counts no run.
   const JudgedAnswer& know(const ItemSet& items, const Remedies& remedies, Answer answer);
-  // The answer about a convex set. Unresolved, without a run, when is_spent().
+  // The answer about a convex set. When is_spent(), unresolved without a run.
   const JudgedAnswer& ask(const ItemSet& items, const Remedies& remedies);
-  // The same piece once more, whatever was answered before; also when is_spent().
+  // Asks about the same piece again, ignoring earlier answers; also when is_spent().
   JudgedAnswer ask_again(const ItemSet& items, const Remedies& remedies, std::uint32_t attempt);
-  // The piece, whose values may differ by so many times what the backend's file allows.
+  // Asks about the piece with values allowed to differ by `tolerance` times what the backend's file
+  // allows.
   JudgedAnswer ask_tolerantly(const ItemSet& items, const Remedies& remedies, double tolerance);
-  // True when a piece that held the item passed under the remedies.
+  // True when a piece with the item passed under the remedies.
   bool has_passed(std::uint32_t item, const Remedies& remedies) const;
 
   std::size_t runs() const { return runs_; }
@@ -75,7 +76,7 @@ class Questions {
   std::map<Asked, JudgedAnswer> known_;
 };
 
-// `signature`: of the failure that is looked for; empty: any failure is.
+// `signature` is that of the failure searched for; empty: any failure.
 Judgement judge(const JudgedAnswer& answer, const std::string& signature);
 
 }  // namespace cleave

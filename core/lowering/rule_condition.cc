@@ -30,7 +30,7 @@ std::string value_text(const AttributeValue& value) {
   return list + "]";
 }
 
-// The whole numbers of an attribute: of those that passed, and of those that failed.
+// The range of an attribute's whole numbers in one group of cases, passed or failed.
 struct NumberRange {
   std::int64_t low = std::numeric_limits<std::int64_t>::max();
   std::int64_t high = std::numeric_limits<std::int64_t>::min();
@@ -118,7 +118,7 @@ class ConditionList {
     add("attribute " + name + " is " + value_text(*value), rule);
   }
 
-  // Where all numbers that failed are on one side of all that passed: from half way between.
+  // If all failed numbers are on one side of all passed ones, the range starts half way between.
   void add_ranges(const std::string& name) {
     NumberRange passed;
     NumberRange failed;

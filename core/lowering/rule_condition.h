@@ -1,5 +1,5 @@
-// Rule condition: one thing that a rule may ask of a node, as learning tries it: "attribute layout is
-// 1", "input 0 is int64", "input 0 has rank 5", "opset 9".
+// Rule condition: one condition that a rule may set on a node, as learning tries it: "attribute
+// layout is 1", "input 0 is int64", "input 0 has rank 5", "opset 9".
 #pragma once
 
 #include <span>
@@ -13,19 +13,20 @@
 namespace cleave {
 
 struct RuleCondition {
-  Rule rule;         // with this condition alone, and the op
-  std::string text;  // to order conditions by
+  Rule rule;         // with the op and this condition alone
+  std::string text;  // conditions are sorted by it
 };
 
-// Conditions that hold of at least one failed case of the op, each once, sorted by text: dtypes and
-// ranks of inputs, values of attributes (their defaults where `facts` know them), opsets, and for
-// attributes that are numbers, ranges that part what failed from what passed.
+// Conditions that hold for at least one failed case of the op, each once, sorted by text: dtypes
+// and ranks of inputs, values of attributes (with the defaults that `facts` knows), opsets, and for
+// number attributes ranges that separate the failed cases from the passed ones.
 std::vector<RuleCondition> conditions_of(const OpName& op, std::span<const EvidenceCase> cases,
                                          const OpFacts& facts);
 
-// False where both ask about the same thing, say two values of an attribute: a rule asks once.
+// False when both ask about the same thing, such as two values of an attribute: a rule can ask once
+// only.
 bool may_be_combined(const Rule& one, const Rule& other);
-// A rule that holds where both do. They may be combined.
+// A rule with the conditions of both, which may_be_combined().
 Rule combined(const Rule& one, const Rule& other);
 
 // True when the rule is for the node's op and all its conditions hold.

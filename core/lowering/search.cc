@@ -1,6 +1,6 @@
-// Regions are worked off from a list: a culprit puts what it leaves back on it. Every region is
-// convex: the partition is; the descendants of an item within a convex set are; and so is the rest,
-// which no path enters from them.
+// A list holds the regions left to search; a culprit puts the rest of its region back on it. Every
+// region is convex: the partition is; the descendants of an item within a convex set are; and so is
+// the rest, since no path enters it from them.
 #include "core/lowering/search.h"
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace {
 struct Region {
   ItemSet items;
   Remedies remedies = {};
-  std::size_t good = 0;  // so many of its first items are known to pass together
+  std::size_t good = 0;  // number of first items known to pass together
 };
 
 // An item that may be to blame.
@@ -24,7 +24,7 @@ struct Suspect {
   std::uint32_t item;
   FoundBy by;
   std::string signature;  // how it must fail alone; empty: in any way
-  std::size_t good = 0;   // so many items of the region before it are known to pass together
+  std::size_t good = 0;   // number of items before it in the region known to pass together
 };
 
 class Search {
@@ -65,7 +65,7 @@ class Search {
     }
     if (is_cured(region)) return;
     if (find_alone(region, failure) || options_.effort == SearchEffort::hint) return;
-    // Where the failure changes with the cut, any failure is better than none.
+    // If the failure changes with the cut, any failure is accepted.
     if (!find_by_prefix(region, failure.signature) && !find_by_prefix(region, {})) {
       report(region, failure, {.kind = FindingKind::unexplained, .within = nodes(region.items)});
       result_.is_complete = false;
@@ -125,8 +125,8 @@ class Search {
     return false;
   }
 
-  // Asks the item alone. When it fails as it must to be to blame, it is reported, and what it leaves
-  // of the region is to be looked into.
+  // Asks about the item alone. If it fails as required, it is reported, and the rest of the region
+  // is put back on the list.
   bool accept_alone(const Region& region, const Suspect& suspect) {
     const ItemSet alone = {suspect.item};
     const JudgedAnswer& answer = questions_.ask(alone, region.remedies);
@@ -158,7 +158,7 @@ class Search {
     result_.is_complete = false;
   }
 
-  // True when the piece fails in the same way each time that it is asked again.
+  // True when the piece fails in the same way each time it is asked again.
   bool is_confirmed(const ItemSet& items, const Remedies& remedies, const std::string& signature) {
     for (std::uint32_t attempt = 1; attempt <= options_.confirmations; ++attempt) {
       const JudgedAnswer again = questions_.ask_again(items, remedies, attempt);
@@ -167,8 +167,8 @@ class Search {
     return true;
   }
 
-  // The region without the item: its descendants, and the others, of which `good` are known to
-  // pass. The others are looked into first.
+  // Puts back the region without the item: its descendants, and the others, of which `good` are
+  // known to pass. The others are searched first.
   void leave(const Region& region, std::uint32_t item, std::size_t good) {
     ItemSet below = descendants_of(order_, region.items, item);
     ItemSet taken = below;
@@ -217,7 +217,7 @@ class Search {
   MessageNames names_;
   Questions questions_;
   Hints hints_;
-  std::vector<Region> regions_;  // to be looked into; the last one next
+  std::vector<Region> regions_;  // still to be searched; the last one is next
   SearchResult result_;
 };
 

@@ -11,9 +11,9 @@ namespace cleave {
 namespace {
 
 constexpr std::array<std::uint32_t, 4> kSteps = {1, 2, 4, 8};
-// By how much more two right halves may differ together before they count as wrong together.
+// Factor on the tolerance for two right halves before they count as wrong together.
 constexpr double kTogetherTolerance = 10;
-// Ops whose result jumps when their inputs differ by little, as op_key() spells them.
+// Ops whose result jumps when their inputs change a little, as op_key() spells them.
 constexpr std::array<std::string_view, 11> kDeciders = {
     "argmax",         "argmin", "equal",       "greater",
     "greaterorequal", "less",   "lessorequal", "nonmaxsuppression",
@@ -58,7 +58,7 @@ class ValueSearch {
     return items;
   }
 
-  // Open shapes are pinned, else a refusal would hide the values.
+  // Pins open shapes: a refusal would hide the values.
   const JudgedAnswer& ask(Interval interval) {
     const ItemSet items = items_of(interval);
     const Remedies pinned = failed_.remedies | Remedies{.pin_shapes = true};
@@ -71,7 +71,7 @@ class ValueSearch {
     return answer.fails() && answer.answer.difference != Difference::none;
   }
 
-  // Which part is wrong when the interval is cut there.
+  // Which half is wrong when the interval is cut at `cut`.
   Half wrong_half_at(Interval interval, std::uint32_t cut) {
     for (const Half half : {Half::first, Half::second}) {
       const Interval part =
@@ -86,7 +86,7 @@ class ValueSearch {
     return Half::neither;
   }
 
-  // The same at the cut nearest to the middle at which the halves can be run.
+  // As above, at the cut nearest to the middle for which both halves can be run.
   std::pair<Half, std::uint32_t> wrong_half(Interval interval) {
     const std::uint32_t middle = interval.begin + (interval.end - interval.begin) / 2;
     Half half = wrong_half_at(interval, middle);
@@ -116,7 +116,7 @@ class ValueSearch {
     }
   }
 
-  // The ops of the interval that decide an order, above the first wrong value where that is known.
+  // The ops of the interval that decide an order, above the first wrong value if it is known.
   std::vector<NodeId> deciders_of(Interval interval) const {
     ItemSet items = items_of(interval);
     const auto last = item_of(interval, wrong_.first_wrong);
@@ -152,7 +152,7 @@ class ValueSearch {
   const FailedPartition& failed_;
   MessageNames names_;
   Questions questions_;
-  Answer wrong_;  // of the interval that is known to be wrong
+  Answer wrong_;  // for the interval known to be wrong
 };
 
 }  // namespace

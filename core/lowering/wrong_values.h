@@ -1,8 +1,8 @@
-// Wrong values: which node of a partition that compiles and runs computes something else than the
-// reference does, by bisection on the reference's values.
+// Wrong values: finds the node that computes something other than the reference in a partition that
+// compiles and runs, by bisection on the reference's values.
 //
-// The interval that is wrong is halved; each half is run on the values that the *reference* has at
-// its inputs, so that errors do not add up, and no inner value is made an output, so that what the
+// The interval that is wrong is halved. Each half runs on the values that the *reference* has at
+// its inputs, so that errors do not add up. No inner value becomes an output, so that what the
 // backend fuses within a half stays fused.
 //
 //   the first half is wrong    -> go on in it
@@ -10,7 +10,7 @@
 //   both are right             -> no node is wrong by itself:
 //       an op between decides an order (TopK, NonZero, a comparison): rounding_decides
 //       the interval is right when ten times the error is allowed:    errors_add_up
-//       it is not:                                                    together
+//       otherwise:                                                    together
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,11 @@ namespace cleave {
 enum class ValueVerdict : std::uint8_t {
   culprit,           // `nodes` are wrong on right inputs
   lower_precision,   // right at the tolerance of a lower precision: a switch of the backend
-  tie_order,         // `nodes` give equal values in another order: no fault
+  tie_order,         // `nodes` give equal values in another order: not a fault
   rounding_decides,  // `deciders` turn an error within the tolerance into another order
   errors_add_up,     // each half of `nodes` is right
-  together,          // each half of `nodes` is right, and both together are wrong by far
-  unresolved,        // the halves of `nodes` could not be run, or the limits were met
+  together,          // each half of `nodes` is right, but together they are far off
+  unresolved,        // the halves of `nodes` could not be run, or a limit was reached
 };
 
 struct WrongValues {
@@ -40,7 +40,7 @@ struct WrongValues {
   std::size_t runs = 0;
 };
 
-// At most 2 ceil(log2 n) runs, plus 1 when no node is wrong by itself and up to 16 for each half
+// At most 2 ceil(log2 n) runs, plus 1 when no node is wrong by itself, plus up to 16 for each half
 // that cannot be run. Only a `culprit` may become a rule.
 WrongValues find_wrong_values(const FailedPartition& failed, const Oracle& oracle,
                               const AskingLimits& limits);

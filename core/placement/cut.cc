@@ -13,7 +13,7 @@ constexpr auto kHost = PlacementProblem::kHost;
 constexpr auto kCpu = std::numeric_limits<std::uint32_t>::max();  // the sink
 constexpr auto kAcc = kCpu - 1;                                   // the source
 
-// Builds the network; clusters that have one side only are that terminal.
+// Builds the network; a cluster allowed on one side only is that terminal.
 class CutBuilder {
  public:
   CutBuilder(const PlacementProblem& problem, const Clusters& clusters, const CutCharges& charges)
@@ -52,7 +52,7 @@ class CutBuilder {
     }
   }
 
-  // The nodes, each once and other than the maker, that read the value.
+  // Finds the network nodes that read the value, each once, without the maker.
   void find_readers(std::uint32_t value, std::uint32_t maker) {
     readers_.clear();
     for (const std::uint32_t unit : problem_.readers.of(value)) {
@@ -82,7 +82,7 @@ class CutBuilder {
     if (maker != kCpu) add_out(maker, out);
   }
 
-  // `us` when the maker is on the CPU and a reader on the accelerator.
+  // Charges `us` when the maker is on the CPU and a reader is on the accelerator.
   void add_in(std::uint32_t maker, double us) {
     const bool acc_reads = std::find(readers_.begin(), readers_.end(), kAcc) != readers_.end();
     if (acc_reads) {
@@ -101,7 +101,7 @@ class CutBuilder {
     for (std::size_t i = 0; i < free; ++i) network_.add_arc(readers_[i], gate, kUncut);
   }
 
-  // `us` when the maker is on the accelerator and a reader on the CPU.
+  // Charges `us` when the maker is on the accelerator and a reader is on the CPU.
   void add_out(std::uint32_t maker, double us) {
     if (readers_.back() == kCpu) {
       if (maker != kAcc) network_.add_sink_arc(maker, us);
@@ -119,7 +119,7 @@ class CutBuilder {
     for (std::size_t i = 0; i < free; ++i) network_.add_arc(gate, readers_[i], kUncut);
   }
 
-  // They are at the front.
+  // The number of free readers, which are at the front.
   std::size_t free_readers() const {
     return static_cast<std::size_t>(std::lower_bound(readers_.begin(), readers_.end(), kAcc) -
                                     readers_.begin());
@@ -130,7 +130,7 @@ class CutBuilder {
   const CutCharges& charges_;
   MinCut network_;
   std::vector<std::uint32_t> node_of_;  // by cluster
-  std::vector<std::uint32_t> readers_;  // of the value at hand, ascending: free ones, kAcc, kCpu
+  std::vector<std::uint32_t> readers_;  // of the current value, ascending: free ones, kAcc, kCpu
 };
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace cleave {
 namespace {
 
-// What a cut charges for a value that crosses, in shares of the link's time and of a launch. The
-// first charge is the bound's; larger ones lead to fewer and larger parts.
+// Shares of the link's time and of a launch that a cut charges for a value that crosses. The first
+// charge is that of the bound; larger ones lead to fewer and larger parts.
 struct Charge {
   double link;
   double launch;
@@ -39,7 +39,7 @@ CutCharges charges_of(const PlacementProblem& problem, double in_weight, const C
   return {charge.link * in_weight, charge.link * (1 - in_weight), launch_us};
 }
 
-// Every placement of the free clusters.
+// Tries every placement of the free clusters.
 Placement try_all(PlacementScorer& scorer, const Clusters& clusters) {
   std::vector<std::uint32_t> free;
   for (std::uint32_t cluster = 0; cluster < clusters.allowed.size(); ++cluster) {
@@ -66,7 +66,7 @@ Placement try_all(PlacementScorer& scorer, const Clusters& clusters) {
   return best;
 }
 
-// Numbers that only look random: the same on every machine.
+// Pseudo-random numbers: the same on every machine.
 class Dice {
  public:
   std::uint32_t below(std::size_t bound) {
@@ -109,7 +109,7 @@ class Placer {
   }
 
  private:
-  // Each start may spend a share of what is left.
+  // Each start may spend a share of the effort that is left.
   void consider(Sides start) {
     const std::uint64_t share = effort_.left / std::max<std::uint64_t>(starts_, 1);
     if (starts_ > 0) --starts_;
@@ -127,8 +127,8 @@ class Placer {
     return true;
   }
 
-  // Iterated local search: some connected clusters change sides, whatever that costs, and the search
-  // goes on from there.
+  // Iterated local search: some connected clusters change sides, whatever the cost, and the search
+  // continues from there.
   void kick_while_effort_lasts() {
     std::size_t in_vain = 0;
     while (in_vain < kMostKicksInVain && effort_.left > 20 * scorer_.size()) {
@@ -156,7 +156,7 @@ class Placer {
     for (const std::uint32_t member : clusters_.members.of(cluster)) sides[member] = side;
   }
 
-  // A unit and some that read from it, or from the same, go to the side that it was not on.
+  // A unit and some units that read from it, or from the same unit, move to the other side.
   void kick_neighbours(Sides& sides) {
     const std::uint32_t first = dice_.below(sides.size());
     const std::uint8_t side = sides[first] ^ 1U;
@@ -170,7 +170,7 @@ class Placer {
     }
   }
 
-  // A stretch of the order goes to one side.
+  // A stretch of the order moves to one side.
   void kick_window(Sides& sides) {
     const auto side = static_cast<std::uint8_t>(dice_.below(2));
     const std::size_t first = dice_.below(sides.size());

@@ -1,9 +1,11 @@
-// The placement of least time that was found, and a bound that no placement is below.
+// Finds a placement with little time, and a bound that no placement is below. Steps:
 //
-//   1. minimum cuts, with no launch and with growing shares of one on values that cross
-//   2. each of them, all on the CPU, and all that may on the accelerator, improved by local search
-//   3. of few clusters every placement is tried
-//   4. bound: the minimum cut with launches free, and one launch if anything is on the accelerator
+// 1. minimum cuts, first without launches, then with growing shares of a launch charged to crossing
+//    values
+// 2. local search from each cut, from all on the CPU, and from all on the accelerator where
+//    possible
+// 3. with few clusters: every placement is tried
+// 4. bound: the minimum cut with free launches, plus one launch if anything is on the accelerator
 #pragma once
 
 #include <cstdint>
@@ -14,8 +16,8 @@
 namespace cleave {
 
 struct PlacementEffort {
-  std::uint64_t looks = 30'000'000;   // units and readers that the search may look at
-  std::uint32_t most_tried_out = 14;  // clusters of which every placement is tried
+  std::uint64_t looks = 30'000'000;   // limit of units and readers that the search visits
+  std::uint32_t most_tried_out = 14;  // up to this many clusters, every placement is tried
 };
 
 enum class PlacementProof : std::uint8_t {
@@ -30,14 +32,15 @@ struct Placement {
   PlacementScore score;
   double bound_us = 0;
   PlacementProof proof = PlacementProof::none;
-  std::uint64_t moves = 0;  // that the search tried
+  std::uint64_t moves = 0;  // tried by the search
 };
 
-// Deterministic; close to linear in units + readers, besides the effort.
+// Deterministic. Close to linear in units + readers, plus the effort.
 Placement find_placement(const PlacementProblem& problem, const PlacementEffort& effort = {});
 
-// No placement is faster: the minimum cut with launches free, plus one launch unless all on the CPU
-// is faster still. With a full-duplex link the best of several weights of the two directions.
+// No placement is faster: the minimum cut with free launches, plus one launch, unless all on the
+// CPU is faster still. For a full-duplex link, the best bound over several weights of the two
+// directions.
 double placement_bound(const PlacementProblem& problem, const Clusters& clusters);
 
 }  // namespace cleave

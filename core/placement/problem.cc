@@ -16,7 +16,7 @@ class UnionFind {
     while (parent_[item] != item) item = parent_[item] = parent_[parent_[item]];
     return item;
   }
-  // The representative is the least of its set.
+  // The representative of a set is its least member.
   void join(std::uint32_t one, std::uint32_t other) {
     one = find(one);
     other = find(other);
@@ -27,7 +27,7 @@ class UnionFind {
   std::vector<std::uint32_t> parent_;
 };
 
-// What a tie with the host asks: the CPU.
+// A set tied to both sides goes to the CPU, as a tie with the host requires.
 AllowedSides both_of(AllowedSides a, AllowedSides b) {
   if (a == AllowedSides::cpu || b == AllowedSides::cpu) return AllowedSides::cpu;
   return a == AllowedSides::acc ? a : b;

@@ -1,11 +1,11 @@
 // A placement problem: which units of a graph go to the accelerator so that one inference takes the
-// least time. Free of any model: units, values and microseconds.
+// least time. It knows no model, only units, values and microseconds.
 //
 //   unit   a node, or nodes that stay together in one part
 //   value  made by a unit or by the host, read by units and perhaps by the host
-//   level  units run in alternating levels, CPU first: a unit's level is the least that no unit it
-//          reads from exceeds and whose side is its own. The units of an accelerator level are one
-//          accelerator part, which is launched once.
+//   level  units run in alternating levels, CPU first. A unit's level is the lowest of its own side
+//          that is not below the level of a unit that it reads from. The units of an accelerator
+//          level form one accelerator part, which is launched once.
 //
 // The time of a placement is the sum of its units' times, of its launches, and of its crossings.
 // Without residency a value crosses once into each accelerator part that reads it from elsewhere,
@@ -27,7 +27,7 @@ enum class AllowedSides : std::uint8_t { both, cpu, acc };
 
 struct PlacementProblem {
   static constexpr auto kHost = std::numeric_limits<std::uint32_t>::max();
-  // A value that is no tensor: all units that make or read it are on one side.
+  // Crossing time of a non-tensor value: all units that make or read it are on one side.
   static constexpr double kTied = -1;
 
   std::vector<double> cpu_us;  // by unit
@@ -36,7 +36,7 @@ struct PlacementProblem {
 
   std::vector<std::uint32_t> producer;   // by value: a unit, or kHost
   Adjacency readers;                     // by value: units, each once, never the producer
-  std::vector<double> crossing_us;       // by value: once over the link, or kTied
+  std::vector<double> crossing_us;       // by value: time of one crossing, or kTied
   std::vector<std::uint8_t> host_reads;  // by value: 1 when it is an output of the graph
 
   double launch_us = 0;
@@ -51,11 +51,11 @@ struct PlacementProblem {
 // For each unit whether it is on the accelerator.
 using Sides = std::vector<std::uint8_t>;
 
-// Units that ties put on one side, by unit; numbered by their first unit. Linear.
+// Sets of units that ties keep on one side; clusters are numbered by their first unit. Linear.
 struct Clusters {
   std::vector<std::uint32_t> of;
   Adjacency members;                  // by cluster: its units
-  std::vector<AllowedSides> allowed;  // by cluster; cpu where a member must be on the CPU
+  std::vector<AllowedSides> allowed;  // by cluster; cpu if a member must be on the CPU
 };
 Clusters find_clusters(const PlacementProblem& problem);
 

@@ -25,7 +25,7 @@ Adjacency outputs_by_unit(const PlacementProblem& problem) {
   return outputs;
 }
 
-// Units, makers before readers.
+// The units, makers before readers.
 std::vector<std::uint32_t> order_of(const PlacementProblem& problem, const Adjacency& outputs) {
   std::vector<std::uint32_t> waits(problem.unit_count(), 0);
   for (std::uint32_t value = 0; value < problem.value_count(); ++value) {

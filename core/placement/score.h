@@ -1,4 +1,4 @@
-// The time of a placement, with its levels: what the search compares placements by.
+// The time of a placement, with its levels. The search compares placements by it.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +14,34 @@ struct PlacementScore {
   double cpu_us = 0;
   double acc_us = 0;
   double in_us = 0;   // over the link, to the accelerator
-  double out_us = 0;  // and to the CPU
+  double out_us = 0;  // over the link, to the CPU
   double launch_us = 0;
   double penalty_us = 0;  // for parts beyond the limit: more than any placement takes
   std::size_t launches = 0;
   double link_us(Duplex duplex) const;
-  double total_us = 0;  // all of these
+  double total_us = 0;  // the sum of all of these
 };
 
-// Keeps the order and its tables, so that scoring one placement after another allocates nothing.
+// Keeps the order and its tables, so that scoring many placements allocates no memory.
 class PlacementScorer {
  public:
   enum class Start : std::uint8_t { cpu, acc };
 
-  // The problem outlives the scorer. Units and values must have no circle.
+  // The problem must outlive the scorer. Units and values must not form a cycle.
   explicit PlacementScorer(const PlacementProblem& problem);
 
-  // Linear in units + readers. `start` is the side of the first level; beginning with the CPU never
+  // Linear in units + readers. `start` is the side of the first level; starting on the CPU never
   // needs more launches.
   PlacementScore score(const Sides& sides, Start start = Start::cpu);
-  // By unit, as the last score found them.
+  // By unit: the levels of the last score.
   const std::vector<std::uint32_t>& levels() const { return levels_; }
   std::size_t level_count() const { return level_count_; }
   const PlacementProblem& problem() const { return problem_; }
   // By unit: the values that it makes.
   const Adjacency& outputs() const { return outputs_; }
-  // Units, makers before readers.
+  // The units, makers before readers.
   const std::vector<std::uint32_t>& order() const { return order_; }
-  // What one score looks at: the unit in which the search counts its effort.
+  // The units and readers that one score visits: the unit in which the search counts its effort.
   std::uint64_t size() const { return problem_.unit_count() + problem_.readers.items.size(); }
 
  private:
@@ -56,7 +56,7 @@ class PlacementScorer {
   std::vector<std::uint32_t> order_;
   std::vector<std::uint32_t> levels_;
   std::size_t level_count_ = 0;
-  std::vector<std::uint32_t> seen_by_level_;  // value + 1 that was last seen to enter it
+  std::vector<std::uint32_t> seen_by_level_;  // by level: the last value + 1 that entered it
   std::vector<std::uint8_t> used_;            // by level
   double penalty_us_ = 0;
 };

@@ -12,7 +12,7 @@ namespace {
 constexpr auto kHost = PlacementProblem::kHost;
 constexpr auto kNowhere = std::numeric_limits<std::uint32_t>::max();
 
-// Clusters that may change sides together, and what that seems to gain, launches left out.
+// Clusters that can change sides together, and the gain this seems to bring, without launches.
 struct Piece {
   std::vector<std::uint32_t> clusters;
   double gain_us = 0;
@@ -57,8 +57,8 @@ class Search {
     }
   }
 
-  // Changes sides if the time falls. The levels are then those of the new placement, or of one that
-  // was not kept: callers that need them score again.
+  // Changes sides if the time falls. Afterwards the levels belong to the new placement, or to one
+  // that was not kept: callers that need levels must score again.
   bool try_flip(std::span<const std::uint32_t> clusters) {
     if (clusters.empty() || !has_effort()) return false;
     effort_.left -= scorer_.size();
@@ -78,7 +78,7 @@ class Search {
     return scorer_.levels();
   }
 
-  // For each level the free clusters on this side that lie in it.
+  // For each level the free clusters on this side in it.
   std::vector<std::vector<std::uint32_t>> clusters_by_level(std::uint8_t side) {
     const std::vector<std::uint32_t> levels = current_levels();
     std::vector<std::vector<std::uint32_t>> found(scorer_.level_count());
@@ -89,8 +89,8 @@ class Search {
     return found;
   }
 
-  // What each level gains by being on the accelerator: exact without residency, since what enters
-  // and leaves one part does not depend on which others are kept.
+  // The gain of each level from being on the accelerator. Exact without residency, since what
+  // enters and leaves one part does not depend on which others are kept.
   std::vector<double> part_gains() {
     const std::vector<std::uint32_t> levels = current_levels();
     std::vector<double> gains(scorer_.level_count(), -problem_.launch_us);
@@ -126,7 +126,7 @@ class Search {
     return try_flip(losing);
   }
 
-  // One part after the other, the least valuable first.
+  // Drops parts one by one, the least valuable first.
   bool drop_parts() {
     const std::vector<double> gains = part_gains();
     const auto parts = clusters_by_level(1);
@@ -144,7 +144,7 @@ class Search {
                          [&](const auto& clusters) { return try_flip(clusters); }) > 0;
   }
 
-  // All parts up to one, or from one on, go to the CPU.
+  // Moves all parts up to one, or from one on, to the CPU.
   bool flip_ends() {
     bool is_better = false;
     for (const bool first : {true, false}) {
@@ -163,7 +163,7 @@ class Search {
     return is_better;
   }
 
-  // Free clusters on one side, connected through values among each other.
+  // Free clusters on one side, grouped into pieces connected by values.
   std::vector<Piece> pieces(std::uint8_t side) {
     const std::vector<std::uint32_t> levels = current_levels();
     std::vector<std::uint32_t> parent(clusters_.allowed.size());
@@ -200,7 +200,7 @@ class Search {
     return found;
   }
 
-  // What a change of its side does to the nodes' times.
+  // The change in the nodes' times when the cluster changes sides.
   double compute_gain(std::uint32_t cluster) const {
     double gain = 0;
     for (const std::uint32_t unit : clusters_.members.of(cluster)) {
@@ -210,7 +210,7 @@ class Search {
     return gain;
   }
 
-  // The most promising first.
+  // Tries the most promising pieces first.
   bool flip_pieces(std::uint8_t side) {
     std::vector<Piece> found = pieces(side);
     std::stable_sort(found.begin(), found.end(),
@@ -219,7 +219,7 @@ class Search {
                          [&](const Piece& piece) { return try_flip(piece.clusters); }) > 0;
   }
 
-  // Free clusters that make or read a value that crosses.
+  // Tries free clusters that make or read a value that crosses.
   bool move_clusters() {
     std::vector<std::uint8_t> is_border(clusters_.allowed.size(), 0);
     for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {

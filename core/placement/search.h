@@ -1,14 +1,15 @@
-// Local search over placements, by the true time: what a minimum cut cannot see are launches, and
-// values that enter several parts. Each step changes the side of some clusters and stays when the
-// time falls:
+// Local search over placements, by the true time. A minimum cut does not count launches, and counts
+// a value that enters several parts once. Each step changes the side of some clusters and is kept
+// when the time falls:
 //
-//   drop   an accelerator part, or a connected piece of one, goes to the CPU; also all parts that
-//          gain nothing at once
-//   merge  what may leave the CPU between two accelerator parts does, so that they become one
+//   drop   an accelerator part, or a connected piece of one, goes to the CPU; also all parts
+//          without a gain at once
+//   merge  everything between two accelerator parts that can leave the CPU does, so that they
+//          become one
 //   move   one cluster, or a connected piece of CPU clusters, changes sides
 //
-// Steps are tried in a fixed order until none helps or the effort is spent, so that the result
-// depends on the problem alone.
+// Steps are tried in a fixed order until none helps or the effort is spent. The result depends on
+// the problem alone.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@
 
 namespace cleave {
 
-// Counted in moves times the size of the problem, not in seconds.
+// The effort, counted in moves times the size of the problem, not in seconds.
 struct SearchEffort {
-  std::uint64_t left = 0;   // units and readers that may still be looked at
+  std::uint64_t left = 0;   // units and readers that may still be visited
   std::uint64_t moves = 0;  // tried so far
 };
 
@@ -28,7 +29,7 @@ struct SearchResult {
   PlacementScore score;
 };
 
-// No worse than `sides`, which must keep clusters whole. Spends `effort`.
+// The result is not worse than `sides`, which must keep clusters whole. Uses up `effort`.
 SearchResult search_placement(PlacementScorer& scorer, const Clusters& clusters, Sides sides,
                               SearchEffort& effort);
 

@@ -1,5 +1,5 @@
-// Both rules only ever take nodes away, and the more are gone the more must go: so what is left
-// does not depend on the order, and one worklist of nodes that have left is enough.
+// Both rules only remove nodes, and each removal can only cause more. So the result does not depend
+// on the order, and one worklist of removed nodes is enough.
 #include "core/split/acc_finder.h"
 
 #include <utility>
@@ -36,7 +36,7 @@ class AccFinder {
     left_.push_back(node);
   }
 
-  // Who reads what a CPU node makes, when that is no tensor, leaves.
+  // Drops the readers of a CPU node's non-tensor outputs.
   void drop_users_of(NodeId cpu) {
     if (makes_only_tensors(cpu)) return;
     for (const ValueId value : graph_.outputs(cpu)) {
@@ -44,12 +44,12 @@ class AccFinder {
     }
   }
 
-  // Rule 1 alone, from every node that is on the CPU to begin with.
+  // Rule 1 alone, starting from every node that is on the CPU at first.
   void drop_users() {
     for (std::size_t next = 0; next < left_.size(); ++next) drop_users_of(left_[next]);
   }
 
-  // Rule 2, and rule 1 for whatever it takes away.
+  // Rule 2, and rule 1 for every node that it drops.
   void drop_makers() {
     const std::size_t settled = left_.size();
     for (const ValueId value : graph_.outputs()) {
@@ -63,7 +63,8 @@ class AccFinder {
     }
   }
 
-  // The maker of a value that `reader`, on the CPU, reads: leaves when it is no tensor node.
+  // Drops the maker of a value that `reader`, on the CPU, reads, if the maker has a non-tensor
+  // output.
   void drop_maker_of(ValueId value, NodeId reader) {
     const Value& read = graph_.value(value);
     if (read.kind != ValueKind::node_output || makes_only_tensors(read.producer)) return;
@@ -72,7 +73,7 @@ class AccFinder {
 
   const Graph& graph_;
   AccNodes found_;
-  std::vector<NodeId> left_;  // nodes outside the set, in the order in which they left
+  std::vector<NodeId> left_;  // nodes outside the set, in the order in which they left it
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Acc finder: which of the supported nodes may really go to the accelerator.
+// Acc finder: which of the supported nodes can really run on the accelerator.
 //
-// Data that is no tensor must not cross between accelerator and CPU. So a supported node leaves
+// Non-tensor data must not cross between accelerator and CPU. So a supported node goes to the CPU
 // when it reads a non-tensor made by a CPU node, or makes a non-tensor that a CPU node (or the
-// graph's output) reads; what it leaves behind is judged again.
+// graph's output) reads. Its neighbours are then judged again.
 //
 //   size (acc) -> int arithmetic (CPU)      =>  size goes to the CPU   (non_tensor_output)
 //   item (CPU) -> full (acc)                =>  full goes to the CPU   (non_tensor_input)
@@ -16,11 +16,12 @@ namespace cleave {
 
 struct AccNodes {
   NodeSet nodes;
-  PerNode<Reason> reasons;  // of every node that is not in `nodes`
+  PerNode<Reason> reasons;  // of every node not in `nodes`
 };
 
-// Linear: each node is dropped at most once and its operands and users looked at a constant number
-// of times. Method: FX splitter, FxNetAccNodesFinder, by worklist and counters instead of rescans.
+// Linear: each node is dropped at most once, and its operands and users are visited a constant
+// number of times. Method: FX splitter, FxNetAccNodesFinder, with a worklist and counters instead
+// of rescans.
 AccNodes find_acc_nodes(const Graph& graph, const Support& support,
                         const AccFinderOptions& options);
 

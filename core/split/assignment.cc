@@ -10,7 +10,7 @@
 namespace cleave {
 namespace {
 
-// A part needs another because of this edge, the first of its kind in model order.
+// A part needs another because of this edge, the first such edge in model order.
 struct PartEdge {
   std::uint32_t from, to;
   NodeId producer, reader;
@@ -33,7 +33,7 @@ std::vector<PartEdge> find_part_edges(const Graph& graph, const PerNode<PartId>&
   return edges;
 }
 
-// For each part those that need it, in the order of the edges.
+// For each part the parts that need it, in the order of the edges.
 Adjacency dependents_of(const std::vector<PartEdge>& edges, std::size_t part_count) {
   std::vector<std::uint32_t> makers;
   makers.reserve(edges.size());

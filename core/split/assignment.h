@@ -1,4 +1,4 @@
-// Split by a given node -> part map: any policy computed elsewhere, put into an order that runs.
+// Splits by a given node -> part map: a policy computed elsewhere, put into an order that runs.
 //
 //   a:0 -> b:1 -> c:0     part 0 needs part 1, which needs part 0: a cycle, refused
 //   a:0 -> b:1 -> c:2     0, 1, 2
@@ -14,16 +14,16 @@
 
 namespace cleave {
 
-// Parts in order of first appearance among the nodes, model order; none is empty.
+// Parts in the order in which their first nodes appear in the model; none is empty.
 struct Assignment {
   PerNode<PartId> part_of;
   std::vector<std::string> names;  // by PartId
 };
 
-// The parts in call order. Unless they keep their order of first appearance: roots are taken from
-// the end of the list of those ready, and parts that become ready go to its end. Refuses parts that
-// form a cycle, with one node edge for each step of it; and, where the order of appearance is kept,
-// a part that needs a later one. Linear. Method: FX, split_module.
+// Returns the parts in call order. Unless they keep their order of first appearance, roots are
+// taken from the end of the list of ready parts, and parts that become ready are appended to it.
+// Refuses parts that form a cycle, with one node edge for each step; and, when the order of
+// appearance is kept, a part that needs a later one. Linear. Method: FX, split_module.
 Result<Partition> order_parts(const Graph& graph, const Assignment& assignment,
                               const AssignmentOptions& options);
 

@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-// Collects, one part after the other, what its nodes read; each value once a part, by a stamp.
+// Collects what the nodes of each part read, part by part; a stamp keeps each value once a part.
 class Readings {
  public:
   Readings(const Graph& graph, const Partition& partition, const BoundaryOptions& options)
@@ -71,7 +71,7 @@ class Readings {
     return true;
   }
 
-  // The constant and those that make what it reads, makers first: depth first with an own stack.
+  // Adds the constant after the constants that it needs: depth first, with an explicit stack.
   void need(NodeId constant) {
     if (!is_new(constant)) return;
     stack_.push_back({constant, 0});
@@ -108,8 +108,8 @@ class Readings {
   std::vector<Visit> stack_;
 };
 
-// Values in the order in which another part, or at last the graph's output, is first seen to read
-// them.
+// Values that cross, in the order in which a read from another part, or last the graph's output, is
+// first met.
 std::vector<ValueId> crossing_values(const Graph& graph, const Partition& partition) {
   std::vector<ValueId> crossing;
   ValueSet seen(graph.value_count());
@@ -131,7 +131,7 @@ std::vector<ValueId> crossing_values(const Graph& graph, const Partition& partit
   return crossing;
 }
 
-// Deals the values out to the parts that make them, keeping their order.
+// Distributes the values to the parts that make them and keeps their order.
 PerPartLists<ValueId> by_maker(const Graph& graph, const Partition& partition,
                                const std::vector<ValueId>& values) {
   const auto part_of = [&](ValueId value) {

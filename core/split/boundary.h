@@ -1,4 +1,4 @@
-// Boundaries: what each part takes in and gives out, and so how the root calls the parts.
+// Boundaries: the inputs and outputs of each part, and so how the root calls the parts.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// Lists of ids, one a part (CSR).
+// One list of ids for each part (CSR).
 template <class Id>
 struct PerPartLists {
   std::vector<std::uint32_t> begin;
@@ -23,26 +23,26 @@ struct PerPartLists {
 
 struct Boundaries {
   // Values made outside the part, and parameters that are passed to it, in order of first use:
-  // nodes in model order, each node's positional inputs, then keyword inputs, then what its bodies
-  // capture.
+  // nodes in model order, each node's positional inputs, then keyword inputs, then captures of its
+  // bodies.
   PerPartLists<ValueId> inputs;
-  // Values that another part, or the graph's output, reads: in the order in which a walk over all
-  // nodes in model order first meets such a use, graph outputs last.
+  // Values that another part or the graph's output reads, in the order in which a walk over all
+  // nodes in model order first meets such a use; graph outputs come last.
   PerPartLists<ValueId> outputs;
-  // Parameters of the file that the part reads, itself or through its constants or as a module's
+  // Parameters of the file that the part reads, directly, through its constants or as a module's
   // own, in order of first use. Outputs of constants are not listed: see `constants`.
   PerPartLists<ValueId> parameters;
-  // Constants that the part needs, makers before users.
+  // Constants that the part needs; each comes before the constants that use it.
   PerPartLists<NodeId> constants;
 };
 
-// Nodes that are in no part neither give nor take. Linear in nodes + edges, plus what is listed.
+// Nodes that are in no part are ignored. Linear in nodes + edges, plus the size of the lists.
 // Method: FX splitter, split_by_tags.
 Boundaries find_boundaries(const Graph& graph, const Partition& partition,
                            const BoundaryOptions& options = {});
 
-// For each part the parts whose outputs it takes in, in order of first use. Where several parts
-// hand a value on, it comes from the last one before. Linear.
+// For each part the parts whose outputs are its inputs, in order of first use. When several parts
+// pass a value on, it comes from the last of them before the reader. Linear.
 PerPartLists<PartId> find_dependencies(const Graph& graph, const Boundaries& boundaries);
 
 }  // namespace cleave

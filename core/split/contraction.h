@@ -1,4 +1,4 @@
-// Contraction: the graph with every fusion group as one unit, so that passes treat it as one node
+// Contraction: the graph with every fusion group as one unit. Passes treat a unit as one node,
 // without the quadratic edges between all members and all they depend on.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace cleave {
 
-// Units are numbered by their first node: a group, or a node that is in none.
+// A unit is a group, or a node that is in no group. Units are numbered by their first node.
 class Contraction {
  public:
   Contraction(const Graph& graph, const Fusions& fusions);
@@ -21,7 +21,7 @@ class Contraction {
   bool is_group(std::uint32_t unit) const {
     return fusions_.group_of[first_[unit]] != kNone<GroupId>;
   }
-  // The nodes of a unit, model order.
+  // The nodes of a unit, in model order.
   std::span<const NodeId> nodes(std::uint32_t unit) const;
   NodeId first(std::uint32_t unit) const { return first_[unit]; }
 

@@ -1,9 +1,10 @@
 // Extension backwards. A unit (a node, or a fusion group) is blocked by the units that read from
-// it: a plain node blocks while it stands before the target; a group blocks wherever it stands. A
-// candidate moves when every unit that blocks it was moved by this call.
+// it: a plain node blocks while it is before the target, a group wherever it is. A candidate moves
+// when this call has moved every unit that blocks it.
 //
-// Targets come in descending order. So what a node in a subgraph behind the target once blocked it
-// never blocks again, and counters of blocking reads serve for all targets: linear for all of them.
+// Targets come in descending order. So a node after the target no longer blocks what it once
+// blocked, and one set of counters of blocking reads serves all targets: linear for all of them
+// together.
 #include <algorithm>
 #include <vector>
 
@@ -35,7 +36,7 @@ class Extension {
     for (std::uint32_t unit = 0; unit < units_.unit_count(); ++unit) block_producers(unit);
   }
 
-  // Targets must descend from call to call. Returns what moved.
+  // Targets must descend from call to call. Returns the moves.
   const std::vector<Move>& extend(PartId target) {
     settle();
     go_down_to(target);
@@ -52,7 +53,7 @@ class Extension {
     return moves_;
   }
 
-  // Takes the last call back.
+  // Undoes the last call.
   void undo() {
     for (const Move& move : moves_) {
       put(move.node, move.from);
@@ -79,7 +80,7 @@ class Extension {
     moves_.clear();
   }
 
-  // Plain nodes in the subgraphs from `target` to the target before it block no more.
+  // Plain nodes in the subgraphs from `target` up to the target before it no longer block.
   void go_down_to(PartId target) {
     for (std::uint32_t at = index(target); at < index(target_); ++at) {
       for (const std::uint32_t member : members_.of(at)) {
@@ -91,7 +92,7 @@ class Extension {
     target_ = target;
   }
 
-  // The units that `unit` reads from, once for each operand.
+  // The units that `unit` reads from, once per operand.
   template <class Visit>
   void each_producer(std::uint32_t unit, const Visit& visit) const {
     for (const NodeId node : units_.nodes(unit)) {
@@ -123,7 +124,7 @@ class Extension {
     ready_.push_back(unit);
   }
 
-  // A unit that moves stood before the target, and so blocked.
+  // A unit that moves was before the target, and therefore blocked.
   void move(std::uint32_t unit) {
     each_producer(unit, [&](std::uint32_t maker) {
       --blockers_[maker];
@@ -158,7 +159,7 @@ void append_nodes(std::vector<NodeId>& nodes, const std::vector<Move>& moves) {
   for (const Move& move : moves) nodes.push_back(move.node);
 }
 
-// False when the bytes that cross the link do not fall; then `traffic` is as it was.
+// False when the bytes over the link do not fall; `traffic` is then unchanged.
 bool lowers_traffic(LinkTraffic& traffic, const std::vector<Move>& moves, PartId target) {
   const std::uint64_t before = traffic.bytes();
   for (const Move& move : moves) traffic.move(move.node, target);

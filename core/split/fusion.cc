@@ -1,7 +1,9 @@
-// How: every tensor-free node is tied to its readers: the ties are symmetric, since a tensor-free
-// member takes its readers along and a member takes its tensor-free producers along. A tied set
-// with a tensor-free node of the accelerator set is a group; what makes groups convex and free of
-// circles is in node_groups.cc. Groups with a member outside the set dissolve.
+// Steps:
+// 1. Tie every tensor-free node to its readers. Ties are symmetric: a tensor-free member brings its
+//    readers, and a member brings its tensor-free producers.
+// 2. A tied set with a tensor-free node of the accelerator set is a group.
+// 3. node_groups.cc makes groups convex and free of cycles.
+// 4. Groups with a member outside the set are dissolved.
 #include "core/split/fusion.h"
 
 #include <utility>

@@ -3,13 +3,13 @@
 // A node is *tensor-free* when none of its outputs holds a tensor (a size, an int, a list of ints).
 // A fusion group is the smallest set that holds a tensor-free accelerator node and is closed under
 // users of a tensor-free member, tensor-free producers of a member, and every node on a path
-// between two members (the group is convex). Groups that meet, or depend on each other in a circle,
-// are one.
+// between two members (the group is convex). Groups that share a node, or depend on each other in a
+// cycle, are merged.
 //
 //   x -> size -> view      {size, mul, view} is one group, and so is anything on a path
 //    \-> mul ----^         from one of its members to another
 //
-// A group with a member outside the accelerator set is no group: its members leave the set.
+// A group with a member outside the accelerator set is dissolved: its members leave the set.
 #pragma once
 
 #include <span>
@@ -22,10 +22,10 @@
 namespace cleave {
 
 struct Fusions {
-  PerNode<GroupId> group_of;  // none: in no group
+  PerNode<GroupId> group_of;  // kNone: in no group
   std::vector<std::uint32_t> member_begin;
   std::vector<NodeId> members;  // of group g: [member_begin[g], member_begin[g+1]), model order
-  AccNodes acc;                 // what is left of the accelerator set, with all reasons so far
+  AccNodes acc;                 // the remaining accelerator set, with all reasons so far
 
   std::size_t group_count() const { return member_begin.empty() ? 0 : member_begin.size() - 1; }
   std::span<const NodeId> group(GroupId id) const {
@@ -34,9 +34,9 @@ struct Fusions {
   }
 };
 
-// Groups are numbered by their first member. Linear for each round of closing, and rounds are few:
-// each joins groups. Method: FX splitter, FxNetAccFusionsFinder; union-find and strongly connected
-// components of the contracted graph instead of its quadratic search.
+// Groups are numbered by their first member. Linear per round of closing; rounds are few, since
+// each merges groups. Method: FX splitter, FxNetAccFusionsFinder, with union-find and strongly
+// connected components of the contracted graph instead of its quadratic search.
 Fusions find_fusions(const Graph& graph, AccNodes acc, const FusionOptions& options);
 
 }  // namespace cleave

@@ -13,15 +13,15 @@
 namespace cleave {
 namespace {
 
-// A tensor of more elements is data.
+// A tensor with more elements is data.
 constexpr std::uint64_t kMostElements = 64;
 
 enum class Kind : std::uint8_t {
   other,
-  asks,      // for the shape of its input: a shape computation whatever it reads
-  asks_any,  // getattr: when what it asks for is the shape
-  computes,  // on what it reads, to as many elements at most as that has
-  makes,     // as many elements as its inputs' values say
+  asks,      // reads a shape: a shape computation whatever its input
+  asks_any,  // getattr: if the attribute is the shape
+  computes,  // computes on its inputs; its output has at most as many elements
+  makes,     // makes as many elements as its inputs' values say
 };
 
 Kind kind_of_key(std::string_view key) {
@@ -65,7 +65,7 @@ class ShapeFinder {
   }
 
  private:
-  // Each op type is looked at once.
+  // Looks up each op type once.
   Kind kind_of(NodeId node) {
     const Node& record = graph_.node(node);
     const std::uint64_t op = std::uint64_t{index(record.domain)} << 32U | index(record.op);
@@ -91,15 +91,15 @@ class ShapeFinder {
     return kind == Kind::asks || reads_shapes_only(node);
   }
 
-  // A size, an int, a list of them. What nothing is known of may hold anything.
+  // A size, an int, a list of them. A value of unknown type may hold a tensor.
   bool is_free_of_tensors(ValueId id) const {
     const Value& value = graph_.value(id);
     return !value.holds_tensor && (value.type == ValueType::scalar ||
                                    value.type == ValueType::tuple || value.type == ValueType::list);
   }
 
-  // `trusting`: where the number of elements is not known, a tensor of rank 0 or 1, or of unknown
-  // rank, passes.
+  // `trusting`: when the number of elements is unknown, a tensor of rank 0 or 1, or of unknown
+  // rank, counts as small.
   bool is_small(ValueId id, bool trusting) const {
     if (is_free_of_tensors(id)) return true;
     if (!graph_.value(id).is_tensor()) return false;
@@ -131,7 +131,7 @@ class ShapeFinder {
   std::unordered_map<std::uint64_t, Kind> kinds_;  // by domain and op
 };
 
-// Puts shape computations where their users are, back to front.
+// Moves shape computations to their users, back to front.
 class ShapeFollower {
  public:
   ShapeFollower(const Graph& graph, const Support& support)

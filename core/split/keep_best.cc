@@ -17,7 +17,8 @@ struct Worth {
   double gain = 0;
   std::uint64_t link_bytes = 0;
   double flops = 0;
-  Reason reason;  // costs_more, with what the part adds to an inference; known latencies only
+  // costs_more, with what the part adds to an inference; only when latencies are known
+  Reason reason;
 };
 
 class Appraiser {
@@ -84,7 +85,7 @@ class Appraiser {
   }
 
  private:
-  // What the part adds to an inference by being on the accelerator.
+  // What the part adds to an inference by running on the accelerator.
   Reason latency_reason(PartId part) const {
     const auto& [times, machine, residency] = *basis_.latency;
     double compute_us = 0;
@@ -99,7 +100,7 @@ class Appraiser {
             .launch_us = static_cast<float>(machine.launch_us.value_or(0))};
   }
 
-  // On the CPU.
+  // The node's time on the CPU.
   double seconds_of(NodeId node) const {
     const MeasuredCost* const measured = graph_.measured_cost(node);
     if (measured != nullptr && measured->time_us >= 0) return measured->time_us / 1e6;
@@ -113,7 +114,7 @@ class Appraiser {
   Partition partition_;
   Boundaries boundaries_;
   PerNode<NodeCost> costs_;
-  PerPart<LinkBytes> crossing_;  // where latencies are known
+  PerPart<LinkBytes> crossing_;  // when latencies are known
 };
 
 // Accelerator subgraphs, the most valuable first.
@@ -129,7 +130,7 @@ std::vector<std::size_t> ranked(const Subgraphs& subgraphs, const std::vector<Wo
   return order;
 }
 
-// The same with CPU after CPU as one.
+// Merges consecutive CPU subgraphs.
 Subgraphs with_neighbours_merged(const Subgraphs& subgraphs) {
   Subgraphs merged;
   std::vector<PartId> new_id;
@@ -200,8 +201,8 @@ std::vector<Worth> worth_of_all(const Appraiser& appraiser, const Subgraphs& sub
   return worth;
 }
 
-// The subgraphs that an inference is faster without: all that lose by themselves, or, where these
-// need each other, the worst of them; empty when no inference gets faster.
+// The subgraphs that an inference is faster without: all that lose by themselves; if some of these
+// need each other, the worst one; empty when dropping makes no inference faster.
 std::vector<std::size_t> losing_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
                                           const KeepBasis& basis) {
   KeepOptions by_latency;
@@ -249,7 +250,7 @@ std::size_t fastest_min_size(const Graph& graph, const Subgraphs& subgraphs,
                              const LatencyInput& input) {
   std::vector<std::size_t> sizes = {1};
   for (std::size_t i = 0; i < subgraphs.count(); ++i) {
-    // A minimum of one more than a subgraph has is the least that takes it away.
+    // A minimum that is one above a subgraph's size is the least that drops it.
     if (subgraphs.devices[i] == Device::acc) sizes.push_back(subgraphs.sizes[i] + 1);
   }
   std::sort(sizes.begin(), sizes.end());

@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// Walks over the parts in call order and counts what each one makes cross.
+// Visits the parts in call order and counts the bytes that cross for each.
 class LinkCounter {
  public:
   LinkCounter(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
@@ -60,7 +60,7 @@ class LinkCounter {
   const Partition& partition_;
   const Boundaries& boundaries_;
   const Residency residency_;
-  ValueSet on_acc_;  // received or made there; with residency only
+  ValueSet on_acc_;  // received or made there; only with residency
   ValueSet read_by_cpu_;
 };
 

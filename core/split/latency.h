@@ -1,10 +1,11 @@
-// Latency: what one inference of a split takes, part after part.
+// Latency: the time of one inference of a split, part after part.
 //
 //   nodes on the CPU + nodes on the accelerator + launches of accelerator parts + the link
 //
-// The link carries what enters and leaves accelerator parts. Without residency a value crosses once
-// into each accelerator part that reads it, and once out of the part that makes it when any other
-// part, or the graph's output, reads it. With residency it crosses at most once in each direction.
+// The link carries the inputs and outputs of accelerator parts. Without residency a value crosses
+// once into each accelerator part that reads it, and once out of the part that makes it when
+// another part or the graph's output reads it. With residency it crosses at most once in each
+// direction.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +21,13 @@
 
 namespace cleave {
 
-// The number that the total lacks, and so which option would make it known.
+// The number that is missing from the total; it decides which option the message asks for.
 enum class MissingNumber : std::uint8_t {
   none,        // the total is known
-  cpu_times,   // no times and no rates of the CPU
-  acc_times,   // no times and no rates of the accelerator
-  launch,      // no time of a launch
-  node_time,   // one node has none: its FLOPs or sizes are unknown, and it was not measured
+  cpu_times,   // neither times nor rates of the CPU are known
+  acc_times,   // neither times nor rates of the accelerator are known
+  launch,      // the time of a launch is unknown
+  node_time,   // one node has no time: it was not measured, and its FLOPs or sizes are unknown
   value_bytes  // the size of one tensor that crosses is unknown
 };
 
@@ -34,13 +35,14 @@ enum class MissingNumber : std::uint8_t {
 struct LinkBytes {
   std::uint64_t in = 0;              // to the accelerator
   std::uint64_t out = 0;             // to the CPU
-  ValueId unknown = kNone<ValueId>;  // the first tensor that crosses and has no known size
+  ValueId unknown = kNone<ValueId>;  // the first tensor that crosses and has an unknown size
 };
 
-// Microseconds; no number rests on one that is unknown.
+// Microseconds. A number that depends on an unknown one is nullopt.
 struct PartLatency {
   std::optional<double> compute_us;
-  std::optional<double> link_us;    // 0 for CPU parts; with residency: what crosses for this part
+  // 0 for CPU parts; with residency: the values sent for this part
+  std::optional<double> link_us;
   std::optional<double> launch_us;  // 0 for CPU parts
 };
 
@@ -50,41 +52,42 @@ struct Latency {
   std::optional<double> acc_us;
   std::optional<double> link_us;
   std::optional<double> launch_us;
-  std::size_t launches = 0;  // accelerator parts
+  std::size_t launches = 0;  // of accelerator parts
   std::optional<double> all_cpu_us;
-  std::optional<double> best_us;   // the best placement that was found; set by who searched
-  std::optional<double> bound_us;  // no placement is faster; likewise
+  std::optional<double> best_us;   // the best placement found; set by the caller that searched
+  std::optional<double> bound_us;  // no placement is faster; set by the same caller
   bool is_measured = false;        // every node's time on its device was measured
-  double measured_share = 0;       // of cpu_us + acc_us; 0 when these are not known
+  double measured_share = 0;       // of cpu_us + acc_us; 0 when these are unknown
 
   MissingNumber missing = MissingNumber::none;
-  NodeId missing_node = kNone<NodeId>;     // node_time: the first one
-  ValueId missing_value = kNone<ValueId>;  // value_bytes: the first one
+  NodeId missing_node = kNone<NodeId>;     // node_time: the first such node
+  ValueId missing_value = kNone<ValueId>;  // value_bytes: the first such value
   LinkBytes link_bytes;
   PerPart<PartLatency> parts;
 };
 
-// What the latency of a split depends on, beside the split.
+// What the latency of a split depends on, besides the split.
 struct LatencyInput {
   const TargetTimes& times;
   const Machine& machine;
   Residency residency = Residency::off;
 };
 
-// Refuses when a time on either device, or that of a launch, cannot be known: the error says which
-// and what to give.
+// Refuses when a time on either device, or the time of a launch, cannot be known; the error says
+// which and what to give.
 Status<> check_latency_input(const LatencyInput& input);
 
-// A full-duplex link takes the larger of the two sums of bytes; the link_us of a part is then the
-// larger of its own. Linear.
+// A full-duplex link takes the larger of the two sums of bytes; a part's link_us is then the larger
+// of its own two. Linear.
 Latency latency(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
                 const LatencyInput& input);
 
-// What crosses for each part, by PartId; 0 for CPU parts. Non-tensors count 0 bytes. Linear.
+// The bytes that cross for each part, by PartId; 0 for CPU parts. Non-tensors count 0 bytes.
+// Linear.
 PerPart<LinkBytes> part_link_bytes(const Graph& graph, const Partition& partition,
                                    const Boundaries& boundaries, Residency residency);
 
-// The same of the whole split.
+// The sum over all parts.
 LinkBytes total_link_bytes(const PerPart<LinkBytes>& parts);
 
 // Microseconds that the link takes for these bytes.

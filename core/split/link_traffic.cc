@@ -47,7 +47,7 @@ void LinkTraffic::remove_read(ValueId value, PartId part) {
   if (is_acc(part)) --reading_acc_parts_[value];
 }
 
-// What the value has to do with bytes_. Nothing, for a parameter.
+// The value's share of bytes_; 0 for a parameter.
 std::uint64_t LinkTraffic::bytes_of(ValueId id) const {
   const Value& value = graph_.value(id);
   std::uint64_t crossings = reading_acc_parts_[id];

@@ -1,6 +1,6 @@
-// LinkTraffic: bytes of the tensors that enter or leave accelerator subgraphs, kept up to date
-// while nodes move from one subgraph to another. A value counts once for each accelerator subgraph
-// that takes it in, and once when it leaves the one that makes it.
+// LinkTraffic: the bytes of the tensors that enter or leave accelerator subgraphs, updated while
+// nodes move from one subgraph to another. A value counts once for each accelerator subgraph that
+// reads it from outside, and once when it leaves the one that makes it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class LinkTraffic {
   // Linear in nodes + edges; about 40 bytes an edge.
   LinkTraffic(const Graph& graph, const Subgraphs& subgraphs);
 
-  // Tensors of unknown size are left out.
+  // Leaves out tensors of unknown size.
   std::uint64_t bytes() const { return bytes_; }
   // Linear in the node's operands and outputs.
   void move(NodeId node, PartId to);
@@ -31,7 +31,7 @@ class LinkTraffic {
   const Graph& graph_;
   const std::vector<Device> devices_;
   PerNode<PartId> part_of_;
-  std::unordered_map<std::uint64_t, std::uint32_t> reads_;  // by value and subgraph, none are 0
+  std::unordered_map<std::uint64_t, std::uint32_t> reads_;  // by value and subgraph; has no zeros
   PerValue<std::uint32_t> reading_parts_;                   // subgraphs that read the value
   PerValue<std::uint32_t> reading_acc_parts_;
   std::uint64_t bytes_ = 0;

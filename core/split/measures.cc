@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// Sums stay at the most a number can hold instead of wrapping round.
+// Sums are capped at the largest number instead of overflowing.
 std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   return a > kMost - b ? kMost : a + b;

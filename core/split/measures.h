@@ -1,4 +1,4 @@
-// Measures: the few numbers of a split that gates and comparisons look at, free of any graph.
+// Measures: the few numbers of a split that gates and comparisons use, independent of any graph.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,18 @@ struct Measures {
   std::size_t unknown_flops = 0;  // nodes without known FLOPs
   std::size_t acc_subgraphs = 0;
   std::size_t cpu_nodes = 0;
-  std::uint64_t boundary_bytes = 0;  // in and out of accelerator parts, as far as sizes are known
-  bool is_boundary_known = true;     // every tensor that enters or leaves one has a known size
-  std::optional<double> qps = {};    // nothing: the link bounds no accelerator part
+  // in and out of accelerator parts, of the tensors with known sizes
+  std::uint64_t boundary_bytes = 0;
+  bool is_boundary_known = true;   // every tensor that enters or leaves one has a known size
+  std::optional<double> qps = {};  // nullopt: the link bounds no accelerator part
 };
 
 // Linear.
 Measures measure(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
                  const Preview& preview);
 
-// Tensors of the graph (inputs and outputs of nodes) whose rank, or the size of a dim, is not
-// known, in the order of their ids. A dim that has a name only is not known. Linear.
+// Tensors of the graph (inputs and outputs of nodes) whose rank, or the size of a dim, is unknown,
+// in the order of their ids. A symbolic dim is unknown. Linear.
 std::vector<ValueId> values_of_unknown_shape(const Graph& graph);
 
 }  // namespace cleave

@@ -40,7 +40,7 @@ void NodeGroups::tie(NodeId one, NodeId other) { tie(index(one), index(other)); 
 void NodeGroups::make_group(NodeId member) { seeds_.push_back(member); }
 
 // The nodes from the first to the last member of each group, ascending. The representative is the
-// first.
+// first member.
 std::vector<std::uint32_t> NodeGroups::nodes_between_members() {
   NodeSet is_last(graph_.node_count());
   NodeSet has_last(graph_.node_count());  // by representative
@@ -58,7 +58,7 @@ std::vector<std::uint32_t> NodeGroups::nodes_between_members() {
   return nodes;
 }
 
-// Edges between points, by their places; those that are no node of their own have no edges.
+// Edges between points, by their places; a node that is contracted into another has no edges.
 Adjacency NodeGroups::contracted(const std::vector<std::uint32_t>& nodes,
                                  const std::vector<std::uint32_t>& points,
                                  const std::vector<std::uint32_t>& place) const {
@@ -78,13 +78,13 @@ Adjacency NodeGroups::contracted(const std::vector<std::uint32_t>& nodes,
   return edges;
 }
 
-// One round: true when nodes came along that no circle held, since there may be new circles then.
-// Without them there are none: what is left of the graph between components has no circle.
+// One round. Returns true when tied nodes joined from outside a cycle, since they may close new
+// cycles. If none did, no cycle is left: the graph between components has none.
 bool NodeGroups::merge_circles() {
   const std::vector<std::uint32_t> nodes = nodes_between_members();
-  std::vector<std::uint32_t> place(graph_.node_count(), kNowhere);  // among them
+  std::vector<std::uint32_t> place(graph_.node_count(), kNowhere);  // index among `nodes`
   for (std::uint32_t i = 0; i < nodes.size(); ++i) place[nodes[i]] = i;
-  // The place that a node is contracted to: that of its group's representative, or its own.
+  // The place that a node is contracted to: its group's representative, or its own.
   std::vector<std::uint32_t> points;
   points.reserve(nodes.size());
   for (const std::uint32_t node : nodes) {
@@ -103,7 +103,7 @@ bool NodeGroups::merge_circles() {
     tie(known, at);
     grown.push_back(known);
   }
-  // A circle goes through a live group, since without groups the graph has none.
+  // A cycle goes through a live group, since the graph without groups has none.
   for (const std::uint32_t node : grown) live_.insert(NodeId{find(node)});
   return brought_others;
 }
@@ -115,8 +115,8 @@ void NodeGroups::close() {
   }
 }
 
-// All groups by their first members, whole or not; result.group_of has the place of each among
-// them.
+// All groups by their first members, complete or not; result.group_of holds each group's index in
+// this list.
 std::vector<NodeGroups::Group> NodeGroups::gather(Fusions& result) {
   std::vector<Group> groups;
   for (const NodeId node : graph_.nodes()) {

@@ -1,17 +1,16 @@
-// Node groups: nodes that must stay together, made whole. The caller ties nodes and says which tied
-// sets are groups; what comes back are the least groups that hold them, are convex, and do not
-// depend on each other in a circle, so that each can be treated as one node.
+// Node groups: completes groups of nodes that must stay together. The caller ties nodes and says
+// which tied sets are groups. The result is the smallest groups that contain them, are convex, and
+// do not depend on each other in a cycle, so that each can be treated as one node.
 //
-//   a -> b -> c   with {a c} a group: b stands on a path between members, so it joins
+//   a -> b -> c   with {a c} a group: b is on a path between members, so it joins
 //
 // How: union-find for the ties. In the graph with groups contracted to points, a strongly connected
-// component of more than one point is a group that is not convex, or groups that depend on each
-// other in a circle: it becomes one group, and what is tied to the nodes that came in comes along.
+// component of more than one point is a group that is not convex, or several groups that depend on
+// each other in a cycle. It becomes one group, with everything tied to the nodes that joined.
 // Repeat until nothing changes.
 //
-// Edges go to later nodes, and only from a group's member to an earlier one is there a way back: so
-// a circle stays between the first and the last member of some group, and only nodes that stand
-// there are looked at.
+// Edges go to later nodes, and only a group leads back, from a member to an earlier one. So a cycle
+// lies between the first and the last member of some group, and only nodes there are examined.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +27,14 @@ class NodeGroups {
  public:
   explicit NodeGroups(const Graph& graph);
 
-  // Where one of them is in a group the other is, too.
+  // A group with one of them contains the other, too.
   void tie(NodeId one, NodeId other);
-  // The set that the node is tied into is a group.
+  // Makes the set that the node is tied to a group.
   void make_group(NodeId member);
 
-  // The groups, by their first member, those that `acc` holds whole; of the others the members
-  // leave `acc`, for `code` and the first member that was not in it. Linear for each round of
-  // closing, and rounds are few: each joins groups.
+  // Returns the groups that `acc` contains completely, ordered by first member. Members of other
+  // groups leave `acc`, with the reason `code` and their first member that was not in `acc`. Linear
+  // per round of closing; rounds are few, since each merges groups.
   Fusions settle(AccNodes acc, ReasonCode code) &&;
 
  private:
@@ -53,7 +52,7 @@ class NodeGroups {
   struct Group {
     std::uint32_t size;
     NodeId outside = kNone<NodeId>;  // the first member that is not on the accelerator
-    GroupId id = kNone<GroupId>;     // none: it is not whole
+    GroupId id = kNone<GroupId>;     // kNone: not complete in `acc`
     std::uint32_t filled = 0;        // where its next member goes
   };
   std::vector<Group> gather(Fusions& result);
@@ -62,10 +61,10 @@ class NodeGroups {
   std::vector<std::uint32_t> parent_;  // union-find; the representative is the least of its set
   std::vector<std::uint32_t> size_;    // of a representative's set
   std::vector<NodeId> seeds_;
-  NodeSet live_;  // representatives of groups; entries that represent none any more may stay
+  NodeSet live_;  // representatives of groups; entries that are no longer representatives may stay
 };
 
-// No groups; `acc` as it is.
+// A result without groups; `acc` is unchanged.
 Fusions without_groups(const Graph& graph, AccNodes acc);
 
 }  // namespace cleave

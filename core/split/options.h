@@ -36,13 +36,13 @@ enum class StartSide : std::uint8_t {
               // accelerator
   cpu,
   acc,
-  fewest,  // whichever end gives fewer subgraphs
+  fewest,  // the side that gives fewer subgraphs
 };
 
 struct SubgraphOptions {
   StartSide start = StartSide::reference;
   std::size_t min_acc_size = 1;   // smaller accelerator subgraphs go to the CPU; 0 and 1 keep all
-  bool is_min_automatic = false;  // instead: the minimum with which an inference takes least
+  bool is_min_automatic = false;  // use the minimum with which an inference takes least time
   bool operator==(const SubgraphOptions&) const = default;
 };
 
@@ -58,16 +58,16 @@ enum class KeepBy : std::uint8_t { flops, time, nodes, latency };
 struct KeepOptions {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
   std::size_t most = kUnlimited;  // accelerator subgraphs; 0 keeps none
-  KeepBy by = KeepBy::flops;      // what makes one of them valuable
-  bool only_gaining = false;      // and none that an inference is faster without
-  double host_flops = 500e9;      // a second, of the CPU that would do the work instead
-  double host_bandwidth = 50e9;   // bytes a second, of its memory
+  KeepBy by = KeepBy::flops;      // how subgraphs are valued
+  bool only_gaining = false;      // also drop those that an inference is faster without
+  double host_flops = 500e9;      // per second, of the CPU that would do the work instead
+  double host_bandwidth = 50e9;   // bytes per second, of that CPU's memory
   bool operator==(const KeepOptions&) const = default;
 };
 
 enum class PlaceBy : std::uint8_t {
-  priority,  // on the accelerator what may be there
-  cost,      // where an inference takes least
+  priority,  // everything that can run on the accelerator goes there
+  cost,      // nodes go where an inference takes the least time
 };
 
 struct PlaceOptions {
@@ -82,17 +82,17 @@ struct PartitionOptions {
 };
 
 struct AssignmentOptions {
-  bool keep_original_order = false;  // of first appearance; else what the dependencies ask
+  bool keep_original_order = false;  // order of first appearance; else the dependencies decide
 };
 
 struct BoundaryOptions {
-  // A parameter that a node names among its inputs is an input of each part that reads it, unless a
-  // module of the part owns it; else each such part has a copy.
+  // A parameter among a node's inputs becomes an input of each part that reads it, unless a module
+  // of the part owns it. Otherwise each such part has a copy.
   bool pass_parameters = false;
 };
 
-// What takes how long: asked by PlaceBy::cost, KeepBy::latency and what is chosen by the time of an
-// inference. The bandwidth of the link is the split's: SplitInput.
+// Times: needed by PlaceBy::cost, KeepBy::latency and choices by the time of an inference. The
+// bandwidth of the link is that of the split: SplitInput.
 struct LatencyOptions {
   Machine machine;
   Residency residency = Residency::off;

@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-// Nodes in no part go to a group behind all parts.
+// Nodes in no part go to a group after all parts.
 std::vector<std::uint32_t> groups_of(const PerNode<PartId>& part_of, std::size_t part_count) {
   std::vector<std::uint32_t> result;
   result.reserve(part_of.size());

@@ -1,5 +1,5 @@
-// Partition: which part each node is in, the parts in call order, with names and devices. What
-// every writer, report and drawing starts from, whichever pass or map made it.
+// Partition: the part of each node, and the parts in call order with names and devices. Every
+// writer, report and drawing starts from it, whichever pass or map made it.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@
 namespace cleave {
 
 struct Partition {
-  PerNode<PartId> part_of;         // none: a marker that only says where a stage ends
+  PerNode<PartId> part_of;         // kNone: a marker that only ends a stage
   std::vector<std::string> names;  // by PartId
-  std::vector<Device> devices;     // by PartId; empty: they are not for accelerator or CPU
+  std::vector<Device> devices;     // by PartId; empty: not a split between accelerator and CPU
   std::vector<std::uint32_t> member_begin;
   std::vector<NodeId> members;  // part p: [member_begin[p], member_begin[p+1]), model order
 
@@ -30,16 +30,16 @@ struct Partition {
   const std::string& name(PartId part) const { return names[index(part)]; }
 };
 
-// Refuses prefixes that do not keep the names of all partitions apart: equal ones, and a pair such as
-// "x" and "x1", where "x" numbered 11 and "x1" numbered 1 are both x11.
+// Refuses prefixes that can give two partitions the same name: equal ones, and pairs such as "x"
+// and "x1", where "x" numbered 11 and "x1" numbered 1 are both x11.
 Status<> check_prefixes(const PartitionOptions& options);
 
 // Subgraph i becomes the part `<acc or non-acc prefix><i>`; subgraphs without nodes are left out
 // and the others keep their numbers. Linear.
 Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& options);
 
-// Groups nodes by `part_of` under the given names and devices: parts in the given order. A node
-// whose part is none is in no part. Linear.
+// Groups nodes by `part_of` under the given names and devices; parts are in the given order. A node
+// whose part is kNone is in no part. Linear.
 Partition make_partition(PerNode<PartId> part_of, std::vector<std::string> names,
                          std::vector<Device> devices);
 

@@ -6,8 +6,8 @@
 namespace cleave {
 namespace {
 
-// For each node from the first to the last of a set: whether it is in, and the member that it
-// descends from over nodes outside.
+// For each node from the first to the last of a set: whether it is in the set, and the member that
+// it depends on through nodes outside.
 class Window {
  public:
   Window(const Graph& graph, std::span<const NodeId> nodes)

@@ -1,9 +1,9 @@
-// The graph becomes a placement problem, its answer a smaller accelerator set.
+// The graph becomes a placement problem; the answer is a smaller accelerator set.
 //
-//   1. units: groups, and nodes that are in none; values that units make or read
+//   1. units: groups, and nodes in no group; values that units make or read
 //   2. find_placement()
-//   3. reasons: connected nodes that moved share one sum, what all of them would add on the
-//      accelerator. Where there are too many such pieces to score each, all share one.
+//   3. reasons: connected nodes that moved share one sum, the time that all of them would add on
+//      the accelerator. If there are too many such pieces to score, all share one sum.
 #include "core/split/place.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace cleave {
 namespace {
 
 constexpr auto kHost = PlacementProblem::kHost;
-constexpr std::uint64_t kMostLooks = 50'000'000;  // units and readers looked at for reasons
+constexpr std::uint64_t kMostLooks = 50'000'000;  // limit of units and readers visited for reasons
 
 class ProblemMaker {
  public:
@@ -70,7 +70,7 @@ class ProblemMaker {
     }
   }
 
-  // True when the value may not be read on the other side: see the acc finder, whose rule is about
+  // True when the value may not be read on the other side. As in the acc finder, the rule covers
   // all outputs of a node that makes any non-tensor.
   bool is_tied(ValueId value) const {
     const Value& record = graph_.value(value);
@@ -107,7 +107,7 @@ class ProblemMaker {
     return static_cast<double>(bytes.value_or(0)) / bandwidth * 1e6;
   }
 
-  // Ties between CPU nodes do not matter.
+  // A tie between CPU nodes does not matter.
   bool touches_acc(ValueId value) const {
     return fusions_.acc.nodes.contains(graph_.value(value).producer);
   }
@@ -117,19 +117,19 @@ class ProblemMaker {
   const PlaceRequest& request_;
   Contraction units_;
   PlacementProblem problem_;
-  std::vector<std::uint32_t> readers_;  // of the value at hand
+  std::vector<std::uint32_t> readers_;  // of the current value
   std::size_t unknown_times_ = 0;
   std::size_t unknown_sizes_ = 0;
 };
 
-// What units that went to the CPU would add on the accelerator.
+// What units that moved to the CPU would add on the accelerator.
 struct MoveSum {
   float link_us = 0;
   float compute_us = 0;
   float launch_us = 0;
 };
 
-// Units that moved, in connected pieces, and the sum of each.
+// The units that moved, as connected pieces, with the sum of each.
 class MoveSums {
  public:
   MoveSums(const PlacementProblem& problem, const Placement& placement)
@@ -184,7 +184,7 @@ class MoveSums {
     std::fill(piece_of_.begin(), piece_of_.end(), 0);
   }
 
-  // Leaves `sides` as it was.
+  // Leaves `sides` unchanged.
   MoveSum sum_of(const std::vector<std::uint32_t>& piece, Sides& sides) {
     for (const std::uint32_t unit : piece) sides[unit] = 1;
     const PlacementScore with = scorer_.score(sides, placement_.start);
@@ -206,7 +206,7 @@ class MoveSums {
   std::vector<MoveSum> sums_;            // by piece
 };
 
-// The same without groups that are on the CPU now.
+// The fusions without the groups that are now on the CPU.
 Fusions without_moved_groups(const Graph& graph, Fusions fusions) {
   Fusions kept;
   kept.group_of = PerNode<GroupId>(graph.node_count(), kNone<GroupId>);

@@ -1,12 +1,12 @@
-// Placement by cost (--place cost): of the nodes that may go to the accelerator those that make an
-// inference faster there, with the time of the link and of launches counted.
+// Placement by cost (--place cost): of the nodes that may run on the accelerator, keeps those there
+// that make an inference faster, counting the time of the link and of launches.
 //
 //   conv (acc) -> small op (CPU only) -> add (acc) -> softmax (CPU only)
 //   add moves to the CPU where two crossings and a launch cost more than it gains
 //
-// Groups stay whole. Where data that is no tensor may not cross, its makers and readers stay on one
-// side. A node whose time is not known takes no time on either side, and a tensor whose size is not
-// known takes no time over the link: the result says how many there are.
+// Groups stay whole. Where non-tensor data may not cross, its makers and readers stay on one side.
+// A node whose time is unknown takes no time on either side, and a tensor whose size is unknown
+// takes no time on the link: the result counts both.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct PlacementNumbers {
   double total_us = 0;
   double bound_us = 0;  // no placement is faster
   PlacementProof proof = PlacementProof::none;
-  StartSide start = StartSide::cpu;  // that the subgraph pass is to begin with
+  StartSide start = StartSide::cpu;  // the side on which the subgraph pass should start
   std::size_t moved = 0;             // nodes that went to the CPU
   std::size_t launches = 0;
   std::uint64_t moves = 0;        // that the search tried
@@ -33,7 +33,7 @@ struct PlacementNumbers {
 };
 
 struct PlacedByCost {
-  Fusions fusions;  // what stays on the accelerator, with the groups and reasons of that
+  Fusions fusions;  // what stays on the accelerator, with groups and reasons
   PlacementNumbers numbers;
 };
 
@@ -44,12 +44,12 @@ struct PlaceRequest {
   const NodeSet* shape_computations = nullptr;  // as --host-shapes found them; null: none
 };
 
-// The numbers alone, of what may go to the accelerator: what is possible. Close to linear.
+// Only the numbers of the best placement of what may run on the accelerator. Close to linear.
 PlacementNumbers best_placement(const Graph& graph, const Fusions& fusions,
                                 const PlaceRequest& request);
 
-// `fusions` is what may go to the accelerator. Each node that moves has the reason `costs_more`,
-// with what the nodes that moved with it would cost there. Close to linear.
+// `fusions` is what may run on the accelerator. Each node that moves has the reason `costs_more`,
+// with the sum that it and the nodes moved along with it would cost there. Close to linear.
 PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceRequest& request);
 
 }  // namespace cleave

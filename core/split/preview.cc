@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-// Sums stay at the most a number can hold instead of wrapping round.
+// Sums are capped at the largest number instead of overflowing.
 std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   return a > kMost - b ? kMost : a + b;
@@ -156,7 +156,7 @@ class Previewer {
     }
   }
 
-  // Names of one parameter count once.
+  // Aliases of a parameter count once.
   void count_parameters(PartId part) {
     std::uint64_t& total = preview_.parts[part].parameter_bytes;
     const auto parameters = boundaries_.parameters[part];
@@ -198,7 +198,7 @@ class Previewer {
   const Graph& graph_;
   const Partition& partition_;
   const Boundaries& boundaries_;
-  ValueSet in_part_;  // parameters of the part at hand
+  ValueSet in_part_;  // parameters of the current part
   Preview preview_;
 };
 

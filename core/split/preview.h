@@ -1,4 +1,4 @@
-// Preview: the numbers of a split. Bytes over the link, the QPS that it bounds, coverage. No text.
+// Preview: the numbers of a split: bytes over the link, the QPS that they bound, coverage. No text.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// A boundary value that the numbers leave out or that lowering may stumble over.
+// A boundary value that the numbers leave out or that may cause trouble in lowering.
 struct Hazard {
   enum class Kind : std::uint8_t { non_tensor_input, non_tensor_output, unknown_bytes };
   Kind kind;
@@ -24,29 +24,29 @@ struct PartNumbers {
   std::uint64_t output_bytes = 0;
   std::uint64_t parameter_bytes = 0;
   double flops = 0;               // of the nodes whose FLOPs are known
-  std::size_t unknown_flops = 0;  // nodes whose are not
+  std::size_t unknown_flops = 0;  // nodes whose FLOPs are unknown
   std::optional<double> qps;      // accelerator parts that the link bounds: bw / max(in, out)
   std::vector<Hazard> hazards;    // accelerator parts only, inputs first
 };
 
-// acc / total; ratio is 1 where total is 0.
+// acc / total; the ratio is 1 when the total is 0.
 struct Coverage {
   double acc = 0;
   double total = 0;
   double ratio() const { return total > 0 ? acc / total : 1.0; }
 };
 
-// What the link allows, in inferences a second. Parts share one link in reality: `shared_qps` is
+// The inferences per second that the link allows. In reality parts share one link: `shared_qps` is
 // bw / max(sum in, sum out); half-duplex links add in and out instead of taking the larger.
 struct LinkBound {
-  double max_qps = 0;  // the least of the parts'
+  double max_qps = 0;  // the least over the parts
   PartId bottleneck = kNone<PartId>;
   double max_qps_half_duplex = 0;
   double shared_qps = 0;
   double shared_qps_half_duplex = 0;
 };
 
-// How much of the model some nodes are.
+// The share of the model in some nodes.
 struct Coverages {
   Coverage nodes;
   Coverage flops;            // of the nodes whose FLOPs are known
@@ -60,11 +60,11 @@ struct Coverages {
 struct Preview {
   Link link;
   PerPart<PartNumbers> parts;
-  std::optional<LinkBound> bound;  // nothing when no accelerator part is bound by the link
+  std::optional<LinkBound> bound;  // nullopt when the link bounds no accelerator part
   Coverages coverage;              // of the nodes in accelerator parts
 };
 
-// Linear. What both sides read counts as the accelerator's.
+// Linear. A parameter that both sides read counts as the accelerator's.
 Coverages cover(const Graph& graph, const NodeSet& acc);
 
 // Linear. Method: FX splitter, split_preview; the shared-link and half-duplex bounds are ours.

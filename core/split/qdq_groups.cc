@@ -1,5 +1,6 @@
-// How: a walk from each operator that reads a DQ to the Qs behind it. A chain's node reads from one
-// node alone, which it alone reads: no node is in two walks, so all of them together are linear.
+// Walks from each operator that reads a DQ to the Qs after it. A node of a chain reads from one
+// node only and is that node's only reader: no node is in two walks, so all of them together are
+// linear.
 #include "core/split/qdq_groups.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ Role role_of(const Graph& graph, NodeId node) {
   return is_inverse ? Role::dequantize : Role::other;
 }
 
-// Each op type is looked at once.
+// Looks up each op type once.
 PerNode<Role> roles_of(const Graph& graph) {
   std::unordered_map<std::uint64_t, Role> known;  // by domain and op
   PerNode<Role> roles(graph.node_count(), Role::other);
@@ -58,7 +59,8 @@ class QdqFinder {
   }
 
  private:
-  // The node as an operator between DQs and Qs. What was put down is taken back where it is none.
+  // Tries the node as an operator between DQs and Qs. If it turns out not to be one, the entries
+  // made for it are removed again.
   void look_at(NodeId op) {
     const std::size_t before = found_.members.size();
     add_makers(op);
@@ -87,7 +89,7 @@ class QdqFinder {
     }
   }
 
-  // The operator, its chain, and the Qs at its end; false where something else is there.
+  // Adds the operator, its chain, and the Qs at its end; false when anything else reads the chain.
   bool add_to_quantizers(NodeId op) {
     for (NodeId at = op; at != kNone<NodeId>; at = next_in_chain(at)) {
       found_.members.push_back(at);
@@ -110,7 +112,7 @@ class QdqFinder {
                        [&](ValueId output) { return graph_.is_graph_output(output); });
   }
 
-  // The only reader of the node, when it is an operator that reads no other node; else none.
+  // The only reader of the node, if it is an operator that reads no other node; else kNone.
   NodeId next_in_chain(NodeId node) const {
     const auto readers = graph_.readers(node);
     const NodeId next = readers.front();

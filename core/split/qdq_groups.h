@@ -1,20 +1,20 @@
-// Q/DQ groups (--keep-qdq): a quantised operator as exporters write it, dequantised inputs, the
-// operator in floating point, its result quantised again. A runtime that computes in integers takes
-// the group as one operator; cut apart it computes in floating point, and four times the bytes
-// cross.
+// Q/DQ groups (--keep-qdq): a quantised operator as exporters write it: dequantised inputs, the
+// operator in floating point, its result quantised again. A runtime that computes in integers runs
+// the group as one operator. When the group is split, it computes in floating point, and four times
+// the bytes cross.
 //
 //   xq -> DQ -> Conv -> Relu -> Q -> yq      {DQ Conv Relu Q} is a group
 //   wq -> DQ ---^                            this DQ too, unless it is a constant: those are copied
 //
-// A group is: an operator that reads at least one DequantizeLinear; behind it any chain of nodes
-// each of which is the only reader of the one before and reads no other node; and the
-// QuantizeLinears that read the chain's end. Nothing else may read it, nor may it be an output of
-// the model: what is read in floating point too is no quantised operator to a runtime, either.
+// A group is: an operator that reads at least one DequantizeLinear; a chain of nodes after it, each
+// of which is the only reader of the one before and reads no other node; and the QuantizeLinears
+// that read the chain's end. No other node may read the chain's end, and it may not be an output of
+// the model: when its result is also read in floating point, runtimes do not treat it as quantised.
 //
-// Groups that share a member (a DQ that two operators read) are one; each is made convex, and free
-// of circles with the others and with fusion groups. A group with a node on the CPU is none: its
-// members leave the accelerator set. Native JSON: torch's quantize_per_tensor, dequantize and
-// their kin are Q and DQ, and the same holds.
+// Groups that share a member (a DQ that two operators read) are merged. Each is made convex and
+// free of cycles with other groups and with fusion groups. A group with a node on the CPU is
+// dissolved: its members leave the accelerator set. In native JSON, torch's quantize_per_tensor,
+// dequantize and the like are Q and DQ.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace cleave {
 
-// Groups as they stand in the graph, before any is joined with others; by their operators.
+// Groups as found in the graph, before any are merged; ordered by their operators.
 struct QdqGroups {
   std::vector<std::uint32_t> begin = {0};  // CSR
   std::vector<NodeId> members;             // DQs, the operator and its chain, Qs
@@ -40,9 +40,9 @@ struct QdqGroups {
 // Linear.
 QdqGroups find_qdq_groups(const Graph& graph);
 
-// The fusion groups joined with these, and what is then left of the accelerator set (`qdq_group`
-// for what leaves, with the CPU node to blame). Members leave after the acc finder has run: data
-// that is no tensor but holds one may cross then, which reports name as a hazard.
+// The fusion groups merged with these, and what is then left of the accelerator set (reason
+// `qdq_group`, with the CPU node to blame). Members leave after the acc finder has run: non-tensor
+// data that holds a tensor may cross then, which reports list as a hazard.
 Fusions keep_qdq_groups(const Graph& graph, const QdqGroups& groups, Fusions fusions);
 
 }  // namespace cleave

@@ -1,9 +1,9 @@
-// Residency: which values the accelerator holds from one part to the next, so that none is sent to
-// it twice. For each accelerator part, in call order:
+// Residency: which values the accelerator keeps from one part to the next, so that no value is sent
+// to it twice. For each accelerator part, in call order:
 //
-//   resident  its inputs that are there already; the others are sent to it
-//   keep      values that stay there after it has run: a later accelerator part reads them
-//   free      values that were there, sent, or made, and that no later accelerator part reads
+//   resident  inputs that are already on the accelerator; the others are sent
+//   keep      values that stay there after the part has run, for a later accelerator part
+//   free      values that were there, sent or made, and that no later accelerator part reads
 //
 //   x -> acc 0 -> a -> cpu 1 -> b -> acc 2 (reads b, x)      acc 0 keeps x; x is resident in acc 2,
 //                                                            which frees it and b
@@ -18,13 +18,13 @@
 namespace cleave {
 
 struct ResidencyPlan {
-  PerPartLists<ValueId> keep;  // by PartId, empty lists for CPU parts; likewise below
+  PerPartLists<ValueId> keep;  // by PartId, empty lists for CPU parts; the same below
   PerPartLists<ValueId> resident;
   PerPartLists<ValueId> free;
-  // The most that is held at once: before a part, with what is sent to it and what it gives out.
-  // Tensors of known size.
+  // The most bytes held at once: before a part runs, with the values sent to it and its outputs.
+  // Tensors of known size only.
   std::uint64_t peak_bytes = 0;
-  PartId peak_part = kNone<PartId>;  // none: there is no accelerator part
+  PartId peak_part = kNone<PartId>;  // kNone: there is no accelerator part
 };
 
 // Lists are in the order of the part's inputs, then its outputs. Linear in what boundaries list.

@@ -1,7 +1,7 @@
-// The main job, as one page. Facts flow one way: each step reads what the steps above it found and
-// adds its own; nothing is written back.
+// The main job, as one page. Data flows one way: each step reads the results of the steps above it
+// and adds its own; nothing is written back.
 //
-//   what the list accepts > what may go there > what must stay together > runs > parts > boundaries
+//   supported nodes > accelerator nodes > groups > runs > partitions > boundaries
 #include "core/split/split.h"
 
 #include <cassert>
@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::uint64_t kPasses = 6;  // as they are told of
+constexpr std::uint64_t kPasses = 6;  // the number of steps that progress reports
 
 Error no_such_subgraph(std::size_t number, const Subgraphs& subgraphs) {
   std::string have;
@@ -43,15 +43,15 @@ Result<std::vector<NodeId>> extend(const Graph& graph, const Fusions& fusions, S
   return std::vector<NodeId>();
 }
 
-// What must stay together, of what may go to the accelerator.
+// The groups that must stay together, among the nodes that may run on the accelerator.
 Fusions find_groups(const Graph& graph, AccNodes acc, const QdqGroups& qdq,
                     const SplitOptions& options) {
   Fusions fusions = find_fusions(graph, std::move(acc), options.fusion);
   return qdq.count() == 0 ? fusions : keep_qdq_groups(graph, qdq, std::move(fusions));
 }
 
-// Takes nodes off split.fusions; the runs begin on the side that the placement counts on, unless
-// the user said which.
+// Removes nodes from split.fusions. The runs start on the side that the placement assumes, unless
+// the user chose one.
 void place(const SplitInput& input, const SplitOptions& options, const LatencyInput& latency,
            Split& split) {
   PlacedByCost placed = place_by_cost(
@@ -64,7 +64,7 @@ void place(const SplitInput& input, const SplitOptions& options, const LatencyIn
   split.placement = placed.numbers;
 }
 
-// How many subgraphs verdicts come to: what --host-shapes is measured by.
+// The number of subgraphs that the verdicts lead to: the measure of --host-shapes.
 std::size_t subgraph_count(const Graph& graph, const Support& support, const QdqGroups& qdq,
                            const SplitOptions& options) {
   const Fusions groups =
@@ -103,14 +103,15 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   };
   tell_passed(0);
 
-  // What the lists say of each node by itself.
+  // Which nodes the lists accept, each judged by itself.
   split.support = match_support(graph, input.lists, input.facts);
   tell_passed(1);
 
   if (options.qdq.keep) split.qdq_groups = find_qdq_groups(graph);
 
-  // Shape computations follow their users, if asked to. Here, since what a node may exchange with
-  // the other side, which is judged next, depends on where the makers and readers of sizes are.
+  // With --host-shapes, shape computations follow their users. This comes before the next step,
+  // which judges what a node exchanges with the other side: that depends on where the makers and
+  // readers of sizes are.
   if (options.host_shapes.follow) {
     split.host_shapes = follow_shape_users(graph, split.support);
     split.host_shapes.subgraphs_without =
@@ -118,13 +119,13 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   }
   const Support& verdicts = options.host_shapes.follow ? split.host_shapes.support : split.support;
 
-  // What may go to the accelerator without non-tensor data crossing the link...
+  // Which nodes can run on the accelerator without non-tensor data crossing the link.
   split.acc_found = find_acc_nodes(graph, verdicts, options.acc_finder);
   tell_passed(2);
 
-  // ... and what must stay together: because it exchanges such data, and after that Q/DQ groups, if
-  // asked to: last, since a group is whole only among nodes that are there to stay. From here on
-  // the accelerator set does not change: split.fusions.acc.
+  // Which nodes must stay together: because they exchange such data, then, if asked for, Q/DQ
+  // groups. Q/DQ groups come last, since a group counts only if all its nodes stay. After this step
+  // only --place cost changes the accelerator set, split.fusions.acc.
   split.fusions = find_groups(graph, split.acc_found, split.qdq_groups, options);
   tell_passed(3);
 
@@ -134,7 +135,8 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   SubgraphOptions runs = options.subgraphs;
   if (split.placement && runs.start == StartSide::reference) runs.start = split.placement->start;
 
-  // Alternating runs, as long as they can be; then those too small to be worth a transfer go.
+  // Alternating runs, as long as possible; then runs too small to be worth a transfer are merged
+  // away.
   split.found = split_subgraphs(graph, split.fusions, runs);
   if (runs.is_min_automatic) {
     runs.min_acc_size = fastest_min_size(graph, split.found.subgraphs, latency);
@@ -145,8 +147,8 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   split.host_shapes.subgraphs = merged.subgraphs.count();
   tell_passed(4);
 
-  // Of those that are left the most valuable, if there may be only so many. Before the extension,
-  // which may bring back some of what went.
+  // If the number of subgraphs is limited, keep the most valuable. This comes before the extension,
+  // which may bring back some of the nodes.
   KeptSubgraphs kept =
       keep_best_subgraphs(graph, std::move(merged), options.keep,
                           {input.link, asks_for_latency(options) ? &latency : nullptr});
@@ -160,7 +162,7 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   for (const NodeId node : split.extended) split.reasons[node] = {};  // on the accelerator now
   tell_passed(5);
 
-  // From here on the parts stand. What crosses between them follows.
+  // From here on the partitions are fixed. What crosses between them follows.
   split.partition = make_partition(kept.subgraphs, options.partition);
   assert(check_partition(graph, split.partition, nullptr).has_value());
   split.boundaries = find_boundaries(graph, split.partition);

@@ -25,38 +25,37 @@ namespace cleave {
 
 struct Split {
   Support support;         // the lists' verdicts
-  HostShapes host_shapes;  // when asked for: shape computations, and verdicts with them moved
-  AccNodes acc_found;      // after the acc finder; its reasons have gone on to `reasons`
-  QdqGroups qdq_groups;    // when asked for
-  Fusions fusions;         // what moves as one; what is left of the set is .acc (likewise)
+  HostShapes host_shapes;  // if enabled: shape computations, and verdicts with them moved
+  AccNodes acc_found;      // after the acc finder; its reasons have moved to `reasons`
+  QdqGroups qdq_groups;    // if enabled
+  // what moves as one; .acc is the remaining set (its reasons have moved too)
+  Fusions fusions;
   std::optional<PlacementNumbers> placement;  // when nodes were placed by cost
   SubgraphsFound found;                       // before small ones were merged
   std::size_t min_acc_size = 1;               // the minimum that was used
-  CapCost cap;                   // what went to the CPU for being over the number to keep
-  PerNode<Reason> reasons;       // of every node that ends on the CPU; code none elsewhere
+  CapCost cap;                                // subgraphs that went to the CPU because of the limit
+  PerNode<Reason> reasons;       // of every node that ends on the CPU; `none` for others
   std::vector<NodeId> extended;  // moved by the extension, model order
   Partition partition;
   Boundaries boundaries;
 };
 
-// What is split, and for what machine.
+// The graph to split, and the machine to split it for.
 struct SplitInput {
   const Graph& graph;
   const std::vector<SupportList>& lists;
   const OpFacts& facts;
-  Link link = default_link();  // decides which subgraphs are worth most: KeepOptions
-  const TargetTimes* times =
-      nullptr;                        // of nodes; null: the model's own, and by the machine's rates
-  const NodeSet* required = nullptr;  // nodes that PlaceBy::cost leaves on the accelerator
+  Link link = default_link();          // used to value subgraphs: KeepOptions
+  const TargetTimes* times = nullptr;  // of nodes; null: the model's own, and the machine's rates
+  const NodeSet* required = nullptr;   // nodes that PlaceBy::cost leaves on the accelerator
 };
 
-// True when the options choose by the time of an inference.
+// True when an option decides by the time of an inference.
 bool asks_for_latency(const SplitOptions& options);
 
 // Refuses only options that cannot be met: prefixes that give two partitions one name, an extension
-// of a subgraph that does not exist or is not on the accelerator, a choice by times that are not
-// known. Linear, except for what
-// `automatic` extension tries and takes back.
+// of a subgraph that does not exist or is not on the accelerator, a choice by times that are
+// unknown. Linear, except for the moves that `automatic` extension tries and takes back.
 Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress = {});
 

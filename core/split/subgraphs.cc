@@ -87,7 +87,7 @@ class Alternation {
   const Graph& graph_;
   const Contraction& units_;
   const NodeSet& acc_;
-  std::vector<std::uint32_t> waits_;  // by unit: reads from units that have not been taken
+  std::vector<std::uint32_t> waits_;  // by unit: number of reads from units not yet taken
 };
 
 }  // namespace

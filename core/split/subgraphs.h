@@ -1,8 +1,8 @@
-// Subgraphs: the graph as an alternating list of accelerator and CPU runs, each as long as it can
-// be.
+// Subgraphs: the graph as an alternating list of accelerator and CPU runs, each as long as
+// possible.
 //
 // In the current mode take every node that is ready, until none is left; then flip. A fusion group
-// counts as one node: all its members wait for all that any of them waits for.
+// counts as one node: all its members wait for everything that any of them waits for.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Subgraphs {
 
 struct SubgraphsFound {
   Subgraphs subgraphs;
-  // How many there would be from the other end (never fewer when `start` is `fewest`).
+  // The number of subgraphs when starting on the other side (never fewer when `start` is `fewest`).
   std::size_t count_from_other_side = 0;
 };
 
@@ -39,13 +39,12 @@ SubgraphsFound split_subgraphs(const Graph& graph, const Fusions& fusions,
 
 struct MergedSubgraphs {
   Subgraphs subgraphs;
-  PerNode<Reason>
-      reasons;  // of every node on the CPU, `small_subgraph` for those that came there now
+  PerNode<Reason> reasons;  // of every node on the CPU; `small_subgraph` for nodes that moved here
 };
 
-// Accelerator subgraphs with fewer than options.min_acc_size nodes are appended to the one before,
-// whatever its kind, or become CPU when first; CPU after CPU is merged. Linear.
-// Method: FX splitter, remove_small_acc_subgraphs.
+// Appends accelerator subgraphs with fewer than options.min_acc_size nodes to the subgraph before,
+// whatever its kind; the first subgraph becomes CPU instead. Consecutive CPU subgraphs are merged.
+// Linear. Method: FX splitter, remove_small_acc_subgraphs.
 MergedSubgraphs merge_small_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
                                       PerNode<Reason> reasons, const SubgraphOptions& options);
 
@@ -56,13 +55,13 @@ MergedSubgraphs merge_small_subgraphs(const Graph& graph, const Subgraphs& subgr
 std::vector<NodeId> extend_subgraph(const Graph& graph, const Fusions& fusions,
                                     Subgraphs& subgraphs, PartId target);
 
-// The same for every accelerator subgraph, from the last to the first, so that what one gains the
-// one before has lost already. Linear in the graph.
+// Extends every accelerator subgraph, from the last to the first: a subgraph has lost its nodes to
+// later ones before it is extended. Linear in the graph.
 std::vector<NodeId> extend_all_subgraphs(const Graph& graph, const Fusions& fusions,
                                          Subgraphs& subgraphs);
 
-// Each of these extensions only when fewer bytes enter and leave accelerator subgraphs after it.
-// Linear in the graph, and in the moves that are taken back.
+// Makes each of these extensions only when it lowers the bytes that enter and leave accelerator
+// subgraphs. Linear in the graph and in the moves that are taken back.
 std::vector<NodeId> extend_where_traffic_falls(const Graph& graph, const Fusions& fusions,
                                                Subgraphs& subgraphs);
 

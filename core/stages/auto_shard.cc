@@ -1,7 +1,7 @@
-// Items are the graph's inputs, then the nodes. Along the items stage numbers never fall: a node
-// joins the last stage, starts the next, or reaches back, and then all items behind the one that it
-// reaches for join that item's stage. So the stages are a stack of runs, each with the position at
-// which it begins, and reaching back takes runs from the top.
+// Items are the graph's inputs, then the nodes. Stage numbers never decrease along the items: a
+// node joins the last stage, starts the next, or reads from an earlier item, and then all items
+// after that one join its stage. So the stages are a stack of runs, each with the position of its
+// first item, and reading from an earlier stage pops runs.
 #include "core/stages/auto_shard.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Sharder {
     std::uint64_t parameters;
   };
 
-  // Of a parameter of the file; what constants make is none.
+  // Elements of a parameter of the file; a constant's output counts 0.
   std::uint64_t elements_of(ValueId parameter) const {
     if (graph_.value(parameter).producer != kNone<NodeId> || !graph_.has_rank(parameter)) return 0;
     return element_count(graph_.shape(parameter)).value_or(0);
@@ -68,7 +68,7 @@ class Sharder {
     return elements;
   }
 
-  // Where the value's item stands; nowhere for a parameter.
+  // The position of the value's item; none for a parameter.
   std::size_t position_of(ValueId id) const {
     const Value& value = graph_.value(id);
     if (value.kind == ValueKind::input) return index(id);
@@ -83,7 +83,7 @@ class Sharder {
     return static_cast<std::size_t>(behind - runs_.begin()) - 1;
   }
 
-  // Looks at the node's positional inputs that stand in no list, but for the item just before it.
+  // Considers the node's positional inputs that are not in lists, except the item just before it.
   void reach_back(NodeId node, std::size_t position) {
     const std::size_t current = runs_.size() - (is_full_ ? 0 : 1);
     std::size_t least = current;

@@ -13,10 +13,10 @@ namespace cleave {
 namespace {
 
 constexpr double kMicroseconds = 1e6;
-constexpr double kMostCost = 1e30;  // of an item or net: so that no sum is infinite
+constexpr double kMostCost = 1e30;  // of an item or net, so that no sum is infinite
 
-// Parameters and constants that the node reads, by the ids that bytes are counted by; one may come
-// twice.
+// Visits the parameters and constants that the node reads, by the ids that bytes are counted by;
+// may visit one twice.
 template <class Visit>
 void each_parameter(const Graph& graph, NodeId node, Visit visit) {
   for (const Operand& operand : graph.operands(node)) {
@@ -89,7 +89,7 @@ class GraphBalanceMaker {
         for (const NodeId node : graph_.nodes()) item(node).time = is_marker(node) ? 0 : 1;
         return;
       case BalanceBy::params:
-        return;  // with the parameters
+        return;  // counted with the parameters
     }
   }
 
@@ -121,7 +121,7 @@ class GraphBalanceMaker {
     made_.measured_share = all > 0 ? known / all : 0;
   }
 
-  // A marker is no work and vanishes: it stays with the node before it, or with the first.
+  // A marker does no work and is removed: it stays with the node before it, or with the first node.
   void tie_markers() {
     NodeId neighbour = kNone<NodeId>;
     for (const NodeId node : graph_.nodes()) {
@@ -169,7 +169,7 @@ class GraphBalanceMaker {
     }
   }
 
-  // A parameter that one node reads is its own, the others are shared.
+  // A parameter read by one node belongs to it; the others are shared.
   void add_parameters() {
     find_first_readers();
     Adjacency shared;  // by node
@@ -222,7 +222,7 @@ class GraphBalanceMaker {
     }
   }
 
-  // Values that nothing reads take memory only.
+  // A value without readers only takes memory.
   void add_net(ValueId value, std::uint32_t producer) {
     const auto readers = graph_.users(value);
     const auto bytes = value_bytes(graph_, value);
@@ -241,7 +241,7 @@ class GraphBalanceMaker {
   const Graph& graph_;
   const GraphCostOptions& options_;
   GraphBalance made_;
-  // Of parameters:
+  // By parameter:
   PerValue<NodeId> first_reader_;
   PerValue<NodeId> last_reader_;
   PerValue<std::uint8_t> is_shared_;

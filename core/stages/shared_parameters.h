@@ -1,4 +1,4 @@
-// Parameters that several parts hold a copy of: what training must keep equal.
+// Parameters of which several parts hold a copy: training must keep the copies equal.
 #pragma once
 
 #include <utility>
@@ -11,10 +11,10 @@ namespace cleave {
 
 struct SharedParameter {
   ValueId parameter;                               // canonical
-  std::vector<std::pair<PartId, ValueId>> copies;  // parts in call order, and its name there
+  std::vector<std::pair<PartId, ValueId>> copies;  // parts in call order, with its name there
 };
 
-// In the order of the parameters; names of one parameter are one. Linear in what parts hold.
+// In the order of the parameters; aliases are one parameter. Linear in what parts hold.
 std::vector<SharedParameter> find_shared_parameters(const Graph& graph,
                                                     const Boundaries& boundaries);
 

@@ -1,5 +1,5 @@
-// Both ways of passing parameters are known from find_boundaries: copied, and passed wherever a
-// node names them. What a stage takes in is picked from the two, name by name.
+// find_boundaries gives both ways of passing parameters: all copied, and passed wherever a node
+// names them. The inputs of a stage are picked from the two, parameter by parameter.
 #include "core/stages/stage_boundary.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ PerPartLists<Id> packed(const std::vector<std::vector<Id>>& lists) {
   return result;
 }
 
-// What the user asked of each parameter, by canonical id.
+// The user's choice for each parameter, by canonical id.
 class SharingChoice {
  public:
   SharingChoice(const Graph& graph, const StageBoundaryOptions& options)
@@ -104,7 +104,7 @@ class StageBoundaryFinder {
   }
 
  private:
-  // The first stage that uses a parameter holds it.
+  // The holder of a parameter is the first stage that uses it.
   void find_holders() {
     for (const PartId stage : IdRange<PartId>(0, stage_count_)) {
       for (const ValueId parameter : copying_.parameters[stage]) {
@@ -145,8 +145,8 @@ class StageBoundaryFinder {
         names_of(kept_));
   }
 
-  // The holder has every name under which it passes a parameter on, and gives it behind what it
-  // makes.
+  // The holder has every name under which it passes a parameter on; it appends these to its
+  // outputs.
   void hold_what_is_passed() {
     outputs_ = unpacked(copying_.outputs);
     ValueSet held(graph_.value_count());
@@ -166,7 +166,7 @@ class StageBoundaryFinder {
 
   // ---- values that skip stages ----
 
-  // By value: the last stage that takes it in.
+  // For each value the last stage that reads it.
   PerValue<PartId> find_last_readers() const {
     PerValue<PartId> last(graph_.value_count(), kNone<PartId>);
     for (std::uint32_t stage = 0; stage < stage_count_; ++stage) {
@@ -199,7 +199,7 @@ class StageBoundaryFinder {
     return costs;
   }
 
-  // Of a parameter that is passed on: the stage has it all the same.
+  // Whether the stage has a copy of a parameter that is passed on.
   bool has_copy(std::uint32_t stage, ValueId parameter) const {
     const ValueId canonical = graph_.canonical_parameter(parameter);
     if (!std::binary_search(kept_.begin(), kept_.end(), canonical)) return false;
@@ -207,12 +207,11 @@ class StageBoundaryFinder {
     return std::find(held.begin(), held.end(), parameter) != held.end();
   }
 
-  // A stage on the way takes the value in behind its own inputs, and gives it behind its own
-  // outputs.
+  // A stage on the way appends the value to its own inputs and to its own outputs.
   void add_relays() {
     const PerValue<PartId> last = find_last_readers();
     PerValue<PartId> taken_by(graph_.value_count(), kNone<PartId>);
-    std::vector<ValueId> on_the_way;  // given by earlier stages and needed by later ones
+    std::vector<ValueId> on_the_way;  // made by earlier stages and needed by later ones
     for (std::uint32_t stage = 0; stage < stage_count_; ++stage) {
       const auto is_needed = [&](ValueId value) {
         return last[value] != kNone<PartId> && index(last[value]) > stage;
@@ -223,7 +222,7 @@ class StageBoundaryFinder {
       for (const ValueId value : on_the_way) {
         if (!is_needed(value)) continue;
         if (graph_.is_parameter(value) && has_copy(stage, value)) {
-          std::erase(outputs_[stage - 1], value);  // what is given on from here is the copy
+          std::erase(outputs_[stage - 1], value);  // from here on the copy is passed
         } else if (taken_by[value] != PartId{stage}) {
           inputs_[stage].push_back(value);
         }
@@ -237,7 +236,7 @@ class StageBoundaryFinder {
     }
   }
 
-  // ---- what nothing uses ----
+  // ---- parameters that no node uses ----
 
   void note_unused() {
     ValueSet returned(graph_.value_count());
@@ -256,7 +255,7 @@ class StageBoundaryFinder {
                      std::string(unused.size() == 1 ? "it" : "them") + ": " + names_of(unused));
   }
 
-  // The first few by name.
+  // Names the first few.
   std::string names_of(const std::vector<ValueId>& parameters) const {
     constexpr std::size_t kMostNamed = 5;
     std::string names = parameters.size() == 1 ? "parameter" : "parameters";
@@ -274,7 +273,7 @@ class StageBoundaryFinder {
   const Boundaries passing_;
   PerValue<PartId> holder_;  // by canonical parameter
   std::vector<std::vector<ValueId>> inputs_, outputs_, parameters_;
-  std::vector<ValueId> kept_;  // in spite of the wish to transmit them
+  std::vector<ValueId> kept_;  // parameters that could not be transmitted
   std::vector<std::string> notes_;
 };
 

@@ -25,10 +25,10 @@ struct StageBoundaryOptions {
   bool relay = false;
 };
 
-// What values that a stage two or more further on needs cost: each way, whichever was chosen.
+// The cost of values needed two or more stages further on, for both ways, whichever was chosen.
 struct SkipCosts {
   std::size_t values = 0;
-  std::size_t unknown_sizes = 0;     // of those values: the bytes below leave them out
+  std::size_t unknown_sizes = 0;     // of those values; the bytes below leave them out
   std::size_t direct_transfers = 0;  // a value is sent once to each stage that reads it
   std::size_t relay_transfers = 0;   // a value is sent from stage to stage up to its last reader
   std::uint64_t direct_bytes = 0;    // of tensors of known size
@@ -36,15 +36,16 @@ struct SkipCosts {
 };
 
 struct StageBoundaries {
-  Boundaries stages;   // of each stage as a model of its own
-  Boundaries root;     // the same with values sent straight to their readers: one model calls all
-  Boundaries copying;  // the same with every parameter copied: for a root that holds them all
+  Boundaries stages;  // of each stage as a model of its own
+  // the same with values sent straight to their readers: for one model that calls all stages
+  Boundaries root;
+  Boundaries copying;  // the same with every parameter copied: for a root that holds all parameters
   SkipCosts skips;
-  std::vector<std::string> notes;  // parameters that could not be transmitted, or that nothing uses
+  std::vector<std::string> notes;  // parameters that could not be transmitted, or that no node uses
 };
 
-// Refuses a name in `sharing_of` that no parameter bears, and relays beyond 2^26 transfers. Linear
-// in nodes, edges, and in what is listed.
+// Refuses a name in `sharing_of` that no parameter has, and relays beyond 2^26 transfers. Linear in
+// nodes, edges and the size of the lists.
 Result<StageBoundaries> find_stage_boundaries(const Graph& graph, const Partition& partition,
                                               const StageBoundaryOptions& options);
 

@@ -37,7 +37,7 @@ Status<> check_marker(const Graph& graph, NodeId marker) {
 
 // ---- scopes ----
 
-// Of a module's call without a scope: the module.
+// The node's scope; for a module call without a scope, the module.
 std::string_view scope_of(const Graph& graph, NodeId node) {
   const Node& record = graph.node(node);
   const std::string_view scope = graph.text(record.scope);
@@ -50,7 +50,8 @@ bool is_inside(std::string_view scope, std::string_view outer) {
                            (scope.size() == outer.size() || scope[outer.size()] == '.'));
 }
 
-// "layer.0" of "encoder.layer.0.attn" inside "encoder.layer": "0". Empty for the scope itself.
+// The child of `outer` on the path to `scope`: "0" for "encoder.layer.0.attn" inside
+// "encoder.layer". Empty for the scope itself.
 std::string_view child_of(std::string_view scope, std::string_view outer) {
   scope.remove_prefix(std::min(scope.size(), outer.empty() ? 0 : outer.size() + 1));
   return scope.substr(0, scope.find('.'));
@@ -126,7 +127,7 @@ class Cutter {
             (count == 0 ? "no scope" : "only one scope") + " inside it to split between"};
   }
 
-  // The longest part of the path that nodes are in, and what there is inside it.
+  // Names the longest prefix of the path that has nodes, and the scopes inside it.
   Error no_such_scope(const std::string& scope) const {
     std::string_view deepest = scope;
     const auto is_there = [&](std::string_view part) {
@@ -176,7 +177,7 @@ class Cutter {
     return note + (children.size() > kMostNamed ? ", ..." : "");
   }
 
-  // Cuts only count between two nodes that are no markers.
+  // A cut only counts between two nodes that are not markers.
   StageNumbers number() const {
     StageNumbers result{PerNode<std::uint32_t>(graph_.node_count()), {}};
     std::uint32_t stage = 0;
@@ -199,7 +200,7 @@ class Cutter {
 
   const Graph& graph_;
   const CutOptions& options_;
-  std::vector<std::uint8_t> cut_before_;  // by node, and behind the last
+  std::vector<std::uint8_t> cut_before_;  // by node, and one after the last
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Stages of a pipeline: where the model's order is cut, and the parts that come of it.
+// Stages of a pipeline: where the model's order is cut, and the resulting parts.
 //
-//   a b | c d | e      cuts stand between nodes, so that every stage only needs earlier ones
+//   a b | c d | e      cuts are between nodes, so that every stage only needs earlier ones
 //
 // A cut comes from a *marker*, a node `pippy._pipe_split` that computes nothing and vanishes; or
 // from the name of a *scope*, the dotted path of the module that nodes came from.
@@ -17,12 +17,12 @@
 
 namespace cleave {
 
-// True for a node whose op is pippy's pipe_split, however it is spelt: `pippy._pipe_split`,
+// True for a node whose op is pippy's pipe_split in any spelling: `pippy._pipe_split`,
 // `torch.ops.pippy._pipe_split.default`, `pippy::_pipe_split`, op `_pipe_split` of domain `pippy`.
 bool is_stage_marker(const Graph& graph, NodeId node);
 bool has_stage_markers(const Graph& graph);
 
-// Cuts before the first or after the last node of a scope and the scopes inside it.
+// A cut before the first or after the last node of a scope, including the scopes inside it.
 struct ScopeCut {
   enum class Side : std::uint8_t { begin, end };
   std::string scope;
@@ -31,22 +31,23 @@ struct ScopeCut {
 
 struct CutOptions {
   std::vector<ScopeCut> at;
-  std::optional<std::string> between;  // the scopes that are children of this one; "": of the model
+  // cuts between the child scopes of this one; "": of the model
+  std::optional<std::string> between;
 };
 
-// Which stage each node is in; numbers need not be dense, markers are in any.
+// The stage of each node; numbers need not be dense, and a marker may have any.
 struct StageNumbers {
   PerNode<std::uint32_t> stage_of;
   std::vector<std::string> notes;  // cuts that make no stage
 };
 
-// Cuts at markers and at scopes. Cuts at one place count once; one before the first node or after
-// the last makes no stage. Refuses a scope that no node is in, naming the deepest part of it that
-// there is; and a marker that makes a value which something reads. Linear, for each scope given.
+// Cuts at markers and at scopes. Cuts at one place count once; a cut before the first node or after
+// the last makes no stage. Refuses a scope without nodes, naming its longest prefix that has some;
+// and a marker whose output is read. Linear for each scope given.
 Result<StageNumbers> cut_stages(const Graph& graph, const CutOptions& options);
 
-// The stages as parts `submod_pp_<i>`, in order: those without nodes are left out, markers are in
-// none. No node reads what a later stage makes. Linear.
+// The stages as parts `submod_pp_<i>`, in order. Stages without nodes are left out; markers are in
+// no part. No node reads what a later stage makes. Linear.
 Partition form_stages(const Graph& graph, const PerNode<std::uint32_t>& stage_of);
 
 }  // namespace cleave

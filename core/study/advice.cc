@@ -1,5 +1,5 @@
-// A model is split again only where it has the gap: for all others the last outcome stands. Gaps
-// are found anew after each step, since a deny rule that is lifted may bare another refusal.
+// A model is split again only if it has the gap; for all others the last outcome still holds. Gaps
+// are searched again after each step, since removing a deny rule may reveal another refusal.
 #include "core/study/advice.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace {
 struct Candidate {
   Gap gap;
   std::vector<std::size_t> models;
-  std::size_t nodes = 0;  // that have the gap, in all models
+  std::size_t nodes = 0;  // nodes with the gap, in all models
 };
 
-// Keeps the `most` candidates with the most nodes, of equals those met first, in the order in which
-// they were met. Returns how many are left out.
+// Keeps the `most` candidates with the most nodes, of equals the first ones, in their original
+// order. Returns how many are left out.
 std::size_t keep_most_promising(std::vector<Candidate>& candidates, std::size_t most) {
   if (candidates.size() <= most) return 0;
   std::vector<std::size_t> order(candidates.size());
@@ -37,7 +37,7 @@ std::size_t keep_most_promising(std::vector<Candidate>& candidates, std::size_t 
   return left_out;
 }
 
-// Gaps tried where every round has one less, down to the last step.
+// The number of gaps tried when each round has one less, down to the last step.
 std::size_t most_tries(std::size_t gaps, std::size_t steps) {
   const std::size_t rounds = std::min(gaps, std::max<std::size_t>(steps, 1));
   return gaps * rounds - rounds * (rounds - std::min<std::size_t>(rounds, 1)) / 2;
@@ -77,7 +77,7 @@ class Adviser {
     return split_outcome(models_[i], lists, split_, link_);
   }
 
-  // Every model under the lists as they are filled now.
+  // Splits every model under the lists as filled so far.
   std::optional<Error> split_all() {
     outcomes_.resize(models_.size());
     supported_.resize(models_.size());
@@ -96,7 +96,7 @@ class Adviser {
     return sum;
   }
 
-  // All gaps that are left, in the order in which they are met.
+  // All gaps that are left, in the order in which they are found.
   std::vector<Candidate> candidates() const {
     std::vector<Candidate> candidates;
     std::unordered_map<std::string, std::size_t> places;
@@ -129,7 +129,7 @@ class Adviser {
     return remedy;
   }
 
-  // A remedy made for one model's nodes may accept another's, too, when that has the op.
+  // A remedy made for one model's nodes may also accept nodes of another model that has the op.
   bool may_change(const Candidate& candidate, std::size_t model) const {
     const auto& models = candidate.models;
     if (std::binary_search(models.begin(), models.end(), model)) return true;
@@ -137,7 +137,7 @@ class Adviser {
            models_[model].graph.find_name(candidate.gap.op) != kNone<NameId>;
   }
 
-  // Every gap that is left by itself, the best first; of equals the one first met.
+  // Closes every gap that is left by itself; the best comes first, of equals the first found.
   Result<std::vector<Remedy>> try_all() {
     std::vector<Remedy> remedies;
     std::vector<Candidate> candidates = this->candidates();
@@ -172,7 +172,7 @@ class Adviser {
   std::vector<NodeSet> supported_;  // by model
   std::size_t tried_ = 0;           // gaps
   std::size_t untried_ = 0;         // in the first round
-  std::size_t to_try_ = 0;          // by the gaps there were at first
+  std::size_t to_try_ = 0;          // from the number of gaps at the start
 };
 
 }  // namespace

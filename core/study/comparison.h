@@ -1,9 +1,9 @@
 // Comparison: which nodes moved between two results, and which change moved them.
 //
-// Between two results lie up to three changes, taken one after the other: the model, the support
-// list, the settings. A *trail* holds where each node runs after each of them; its last step is the
-// result now. The change to blame for a move is the last one that changed the node's place: had it
-// not been made, with all else as it is now or as it was, the node would be where it was.
+// Up to three changes lie between two results: the model, the support list, the settings. A *trail*
+// holds where each node runs after each of them, one after the other; its last step is the present
+// result. The change to blame for a move is the last one that changed the node's place: without it,
+// all else being equal, the node would be where it was.
 //
 //   node    before  model changed  list changed  settings changed
 //   conv1   acc     acc            CPU           CPU               moved by the list
@@ -31,14 +31,14 @@ enum class Change : std::uint8_t {
   model,
   list,
   settings,
-  model_or_list,  // both changed, and how the old list judges the new model is not known
-  program,        // neither: another version of cleave made the earlier result
+  model_or_list,  // both changed, and the old list's verdict on the new model is unknown
+  program,        // no change of these: another version of cleave made the earlier result
 };
 
 // "model", "list", "settings", "model_or_list", "program"
 std::string_view change_name(Change change);
 
-// Where the nodes of some result run, by name. Nodes without an entry are absent.
+// Where the nodes of a result run, by name. Nodes without an entry are absent.
 using NamedPlaces = std::unordered_map<std::string, Place>;
 NamedPlaces named_places(const Graph& graph, const Partition& partition);
 
@@ -47,7 +47,7 @@ PerNode<Place> places(const Graph& graph, const Partition& partition);
 
 struct Step {
   Change change;
-  PerNode<Place> places;  // once it is made, of the nodes that the graph has now
+  PerNode<Place> places;  // after the change, for the nodes of the present graph
 };
 
 struct Move {
@@ -58,15 +58,15 @@ struct Move {
 };
 
 struct Comparison {
-  std::vector<Move> moves;  // model order; nodes of the graph now
+  std::vector<Move> moves;  // nodes of the present graph, in model order
   struct Removed {
     std::string node;
     Place from;
   };
-  std::vector<Removed> removed;  // nodes that the graph has no more, by name
+  std::vector<Removed> removed;  // nodes no longer in the graph, by name
 };
 
-// The trail has one step at least. Linear, but for sorting the nodes that are gone.
+// The trail must have at least one step. Linear, plus sorting the removed nodes.
 Comparison compare(const Graph& graph, const NamedPlaces& before, const std::vector<Step>& trail);
 
 }  // namespace cleave

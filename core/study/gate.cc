@@ -31,7 +31,7 @@ class Evaluator {
   }
 
  private:
-  // With nothing known of any node's FLOPs their share says nothing.
+  // When the FLOPs of no node are known, their share is meaningless.
   bool are_flops_known() const {
     return facts_.now.flops.total > 0 || facts_.now.unknown_flops == 0;
   }
@@ -69,7 +69,7 @@ class Evaluator {
     leave_open_unless_failed();
   }
 
-  // Bytes that are not known only add to those that are.
+  // Unknown bytes can only add to the known ones.
   void leave_open_unless_failed() {
     Gate& gate = gates_.back();
     if (!facts_.now.is_boundary_known && gate.verdict == GateVerdict::holds) {
@@ -100,8 +100,8 @@ class Evaluator {
                       .verdict = verdict_of(now >= least - kRounding * before)});
   }
 
-  // A baseline without known FLOPs is nothing to hold them against. Where FLOPs that it knew are
-  // not known any more, the share of what is left says nothing.
+  // A baseline without known FLOPs cannot be compared with. If FLOPs known to the baseline are now
+  // unknown, the share of the rest is meaningless.
   void add_flops_fall(const Measures& before) {
     const Measures& now = facts_.now;
     add_fall(GateKind::flops_coverage_regression, before.flops.ratio(), now.flops.ratio());
@@ -117,9 +117,9 @@ class Evaluator {
     }
   }
 
-  // A link that bounds nothing allows any rate; but a baseline without an accelerator part was not
-  // fast, it was not there. A baseline's rate is only an upper bound where some of its bytes were
-  // not known: nothing that is less must have fallen.
+  // A link that bounds no partition allows any rate, but a baseline without an accelerator
+  // partition had none that could fall. If some of the baseline's bytes were unknown, its rate is
+  // only an upper bound: a lower rate need not be a fall.
   void add_qps_fall(const Measures& before) {
     const Measures& now = facts_.now;
     if (before.qps && now.qps) {

@@ -17,7 +17,7 @@ void add_to(Coverage& coverage, const Coverage& other) {
   coverage.total += other.total;
 }
 
-// What counts for the goal, most important first; the more of each the better.
+// The scores for a goal, most important first; greater is better.
 using Scores = std::array<double, 6>;
 
 Scores scores_of(const Outcome& outcome, Goal goal) {

@@ -1,5 +1,5 @@
-// Outcome: what splits of some models come to in a few numbers that add up over models, and which
-// of two outcomes serves a goal better.
+// Outcome: a few numbers of splits that can be summed over models, and which of two outcomes is
+// better for a goal.
 #pragma once
 
 #include <cstdint>
@@ -20,27 +20,28 @@ struct ModelToSplit {
   const OpFacts& facts;
 };
 
-// What splits of some models came to, summed over the models.
+// The numbers of splits, summed over the models.
 struct Outcome {
   std::size_t acc_subgraphs = 0;
   std::size_t subgraphs = 0;
   std::uint64_t link_bytes = 0;    // in and out of accelerator subgraphs
-  double link_seconds = 0;         // of each model's bottleneck; 0: the link bounds nothing
+  double link_seconds = 0;         // of each model's bottleneck; 0: the link bounds no model
   double shared_link_seconds = 0;  // when all subgraphs of a model share the link
-  std::size_t unknown_bytes = 0;   // values over the link that are left out
+  std::size_t unknown_bytes = 0;   // values over the link that are left out for their unknown size
   std::size_t supported = 0;       // nodes that the lists accept
   Coverage nodes;
   Coverage flops;  // of nodes whose FLOPs are known
 
   void add(const Outcome& other);
-  // Inferences a second, running every model once for one; nothing where the link bounds nothing.
+  // Inferences per second when every model runs once for each; nullopt when the link bounds no
+  // model.
   std::optional<double> qps() const;
   std::optional<double> shared_qps() const;
 };
 
 struct SplitOutcome {
   Outcome outcome;
-  NodeSet supported;  // what the lists accept
+  NodeSet supported;  // the nodes that the lists accept
 };
 
 // Splits the model and keeps the numbers. Refuses what split_graph refuses.
@@ -54,8 +55,8 @@ enum class Goal : std::uint8_t {
   flops,      // most FLOPs on the accelerator
 };
 
-// True when `a` serves the goal better; where it serves it equally, the other goals in their order,
-// then nodes on the accelerator.
+// True when `a` is better for the goal; when both are equal, by the other goals in their order,
+// then by nodes on the accelerator.
 bool is_better(const Outcome& a, const Outcome& b, Goal goal);
 
 }  // namespace cleave

@@ -1,7 +1,9 @@
-// How: parts that differ in their counts are out at once. Each of the others is written down in a
-// form that no name goes into and that the order in the file does not change: its nodes by depth,
-// then by a hash of what is above and below them; each with its op, attributes, operands (as places
-// in this order) and outputs. Parts of equal forms have the same shape.
+// How parts are compared:
+// 1. Parts with different counts are different.
+// 2. Each remaining part is written in a canonical form without names, independent of the order in
+//    the file: its nodes by depth, then by a hash of what is above and below them, each with its
+//    op, attributes, operands (as places in this order) and outputs.
+// 3. Parts with equal forms have the same shape.
 #include "core/study/same_shape.h"
 
 #include <algorithm>
@@ -30,12 +32,12 @@ Word hash_of(const Form& words) {
   return hash;
 }
 
-// What is in a node whatever it is wired to; and values without their names.
+// The features of a node apart from its wiring, and of values without their names.
 class Features {
  public:
   explicit Features(const Graph& graph) : graph_(graph) {}
 
-  // False when the node holds what cannot be compared.
+  // False when the node has something that cannot be compared.
   bool append_node(NodeId node, Form& form) const {
     if (!graph_.body_nodes(node).empty()) return false;
     const Node& record = graph_.node(node);
@@ -114,7 +116,7 @@ class FormWriter {
         number_(graph.value_count(), kUnmet),
         leaves_(graph.value_count()) {}
 
-  // The part without names; nothing when it holds what cannot be compared.
+  // The canonical form of a part; empty when it has something that cannot be compared.
   Form write(PartId part) {
     part_ = part;
     for (const ValueId value : boundaries_.outputs[part]) leaves_.insert(value);
@@ -134,8 +136,8 @@ class FormWriter {
   static constexpr std::uint32_t kUnmet = 0xffffffff;
 
   struct NodeFacts {
-    Word above = 0;  // hash of the node and all that it is made from in this part
-    Word below = 0;  // hash of all that is made from it
+    Word above = 0;  // hash of the node and everything it depends on in this part
+    Word below = 0;  // hash of everything that depends on it
     std::uint32_t depth = 0;
     std::uint32_t place = 0;  // in canonical order
   };
@@ -183,7 +185,7 @@ class FormWriter {
     }
   }
 
-  // Makers before readers, since they are less deep.
+  // Makers before readers, since makers have less depth.
   std::vector<NodeId> canonical_order() {
     const auto nodes = partition_.nodes(part_);
     std::vector<NodeId> order(nodes.begin(), nodes.end());
@@ -208,7 +210,7 @@ class FormWriter {
     for (const ValueId output : graph_.outputs(node)) form.push_back(leaves_.contains(output));
   }
 
-  // Values from outside are numbered as they are met.
+  // Values from outside are numbered when they are first met.
   void append_source(ValueId id, Form& form) {
     const Value& value = graph_.value(id);
     if (is_inside(id)) {
@@ -232,13 +234,14 @@ class FormWriter {
   Features features_;
   PartId part_ = kNone<PartId>;
   PerNode<NodeFacts> nodes_;
-  PerValue<std::uint32_t> number_;  // of values from outside the part at hand
+  PerValue<std::uint32_t> number_;  // of values from outside the current part
   std::vector<ValueId> met_;
   ValueSet leaves_;
   Form feature_;
 };
 
-// Counts that parts of the same shape share: a look at them saves most parts from being written.
+// Counts that parts of one shape must have in common; comparing them first spares most parts the
+// full canonical form.
 Word counts_of(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
                PartId part) {
   Word ops = 0;

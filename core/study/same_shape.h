@@ -1,12 +1,12 @@
-// Same shape: partitions that compute the same up to names and weights, such as the blocks of a
-// network. What compiles one of them has compiled them all.
+// Same shape: finds partitions that compute the same except for names and weights, such as the
+// blocks of a network. Compiling one of them is enough.
 //
 // Two partitions have the same shape when their nodes can be paired so that op, attributes, wiring,
-// dtypes and shapes agree, and so do the dtypes and shapes of inputs, outputs and parameters; what
-// parameters and constants hold is not looked at. Found, not guessed: equal hashes are verified.
-// But not complete: in a partition whose nodes are alike and yet wired differently (a symmetric
-// graph), and of nodes with bodies or attributes beyond numbers and strings, sameness is not
-// claimed.
+// dtypes and shapes agree, and so do the dtypes and shapes of inputs, outputs and parameters. The
+// contents of parameters and constants are ignored. Results are certain: equal hashes are verified.
+// They are not complete: sameness is not claimed for a partition whose nodes are alike but wired
+// differently (a symmetric graph), nor for nodes with bodies or with attributes other than numbers
+// and strings.
 #pragma once
 
 #include <vector>
@@ -18,12 +18,13 @@
 namespace cleave {
 
 struct SameShapes {
-  PerPart<PartId> like;  // the first part of the same shape; itself where it is the first
+  PerPart<PartId> like;  // the first part of the same shape; the part itself if it is the first
   std::size_t acc_parts = 0;
   std::size_t distinct = 0;  // among accelerator parts
 };
 
-// Of accelerator parts; a CPU part is like itself. Linear but for sorting the nodes of each part.
+// Compares accelerator parts; a CPU part is only like itself. Linear, plus sorting the nodes of
+// each part.
 SameShapes find_same_shapes(const Graph& graph, const Partition& partition,
                             const Boundaries& boundaries);
 

@@ -41,7 +41,7 @@ class Sweep {
   }
 
  private:
-  // Sizes of all accelerator subgraphs, under the settings as they are, before any was merged.
+  // Sizes of all accelerator subgraphs under the present settings, before any was merged.
   std::optional<Error> find_sizes() {
     for (const ModelToSplit& model : models_) {
       auto split = split_graph({model.graph, lists_, model.facts, link_}, split_);
@@ -54,7 +54,7 @@ class Sweep {
     return std::nullopt;
   }
 
-  // Ascending. The greatest size itself is left out: a minimum beyond it leaves nothing.
+  // Ascending. The greatest size is left out: a minimum above it would leave no subgraph.
   std::vector<std::size_t> minimum_sizes() const {
     std::vector<std::size_t> all{1};
     for (const std::size_t size : sizes_) all.push_back(size + 1);

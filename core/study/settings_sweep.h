@@ -1,6 +1,6 @@
-// Settings sweep: the same support lists under other settings. Larger minimum sizes of accelerator
-// subgraphs mean fewer subgraphs and fewer bytes over the link, and less work on the accelerator;
-// the *knee* is where giving up more of the work stops paying.
+// Settings sweep: the same support lists under other settings. A larger minimum size of accelerator
+// subgraphs means fewer subgraphs and fewer bytes over the link, but less work on the accelerator.
+// The *knee* is the point beyond which giving up more of the work no longer pays.
 #pragma once
 
 #include <span>
@@ -22,11 +22,11 @@ struct SettingsSweep {
   std::size_t knee = 0;           // index in `settings`
 };
 
-// Splits the models under every start side and under the minimum sizes at which something changes:
-// 1, and one more than each size that an accelerator subgraph has; 12 of them at most, spread
-// evenly over the sizes there are. The knee is the setting farthest above the straight line from no
-// subgraphs and no coverage to the most of both (Satopaa et al. 2011), coverage by FLOPs, or by
-// nodes where no FLOPs are known; of equals the first. Refuses what split_graph refuses.
+// Splits the models with every start side and with every minimum size at which something changes:
+// 1, and one more than each size of an accelerator subgraph; at most 12, spread evenly over the
+// sizes. The knee is the setting farthest above the straight line from no subgraphs and no coverage
+// to the most of both (Satopaa et al. 2011); of equals the first. Coverage is by FLOPs, or by nodes
+// when no FLOPs are known. Refuses what split_graph refuses.
 Result<SettingsSweep> sweep_settings(std::span<const ModelToSplit> models,
                                      const std::vector<SupportList>& lists,
                                      const SplitOptions& split, const Link& link,

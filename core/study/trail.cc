@@ -5,8 +5,8 @@
 namespace cleave {
 namespace {
 
-// The names of partitions move no node; what makes a subgraph valuable, the link included, matters
-// only where not all of them are kept.
+// The names of partitions move no node. What makes a subgraph valuable, the link included, matters
+// only when not all of them are kept.
 bool split_alike(const Origin& before, const Present& now) {
   SplitOptions a = before.options;
   const SplitOptions& b = now.options;
@@ -19,7 +19,8 @@ bool split_alike(const Origin& before, const Present& now) {
   return a == b && before.link.bytes_per_second == now.link.bytes_per_second;
 }
 
-// Where the nodes run that the graph has now, if `before` held but for the lists.
+// Where the present nodes run with everything as in `before` except for the lists, which are
+// `lists`.
 PerNode<Place> places_under(const Present& now, const Origin& before,
                             const std::vector<SupportList>& lists) {
   const Graph& graph = before.graph != nullptr ? *before.graph : now.graph;
@@ -39,7 +40,7 @@ PerNode<Place> places_under(const Present& now, const Origin& before,
   return places;
 }
 
-// What the first step, in which the earlier lists and settings still hold, is blamed on.
+// The change that the first step, which still has the earlier lists and settings, is blamed on.
 Change first_change(const Origin& before) {
   const bool is_same_model = before.is_same_model.value_or(false);
   if (before.are_same_lists || before.lists) {

@@ -1,6 +1,5 @@
-// Trail: the steps between an earlier result and the present one, made by splitting the present
-// graph again with what the earlier result was made from. See core/study/comparison.h for what they are
-// good for.
+// Trail: the steps from an earlier result to the present one, found by splitting the present graph
+// again with the inputs of the earlier result. core/study/comparison.h says what they are used for.
 #pragma once
 
 #include <optional>
@@ -14,16 +13,17 @@
 
 namespace cleave {
 
-// What the earlier result was made from, as far as it is known. Facts are of the model's format.
+// The inputs of the earlier result, as far as they are known. Facts are those of the model's
+// format.
 struct Origin {
-  std::optional<bool> is_same_model = {};  // nothing: not known, taken to be another
-  // Nothing: not known. Then the lists are taken to be those of now, and what the first step shows
-  // is blamed on them, or on model and lists together.
+  std::optional<bool> is_same_model = {};  // nullopt: unknown, assumed to be another model
+  // nullopt: unknown. Then the lists are assumed to be the present ones, and the first step's moves
+  // are blamed on them, or on model and lists together.
   std::optional<std::vector<SupportList>> lists = {};
-  bool are_same_lists = false;  // lists of now; then `lists` is not looked at
+  bool are_same_lists = false;  // same as the present lists; `lists` is then ignored
   SplitOptions options = {};
   Link link = default_link();
-  // The model as it is now, read under the earlier settings, where these give it other shapes.
+  // The present model, read under the earlier settings, if these give it other shapes.
   const Graph* graph = nullptr;
 };
 
@@ -36,9 +36,9 @@ struct Present {
   Link link = default_link();
 };
 
-// One step for each change that can have been made; the last one is the present result. An
-// extension of a subgraph that the present graph does not have is left out of the earlier settings.
-// Cost: a split for each step but the last.
+// One step for each change that may have been made; the last one is the present result. The earlier
+// settings omit an extension of a subgraph that the present graph does not have. Cost: a split for
+// each step but the last.
 std::vector<Step> make_trail(const Present& now, const Origin& before);
 
 }  // namespace cleave

@@ -10,12 +10,12 @@ namespace {
 
 constexpr std::size_t kDeepestScope = 64;
 
-// By what the nodes of a view are told apart: 0 their part, i > 0 the i-th component of the scope.
+// What separates the nodes of a view: 0 their part, i > 0 the i-th component of the scope.
 using Level = std::size_t;
 constexpr Level kByPart = 0;
 constexpr Level kByOrder = kDeepestScope + 1;
 
-// The first `count` components of a scope; all of it when it has no more.
+// The first `count` components of a scope; all of it when it has fewer.
 std::string_view scope_prefix(std::string_view scope, std::size_t count) {
   std::size_t end = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -48,12 +48,12 @@ class ViewMaker {
   Views finish() && { return std::move(views_); }
 
  private:
-  // Nodes that stand together in the order.
+  // Nodes that are consecutive in the order.
   struct Group {
     std::string title;
     std::uint32_t first;
     std::uint32_t last;
-    bool is_loose = false;  // nodes of the view's own scope: shown singly where there is room
+    bool is_loose = false;  // nodes of the view's own scope: shown singly when there is room
 
     std::size_t size() const { return last - first; }
   };
@@ -78,7 +78,7 @@ class ViewMaker {
     if (groups.size() < 2) groups = runs(first, last);
     const bool is_bundled = groups.size() > most_boxes_;
     if (is_bundled) groups = bundle(groups);
-    // A bundle is told apart by the same level again; what is divided by order stays so.
+    // A bundle is divided by the same level again; what was divided by order stays so.
     const Level next = is_bundled ? level - 1 : level;
     std::size_t room = most_boxes_ - groups.size();
     for (const Group& group : groups) {
@@ -101,7 +101,7 @@ class ViewMaker {
     }
   }
 
-  // Groups in the order of their first nodes; reorders the range so that each stands together.
+  // Groups in the order of their first nodes; reorders the range so that each group is consecutive.
   std::vector<Group> divide(std::uint32_t first, std::uint32_t last, Level level) {
     std::vector<std::uint32_t> group_of;
     std::vector<Group> groups;
@@ -156,7 +156,7 @@ class ViewMaker {
 
   std::string_view scope_of(NodeId node) const { return graph_.text(graph_.node(node).scope); }
 
-  // Equal runs, no longer than what a view holds and no more of them than it holds.
+  // Equal runs, each at most as long as a view and at most as many as fit in one.
   std::vector<Group> runs(std::uint32_t first, std::uint32_t last) const {
     std::size_t length = most_boxes_;
     while ((last - first + length - 1) / length > most_boxes_) length *= most_boxes_;
@@ -172,7 +172,7 @@ class ViewMaker {
     return groups;
   }
 
-  // Neighbouring groups as one, so that there are no more than a view holds.
+  // Merges neighbouring groups until they fit in a view.
   std::vector<Group> bundle(const std::vector<Group>& groups) const {
     const std::size_t each = (groups.size() + most_boxes_ - 1) / most_boxes_;
     std::vector<Group> bundles;

@@ -1,4 +1,4 @@
-// Which rule accepts a node, for explanations. Part of the matching in core/support.cc.
+// Which rule accepts a node, for explanations. The matching itself is in core/support/support.cc.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 namespace cleave {
 
 struct AcceptingRule {
-  std::uint16_t list;  // the first list that accepts the node: no deny rule of it does hold
+  // the first list that accepts the node, that is, none of its deny rules matches
+  std::uint16_t list;
   std::uint32_t rule;  // the first of its allow rules that holds
 };
 
-// Nothing when no list accepts the node. Bodies are not looked at. Linear in the rules: not for
-// loops.
+// nullopt when no list accepts the node. Ignores bodies. Linear in the rules: not for loops over
+// nodes.
 std::optional<AcceptingRule> find_accepting_rule(const Graph& graph, NodeId node,
                                                  const std::vector<SupportList>& lists,
                                                  const OpFacts& facts);

@@ -10,9 +10,9 @@
 
 namespace cleave {
 
-// What the node states, else the default of the operator's schema, else what ONNX implies (see
-// core/support/implied_attribute.h); nullopt when there is none of these, or when the value is no
-// number, string or list of these.
+// What the node states, else the default of the operator's schema, else the value that ONNX implies
+// (core/support/implied_attribute.h). nullopt when there is none of these, or when the value is not
+// a number, a string or a list of these.
 std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
                                               std::string_view name, const OpFacts& facts);
 

@@ -19,7 +19,7 @@ FoundDim found_dim(const Graph& graph, Dim dim, std::int64_t axis) {
   return found;
 }
 
-// Records what one node has where conditions of one rule fail.
+// Records what a node has instead, for each failed condition of a rule.
 class Recorder {
  public:
   Recorder(const Graph& graph, NodeId node, const Rule& rule, const OpFacts& facts)
@@ -49,7 +49,7 @@ class Recorder {
     return find_plain_input(graph_, node_, position)->value;
   }
 
-  // A condition on an output fails only on an output that the node has.
+  // A condition on an output can only fail on an output that the node has.
   const Value& output(std::uint32_t slot) const {
     const auto outputs = graph_.outputs(node_);
     const auto at = std::find_if(outputs.begin(), outputs.end(),

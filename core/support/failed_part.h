@@ -1,5 +1,5 @@
-// Failed parts: the conditions of a rule that do not hold of a node, each with what the rule wants
-// and what the node has instead. Data only: formats/report/words has the words.
+// Failed parts: the conditions of a rule that a node does not meet, each with what the rule wants
+// and what the node has instead. Data only: formats/report/words turns it into text.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct FailedType {
   std::uint32_t position = 0;  // input, output
   std::string keyword;         // keyword
   TypeSet wanted;
-  ValueType type;  // what the value is; `dtype` too when it is a tensor
+  ValueType type;  // the value's type; `dtype` is set too for a tensor
   DType dtype;
   bool operator==(const FailedType&) const = default;
 };
@@ -30,8 +30,8 @@ struct FailedType {
 enum class ValueOrigin : std::uint8_t {
   stated,      // by the node
   by_default,  // the operator's default
-  absent,      // there is neither
-  opaque,      // stated, but no number, string or list of these
+  absent,      // neither stated nor a default
+  opaque,      // stated, but not a number, a string or a list of these
 };
 
 struct FailedAttribute {
@@ -60,7 +60,8 @@ struct WantedMultiple {
 };
 using WantedShape = std::variant<WantedRank, WantedStatic, WantedMaxDim, WantedMultiple>;
 
-// What the input has instead: its type when it is no tensor, its rank, or the first dim that fails.
+// What the input has instead: its type when it is not a tensor, its rank, or the first dim that
+// fails.
 struct FoundNoTensor {
   ValueType type;
   bool operator==(const FoundNoTensor&) const = default;
@@ -88,16 +89,16 @@ struct FailedShape {
 };
 
 struct FailedOpset {
-  std::string domain;  // "" is the default one
+  std::string domain;  // "" is the default domain
   OpsetRule wanted;
-  std::optional<std::int64_t> found;  // nullopt: the model does not say
+  std::optional<std::int64_t> found;  // nullopt: the model does not import the domain
   bool operator==(const FailedOpset&) const = default;
 };
 
 using FailedPart = std::variant<FailedType, FailedAttribute, FailedShape, FailedOpset>;
 
-// Every part of the rule that fails on the node, in the order of find_failed_conditions(); empty
-// when the rule holds. Also for body nodes.
+// Every condition of the rule that fails on the node, in the order of find_failed_conditions();
+// empty when the rule holds. Also works for body nodes.
 std::vector<FailedPart> failed_parts(const Graph& graph, NodeId node, const Rule& rule,
                                      const OpFacts& facts);
 

@@ -12,7 +12,7 @@ void append(double number, std::string& key) {
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
   key.append(buffer.data(), end) += ',';
 }
-// With its length in front, so that no text reads as two.
+// Writes the length first, so that no two sequences of texts give the same key.
 void append(const std::string& text, std::string& key) {
   key += std::to_string(text.size()) + ':' + text;
 }

@@ -8,10 +8,10 @@
 
 namespace cleave {
 
-// Appends one failed condition to a key. `part` is what failed_parts() says of the condition. Two
-// nodes that fail the condition with different values get different keys where the rule asks for a
-// value (a dtype, an attribute, a rank), and the same key where it sets a bound. Whether the model
-// or the operator states an attribute's value makes no difference.
+// Appends one failed condition to a key. `part` is the entry of failed_parts() for the condition.
+// Two nodes that fail the condition with different values get different keys when the rule asks for
+// a value (a dtype, an attribute, a rank), and the same key when it sets a bound. Whether the model
+// states an attribute's value or the operator's default applies makes no difference.
 void append_key(const FailedCondition& failed, const FailedPart& part, std::string& key);
 
 }  // namespace cleave

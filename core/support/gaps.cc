@@ -36,7 +36,7 @@ class GapFinder {
       : graph_(graph), lists_(lists), facts_(facts) {}
 
   void add(NodeId node, const Reason& reason) {
-    if (reason.because != kNone<NodeId>) return;  // a body node has the gap
+    if (reason.because != kNone<NodeId>) return;  // the body node has the gap
     switch (reason.code) {
       case ReasonCode::no_rule:
         return add_op(node);
@@ -52,7 +52,8 @@ class GapFinder {
   std::vector<GapFound> take() && { return std::move(found_); }
 
  private:
-  // The gap of that key: false when it is new, and has its key alone.
+  // Adds the node to the gap with that key. Returns false when the gap is new; it then has only its
+  // key.
   bool add_to(const std::string& key, NodeId node) {
     const auto [place, is_new] = places_.try_emplace(key, found_.size());
     if (is_new) found_.emplace_back().gap.key = key;

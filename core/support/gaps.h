@@ -1,10 +1,10 @@
-// Gaps: what support lists lack, model by model; each with the change that would close it.
+// Gaps: what support lists lack, model by model, each with the change that would close it.
 //
-// Nodes that no list accepts fall into gaps by what was wrong:
+// Nodes that no list accepts are grouped into gaps by cause:
 //   op         no rule names the op             by op and the dtypes it reads
 //   condition  a rule names it and fails        by rule, failed conditions, and what the node has
 //   denied     a deny rule matches              by rule
-// A range, a factor or a largest dim that is passed is one gap, however far it is passed.
+// A range, a factor or a largest dim that is exceeded is one gap, however far it is exceeded.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,12 @@ struct Gap {
   std::string op;  // of the first node met
   std::string domain;
   Signature signature;  // of the first node met
-  // condition, denied: the rule that refuses, and which list it stands in.
+  // condition, denied: the rule that refuses, and the list that contains it.
   std::uint16_t list = 0;
   Rule rule;
   std::vector<FailedPart> failed;  // condition
-  // op, condition: an allow rule that accepts the nodes. Of `denied` the remedy is to lift `rule`.
+  // op, condition: an allow rule that accepts the nodes. For `denied` the remedy is to remove
+  // `rule`.
   Rule remedy;
   std::string key;  // equal for equal gaps of any models under the same lists
 };
@@ -39,19 +40,19 @@ struct GapFound {
   std::vector<NodeId> nodes;  // body nodes too; model order, body nodes last
 };
 
-// The gaps of the nodes outside `accepted`, in the order in which they are met. Body nodes have
-// gaps of their own; the node that owns them has none where its own op is accepted. Linear as
-// match_support is, times the length of a key.
+// The gaps of the nodes outside `accepted`, in the order in which they are found. Body nodes have
+// gaps of their own; the node that owns them has none when its own op is accepted. As linear as
+// match_support, times the length of a key.
 std::vector<GapFound> find_gaps(const Graph& graph, const std::vector<SupportList>& lists,
                                 const OpFacts& facts, const NodeSet& accepted);
 
-// Support lists with gaps closed: the lists less the deny rules that were lifted, and one more list
-// of the remedies.
+// Support lists with gaps closed: the lists without the deny rules that were removed, and one more
+// list with the remedies.
 class FilledLists {
  public:
   explicit FilledLists(std::vector<SupportList> lists) : lists_(std::move(lists)) {}
   void fill(const Gap& gap);
-  // Less the rules lifted, without the remedies.
+  // Without the removed rules and without the remedies.
   const std::vector<SupportList>& lists() const { return lists_; }
   // With the remedies, as the last list.
   std::vector<SupportList> with_remedies() const;

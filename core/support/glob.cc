@@ -1,11 +1,12 @@
-// Matching of globs, by remembering the last star only: when the text after it does not match, the
-// star takes one character more.
+// Matches globs by remembering the last star only: when the text after it does not match, the star
+// takes one more character.
 #include "core/support/glob.h"
 
 namespace cleave {
 namespace {
 
-// The place after the UTF-8 character at `at` (any byte is a character where it is not UTF-8).
+// The position after the UTF-8 character at `at`; in text that is not UTF-8 any byte is a
+// character.
 std::size_t next_character(std::string_view text, std::size_t at) {
   ++at;
   while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) ++at;
@@ -21,7 +22,7 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
   std::size_t star = kNoStar;
-  std::size_t star_end = 0;  // end of the text that the star has taken
+  std::size_t star_end = 0;  // end of the text that the star matches
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostOps = 3;
 
-// The distinct ops of the graph, those of bodies too, in model order.
+// The distinct ops of the graph, bodies included, in model order.
 std::vector<UsedOp> used_ops(const Graph& graph) {
   std::vector<UsedOp> ops;
   std::unordered_map<std::uint64_t, std::size_t> places;

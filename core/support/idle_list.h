@@ -1,5 +1,5 @@
-// Lists that can put nothing on the accelerator: no allow rule names an op of the model. Such a
-// list is valid, but more often than not it is another model's, or empty by mistake.
+// Idle lists: lists that put no node on the accelerator, because no allow rule names an op of the
+// model. Such a list is valid, but usually it is another model's, or empty by mistake.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ struct UsedOp {
 
 struct IdleList {
   std::uint16_t list;
-  std::vector<UsedOp> ops;  // the model's most used, the most frequent first, at most 3
+  std::vector<UsedOp> ops;  // the model's most frequent ops, at most 3
 };
 
-// In the order of the lists; none of a graph without nodes. Linear in the nodes, then rules times
+// In the order of the lists; empty for a graph without nodes. Linear in the nodes, plus rules times
 // op types.
 std::vector<IdleList> find_idle_lists(const Graph& graph, const std::vector<SupportList>& lists);
 

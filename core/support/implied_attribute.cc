@@ -5,9 +5,9 @@
 //   pads           two zeros for each spatial axis, unless `auto_pad` or `output_shape` decides
 //   kernel         the spatial dims of the weight, which is input `weight`
 //   reversed       the axes of input 0 from the last to the first (perm)
-//   every_axis     the axes of input 0, where no input gives them
-//   unit_axes      the axes of size 1, where no input gives them
-//   equal_parts    the dim of the axis divided by the number of outputs, the last part the rest
+//   every_axis     the axes of input 0, unless an input gives them
+//   unit_axes      the axes of size 1, unless an input gives them
+//   equal_parts    the dim of the axis divided by the number of outputs; the last part is the rest
 //
 // Source: the text of ONNX's operator documentation, opsets 1 to 26.
 #include "core/support/implied_attribute.h"
@@ -43,7 +43,7 @@ struct Row {
   std::string_view op;
   std::string_view attribute;
   Kind kind;
-  double number = 0;  // integer, real; kernel: which input the weight is
+  double number = 0;  // integer, real; kernel: which input is the weight
   std::string_view text = {};
 };
 
@@ -195,7 +195,7 @@ std::optional<std::size_t> spatial_rank(const Graph& graph, NodeId node) {
   return kernel->count;
 }
 
-// Whether another attribute than `pads` decides on the padding.
+// Whether an attribute other than `pads` decides the padding.
 bool is_padded_otherwise(const Graph& graph, NodeId node) {
   if (find_attribute(graph, node, "output_shape") != nullptr) return true;
   const Attribute* const way = find_attribute(graph, node, "auto_pad");
@@ -232,7 +232,7 @@ std::optional<AttributeValue> axes_of(std::optional<Shape> shape, Kind kind) {
   return axes;
 }
 
-// The axis that the node states, else 0.
+// For the axis that the node states, else 0.
 std::optional<AttributeValue> equal_parts(const Graph& graph, NodeId node) {
   const auto shape = input_shape(graph, node, 0);
   const auto count = static_cast<std::int64_t>(graph.outputs(node).size());
@@ -255,7 +255,7 @@ std::optional<AttributeValue> equal_parts(const Graph& graph, NodeId node) {
 }
 
 std::optional<AttributeValue> value_of(const Row& row, const Graph& graph, NodeId node) {
-  // From some opset on, axes and parts are given by input 1.
+  // From some opset on, input 1 gives the axes and parts.
   const auto is_given = [&] { return find_plain_input(graph, node, 1) != nullptr; };
   switch (row.kind) {
     case Kind::integer:
@@ -280,7 +280,7 @@ std::optional<AttributeValue> value_of(const Row& row, const Graph& graph, NodeI
       return equal_parts(graph, node);
     case Kind::every_axis:
     case Kind::unit_axes:
-      // Input 1 of Resize and of CenterCropPad is no list of axes.
+      // Input 1 of Resize and of CenterCropPad is not a list of axes.
       if (is_given() && row.op != "Resize" && row.op != "CenterCropPad") return std::nullopt;
       break;
     case Kind::reversed:

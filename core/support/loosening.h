@@ -1,4 +1,4 @@
-// Loosening: the rule that accepts a node which another rule refuses, changed as little as can be.
+// Loosening: changes a rule that refuses a node as little as possible, so that it accepts the node.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace cleave {
 
-// The rule for the node's op alone, without its place and its `why`, where each condition that
-// failed asks for what the node has, or is left out when it was a bound. `failed` is what
-// find_failed_conditions() gives for the node and the rule.
+// The rule for the node's op alone, without its position and its `why`. Each condition that failed
+// now asks for what the node has, or is left out when it was a bound. `failed` is the result of
+// find_failed_conditions() for the node and the rule.
 Rule loosened(const Graph& graph, NodeId node, const Rule& rule,
               const std::vector<FailedCondition>& failed, const OpFacts& facts);
 

@@ -57,7 +57,7 @@ std::string_view last_component(std::string_view name) {
 std::string_view first_component(std::string_view name) { return name.substr(0, name.find('.')); }
 
 bool is_misspelt(std::string_view rule, std::string_view op) {
-  constexpr std::size_t kShortest = 5;  // below, one letter makes another op: Sin, Sinh
+  constexpr std::size_t kShortest = 5;  // below this length one letter makes another op: Sin, Sinh
   if (std::min(last_component(rule).size(), last_component(op).size()) < kShortest) return false;
   const std::size_t most = std::clamp(op.size() / 5, std::size_t{1}, std::size_t{2});
   return edit_distance(rule, op, most) <= most && without_digits(rule) != without_digits(op);
@@ -69,7 +69,7 @@ bool lacks_module(std::string_view rule, std::string_view op) {
   return both_dotted ? first_component(rule) == first_component(op) : rule != op;
 }
 
-// 0: no slip. Else the kind of slip, the likeliest lowest.
+// 0: not a slip. Else the kind of slip; the likeliest has the lowest number.
 int slip(const Rule& rule, const ModelOp& op) {
   if (plain_domain(rule.domain) != plain_domain(op.domain)) {
     const bool is_prefixed = rule.op == std::string(op.domain) + "::" + std::string(op.op);

@@ -1,8 +1,8 @@
-// Near misses: allow rules that match no node because of a slip in the op's name. The slips are of
-// few kinds:
+// Near misses: allow rules that match no node because the op's name is misspelt. The kinds of
+// slips:
 //   argmax            ArgMax                          case
 //   Sigmiod           Sigmoid                         a letter or two in a long name, but no digit:
-//                                                     Conv2d is no slip of Conv3d
+//                                                     Conv2d is not a slip for Conv3d
 //   Conv2d            torch.nn.modules.conv.Conv2d    the module is left out
 //   torch.nn.Conv2d   torch.nn.modules.conv.Conv2d    the module's other path in the same package
 //   FusedConv         com.microsoft::FusedConv        the domain
@@ -18,8 +18,8 @@
 
 namespace cleave {
 
-// A rule that names no op of the graph, and the op that it probably means, which the list does not
-// cover.
+// A rule that names no op of the graph, and the op that it probably means. The list has no rule for
+// that op.
 struct NearMiss {
   std::uint16_t list;
   std::uint32_t rule;
@@ -27,9 +27,9 @@ struct NearMiss {
   std::string_view domain;
 };
 
-// At most one for a rule, in order of lists and rules. A rule for an op that `facts` knows is not
-// taken for a slip. Cost: rules that match nothing, times op types of the graph that the list
-// leaves uncovered.
+// At most one per rule, in the order of lists and rules. A rule for an op that `facts` knows is not
+// considered a slip. Cost: rules that match no op, times op types of the graph that the list does
+// not cover.
 std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportList>& lists,
                                   const OpFacts& facts);
 

@@ -1,4 +1,4 @@
-// What a model's format knows of its operators.
+// What a model's format knows about its operators.
 #pragma once
 
 #include <cstdint>

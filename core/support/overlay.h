@@ -1,5 +1,5 @@
-// Overlays: lists with deny rules alone. Such a list allows nothing by itself; given beside others,
-// it denies for all of them.
+// Overlays: lists with deny rules only. An overlay accepts no node by itself; used with other
+// lists, it denies for all of them.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace cleave {
 // True when the list has deny rules and no allow rule.
 bool is_overlay(const SupportList& list);
 
-// True when there are lists and each is an overlay, so that none of them accepts a node.
+// True when there are lists and all are overlays, so that no node is accepted.
 bool all_are_overlays(const std::vector<SupportList>& lists);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
 // Why a node is not on the accelerator: a code, and the node or rule to blame. The pass that takes
-// a node off the accelerator records the reason in its result; reports and drawings only put it in
+// a node off the accelerator records the reason in its result; reports and drawings turn it into
 // words.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace cleave {
 enum class ReasonCode : std::uint8_t {
   none,               // on the accelerator, or not decided
   no_rule,            // no allow rule of any list names the op
-  rule_failed,        // an allow rule names it, its conditions do not hold (or a body node fails)
+  rule_failed,        // an allow rule names it, but a condition fails (or a body node is refused)
   denied,             // a deny rule matches
   non_tensor_input,   // reads a non-tensor made by a CPU node
   non_tensor_output,  // makes a non-tensor that a CPU node, or the graph's output, reads
@@ -26,16 +26,16 @@ enum class ReasonCode : std::uint8_t {
 };
 inline constexpr int kReasonCodeCount = 12;
 
-// "no_rule", ... as reports spell it; "" for none.
+// "no_rule", ... as reports write it; "" for none.
 std::string_view reason_code_name(ReasonCode code);
 
 struct Reason {
   ReasonCode code = ReasonCode::none;
   std::uint16_t list = 0;          // rule_failed, denied: which support list
   std::uint32_t rule = 0;          // rule_failed: index in its allow rules; denied: in its deny
-  NodeId because = kNone<NodeId>;  // the node to blame; none for a rule, or the graph's output
-  std::uint32_t size = 0;          // small_subgraph: nodes that the subgraph had
-  // costs_more: what it, and the nodes connected to it that moved likewise, would add to the
+  NodeId because = kNone<NodeId>;  // the node to blame; kNone for a rule, or the graph's output
+  std::uint32_t size = 0;          // small_subgraph: the number of nodes in the subgraph
+  // costs_more: what the node, with the connected nodes that moved along with it, would add to the
   // inference on the accelerator.
   float link_us = 0;
   float compute_us = 0;

@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// Accepted element types of tensors, and accepted types of values that are no tensors.
+// Accepted element types of tensors, and accepted types of values that are not tensors.
 struct TypeSet {
   std::uint32_t dtypes = 0;       // bit per DType
   std::uint16_t value_types = 0;  // bit per ValueType
@@ -45,7 +45,7 @@ struct ShapeRule {
 struct OpsetRule {
   std::int64_t lowest = 0;
   std::int64_t highest = 0;
-  // Instead of a range: opset `lowest`, or any in which the op's schema version is the same.
+  // Instead of a range: opset `lowest`, or any opset in which the op's schema version is the same.
   bool same_schema = false;
   bool operator==(const OpsetRule&) const = default;
 };
@@ -58,10 +58,11 @@ struct Rule {
   std::vector<std::pair<std::string, TypeSet>> kwargs;
   std::vector<AttributeRule> attributes;
   std::vector<ShapeRule> shapes;
-  std::string node_name;   // deny only: glob on node names; empty: any
-  MaybeTypes input_dtype;  // deny only: any input (not a parameter that FX reads) has one of them
+  std::string node_name;  // deny only: glob on node names; empty: any
+  // deny only: an input (other than a parameter that FX reads) has one of these types
+  MaybeTypes input_dtype;
   std::string why;
-  std::uint32_t line = 0;  // place of the rule in its file, from 1; 0 when unknown
+  std::uint32_t line = 0;  // position of the rule in its file, from 1; 0 when unknown
   std::uint32_t column = 0;
   bool operator==(const Rule&) const = default;
 };

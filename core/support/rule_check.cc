@@ -16,7 +16,7 @@ using What = FailedCondition::What;
 
 // ---- attributes ----
 
-// Of a literal or of an attribute value that is no list.
+// For a literal, or an attribute value that is not a list.
 template <class Value>
 bool in_range(const Value& value, const AttributeRule& rule) {
   double number = 0;
@@ -30,7 +30,7 @@ bool in_range(const Value& value, const AttributeRule& rule) {
   return (!rule.min || number >= *rule.min) && (!rule.max || number <= *rule.max);
 }
 
-// The rank that axes of the node count in: the output's where the op adds axes. nullopt when it is
+// The rank that the node's axes refer to: the output's when the op adds axes. nullopt when it is
 // unknown.
 std::optional<std::size_t> axis_rank(const Graph& graph, NodeId node) {
   const std::string_view op = graph.op(node);
@@ -58,7 +58,7 @@ AttributeValue from_front(AttributeValue value, std::size_t rank) {
   return value;
 }
 
-// Whether a rule's value names the same axes: -1 is 3 for rank 4, and the order does not matter.
+// Whether a rule's value names the same axes: -1 is 3 for rank 4, and the order is ignored.
 bool names_same_axes(const Graph& graph, NodeId node, const AttributeRule& rule,
                      const AttributeValue& value) {
   if (rule.name != "axis" && rule.name != "axes") return false;

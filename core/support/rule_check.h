@@ -1,6 +1,5 @@
-// Rule check: which conditions of a rule a node does not meet. Conditions are checked without
-// making text, so that matching a million nodes is cheap; core/support/failed_part.h has the values
-// that failed.
+// Rule check: which conditions of a rule a node does not meet. The check makes no text, so that
+// matching a million nodes is cheap; core/support/failed_part.h gives the values that failed.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,8 @@
 
 namespace cleave {
 
-// A condition that does not hold: which list of the rule, which item of it, which clause of that.
+// A condition that does not hold: which list of the rule, which item of it, which clause of the
+// item.
 struct FailedCondition {
   enum class What : std::uint8_t { input, output, kwarg, attribute, shape, opset };
   What what;
@@ -26,18 +26,18 @@ struct FailedCondition {
   static constexpr std::uint32_t kFirstMultiple = 3;  // 3 + i: multiple_of[i]
 };
 
-// True when the rule is for that op: by its name, by a glob, or for any op (a deny rule without
-// one).
+// True when the rule is for that op: by its name, by a glob, or because it is a deny rule for any
+// op.
 bool names_op(const Rule& rule, std::string_view domain, std::string_view op);
 
-// Every condition of the rule that fails on the node, in the order of FailedCondition::What.
-// `op`, `domain`, `node_name` and `input_dtype` are not looked at. Appends nothing when the rule
-// holds.
+// Appends every condition of the rule that fails on the node, in the order of
+// FailedCondition::What; none when the rule holds. Ignores `op`, `domain`, `node_name` and
+// `input_dtype`.
 void find_failed_conditions(const Graph& graph, NodeId node, const Rule& rule, const OpFacts& facts,
                             std::vector<FailedCondition>& failed);
 
-// True when some tensor or other value that the node reads, captures included, is of one of the
-// types. Parameters do not count.
+// True when a value that the node reads, captures included, has one of the types. Parameters do not
+// count.
 bool has_input_of(const Graph& graph, NodeId node, const TypeSet& types);
 
 }  // namespace cleave

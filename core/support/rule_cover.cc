@@ -8,8 +8,8 @@
 namespace cleave {
 namespace {
 
-// Does the pattern match whatever the other one does? A star of the narrow one has to be met by a
-// star of the wide one: read as a character, it is.
+// Whether the pattern matches everything that the other one matches. A star of the narrow pattern
+// must be matched by a star of the wide one: it is read as a character, which a star or ? matches.
 bool covers_glob(const std::string& wide, const std::string& narrow) {
   if (wide.empty() || wide == narrow || wide == "*") return true;
   if (narrow.empty() || !is_glob(wide)) return false;
@@ -86,7 +86,7 @@ bool covers_opset(const Rule& wide, const Rule& narrow) {
   return wide.opset->lowest <= narrow.opset->lowest && wide.opset->highest >= narrow.opset->highest;
 }
 
-// Each condition of the wide rule follows from one of the narrow rule.
+// Whether each condition of the wide rule follows from one of the narrow rule.
 template <class Conditions, class Covers>
 bool all_covered(const Conditions& wide, const Conditions& narrow, Covers covers_one) {
   return std::all_of(wide.begin(), wide.end(), [&](const auto& condition) {

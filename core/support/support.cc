@@ -1,8 +1,10 @@
-// Matching: the rules that concern an op are found once for each distinct (domain, op) of the
-// graph, globs resolved; then each node is held against the conditions of those rules only.
+// How matching works:
+// 1. For each distinct (domain, op) of the graph, find the rules that name it; globs are resolved
+//    here.
+// 2. Check each node against the conditions of those rules only.
 //
-// The order in which a list refuses: a deny rule that names the op or the node; no allow rule that
-// names the op; a deny rule by dtype; the conditions of the allow rules.
+// A list refuses in this order: a deny rule that names the op or the node; no allow rule that names
+// the op; a deny rule by dtype; the conditions of the allow rules.
 #include "core/support/support.h"
 
 #include <algorithm>
@@ -47,7 +49,7 @@ class RuleIndex {
     return {find(allow_, list_.allow, domain, op), find(deny_, list_.deny, domain, op)};
   }
 
-  // Deny rules for any op of the node of that name.
+  // Deny rules for any op with that node name.
   const RuleIndices* deny_of(std::string_view node_name) const {
     if (deny_by_node_.empty()) return nullptr;
     const auto found = deny_by_node_.find(node_name);
@@ -127,7 +129,7 @@ class Matcher {
     std::uint32_t rule = 0;
   };
 
-  // Bodies are not looked at.
+  // The verdict without looking at bodies.
   Verdict judge_alone(NodeId node) {
     const std::vector<OpRules>& rules = rules_of(node);
     const Verdict verdict = judge_by_lists(rules, node);
@@ -135,7 +137,7 @@ class Matcher {
     for (const std::uint16_t i : overlays_) {
       const auto rule = denying_rule(lists_[i], rules[i].deny, node);
       if (!rule) continue;
-      // That no list knows the op says more than a denial by dtype.
+      // "No list knows the op" says more than a denial by dtype.
       const bool is_known = verdict.reason.code != ReasonCode::no_rule;
       if (!is_known && !names_its_target(lists_[i].list().deny[*rule])) continue;
       return {.reason = {.code = ReasonCode::denied, .list = i, .rule = *rule}};
@@ -144,7 +146,7 @@ class Matcher {
   }
 
  private:
-  // By the lists that are no overlays.
+  // The verdict of the lists that are not overlays.
   Verdict judge_by_lists(const std::vector<OpRules>& rules, NodeId node) {
     Reason refusal{.code = ReasonCode::no_rule};
     for (std::size_t i = 0; i < lists_.size(); ++i) {
@@ -177,8 +179,8 @@ class Matcher {
     return {.reason = {}, .list = list_index, .rule = rule};
   }
 
-  // The first deny rule of the list that holds: of those for the node's op or for any op, and of
-  // those for the node's name.
+  // The first deny rule of the list that matches: one for the node's op, for any op, or for the
+  // node's name.
   std::optional<std::uint32_t> denying_rule(const RuleIndex& index, const RuleIndices& by_op,
                                             NodeId node) {
     std::optional<std::uint32_t> denying = first_denying(index, by_op, node);
@@ -209,8 +211,8 @@ class Matcher {
     bool holds;
   };
 
-  // The first rule that holds; else the one nearest to it: for the model's opset if there is one,
-  // with the fewest conditions failed.
+  // The first rule that holds; else the nearest one: one for the model's opset if there is any,
+  // with the fewest failed conditions.
   Allowing best_allowing(const SupportList& list, const RuleIndices& candidates, NodeId node) {
     std::uint32_t best = candidates.front();
     std::size_t best_distance = std::numeric_limits<std::size_t>::max();
@@ -225,14 +227,14 @@ class Matcher {
     return {best, false};
   }
 
-  // Leaves what fails in failed_.
+  // Leaves the failed conditions in failed_.
   bool holds(const Rule& rule, NodeId node) {
     failed_.clear();
     find_failed_conditions(graph_, node, rule, facts_, failed_);
     return failed_.empty();
   }
 
-  // By list, for the node's op.
+  // The rules for the node's op, by list.
   const std::vector<OpRules>& rules_of(NodeId node) {
     const std::uint64_t key = std::uint64_t{index(graph_.node(node).domain)} << 32U |
                               std::uint64_t{index(graph_.node(node).op)};

@@ -1,4 +1,4 @@
-// Support matching: which nodes the lists accept, and the reason for each that they refuse.
+// Support matching: which nodes the lists accept, and the reason for each node that they refuse.
 //
 // A list accepts a node when at least one allow rule matches and no deny rule does. Several lists
 // combine: a node is supported when any of them accepts it. A node with bodies is supported when
@@ -20,19 +20,19 @@ struct Support {
   PerNode<Reason> reasons;  // no_rule, denied, rule_failed
 };
 
-// The verdict on each node. Where several lists refuse, the reason is the first `denied`, else the
+// The verdict on each node. When several lists refuse, the reason is the first `denied`, else the
 // first `rule_failed`, else `no_rule`. Linear in nodes + operands + attributes, times the rules
 // that name the same op; globs are resolved once per op type.
 Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
                       const OpFacts& facts);
 
-// The verdict on one node without its bodies; code none when it is accepted. Also for body nodes.
-// Linear in the rules: for explanations, not for loops.
+// The verdict on one node without its bodies; code `none` when it is accepted. Also works for body
+// nodes. Linear in the rules: for explanations, not for loops.
 Reason match_node(const Graph& graph, NodeId node, const std::vector<SupportList>& lists,
                   const OpFacts& facts);
 
-// Body nodes that no list accepts, each with its reason, in order of their owners and then of the
-// bodies. Linear as match_support is.
+// Body nodes that no list accepts, each with its reason, in the order of their owners and then of
+// the bodies. As linear as match_support.
 std::vector<std::pair<NodeId, Reason>> refused_body_nodes(const Graph& graph,
                                                           const std::vector<SupportList>& lists,
                                                           const OpFacts& facts);

@@ -16,7 +16,7 @@ using RuleIndices = std::vector<std::uint32_t>;
 
 bool is_pattern(const Rule& rule) { return rule.op.empty() || is_glob(rule.op); }
 
-// Rules by the op that they name; globs and rules for any op apart.
+// Rules by the op that they name; globs and rules for any op are separate.
 class RulesByOp {
  public:
   explicit RulesByOp(const std::vector<Rule>& rules) : rules_(rules) {
@@ -25,8 +25,8 @@ class RulesByOp {
     }
   }
 
-  // The first rule that covers the given one, `self` left out; where two cover each other, only an
-  // earlier one counts.
+  // The first rule, other than `self`, that covers the given one. Of two that cover each other only
+  // the earlier one counts.
   const std::uint32_t* find_cover(const Rule& rule, const std::uint32_t* self) const {
     const auto covers_it = [&](std::uint32_t i) {
       if (self != nullptr && i == *self) return false;
@@ -77,20 +77,20 @@ std::string empty_types(const std::vector<MaybeTypes>& positions, std::string_vi
   return {};
 }
 
-// Why no node can match the rule; empty: one can.
+// Why no node can match the rule; empty when one can.
 std::string impossibility(const Rule& rule) {
   if (std::string text = excluding_ranks(rule); !text.empty()) return text;
   if (std::string text = empty_types(rule.inputs, "input"); !text.empty()) return text;
   return empty_types(rule.outputs, "output");
 }
 
-// Rules of a list that name an op.
+// The rules of a list that name one op.
 struct OpRules {
   std::vector<RuleRef> rules;
   bool has_allow = false;
 };
 
-// Holds the nodes of one graph against the rules of a list.
+// Checks the nodes of one graph against the rules of a list.
 class RuleHolder {
  public:
   RuleHolder(const Graph& graph, const OpFacts& facts, const SupportList& list)

@@ -1,10 +1,9 @@
-// Faults of support lists that can be told from the rules alone, and from models held against them.
+// Lint: faults of support lists that are visible in the rules alone, or in how models use them.
 //
 //   deny  {"op": "Conv"}                      every Conv is denied ...
 //   allow {"op": "Conv", "opset": [11, 17]}   ... so this rule is dead
 //   allow "Conv"
-//   allow {"op": "Conv", "group": 1}          and this one says nothing that "Conv" does not:
-//   shadowed
+//   allow {"op": "Conv", "group": 1}          "Conv" already covers this one: it is shadowed
 #pragma once
 
 #include <cstdint>
@@ -21,14 +20,14 @@ namespace cleave {
 
 enum class LintKind : std::uint8_t {
   unknown_op,         // the operators' registry has no such op
-  unknown_domain,     // nor such a domain
+  unknown_domain,     // the registry has no such domain
   unknown_attribute,  // the op never had such an attribute
-  unused_condition,   // a condition on what the op does not have
-  contradiction,      // an allow rule whose every node a deny rule takes
+  unused_condition,   // a condition on something that the op does not have
+  contradiction,      // an allow rule whose nodes are all denied by a deny rule
   impossible,         // conditions of one rule that exclude each other
   shadowed,           // another rule of the list covers the rule
-  never_matched,      // the op is the op of no node of the models
-  never_held,         // it is, but the conditions hold of none of these nodes
+  never_matched,      // no node of the models has the op
+  never_held,         // nodes have the op, but the conditions hold for none of them
   no_rule,            // an op of the models that no rule names
   allows_nothing,     // the list has no allow rule
 };
@@ -47,21 +46,22 @@ struct RuleFault {
   LintKind kind;
   RuleRef rule;
   RuleRef other = {};       // contradiction, shadowed: the rule that covers it
-  std::string detail = {};  // impossible: the conditions, in words
+  std::string detail = {};  // impossible: the conditions, as text
 };
 
-// Contradictions, impossible and shadowed rules, in the order of the rules, allow first. Of two
-// rules that cover each other the later one is shadowed. What is told is sure; of rules whose globs
-// overlap in part nothing is told. Cost: rules that name the same op, or a glob, by pairs.
+// Contradictions, impossible and shadowed rules, in the order of the rules, allow rules first. Of
+// two rules that cover each other the later one is shadowed. Reports only what is certain; rules
+// whose globs overlap in part are not reported. Cost: pairs of rules that name the same op, or a
+// glob.
 std::vector<RuleFault> find_rule_faults(const SupportList& list);
 
-// Which rules of a list the nodes of models meet. Holds no graph: several can be added.
+// Which rules of a list the nodes of models match. Holds no graph: several can be added.
 class RuleUse {
  public:
   struct Count {
-    std::size_t named = 0;     // nodes of the op, the name, the dtype that the rule names
-    std::size_t held = 0;      // of these, nodes of which every condition holds
-    std::string example = {};  // the first of which one does not
+    std::size_t named = 0;     // nodes with the op, name and dtype that the rule names
+    std::size_t held = 0;      // of these, the nodes that meet every condition
+    std::string example = {};  // name of the first node that does not
     std::vector<FailedPart> failed = {};
   };
   struct Op {
@@ -71,11 +71,11 @@ class RuleUse {
   };
 
   explicit RuleUse(const SupportList& list);
-  // Nodes and body nodes. Linear in them, times the rules that name the same op.
+  // Adds nodes and body nodes. Linear in them, times the rules that name the same op.
   void add(const Graph& graph, const OpFacts& facts);
 
   const Count& count(RuleRef rule) const { return (rule.is_deny ? deny_ : allow_)[rule.index]; }
-  // Ops that no allow rule names, the most frequent first, then in the order met.
+  // Ops that no allow rule names, the most frequent first, then in the order in which they appear.
   std::vector<Op> ops_without_rule() const;
 
  private:
@@ -84,7 +84,8 @@ class RuleUse {
   const SupportList& list_;
   std::vector<Count> allow_, deny_;
   std::vector<Op> without_rule_;
-  std::map<std::pair<std::string, std::string>, std::size_t> missing_;  // places in without_rule_
+  // indices into without_rule_
+  std::map<std::pair<std::string, std::string>, std::size_t> missing_;
 };
 
 }  // namespace cleave
