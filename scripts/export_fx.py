@@ -8,9 +8,9 @@ usage:
 
 MODEL is a built-in sample (`--list` names them) or any torchvision classification model; its
 weights are random, since only shapes are written. CALLABLE takes no arguments and returns
-(module, inputs): a torch.nn.Module, or a torch.fx.GraphModule that is traced already; and a tuple
-of arguments, or a dict of keyword arguments, to run it with once. FILE may be `-`, the default,
-for standard output.
+(module, inputs): a torch.nn.Module, a torch.fx.GraphModule that is traced already, or what
+torch.export.export returns; and a tuple of arguments, or a dict of keyword arguments, to run it
+with once. FILE may be `-`, the default, for standard output.
 
 As a library:
   graph = export_graph(trace(module), inputs, "my model")
@@ -23,8 +23,14 @@ What becomes what:
   output        `outputs`, flattened; `output_tree` where more than one plain value is returned
 Arguments that refer to other nodes go to `inputs` and `kwargs`; literals go to `attributes`, as
 `arg<i>` or under their keyword; so do a module's hyperparameters (stride, in_features, ...), so
-that rules can ask. Of an argument that mixes both, such as a slice with one computed end, only the
-references are kept. The weights themselves are not written.
+that rules can ask. An argument that mixes both, such as a list of sizes of which one is computed,
+is among the attributes, too, with {"value": NAME} where a reference is. The weights themselves are
+not written.
+
+An exported program is not run: its graph says of each value what it is, with names for symbolic
+dims. Its guards are left out, and the bodies of autocast and no-grad regions are nodes of the graph
+(exported_graph.py). cleave splits the .pt2 file of such a program itself, and knows what is written
+in place there; use this for the structure alone, and for apply_fx.py.
 
 Needs PyTorch 1.13 or newer (Debian: python3-torch, python3-torchvision).
 Exit status: 0 done; 1 the model cannot be loaded, traced, run or written; 2 wrong usage.
@@ -50,6 +56,8 @@ try:
 except ImportError as missing:
     sys.exit(f"export_fx.py: error: needs PyTorch (Debian: apt install python3-torch): {missing}")
 
+import exported_graph
+
 DTYPES = {
     torch.float32: "float32",
     torch.float64: "float64",
@@ -72,6 +80,7 @@ for _newer in ("float8_e4m3fn", "float8_e5m2", "uint16", "uint32", "uint64"):
         DTYPES[getattr(torch, _newer)] = _newer
 
 SCALARS = (bool, int, float, complex, str, torch.dtype, torch.device, torch.layout)
+SYMBOLIC = {"SymInt": "int", "SymFloat": "float", "SymBool": "bool"}
 PLAIN_CONTAINERS = (tuple, list, dict, immutable_list, immutable_dict)
 SCOPE = "cleave_scope"  # key of node.meta: dotted path of the module whose forward made the node
 VALUE = "cleave_value"  # key of node.meta: describe() of what the node returned
@@ -141,8 +150,11 @@ class ScopeTracer(torch.fx.Tracer):
 
 def trace(module, leaf_patterns=()):
     """The module as a torch.fx.GraphModule whose nodes know their scope."""
-    if isinstance(module, torch.fx.GraphModule):
-        return module
+    if exported_graph.is_program(module) or isinstance(module, torch.fx.GraphModule):
+        try:
+            return exported_graph.flat_module(module)
+        except exported_graph.NotFlat as refusal:
+            raise ExportError(str(refusal)) from refusal
     try:
         graph = ScopeTracer(leaf_patterns).trace(module)
     except Exception as cause:  # tracing runs the user's code: anything may come out of it
@@ -162,6 +174,18 @@ class ValueRecorder(ShapeProp):
         result = super().run_node(node)
         node.meta[VALUE] = describe(result, node.name)
         return result
+
+
+def record_values(graph_module, sample_inputs):
+    """Notes for each node what it returns: as the graph says, where it does, else by running it."""
+    if not exported_graph.has_recorded_values(graph_module):
+        run_once(graph_module, sample_inputs)
+        return
+    for node in graph_module.graph.nodes:
+        if "val" in node.meta or not node.users:  # asserts return nothing, and say nothing
+            node.meta[VALUE] = describe(node.meta.get("val"), node.name)
+        else:
+            node.meta[VALUE] = {"type": "unknown"}
 
 
 def run_once(graph_module, sample_inputs):
@@ -206,9 +230,12 @@ def describe(value, where):
     if isinstance(value, torch.Tensor):
         if value.dtype not in DTYPES:
             raise ExportError(f'"{where}" has dtype {value.dtype}, which the format does not know')
-        return {"type": "tensor", "dtype": DTYPES[value.dtype], "shape": list(value.shape)}
+        shape = [dim if isinstance(dim, int) else str(dim) for dim in value.shape]
+        return {"type": "tensor", "dtype": DTYPES[value.dtype], "shape": shape}
     if value is None:
         return {"type": "none"}
+    if type(value).__name__ in SYMBOLIC:
+        return {"type": "scalar", "py_type": SYMBOLIC[type(value).__name__]}
     if isinstance(value, (tuple, list, dict)):
         return describe_container(value, where)
     kind = "scalar" if isinstance(value, SCALARS) else "unknown"
@@ -235,7 +262,12 @@ def class_name(value):
 
 
 def literal(value):
-    """A Python literal as JSON: {"slice": [start, stop, step]}, a dtype or device by its name."""
+    """A Python literal as JSON: {"slice": [start, stop, step]}, a dtype or device by its name.
+
+    A node in it becomes {"value": its name}.
+    """
+    if isinstance(value, torch.fx.Node):
+        return {"value": value.name}
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)  # JSON has no infinity
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -264,6 +296,17 @@ def reference(argument):
     return {"list": names} if names else None
 
 
+def mixes_literals(argument):
+    """True for a container that holds nodes and something else, such as [n, 3] or x[:n]."""
+    if isinstance(argument, slice):
+        return bool(references(argument))
+    if isinstance(argument, dict):
+        argument = list(argument.values())
+    if not isinstance(argument, (tuple, list)) or not references(argument):
+        return False
+    return not all(isinstance(item, torch.fx.Node) for item in argument)
+
+
 # ---- nodes ---------------------------------------------------------------------------------------
 
 
@@ -273,7 +316,7 @@ def operator_name(node, modules):
     if node.op == "call_method":
         return node.target
     if isinstance(node.target, torch._ops.OpOverload):
-        return str(node.target)  # aten.add.Tensor
+        return f"torch.ops.{node.target}"  # torch.ops.aten.add.Tensor
     return _get_qualified_name(node.target)
 
 
@@ -298,11 +341,9 @@ def is_simple(value):
 
 def node_attributes(node, modules):
     attributes = hyperparameters(modules[node.target]) if node.op == "call_module" else {}
-    for position, argument in enumerate(node.args):
-        if reference(argument) is None:
-            attributes[f"arg{position}"] = literal(argument)
-    for name, argument in node.kwargs.items():
-        if reference(argument) is None:
+    arguments = {f"arg{i}": argument for i, argument in enumerate(node.args)}
+    for name, argument in {**arguments, **node.kwargs}.items():
+        if reference(argument) is None or mixes_literals(argument):
             attributes[name] = literal(argument)
     return attributes
 
@@ -313,7 +354,9 @@ def node_scope(node):
     stack = node.meta.get("nn_module_stack")  # graphs traced elsewhere
     if stack:
         innermost = list(stack.values())[-1] if isinstance(stack, dict) else None
-        return innermost[0] if isinstance(innermost, tuple) else list(stack)[-1]
+        path = innermost[0] if isinstance(innermost, tuple) else list(stack)[-1]
+        is_from_user = not path.startswith("_empty_nn_module_stack")  # torch adds nodes of its own
+        return path if is_from_user else ""
     return node.target if node.op == "call_module" else ""
 
 
@@ -398,9 +441,10 @@ def export_graph(graph_module, sample_inputs, name):
     """The graph as a dict in cleave.graph form, version 1.
 
     Runs the module once on `sample_inputs` (a tuple, or a dict by argument name) to learn types and
-    shapes. Nodes keep the order they have in the graph. Raises ExportError.
+    shapes, unless its graph has them. Nodes keep the order they have in the graph. Raises
+    ExportError.
     """
-    run_once(graph_module, sample_inputs)
+    record_values(graph_module, sample_inputs)
     modules = dict(graph_module.named_modules(remove_duplicate=False))
     parameters = ParameterTable()
     inputs, nodes, get_attrs, returned = [], [], [], None
@@ -410,7 +454,7 @@ def export_graph(graph_module, sample_inputs, name):
         elif node.op == "get_attr":
             get_attrs.append(node)
         elif node.op == "output":
-            returned = node.args[0]
+            returned = returned_tree(graph_module, node.args[0])
         else:
             nodes.append(export_node(node, modules, parameters))
     for node in get_attrs:  # after the modules, so that a tied weight is named by its module
@@ -432,6 +476,20 @@ def export_input(node):
     if node.args:
         entry["default"] = literal(node.args[0])
     return entry
+
+
+def returned_tree(graph_module, returned):
+    """What the module returns; an exported graph returns a flat tuple and knows the structure."""
+    tree = getattr(getattr(graph_module.graph._codegen, "pytree_info", None), "out_spec", None)
+    if tree is None:
+        return returned
+    from torch.utils import _pytree
+
+    try:
+        structure = _pytree.tree_unflatten(list(returned), tree)
+    except Exception:  # a class of the user's that is made of tensors only
+        return returned
+    return structure if isinstance(structure, (torch.fx.Node, tuple, list, dict)) else returned
 
 
 def output_tree(returned):
@@ -544,9 +602,11 @@ def load_callable(spec):
         result = getattr(loaded, function)()
     except Exception as cause:  # the user's file
         raise ExportError(f"{spec}: {type(cause).__name__}: {cause}") from cause
+    if exported_graph.is_program(result):
+        return result, ()
     if not (isinstance(result, tuple) and len(result) == 2):
         raise ExportError(f"{spec}: must return (module, inputs)")
-    if not isinstance(result[0], torch.nn.Module):
+    if not isinstance(result[0], torch.nn.Module) and not exported_graph.is_program(result[0]):
         raise ExportError(f"{spec}: returned {class_name(result[0])}, not a torch.nn.Module")
     return result
 
@@ -595,6 +655,15 @@ def default_name(options):
     return options.model or options.module.rpartition(":")[2]
 
 
+def set_mode(module, is_training):
+    """Sets training or evaluation mode; an exported module has its mode in the graph."""
+    is_exported = exported_graph.is_program(module) or exported_graph.has_recorded_values(module)
+    if not is_exported:
+        module.train(is_training)
+    elif is_training:
+        raise UsageError("--train: an exported program keeps the mode that it was exported in")
+
+
 def run(options):
     if options.list:
         import sample_models
@@ -605,7 +674,7 @@ def run(options):
         module, inputs = load_callable(options.module)
     else:
         module, inputs = load_builtin(options.model, options.shape)
-    module.train(options.train)
+    set_mode(module, options.train)
     graph = export_graph(trace(module, options.leaf), inputs, default_name(options))
     if options.output == "-":
         sys.stdout.write(graph_text(graph))

@@ -6,8 +6,8 @@
 #   --all   the same with warnings as errors; also: clang-tidy, shellcheck, a build with clang++ and its
 #           address and undefined-behaviour sanitizers and the tests under them, and a second look at the
 #           full recorded cases where they are there ($CLEAVE_CASES, else ../shared/cases)
-#   --torch the release build, and every model of tests/pt2 split and run in torch, whose newest release is
-#           installed from PyPI into build/venv-torch: some gigabytes
+#   --torch the release build, every model of tests/pt2 split and run in torch, and the tests of the scripts
+#           that need torch, whose newest release is installed from PyPI into build/venv-torch: some gigabytes
 #   --compilers   release build, and the tests of `cleave lower` against tract, OpenVINO, IREE and TVM from PyPI
 #           in build/venv-compilers (2.5 GB)
 #
@@ -120,6 +120,10 @@ if [ $torch = yes ]; then
   step torch "torch from PyPI (build/venv-torch)" build/venv-torch/bin/pip install -q torch numpy
   step run-torch "parts run in torch, bit for bit as the whole" run_in_torch
   tail -n 1 "$logs/run-torch.log"
+  step export-fx "exported modules become native graphs" \
+    build/venv-torch/bin/python tests/pt2/export_fx_test.py "$root"
+  step apply-fx "native splits are done to torch modules" \
+    build/venv-torch/bin/python tests/pt2/apply_fx_test.py "$root" build/release/cleave
   echo "test --torch: passed in $SECONDS s"
   exit
 fi

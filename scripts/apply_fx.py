@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""Splits a PyTorch module in torch as cleave has split its graph, so that native JSON pieces run.
+
+usage:
+  apply_fx.py DIR MODEL [--pipe]
+  apply_fx.py DIR --module FILE:CALLABLE [--pipe]
+
+DIR (or its manifest.json) is what `cleave split`, `stage` or `partition` wrote for the graph that
+export_fx.py made of the same module. Builds the split module, runs it and the whole on the sample
+inputs, and compares the results bit for bit. With --pipe the stages become a Pipe of
+torch.distributed.pipelining, with the backward pass where the manifest has one.
+
+As a library:
+  split = split_module(module, manifest)          a torch.fx.GraphModule with a child for each part
+  pipe = pipeline(module, manifest)               torch.distributed.pipelining's Pipe
+  stage = pipe.build_stage(i, devices(manifest)[i], group)
+
+What becomes what:
+  a part's inputs    its placeholders, in the manifest's order; a parameter may be among them
+  a part's outputs   one value as it is, several as a tuple; --return-tuple: always a tuple
+  parameters         those of the module itself, under their paths; not copied (a Pipe copies those
+                     that several stages hold)
+  regions            autocast and no-grad regions are entered and left again in each part
+  devices            a part is moved to the device that the manifest has for it, and values with it
+
+Needs torch 1.13, with --pipe torch 2.4 or newer. Exit status: 0 equal; 1 the manifest does not fit
+the module, or results differ; 2 wrong usage.
+"""
+
+import argparse
+import json
+import operator
+import re
+import sys
+import time
+from pathlib import Path
+
+import export_fx  # says what is missing when there is no torch
+import torch
+import torch.fx
+from exported_graph import AUTOCAST, REGIONS
+from torch.fx.node import map_arg
+
+
+class DoesNotFit(Exception):
+    """A manifest and a module that do not belong together; the message says why."""
+
+
+# ---- the manifest --------------------------------------------------------------------------------
+
+
+def read_manifest(path):
+    path = Path(path)
+    if path.is_dir():
+        path = path / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    if manifest.get("format") not in ("cleave.report", "cleave.stages"):
+        raise DoesNotFit(f"{path}: not a manifest of cleave split, stage or partition")
+    return manifest
+
+
+def parts_of(manifest):
+    """The parts in call order, as the manifest has them."""
+    return manifest["stages"] if "stages" in manifest else manifest["partitions"]
+
+
+def devices(manifest):
+    """The device of each part, or None."""
+    return [part.get("device") for part in parts_of(manifest)]
+
+
+def child_name(part):
+    """The part's name as Python takes it for an attribute."""
+    name = re.sub(r"\W", "_", part["name"])
+    return f"_{name}" if name[0].isdigit() else name
+
+
+# ---- parts ---------------------------------------------------------------------------------------
+
+
+class Regions:
+    """Writes into a graph what enters and leaves the regions of the nodes that are added to it."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        self.open = []  # (region, the node that leaving it refers to)
+
+    def go_to(self, regions):
+        shared = 0
+        for (region, _), wanted in zip(self.open, regions):
+            if region != wanted:
+                break
+            shared += 1
+        while len(self.open) > shared:
+            self._leave(*self.open.pop())
+        for region in regions[shared:]:
+            self.open.append((region, self._enter(region)))
+
+    def _enter(self, region):
+        if region[0] == AUTOCAST:
+            return self.graph.call_function(torch.amp.autocast_mode._enter_autocast, region[1:])
+        before = self.graph.call_function(torch.is_grad_enabled)
+        self.graph.call_function(torch._C._set_grad_enabled, (region[1],))
+        return before
+
+    def _leave(self, region, entered):
+        if region[0] == AUTOCAST:
+            self.graph.call_function(torch.amp.autocast_mode._exit_autocast, (entered,))
+        else:
+            self.graph.call_function(torch._C._set_grad_enabled, (entered,))
+
+
+def names_of(values):
+    return [value["name"] for value in values]
+
+
+def build_part(traced, originals, part, return_tuple):
+    """The part as a torch.fx.GraphModule; `originals`: name -> node of the traced graph."""
+    graph = torch.fx.Graph()
+    regions = Regions(graph)
+    copies = {}
+    for name in names_of(part["inputs"]):
+        copies[originals[name]] = graph.placeholder(name)
+        copies[originals[name]].meta = dict(originals[name].meta)
+
+    def copy_of(node):
+        if node not in copies:
+            if node.op != "get_attr":
+                raise DoesNotFit(f'part "{part["name"]}" reads "{node.name}", no input of it')
+            copies[node] = graph.node_copy(node)
+        return copies[node]
+
+    wanted = set(part["nodes"])
+    for node in traced.graph.nodes:
+        if node.name in wanted:
+            map_arg((node.args, node.kwargs), copy_of)  # parameters are read before a region begins
+            regions.go_to(node.meta.get(REGIONS, ()))
+            copies[node] = graph.node_copy(node, copy_of)
+    regions.go_to(())
+    results = [copy_of(originals[name]) for name in names_of(part["outputs"])]
+    graph.output(results[0] if len(results) == 1 and not return_tuple else tuple(results))
+    graph.lint()
+    return torch.fx.GraphModule(traced, graph, child_name(part))
+
+
+def check_nodes(traced, manifest, originals):
+    """Refuses a manifest of another model."""
+    placed = set()
+    for part in parts_of(manifest):
+        for name in [*part["nodes"], *names_of(part["inputs"]), *names_of(part["outputs"])]:
+            if name not in originals:
+                raise DoesNotFit(
+                    f'the module has no node "{name}", which part "{part["name"]}" has\n'
+                    "  mend: split the graph that export_fx.py writes of this very module"
+                )
+        placed.update(part["nodes"])
+    for node in traced.graph.nodes:
+        is_plain = node.op not in ("placeholder", "get_attr", "output")
+        if is_plain and node.users and node.name not in placed:
+            raise DoesNotFit(f'no part of the manifest has the node "{node.name}"')
+
+
+# ---- the root ------------------------------------------------------------------------------------
+
+
+def moved_to(value, device):
+    return value.to(device) if isinstance(value, torch.Tensor) else value
+
+
+class Root:
+    """The graph that calls the parts."""
+
+    def __init__(self, traced, originals, has_devices, return_tuple):
+        self.traced = traced
+        self.originals = originals
+        self.has_devices = has_devices
+        self.return_tuple = return_tuple
+        self.graph = torch.fx.Graph()
+        self.values = {}
+        for node in traced.graph.nodes:
+            if node.op == "placeholder":
+                self.values[node] = self.graph.node_copy(node)
+
+    def value(self, node):
+        if node not in self.values:
+            self.values[node] = self.graph.node_copy(node)  # a parameter
+        return self.values[node]
+
+    def call(self, part):
+        arguments = [self.value(self.originals[name]) for name in names_of(part["inputs"])]
+        if self.has_devices and part.get("device"):
+            arguments = [
+                self.graph.call_function(moved_to, (argument, part["device"]))
+                for argument in arguments
+            ]
+        called = self.graph.call_module(child_name(part), tuple(arguments))
+        outputs = names_of(part["outputs"])
+        if len(outputs) == 1 and not self.return_tuple:
+            self.values[self.originals[outputs[0]]] = called
+            return
+        for i, name in enumerate(outputs):
+            item = self.graph.call_function(operator.getitem, (called, i))
+            self.values[self.originals[name]] = item
+
+    def finish(self):
+        output = next(node for node in self.traced.graph.nodes if node.op == "output")
+        self.graph.output(map_arg(output.args[0], self.value)).meta = dict(output.meta)
+        self.graph.set_codegen(self.traced.graph._codegen)
+        self.graph.lint()
+        return self.graph
+
+
+def split_module(module, manifest, leaf_patterns=(), with_devices=True, return_tuple=False):
+    """A torch.fx.GraphModule that calls a child for each part, as cleave's root does.
+
+    `module` is a torch.nn.Module, a traced one, or an exported program. Raises DoesNotFit, and
+    export_fx.ExportError where the module cannot be traced.
+    """
+    traced = export_fx.trace(module, leaf_patterns)
+    originals = {node.name: node for node in traced.graph.nodes}
+    check_nodes(traced, manifest, originals)
+    root = Root(traced, originals, with_devices, return_tuple)
+    children = torch.nn.Module()
+    for part in parts_of(manifest):
+        child = build_part(traced, originals, part, return_tuple)
+        if with_devices and part.get("device"):
+            place(child, part["device"])
+        children.add_module(child_name(part), child)
+        root.call(part)
+    keep_root_parameters(traced, children)
+    return torch.fx.GraphModule(children, root.finish())
+
+
+def keep_root_parameters(traced, children):
+    """Gives the root what its get_attr nodes read."""
+    for node in traced.graph.nodes:
+        if node.op == "get_attr":
+            torch.fx.graph_module._copy_attr(traced, children, node.target)
+
+
+def place(part, device):
+    """Moves a part and the tensors that it makes to a device."""
+    part.to(device)
+    for node in part.graph.nodes:
+        if node.op == "call_function" and "device" in node.kwargs:
+            node.kwargs = {**node.kwargs, "device": torch.device(device)}
+    part.recompile()
+
+
+# ---- a pipeline ----------------------------------------------------------------------------------
+
+
+def pipeline(module, manifest, leaf_patterns=()):
+    """torch.distributed.pipelining's Pipe of the stages, with the manifest's backward pass.
+
+    The stages must have the names that Pipe gives them, submod_pp_0 and so on, as cleave's have.
+    Devices are left to `pipe.build_stage(i, devices(manifest)[i], group)`.
+    """
+    from torch.distributed.pipelining import _IR
+
+    if "stages" not in manifest:
+        raise DoesNotFit("a Pipe needs stages: use cleave stage")
+    wanted = [f"submod_pp_{i}" for i in range(len(parts_of(manifest)))]
+    if names_of(parts_of(manifest)) != wanted:
+        raise DoesNotFit(f"a Pipe needs the stages {wanted[0]} to {wanted[-1]}: use cleave stage")
+    split = split_module(module, manifest, leaf_patterns, with_devices=False)
+    loss = manifest["root"].get("loss")
+    loss_spec = None
+    if loss is not None:
+        output = next(node for node in split.graph.nodes if node.op == "output")
+        loss_node = loss_of(split.graph, manifest, loss)
+        loss_spec = map_arg(output.args[0], lambda node: node is loss_node)
+        _IR._insert_stage_symbolic_backward(split.graph, loss_node, output)
+        split.recompile()
+    return _IR.Pipe(split, len(wanted), loss is not None, loss_spec)
+
+
+def loss_of(graph, manifest, loss):
+    """The root's node that bears the loss."""
+    part = next(part for part in parts_of(manifest) if loss in names_of(part["outputs"]))
+    called = next(node for node in graph.nodes if node.target == child_name(part))
+    outputs = names_of(part["outputs"])
+    if len(outputs) == 1:
+        return called
+    return next(user for user in called.users if user.args[1] == outputs.index(loss))
+
+
+# ---- command line --------------------------------------------------------------------------------
+
+
+def flat(results):
+    from torch.utils import _pytree
+
+    return _pytree.tree_flatten(results)[0]
+
+
+def is_same(left, right):
+    if not isinstance(left, torch.Tensor):
+        return left == right
+    if left.dtype != right.dtype or left.shape != right.shape:
+        return False
+    left, right = left.detach().cpu().contiguous(), right.detach().cpu().contiguous()
+    if left.numel() == 0:
+        return True
+    return torch.equal(left.reshape(-1).view(torch.uint8), right.reshape(-1).view(torch.uint8))
+
+
+def run(function, inputs):
+    """Results as a flat list, and the seconds it took."""
+    torch.manual_seed(0)
+    begin = time.perf_counter()
+    if isinstance(inputs, dict):
+        results = function(**inputs)
+    else:
+        results = function(*inputs) if isinstance(inputs, (tuple, list)) else function(inputs)
+    return flat(results), time.perf_counter() - begin
+
+
+def parse_options(argv):
+    parser = argparse.ArgumentParser(
+        prog="apply_fx.py", description="Split a module in torch as a manifest of cleave says."
+    )
+    parser.add_argument("folder", metavar="DIR", help="what cleave split, stage or partition wrote")
+    parser.add_argument("model", nargs="?", help="built-in sample, or torchvision classifier")
+    parser.add_argument("--module", metavar="FILE:CALLABLE", help="returns (module, inputs)")
+    parser.add_argument("--leaf", action="append", default=[], metavar="CLASS")
+    parser.add_argument("--pipe", action="store_true", help="build a Pipe of the stages")
+    parser.add_argument("--return-tuple", action="store_true", help="parts always return tuples")
+    options = parser.parse_args(argv)
+    if bool(options.model) == bool(options.module):
+        parser.error("give either MODEL or --module FILE:CALLABLE")
+    options.shape = None
+    return options
+
+
+def apply(options):
+    """0 when the split module computes what the whole does, else 1."""
+    if options.module:
+        module, inputs = export_fx.load_callable(options.module)
+    else:
+        module, inputs = export_fx.load_builtin(options.model, None)
+    export_fx.set_mode(module, False)
+    manifest = read_manifest(options.folder)
+    if options.pipe:
+        split = pipeline(module, manifest, options.leaf)
+    else:
+        split = split_module(module, manifest, options.leaf, return_tuple=options.return_tuple)
+    whole = module
+    if export_fx.exported_graph.is_program(module):
+        whole = module.module()
+        inputs = inputs or module.example_inputs[0]
+    wanted, whole_seconds = run(whole, inputs)
+    got, split_seconds = run(split, inputs)
+    same = len(wanted) == len(got) and all(map(is_same, wanted, got))
+    count = len(parts_of(manifest))
+    print(f"{options.folder}: {count} parts: {'equal, bit for bit' if same else 'results differ'}")
+    print(f"  a call {whole_seconds * 1e3:9.2f} ms whole, {split_seconds * 1e3:9.2f} ms in parts")
+    return 0 if same else 1
+
+
+def main(argv=None):
+    options = parse_options(argv)
+    try:
+        return apply(options)
+    except (DoesNotFit, export_fx.ExportError, export_fx.UsageError, OSError) as error:
+        print(f"apply_fx.py: error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, export_fx.UsageError) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

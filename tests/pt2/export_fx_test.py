@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""scripts/export_fx.py on modules that torch.export made: what becomes of guards, regions, symbolic dims.
+
+usage: export_fx_test.py ROOT_OF_THE_PROJECT
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+root = Path(sys.argv[1])
+sys.path[:0] = [str(root / "scripts"), str(Path(__file__).parent)]
+import export_fx  # noqa: E402
+import torch  # noqa: E402
+import torch_modules  # noqa: E402
+
+
+def graph_of(maker):
+    module, inputs = maker()
+    export_fx.set_mode(module, False)  # must not call train() on an exported module
+    return export_fx.export_graph(export_fx.trace(module), inputs, maker.__name__)
+
+
+def node(graph, op, count=1):
+    found = [entry for entry in graph["nodes"] if entry["op"] == op]
+    assert len(found) == count, f"{op}: {len(found)} nodes, not {count}"
+    return found[0]
+
+
+def guards_and_wrappers_are_gone():
+    graph = graph_of(torch_modules.regions)
+    ops = [entry["op"] for entry in graph["nodes"]]
+    assert not [op for op in ops if "guards" in op or "wrap" in op], ops
+    assert ops.count("torch.ops.aten.linear.default") == 2, ops
+    assert node(graph, "torch.ops.aten.topk.default")["outputs"][0]["type"] == "tuple"
+
+
+def dims_have_names():
+    graph = graph_of(torch_modules.regions)
+    rows = graph["inputs"][0]["shape"][0]
+    assert isinstance(rows, str) and graph["inputs"][0]["shape"][1] == 4, graph["inputs"]
+    assert node(graph, "torch.ops.aten.cat.default")["outputs"][0]["shape"] == [rows, 4]
+    size = node(graph, "torch.ops.aten.sym_size.int")["outputs"][0]
+    assert size == {"name": size["name"], "type": "scalar", "py_type": "int"}, size
+    wide = node(graph, "torch.ops.aten.reshape.default")["outputs"][0]
+    assert wide["shape"] == [f"4*{rows}", 1], wide
+
+
+def sizes_without_a_name_are_numbers():
+    graph = graph_of(torch_modules.regions_program)
+    assert node(graph, "torch.ops.aten.cat.default")["outputs"][0]["shape"] == [3, 4]
+
+
+def literals_in_lists_are_kept():
+    graph = graph_of(torch_modules.regions)
+    size = node(graph, "torch.ops.aten.sym_size.int")["name"]
+    zeros = node(graph, "torch.ops.aten.zeros.default")
+    assert zeros["inputs"] == [{"list": [size]}], zeros
+    assert zeros["attributes"]["arg0"] == [{"value": size}, 2], zeros
+    cat = node(graph, "torch.ops.aten.cat.default")
+    assert "arg0" not in cat["attributes"], cat  # nodes alone: the inputs say it all
+
+
+def results_have_the_structure_of_the_module():
+    tree = graph_of(torch_modules.regions)["output_tree"]
+    assert list(tree) == ["wide", "sizes"] and len(tree["sizes"]) == 1, tree
+
+
+def parameters_have_their_paths():
+    by_target = {entry["target"]: entry for entry in graph_of(torch_modules.regions)["parameters"]}
+    assert set(by_target) == {"layer.weight", "layer.bias", "offset", "scale"}, by_target
+    assert by_target["scale"]["buffer"] and "buffer" not in by_target["layer.weight"]
+
+
+def scopes_are_module_paths():
+    scopes = {entry.get("scope", "") for entry in graph_of(torch_modules.regions)["nodes"]}
+    assert scopes == {"", "layer"}, scopes
+
+
+def control_flow_is_refused_with_a_way_out():
+    try:
+        graph_of(torch_modules.branch)
+    except export_fx.ExportError as refusal:
+        assert "true_graph_0" in str(refusal) and ".pt2" in str(refusal), refusal
+        return
+    raise AssertionError("a module for an argument is not refused")
+
+
+def training_mode_of_exported_modules_is_refused():
+    command = [sys.executable, str(root / "scripts/export_fx.py"), "--train", "--module"]
+    spec = f"{Path(__file__).parent / 'torch_modules.py'}:regions"
+    result = subprocess.run([*command, spec], capture_output=True, text=True)
+    assert result.returncode == 2 and "--train" in result.stderr, result
+
+
+def the_module_stays_as_it_is():
+    module, inputs = torch_modules.regions()
+    before = [(entry.op, entry.name) for entry in module.graph.nodes]
+    wanted = module(*inputs)
+    export_fx.export_graph(export_fx.trace(module), inputs, "regions")
+    assert [(entry.op, entry.name) for entry in module.graph.nodes] == before
+    assert torch.equal(module(*inputs)["wide"], wanted["wide"])
+
+
+def modules_of_forward_code_are_traced_as_before():
+    graph = graph_of(torch_modules.tied)
+    assert node(graph, "torch.nn.modules.sparse.Embedding")["kind"] == "call_module"
+    assert json.loads(export_fx.graph_text(graph)) == graph
+
+
+CASES = [value for value in list(globals().values()) if getattr(value, "__module__", "") == "__main__"]
+for case in CASES:
+    if case not in (graph_of, node):
+        case()
+        print(f"ok  {case.__name__}")
