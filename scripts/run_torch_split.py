@@ -7,7 +7,7 @@ several times with the same inputs, so that state which it keeps shows. Also run
 root in bundle.pt2), which must compute the same, and have a submodule for each part when it is
 unflattened.
 
-usage: run_torch_split.py DIR [MODEL.pt2] [--calls N] [--no-root]
+usage: run_torch_split.py DIR [MODEL.pt2] [--calls N] [--no-root] [--sizes N]
 
 MODEL is what was split; without it root.pt2 stands for it. Needs torch 2.9 or later. Exit status 1
 when anything differs.
@@ -113,7 +113,7 @@ class Chain:
 
 def example_inputs(program):
     if program.example_inputs is None:
-        sys.exit("the program has no example inputs: save it with torch.export.save")
+        raise ValueError("the program has no example inputs: save it with torch.export.save")
     return copy.deepcopy(program.example_inputs)
 
 
@@ -151,42 +151,111 @@ def check_root(folder, chain, inputs, wanted, faults):
                       f"{len(chain['order'])} parts")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("model", type=Path, nargs="?")
-    parser.add_argument("--calls", type=int, default=2)
-    parser.add_argument("--no-root", action="store_true", help="do not run the root")
-    args = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    logging.disable(logging.WARNING)
-    torch.set_num_threads(1)
-    manifest = json.loads((args.folder / "manifest.json").read_text(encoding="utf-8"))
+def plain_symbol(dim):
+    """The name of a dim that is a symbol; None for numbers and composed sizes."""
+    expression = getattr(getattr(dim, "node", None), "expr", None)
+    return str(expression) if expression is not None and expression.is_Symbol else None
+
+
+def with_other_sizes(program, inputs, factor):
+    """Inputs of other sizes in their symbolic dims; None where the program has no such dim.
+
+    The sizes of equal symbols stay equal, and within the program's range.
+    """
+    leaves, tree = pytree.tree_flatten(copy.deepcopy(inputs))
+    recorded = {node.name: node.meta.get("val") for node in program.graph.nodes}
+    ranges = {str(symbol): limits for symbol, limits in program.range_constraints.items()}
+    specs = [spec for spec in program.graph_signature.input_specs if spec.kind.name == "USER_INPUT"]
+    is_changed = False
+    generator = torch.Generator().manual_seed(factor)
+    for i, (leaf, spec) in enumerate(zip(leaves, specs)):
+        value = recorded.get(getattr(spec.arg, "name", None))
+        if not isinstance(leaf, torch.Tensor) or value is None:
+            continue
+        shape = list(leaf.shape)
+        for axis, dim in enumerate(value.shape):
+            symbol = plain_symbol(dim)
+            if symbol is None or symbol not in ranges:
+                continue
+            highest = min(int(ranges[symbol].upper), 64) if ranges[symbol].upper < 10**6 else 64
+            shape[axis] = max(int(ranges[symbol].lower), min(highest, shape[axis] + factor))
+        if shape != list(leaf.shape):
+            is_changed = True
+            picked = torch.randint(0, max(leaf.numel(), 1), shape, generator=generator)
+            leaves[i] = leaf.reshape(-1)[picked]
+    return pytree.tree_unflatten(leaves, tree) if is_changed else None
+
+
+class Outcome:
+    """What came of running a split: faults as text, and times in seconds."""
+
+    def __init__(self):
+        self.faults = []
+        self.parts = 0
+        self.sizes = 0  # runs with other sizes than the traced ones
+        self.loading = (0.0, 0.0)  # whole, parts
+        self.a_call = (0.0, 0.0)
+
+
+def check_split(folder, model=None, calls=2, with_root=True, sizes=0):
+    """Runs a split as the head of this file says; `sizes`: with so many other sizes of symbolic dims."""
+    outcome = Outcome()
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     chain_json = manifest["chain"]
-    reference = args.model or args.folder / "root.pt2"
+    outcome.parts = len(chain_json["order"])
+    reference = model or folder / "root.pt2"
     if not reference.exists():
-        reference = args.folder / "bundle.pt2"
+        reference = folder / "bundle.pt2"
     begin = time.perf_counter()
     program = load_archive(reference)["model"]
     whole = program.module()
     loaded_whole = time.perf_counter() - begin
     inputs = example_inputs(program)
     begin = time.perf_counter()
-    chain = Chain(args.folder, chain_json, program)
-    loaded_parts = time.perf_counter() - begin
-    faults = []
-    wanted = [run(whole, inputs, False) for _ in range(args.calls)]
-    got = [run(chain, inputs, True) for _ in range(args.calls)]
-    compare("parts", wanted, got, faults)
-    if not args.no_root and args.model:
-        check_root(args.folder, chain_json, inputs, wanted, faults)
-    for fault in faults:
+    chain = Chain(folder, chain_json, program)
+    outcome.loading = (loaded_whole, time.perf_counter() - begin)
+    wanted = [run(whole, inputs, False) for _ in range(calls)]
+    got = [run(chain, inputs, True) for _ in range(calls)]
+    outcome.a_call = (wanted[-1][2], got[-1][2])
+    compare("parts", wanted, got, outcome.faults)
+    if with_root and model:
+        check_root(folder, chain_json, inputs, wanted, outcome.faults)
+    for factor in range(1, sizes + 1):
+        other = with_other_sizes(program, inputs, factor)
+        if other is not None:
+            outcome.sizes += 1
+            compare(f"sizes {factor}", [run(whole, other, False)], [run(chain, other, True)], outcome.faults)
+    return outcome
+
+
+def be_quiet():
+    """One thread, so that the same kernels compute, and no warnings."""
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("model", type=Path, nargs="?")
+    parser.add_argument("--calls", type=int, default=2)
+    parser.add_argument("--no-root", action="store_true", help="do not run the root")
+    parser.add_argument("--sizes", type=int, default=0,
+                        help="also run with so many other sizes of symbolic dims")
+    args = parser.parse_args()
+    be_quiet()
+    outcome = check_split(args.folder, args.model, args.calls, not args.no_root, args.sizes)
+    for fault in outcome.faults:
         print(fault)
-    word = "differ" if faults else "equal, bit for bit"
-    print(f"{args.folder}: {len(chain_json['order'])} parts, {args.calls} calls: {word}")
-    print(f"  loading  {loaded_whole * 1e3:9.1f} ms whole, {loaded_parts * 1e3:9.1f} ms in parts")
-    print(f"  a call   {wanted[-1][2] * 1e3:9.2f} ms whole, {got[-1][2] * 1e3:9.2f} ms in parts")
-    sys.exit(1 if faults else 0)
+    word = "differ" if outcome.faults else "equal, bit for bit"
+    sizes = f", {outcome.sizes} other sizes" if args.sizes else ""
+    print(f"{args.folder}: {outcome.parts} parts, {args.calls} calls{sizes}: {word}")
+    whole, parts = (seconds * 1e3 for seconds in outcome.loading)
+    print(f"  loading  {whole:9.1f} ms whole, {parts:9.1f} ms in parts")
+    whole, parts = (seconds * 1e3 for seconds in outcome.a_call)
+    print(f"  a call   {whole:9.2f} ms whole, {parts:9.2f} ms in parts")
+    sys.exit(1 if outcome.faults else 0)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@
 #   --all   the same with warnings as errors; also: clang-tidy, shellcheck, a build with clang++ and its
 #           address and undefined-behaviour sanitizers and the tests under them, and a second look at the
 #           full recorded cases where they are there ($CLEAVE_CASES, else ../shared/cases)
-#   --torch the release build, every model of tests/pt2 split and run in torch, and the tests of the scripts
-#           that need torch, whose newest release is installed from PyPI into build/venv-torch: some gigabytes
+#   --torch the release build, every model of tests/pt2 (or of $CLEAVE_PT2) and 25 real architectures split and
+#           run in torch, and the tests of the scripts that need torch, whose newest release is installed from
+#           PyPI into build/venv-torch, with torchvision and transformers: some gigabytes
 #   --compilers   release build, and the tests of `cleave lower` against tract, OpenVINO, IREE and TVM from PyPI
 #           in build/venv-compilers (2.5 GB)
 #
@@ -89,37 +90,17 @@ compare_with_cases() {
     "$cases/split_module.jsonl.gz" "$cases/shard.jsonl.gz"
 }
 
-# Splits each model by the lists beside it, runs the parts in torch and compares.
-run_in_torch() {
-  local folder=build/torch model list count=0
-  rm -rf "$folder" && mkdir -p "$folder"
-  for model in tests/pt2/models/*.pt2; do
-    for list in dense three_quarters; do
-      python3 - "${model%.pt2}.json" $list >"$folder/list.txt" <<'EOF' || continue
-import json, sys
-split = json.load(open(sys.argv[1]))["splits"][sys.argv[2]]
-print("\n".join(split.get("supported", [])))
-sys.exit("supported" not in split)
-EOF
-      build/release/cleave -q split "$model" -s "$folder/list.txt" -o "$folder/$list" --force >/dev/null || return 1
-      # Torch 2.15 cannot load what 2.6 wrote of `cond`: its root, which can be loaded, stands for it.
-      case $model in
-        *cond_branch*t26*) build/venv-torch/bin/python scripts/run_torch_split.py "$folder/$list" || return 1 ;;
-        *) build/venv-torch/bin/python scripts/run_torch_split.py "$folder/$list" "$model" || return 1 ;;
-      esac
-      count=$((count + 1))
-    done
-  done
-  echo "$count splits run in torch"
-}
-
 if [ $torch = yes ]; then
   scripts/setup.sh
   step build-release "release build (build/release)" build release release
   [ -x build/venv-torch/bin/python ] || python3 -m venv build/venv-torch
-  step torch "torch from PyPI (build/venv-torch)" build/venv-torch/bin/pip install -q torch numpy
-  step run-torch "parts run in torch, bit for bit as the whole" run_in_torch
-  tail -n 1 "$logs/run-torch.log"
+  step torch "torch from PyPI (build/venv-torch)" \
+    build/venv-torch/bin/pip install -q torch torchvision transformers numpy
+  folders=(tests/pt2/models)
+  [ ! -d "${CLEAVE_PT2:-../shared/models/pt2}" ] || folders=("${CLEAVE_PT2:-../shared/models/pt2}")
+  step chains "parts run in torch, bit for bit as the whole" \
+    build/venv-torch/bin/python tests/pt2/chains_test.py build/release/cleave --architectures "${folders[@]}"
+  tail -n 1 "$logs/chains.log"
   step export-fx "exported modules become native graphs" \
     build/venv-torch/bin/python tests/pt2/export_fx_test.py "$root"
   step apply-fx "native splits are done to torch modules" \

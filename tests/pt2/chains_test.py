@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Splits torch.export archives, runs the parts in torch one after the other, and holds the results to the
+unsplit program's, bit for bit: two calls each, values copied between parts, and other sizes of symbolic dims.
+
+usage: chains_test.py CLEAVE [--architectures] [--only NAME,...] [--ir train,decomp] [FOLDER...]
+  FOLDER           every archive of it, split by the lists beside it
+  --architectures  those of architectures.py, exported here; each by three random support lists
+
+Exit status 1 when one differs, or is refused without a reason. What is refused is counted and said.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[2] / "scripts"), str(Path(__file__).parent)]
+import run_torch_split  # noqa: E402
+import torch  # noqa: E402
+
+
+class Tally:
+    def __init__(self):
+        self.equal = self.refused = self.sizes = self.left_out = 0
+        self.parts = []
+        self.faults = []
+
+    def line(self):
+        most = max(self.parts, default=0)
+        return (
+            f"{self.equal} chains equal, bit for bit (up to {most} parts), {self.sizes} runs at other sizes; "
+            f"{self.refused} refused, {self.left_out} left out, {len(self.faults)} faults"
+        )
+
+
+def split(cleave, model, targets, least, folder):
+    """The split's folder, or the refusal as text."""
+    (folder / "list.txt").write_text("\n".join(targets) + "\n", encoding="utf-8")
+    out = folder / "out"
+    done = subprocess.run(
+        [cleave, "-q", "split", model, "-s", folder / "list.txt", "-o", out, "--force",
+         "--min-acc-module-size", str(least)],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode == 3 and done.stderr.startswith("cleave: error:"):
+        return done.stderr
+    if done.returncode != 0:
+        raise RuntimeError(f"exit code {done.returncode}: {done.stderr}")
+    return out
+
+
+def check(cleave, label, model, reference, targets, least, tally, folder):
+    try:
+        out = split(cleave, model, targets, least, folder)
+        if isinstance(out, str):
+            tally.refused += 1
+            print(f"  {label}: refused: {out.splitlines()[0][:150]}")
+            return
+        outcome = run_torch_split.check_split(out, reference, sizes=2)
+        tally.parts.append(outcome.parts)
+        tally.sizes += outcome.sizes
+        tally.faults += [f"{label}: {fault}" for fault in outcome.faults]
+        tally.equal += not outcome.faults
+    except Exception as cause:  # torch's own failures, too: each is said
+        tally.faults.append(f"{label}: {type(cause).__name__}: {str(cause).strip().splitlines()[-1:]}")
+    if tally.faults and tally.faults[-1].startswith(label):
+        print("  " + tally.faults[-1])
+
+
+def is_loadable(model):
+    """False for what torch itself does not load again, or not run."""
+    try:
+        program = run_torch_split.load_archive(model)["model"]
+        run_torch_split.run(program.module(), run_torch_split.example_inputs(program), False)
+        return True
+    except Exception:
+        return False
+
+
+def check_folder(cleave, folder, only, tally, scratch):
+    for record in sorted(folder.glob("*.json")):
+        if only and record.stem.split(".")[0] not in only:
+            continue
+        model = record.with_suffix(".pt2")
+        reference = model if is_loadable(model) else None  # else the root stands for it
+        for name, recorded in json.loads(record.read_text(encoding="utf-8"))["splits"].items():
+            if "supported" not in recorded:
+                tally.left_out += 1
+                continue
+            least = recorded["settings"]["min_acc_module_size"]
+            label = f"{record.stem}, {name}"
+            check(cleave, label, model, reference, recorded["supported"], least, tally, scratch)
+
+
+def targets_of(model):
+    """The targets of an archive's nodes, as the file has them."""
+    with zipfile.ZipFile(model) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("models/model.json"))
+        graph = json.loads(archive.read(name))["graph_module"]["graph"]
+    return sorted({node["target"] for node in graph["nodes"]})
+
+
+def random_lists(model, seed):
+    """Three lists: few targets, half of them, most of them; each with the least nodes of a partition."""
+    targets = targets_of(model)
+    chosen = random.Random(seed)
+    for share in (0.25, 0.5, 0.8):
+        some = [target for target in targets if chosen.random() < share]
+        yield some or targets[:1], chosen.choice([1, 1, 2, 3])
+
+
+def check_architectures(cleave, only, irs, tally, scratch):
+    from architectures import ARCHITECTURES
+
+    for name, make in ARCHITECTURES.items():
+        if only and name not in only:
+            continue
+        torch.manual_seed(0)
+        module, args, kwargs, shapes = make()
+        exported = torch.export.export(module, args, kwargs, dynamic_shapes=shapes)
+        for ir in irs:
+            program = exported if ir == "train" else exported.run_decompositions()
+            model = scratch / "model.pt2"
+            torch.export.save(program, model)
+            if not is_loadable(model):
+                tally.left_out += 3
+                print(f"  {name}.{ir}: torch does not load its own file")
+                continue
+            begin = time.perf_counter()
+            for i, (targets, least) in enumerate(random_lists(model, name)):
+                check(cleave, f"{name}.{ir}, list {i}", model, model, targets, least, tally, scratch)
+            print(f"{name}.{ir}: {len(program.graph.nodes)} nodes, {time.perf_counter() - begin:.1f} s", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cleave", type=Path)
+    parser.add_argument("folders", type=Path, nargs="*")
+    parser.add_argument("--architectures", action="store_true")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--ir", type=lambda text: text.split(","), default=["train"])
+    args = parser.parse_args()
+    run_torch_split.be_quiet()
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as scratch:
+        for folder in args.folders:
+            check_folder(args.cleave, folder, args.only, tally, Path(scratch))
+        if args.architectures:
+            check_architectures(args.cleave, args.only, args.ir, tally, Path(scratch))
+    print("\n".join(tally.faults))
+    print(tally.line())
+    sys.exit(1 if tally.faults or not tally.equal else 0)
+
+
+if __name__ == "__main__":
+    main()
