@@ -10,7 +10,6 @@
 #include "cli/terminal/terminal.h"
 #include "formats/costs/cost_set.h"
 #include "formats/io/source_file.h"
-#include "formats/report/words/report_words.h"
 #include "formats/tables/device_file.h"
 #include "formats/text/number_text.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/stages/stages.h"
 #include "formats/report/words/cost_words.h"
-#include "formats/report/words/report_words.h"
+#include "formats/report/words/link_text.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 

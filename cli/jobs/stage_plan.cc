@@ -7,7 +7,6 @@
 #include "cli/options/choice.h"
 #include "cli/terminal/terminal.h"
 #include "core/stages/auto_shard.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {
@@ -149,7 +148,7 @@ bool StagePlanArgs::has_policy() const {
 }
 
 std::optional<StagePlan> StagePlanArgs::make(const LoadedModel& model, ExitCode& code) const {
-  const std::string given = balance_.first_given(*app_);
+  const std::string given = balance_.first_given();
   const auto refuse = [&](const std::string& message, const std::vector<std::string>& notes = {}) {
     print_error(message, notes);
     code = ExitCode::usage;

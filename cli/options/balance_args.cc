@@ -1,29 +1,19 @@
 #include "cli/options/balance_args.h"
 
 #include <CLI/CLI.hpp>
-#include <array>
-#include <cmath>
+#include <utility>
 
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
+#include "cli/options/refuse_option.h"
 #include "cli/options/whole_number.h"
 #include "core/base/quantity.h"
+#include "core/base/quotes.h"
 
 namespace cleave {
 namespace {
 
 constexpr const char* kGroup = "Balanced stages";
-
-constexpr std::array<const char*, 13> kOptions = {
-    "--comm",   "--memory",       "--optimizer-factor", "--exact-stages", "--target-latency",
-    "--costs",  "--device-flops", "--device-bandwidth", "--link",         "--devices",
-    "--effort", "--seed",         "--time-limit"};
-
-[[noreturn]] void refuse_option(const std::string& option, const std::string& why) {
-  throw CLI::ValidationError(option, why);
-}
-
-std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
 
 double flops_rate_of(const std::string& text) {
   const auto rate = parse_flops_rate(text);
@@ -128,10 +118,9 @@ void BalanceArgs::add_to(CLI::App& app) {
       ->group(kGroup);
 }
 
-std::string BalanceArgs::first_given(const CLI::App& app) const {
-  for (const char* const name : kOptions) {
-    const CLI::Option* const option = app.get_option_no_throw(name);
-    if (option != nullptr && option->count() > 0) return name;
+std::string BalanceArgs::first_given() const {
+  for (const CLI::Option* const option : std::as_const(*app_).get_options()) {
+    if (option->get_group() == kGroup && option->count() > 0) return option->get_name();
   }
   return {};
 }

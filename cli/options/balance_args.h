@@ -31,7 +31,7 @@ struct BalanceArgs {
   std::optional<double> target_number;   // without: where no times are balanced, of what is
   void add_to(CLI::App& app);
   // The first of these options that was given, for commands that cannot use them; else empty.
-  std::string first_given(const CLI::App& app) const;
+  std::string first_given() const;
   bool is_given(const std::string& option) const;
 
  private:

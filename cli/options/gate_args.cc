@@ -5,15 +5,13 @@
 #include <cmath>
 
 #include "cli/options/file_option.h"
+#include "cli/options/refuse_option.h"
 #include "cli/options/whole_number.h"
 #include "core/base/link.h"
+#include "core/base/quotes.h"
 
 namespace cleave {
 namespace {
-
-[[noreturn]] void refuse_option(const std::string& option, const std::string& why) {
-  throw CLI::ValidationError(option, why);
-}
 
 std::optional<double> parse_number(std::string_view text) {
   double number = 0;
@@ -30,7 +28,7 @@ double parse_share(const std::string& option, const std::string& text) {
   auto share = parse_number(std::string_view(text).substr(0, text.size() - (is_percent ? 1 : 0)));
   if (share && is_percent) *share /= 100;
   if (share && *share >= 0 && *share <= 1) return *share;
-  std::string why = "\"" + text + "\" is no share from 0 to 1";
+  std::string why = in_quotes(text) + " is no share from 0 to 1";
   if (share && !is_percent && *share > 1 && *share <= 100) {
     why += ": did you mean " + text + "%?";
   } else {
@@ -65,7 +63,7 @@ void GateArgs::add_to(CLI::App& app) {
            limits.boundary_bytes = parse_bytes(text);
            if (limits.boundary_bytes) return;
            refuse_option("--max-boundary-bytes",
-                         "\"" + text + "\" is no size: write 64MiB, or a number of bytes");
+                         in_quotes(text) + " is no size: write 64MiB, or a number of bytes");
          },
          "most bytes into and out of accelerator subgraphs, e.g. 64MiB")
       ->type_name("BYTES");
@@ -74,7 +72,7 @@ void GateArgs::add_to(CLI::App& app) {
          [&limits](const std::string& text) {
            const auto qps = parse_number(text);
            if (!qps || !std::isfinite(*qps) || *qps < 0) {
-             refuse_option("--min-qps", "\"" + text + "\" is no number of 0 or more");
+             refuse_option("--min-qps", in_quotes(text) + " is no number of 0 or more");
            }
            limits.qps = qps;
          },
@@ -115,7 +113,7 @@ void GateArgs::add_coverage(const std::string& text) {
                                        : what == "params" ? &limits.parameter_coverage
                                                           : nullptr;
   if (limit == nullptr) {
-    refuse_option("--min-coverage", "\"" + what + "\" is not nodes, flops or params");
+    refuse_option("--min-coverage", in_quotes(what) + " is not nodes, flops or params");
   }
   *limit = parse_share("--min-coverage", share);
 }

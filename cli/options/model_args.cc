@@ -2,8 +2,10 @@
 
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
+#include "cli/options/refuse_option.h"
 #include "cli/options/whole_number.h"
 #include "core/base/quantity.h"
+#include "core/base/quotes.h"
 #include "core/cost/target_spec.h"
 #include "formats/support/support_file.h"
 #include "formats/text/diagnostic.h"
@@ -15,10 +17,6 @@
 
 namespace cleave {
 namespace {
-
-[[noreturn]] void refuse_option(const std::string& option, const std::string& why) {
-  throw CLI::ValidationError(option, why);
-}
 
 std::optional<std::int64_t> parse_size(std::string_view text) {
   std::int64_t size = 0;
@@ -33,7 +31,7 @@ std::pair<std::string, std::string> parse_binding(const std::string& option,
                                                   const std::string& example) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
-    refuse_option(option, "\"" + text + "\" is not of the form " + example);
+    refuse_option(option, in_quotes(text) + " is not of the form " + example);
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -97,7 +95,7 @@ void ModelArgs::add_limit(const std::string& text) {
 void ModelArgs::add_dim(const std::string& text) {
   const auto [name, size_text] = parse_binding("--dim", text, "N=8");
   const auto size = parse_size(size_text);
-  if (!size) refuse_option("--dim", "\"" + size_text + "\" is not a size: give a whole number");
+  if (!size) refuse_option("--dim", in_quotes(size_text) + " is not a size: give a whole number");
   bindings.dims.emplace_back(name, *size);
 }
 
@@ -222,7 +220,7 @@ void SplitArgs::set_min_size(const std::string& text) {
   if (text == "auto") return;
   const auto size = parse_size(text);
   if (!size) {
-    refuse_option("--min-acc-module-size", "\"" + text + "\" is no whole number of 0 or more");
+    refuse_option("--min-acc-module-size", in_quotes(text) + " is no whole number of 0 or more");
   }
   options.subgraphs.min_acc_size = static_cast<std::size_t>(*size);
 }
@@ -239,7 +237,7 @@ void SplitArgs::set_keep(const std::string& text) {
   const auto count = parse_size(text);
   if (!count) {
     refuse_option("--keep-acc-subgraphs",
-                  "\"" + text + "\" is no count: give a whole number, auto, or unlimited");
+                  in_quotes(text) + " is no count: give a whole number, auto, or unlimited");
   }
   options.keep.most = static_cast<std::size_t>(*count);
 }
@@ -254,7 +252,8 @@ void SplitArgs::set_extend(const std::string& text) {
   const std::size_t last = text.find_last_not_of("0123456789");
   const std::string number = last == std::string::npos ? text : text.substr(last + 1);
   const auto subgraph = parse_size(number);
-  if (!subgraph) refuse_option("--extend", "\"" + text + "\" is no subgraph's number, all or auto");
+  if (!subgraph)
+    refuse_option("--extend", in_quotes(text) + " is no subgraph's number, all or auto");
   options.extend = {Which::one, static_cast<std::size_t>(*subgraph)};
 }
 
@@ -269,7 +268,7 @@ void SplitArgs::set_target(const std::string& text) {
 void SplitArgs::set_link(const std::string& text) {
   link = parse_link(text);
   if (link) return;
-  refuse_option("--pcie-bw", "\"" + text + "\"" + bandwidth_refusal(text));
+  refuse_option("--pcie-bw", in_quotes(text) + bandwidth_refusal(text));
 }
 
 }  // namespace cleave

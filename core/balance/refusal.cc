@@ -1,13 +1,12 @@
 #include "core/balance/refusal.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <utility>
 
 #include "core/balance/memory.h"
+#include "core/base/decimal.h"
 #include "core/base/quantity.h"
 
 namespace cleave::balance {
@@ -97,10 +96,8 @@ std::optional<Error> find_too_little_memory(const Instance& instance) {
 }  // namespace
 
 std::string number_text(double number) {
-  std::array<char, 64> text{};
   const bool is_whole = std::abs(number) < 1e15 && number == std::floor(number);
-  std::snprintf(text.data(), text.size(), is_whole ? "%.0f" : "%.6g", number);
-  return text.data();
+  return is_whole ? fixed_text(number, 0) : rounded_text(number, 6);
 }
 
 std::string time_text(const BalanceProblem& problem, double time) {

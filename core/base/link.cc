@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/base/quantity.h"
+#include "core/base/white_space.h"
 
 namespace cleave {
 namespace {

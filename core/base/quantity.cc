@@ -6,32 +6,24 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/decimal.h"
+#include "core/base/white_space.h"
+
 namespace cleave {
 namespace {
 
 // Three digits, without the zeros that end a fraction: "9.19", "64", "1000" stays whole.
 std::string three_digits(double number) {
+  if (!(std::abs(number) < 1e30)) return "?";
   const int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
-  std::array<char, 32> text{};
-  const auto [end, fault] = std::to_chars(text.data(), text.data() + text.size(), number,
-                                          std::chars_format::fixed, decimals);
-  if (fault != std::errc{}) return "?";
-  std::string digits(text.data(), end);
+  std::string digits = fixed_text(number, decimals);
   if (decimals == 0) return digits;
   digits.erase(digits.find_last_not_of('0') + 1);
   if (digits.ends_with('.')) digits.pop_back();
   return digits;
 }
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
 }  // namespace
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 std::optional<Quantity> parse_quantity(std::string_view text) {
   text = trimmed(text);

@@ -10,9 +10,6 @@
 
 namespace cleave {
 
-// The text without white space at its ends.
-std::string_view trimmed(std::string_view text);
-
 struct Quantity {
   double value = 0;                    // finite, not below 0
   std::optional<std::uint64_t> whole;  // set when it is written as a whole number that fits 64 bits

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "core/base/quantity.h"
+#include "core/base/quotes.h"
+#include "core/base/white_space.h"
 
 namespace cleave {
 namespace {
-
-std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 std::optional<double> microseconds(std::string_view text) {
   const auto seconds = parse_duration(text);

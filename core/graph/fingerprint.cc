@@ -112,4 +112,13 @@ std::uint64_t fingerprint(std::string_view text) {
 
 std::uint64_t fingerprint(const Graph& graph) { return Fingerprint(graph).make(); }
 
+std::string fingerprint_text(std::uint64_t fingerprint) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(16, '0');
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, fingerprint >>= 4U) {
+    *digit = kDigits[fingerprint & 15U];
+  }
+  return text;
+}
+
 }  // namespace cleave

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/graph/graph.h"
@@ -17,5 +18,8 @@ std::uint64_t fingerprint(const Graph& graph);
 
 // The fingerprint of a text.
 std::uint64_t fingerprint(std::string_view text);
+
+// 16 hexadecimal digits.
+std::string fingerprint_text(std::uint64_t fingerprint);
 
 }  // namespace cleave

@@ -1,13 +1,10 @@
 #include "core/graph/graph_builder.h"
 
+#include "core/base/quotes.h"
 #include "core/graph/graph_builder_state.h"
 
 namespace cleave {
-namespace {
-
-std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
-
-}  // namespace
+namespace {}  // namespace
 
 NameId GraphBuilder::State::intern(std::string_view text) {
   auto& names = graph.names_;

@@ -9,14 +9,13 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/quotes.h"
 #include "core/base/spelling.h"
 #include "core/graph/graph_builder.h"
 #include "core/graph/graph_builder_state.h"
 
 namespace cleave {
 namespace {
-
-std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
 
 // Puts the rows of `items` in the order of `order`; `begin` becomes the new CSR index.
 template <class T>

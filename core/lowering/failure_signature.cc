@@ -10,6 +10,8 @@
 #include <cctype>
 #include <span>
 
+#include "core/base/white_space.h"
+
 namespace cleave {
 namespace {
 
@@ -26,12 +28,6 @@ constexpr std::string_view kPythonTrace = "Traceback (most recent call last)";
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 std::string lower_case(std::string_view text) {
   std::string result(text);

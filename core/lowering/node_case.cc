@@ -1,18 +1,12 @@
 #include "core/lowering/node_case.h"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
+
+#include "core/base/decimal.h"
 
 namespace cleave {
 namespace {
-
-std::string number_text(double number) {
-  std::string text(32, '\0');
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-  text.resize(static_cast<std::size_t>(end - text.data()));
-  return text;
-}
 
 std::string dim_text(const Graph& graph, Dim dim) {
   if (dim.is_fixed()) return std::to_string(dim.size());
@@ -56,7 +50,7 @@ std::string attribute_text(const Graph& graph, const Attribute& attribute) {
       break;
     case AttributeType::real:
     case AttributeType::reals:
-      for (const double item : pools.reals_of(attribute)) add(number_text(item));
+      for (const double item : pools.reals_of(attribute)) add(shortest_text(item));
       break;
     case AttributeType::string:
     case AttributeType::strings:

@@ -1,18 +1,12 @@
 #include "core/split/measures.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "core/base/saturating.h"
 #include "core/cost/cost.h"
 
 namespace cleave {
 namespace {
-
-// Sums are capped at the largest number instead of overflowing.
-std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  return a > kMost - b ? kMost : a + b;
-}
 
 bool has_unknown_dim(const Graph& graph, ValueId value) {
   if (!graph.has_rank(value)) return true;

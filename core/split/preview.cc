@@ -1,19 +1,13 @@
 #include "core/split/preview.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_set>
 
+#include "core/base/saturating.h"
 #include "core/cost/cost.h"
 
 namespace cleave {
 namespace {
-
-// Sums are capped at the largest number instead of overflowing.
-std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  return a > kMost - b ? kMost : a + b;
-}
 
 std::uint64_t parameter_bytes(const Graph& graph, ValueId parameter) {
   return value_bytes(graph, parameter).value_or(0);

@@ -1,17 +1,12 @@
 #include "core/support/gap_key.h"
 
-#include <array>
-#include <charconv>
+#include "core/base/decimal.h"
 
 namespace cleave {
 namespace {
 
 void append(std::int64_t number, std::string& key) { key += std::to_string(number) + ','; }
-void append(double number, std::string& key) {
-  std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
-  key.append(buffer.data(), end) += ',';
-}
+void append(double number, std::string& key) { key += shortest_text(number) + ','; }
 // Writes the length first, so that no two sequences of texts give the same key.
 void append(const std::string& text, std::string& key) {
   key += std::to_string(text.size()) + ':' + text;

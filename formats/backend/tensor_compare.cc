@@ -1,9 +1,10 @@
 #include "formats/backend/tensor_compare.h"
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
+
+#include "core/base/decimal.h"
 
 namespace cleave {
 namespace {
@@ -79,11 +80,7 @@ bool has_same_bits(const Tensor& wants, const Tensor& is, std::uint64_t at) {
   return std::memcmp(wants.bytes.data() + at * size, is.bytes.data() + at * size, size) == 0;
 }
 
-std::string number_text(double number) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.6g", number);
-  return buffer;
-}
+std::string number_text(double number) { return rounded_text(number, 6); }
 
 std::string shape_text(const Tensor& tensor) {
   const std::string text = tensor_type_text(tensor);

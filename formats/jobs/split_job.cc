@@ -7,8 +7,8 @@
 #include "core/support/idle_list.h"
 #include "core/support/near_miss.h"
 #include "formats/report/words/reason_text.h"
-#include "formats/report/words/report_words.h"
 #include "formats/support/support_file.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

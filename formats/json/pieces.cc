@@ -1,10 +1,9 @@
 #include "formats/json/pieces.h"
 
+#include "core/base/decimal.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/utf8.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 
 namespace cleave {
@@ -50,9 +49,7 @@ std::string json_string(std::string_view text) {
 
 std::string json_real(double number) {
   if (!std::isfinite(number)) return "null";
-  std::array<char, 32> buffer;
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
-  std::string text(buffer.data(), result.ptr);
+  std::string text = shortest_text(number);
   if (text.find_first_of(".e") == text.npos) text += ".0";
   return text;
 }

@@ -4,10 +4,10 @@
 #include <array>
 #include <utility>
 
+#include "core/base/white_space.h"
 #include "formats/io/source_file.h"
 #include "formats/json/cursor.h"
 #include "formats/support/support_reader.h"
-#include "formats/text/trim.h"
 #include "formats/text/utf8.h"
 
 namespace cleave {
@@ -58,15 +58,15 @@ bool is_operators_line(std::string_view line) {
   if (first == line.npos) return false;
   const std::size_t second = line.find(';', first + 1);
   if (second == line.npos) return false;
-  const std::string_view opsets = trim(line.substr(first + 1, second - first - 1));
+  const std::string_view opsets = trimmed(line.substr(first + 1, second - first - 1));
   return !opsets.empty() && opsets.find_first_not_of("0123456789, ") == opsets.npos;
 }
 
 SupportFormat format_of(std::string_view text) {
-  if (!trim(text).empty() && trim(text).front() == '{') return SupportFormat::json;
+  if (!trimmed(text).empty() && trimmed(text).front() == '{') return SupportFormat::json;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trim(text.substr(0, end));
+    const std::string_view line = trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line.front() == '#') continue;
     if (line.front() == '!' || is_operators_line(line)) return SupportFormat::required_operators;

@@ -12,10 +12,10 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/white_space.h"
 #include "core/graph/domain.h"
 #include "formats/json/walk.h"
 #include "formats/support/support_reader.h"
-#include "formats/text/trim.h"
 
 namespace cleave {
 namespace {
@@ -78,7 +78,7 @@ class OperatorsReader {
     std::size_t begin = 0;
     while (begin < text_.size() && !faults_.is_full()) {
       const std::size_t end = std::min(text_.find('\n', begin), text_.size());
-      read_line(trim(text_.substr(begin, end - begin)));
+      read_line(trimmed(text_.substr(begin, end - begin)));
       begin = end + 1;
     }
   }
@@ -103,8 +103,8 @@ class OperatorsReader {
       faults_.error(offset_of(line), "expected domain;opset;op1,op2, found " + quoted(line));
       return;
     }
-    const std::string_view domain = trim(line.substr(0, first));
-    const auto opsets = opsets_of(trim(line.substr(first + 1, second - first - 1)), line);
+    const std::string_view domain = trimmed(line.substr(0, first));
+    const auto opsets = opsets_of(trimmed(line.substr(first + 1, second - first - 1)), line);
     if (!opsets.empty()) read_ops(line.substr(second + 1), domain, opsets);
   }
 
@@ -113,7 +113,7 @@ class OperatorsReader {
     std::string_view rest = text;
     while (!rest.empty()) {
       const std::size_t comma = std::min(rest.find(','), rest.size());
-      const std::string_view word = trim(rest.substr(0, comma));
+      const std::string_view word = trimmed(rest.substr(0, comma));
       rest.remove_prefix(std::min(comma + 1, rest.size()));
       std::int64_t opset = 0;
       const auto parsed = std::from_chars(word.data(), word.data() + word.size(), opset);
@@ -138,7 +138,7 @@ class OperatorsReader {
         faults_.error(offset_of(ops) + ops.find('{'), "this brace is never closed");
         return;
       }
-      const std::string_view entry = trim(ops.substr(0, *end));
+      const std::string_view entry = trimmed(ops.substr(0, *end));
       if (!entry.empty()) read_op(entry, domain, opsets);
       ops.remove_prefix(std::min(*end + 1, ops.size()));
     }
@@ -147,7 +147,7 @@ class OperatorsReader {
   void read_op(std::string_view entry, std::string_view domain,
                const std::vector<std::int64_t>& opsets) {
     const std::size_t brace = std::min(entry.find('{'), entry.size());
-    const std::string_view op = trim(entry.substr(0, brace));
+    const std::string_view op = trimmed(entry.substr(0, brace));
     if (op.empty() || op.find_first_of(" \t;\"") != op.npos) {
       faults_.error(offset_of(entry), quoted(entry) + " is no name of an op");
       return;

@@ -1,9 +1,9 @@
 // Plain text: one op a line, `#` comments, optional `domain::op`.
 #include <algorithm>
 
+#include "core/base/white_space.h"
 #include "core/graph/domain.h"
 #include "formats/support/support_reader.h"
-#include "formats/text/trim.h"
 
 namespace cleave {
 namespace {
@@ -18,7 +18,7 @@ class TextReader {
     while (begin < text_.size() && !faults_.is_full()) {
       const std::size_t end = std::min(text_.find('\n', begin), text_.size());
       const std::string_view line = text_.substr(begin, end - begin);
-      const std::string_view entry = trim(line.substr(0, line.find('#')));
+      const std::string_view entry = trimmed(line.substr(0, line.find('#')));
       if (!entry.empty()) read_entry(entry);
       begin = end + 1;
     }

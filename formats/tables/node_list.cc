@@ -5,11 +5,11 @@
 #include <unordered_map>
 
 #include "core/base/spelling.h"
+#include "core/base/white_space.h"
 #include "formats/io/source_file.h"
 #include "formats/json/walk.h"
 #include "formats/text/faults.h"
 #include "formats/text/number_text.h"
-#include "formats/text/trim.h"
 #include "formats/text/utf8.h"
 
 namespace cleave {
@@ -43,7 +43,7 @@ std::vector<ListedName> names_in_lines(std::string_view bytes) {
     const std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
     std::string_view line = bytes.substr(begin, end - begin);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (!trim(line).empty()) names.push_back({std::string(line), begin});
+    if (!trimmed(line).empty()) names.push_back({std::string(line), begin});
     begin = end + 1;
   }
   return names;
@@ -94,7 +94,7 @@ Loaded<std::vector<NodeId>> read_node_list(const std::string& path, const Graph&
     faults.error(bad, "a node list is text in UTF-8, and this is not");
     return std::move(faults.errors());
   }
-  const bool is_json = !trim(bytes).empty() && trim(bytes).front() == '[';
+  const bool is_json = !trimmed(bytes).empty() && trimmed(bytes).front() == '[';
   const auto names = is_json ? names_in_json(bytes, faults) : names_in_lines(bytes);
   std::vector<NodeId> nodes;
   if (faults.errors().empty()) nodes = find_nodes(graph, names, faults);

@@ -5,13 +5,13 @@
 
 #include "core/base/name_table.h"
 #include "core/base/spelling.h"
+#include "core/base/white_space.h"
 #include "formats/io/source_file.h"
 #include "formats/json/cursor.h"
 #include "formats/json/walk.h"
 #include "formats/support/support_reader.h"
 #include "formats/text/csv_rows.h"
 #include "formats/text/number_text.h"
-#include "formats/text/trim.h"
 #include "formats/text/utf8.h"
 
 namespace cleave {
@@ -213,7 +213,7 @@ Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_vi
   const std::size_t bad = std::min(bytes.find('\0'), first_invalid_utf8(bytes));
   if (bad != bytes.npos) {
     faults.error(bad, "a partition map is text in UTF-8, and this is not");
-  } else if (!trim(bytes).empty() && trim(bytes).front() == '{') {
+  } else if (!trimmed(bytes).empty() && trimmed(bytes).front() == '{') {
     read_json(bytes, map, faults);
   } else {
     read_rows(bytes, map, faults);

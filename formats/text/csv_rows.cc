@@ -1,7 +1,8 @@
 #include "formats/text/csv_rows.h"
-#include "formats/text/trim.h"
 
 #include <string>
+
+#include "core/base/white_space.h"
 
 namespace cleave {
 
@@ -35,7 +36,7 @@ std::string_view CsvRows::take_cell() {
   if (at_ < text_.size() && text_[at_] == '"') return take_quoted_cell();
   const std::size_t begin = at_;
   while (!at_cell_end()) ++at_;
-  return trim(text_.substr(begin, at_ - begin));
+  return trimmed(text_.substr(begin, at_ - begin));
 }
 
 std::string_view CsvRows::take_quoted_cell() {

@@ -1,8 +1,10 @@
-// Numbers as people read them: thousands separated, bytes, FLOPs and times with a unit.
+// Numbers as people read them: thousands separated; bytes, FLOPs and times with a unit; shares and
+// rates.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace cleave {
 
@@ -17,5 +19,14 @@ std::string flops_text(double flops);
 
 // "12.3 ms", "450 us", "2.1 s": three digits. Below 0 or not finite: "? s".
 std::string duration_text(double microseconds);
+
+// "1 node", "1,024 nodes"
+std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
+
+// "87.1%"; what is not all never reads as 100%, what is not nothing never as 0%.
+std::string percent_text(double ratio);
+
+// "35,000", "7.25": inferences a second.
+std::string rate_text(double rate);
 
 }  // namespace cleave

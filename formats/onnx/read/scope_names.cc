@@ -1,16 +1,11 @@
 #include "formats/onnx/read/scope_names.h"
 
 #include "core/base/name_table.h"
+#include "core/base/white_space.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 // `['', 'encoder', 'encoder.layer.0', 'linear']`, as Python prints a list: the last is the node.
 std::string_view scope_of_list(std::string_view list) {

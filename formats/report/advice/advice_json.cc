@@ -5,7 +5,8 @@
 #include "formats/json/text.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/failed_part_text.h"
-#include "formats/report/words/report_words.h"
+#include "formats/report/words/input_names.h"
+#include "formats/report/words/split_settings.h"
 #include "formats/support/rule_json.h"
 
 namespace cleave {

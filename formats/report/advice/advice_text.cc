@@ -1,14 +1,16 @@
 // Advice for people: the best order to implement things in, what each would bring by itself, and
 // what other settings would.
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 
+#include "core/base/decimal.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/failed_part_text.h"
+#include "formats/report/words/input_names.h"
+#include "formats/report/words/link_text.h"
 #include "formats/report/words/reason_text.h"
-#include "formats/report/words/report_words.h"
+#include "formats/report/words/split_settings.h"
+#include "formats/report/words/value_text.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
@@ -44,13 +46,9 @@ std::string change_text(std::uint64_t before, std::uint64_t after,
 std::string points_text(double before, double after) {
   const double points = (after - before) * 100;
   if (points == 0) return "=";
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), std::abs(points),
-                                 std::chars_format::fixed, 1)
-                       .ptr;
-  const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
+  const std::string digits = fixed_text(std::abs(points), 1);
   const std::string sign = points > 0 ? "+" : "-";
-  return digits == "0.0" ? sign + "<0.1%" : sign + std::string(digits) + "%";
+  return sign + (digits == "0.0" ? "<0.1" : digits) + "%";
 }
 
 // What bounds nothing has no rate; where bytes are not known neither is the rate.
@@ -111,7 +109,7 @@ class AdviceText {
     write_steps();
     write_each();
     write_settings();
-    write_notes();
+    write_last_notes();
     return std::move(text_);
   }
 
@@ -298,7 +296,7 @@ class AdviceText {
     return count;
   }
 
-  void write_notes() {
+  void write_last_notes() {
     text_ += '\n';
     if (report_.models.size() > 1) {
       add_line("Numbers are sums over the models; QPS is the rate at which all of them run once.");

@@ -8,7 +8,7 @@
 
 #include "formats/io/source_file.h"
 #include "formats/json/text.h"
-#include "formats/report/words/report_words.h"
+#include "formats/report/words/split_settings.h"
 #include "formats/support/support_file.h"
 
 namespace cleave {

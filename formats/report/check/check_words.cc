@@ -1,11 +1,9 @@
 #include "formats/report/check/check_words.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <initializer_list>
 
-#include "formats/report/words/report_words.h"
+#include "core/base/decimal.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
@@ -15,19 +13,12 @@ namespace {
 
 std::uint64_t whole(double number) { return static_cast<std::uint64_t>(number); }
 
-std::string decimal_text(double number, int digits) {
-  std::array<char, 48> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number,
-                                     std::chars_format::fixed, digits)
-                           .ptr};
-}
-
 // "95%", "94.97%": with as many digits as it takes to tell the share from the others.
 std::string share_text(double share, std::initializer_list<double> others) {
   constexpr int kMostDigits = 12;
   for (int digits = 0; digits < kMostDigits; ++digits) {
     const auto look = [&](double number) {
-      return digits < 2 ? percent_text(number) : decimal_text(number * 100, digits) + "%";
+      return digits < 2 ? percent_text(number) : fixed_text(number * 100, digits) + "%";
     };
     const bool is_told = std::all_of(others.begin(), others.end(), [&](double other) {
       return other == share || look(other) != look(share);

@@ -6,7 +6,8 @@
 #include "core/graph/fingerprint.h"
 #include "core/study/trail.h"
 #include "formats/model_file.h"
-#include "formats/report/words/report_words.h"
+#include "formats/report/words/changed_bindings.h"
+#include "formats/report/words/split_settings.h"
 
 namespace cleave {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "formats/report/check/diff.h"
 #include "formats/report/check/move_text.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"

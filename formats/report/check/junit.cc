@@ -1,9 +1,9 @@
 #include "formats/report/check/junit.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
+#include "core/base/decimal.h"
 #include "formats/report/check/check_words.h"
 #include "formats/report/check/move_text.h"
 #include "formats/text/diagnostic.h"
@@ -39,13 +39,6 @@ std::string attribute(std::string_view name, std::string_view value) {
   return " " + std::string(name) + "=\"" + xml(value) + "\"";
 }
 
-std::string number_text(double number) {
-  std::string text(32, '\0');
-  text.resize(static_cast<std::size_t>(
-      std::to_chars(text.data(), text.data() + text.size(), number).ptr - text.data()));
-  return text;
-}
-
 struct Counts {
   std::size_t tests = 0;
   std::size_t failures = 0;
@@ -74,14 +67,14 @@ std::string property(std::string_view name, const std::string& value) {
 std::string properties(const CheckRun& run) {
   const Measures& now = run.now;
   std::string text = "    <properties>\n";
-  text += property("coverage.nodes", number_text(now.nodes.ratio()));
-  text += property("coverage.flops", number_text(now.flops.ratio()));
+  text += property("coverage.nodes", shortest_text(now.nodes.ratio()));
+  text += property("coverage.flops", shortest_text(now.flops.ratio()));
   text += property("coverage.flops.unknown_nodes", std::to_string(now.unknown_flops));
-  text += property("coverage.params", number_text(now.parameter_bytes.ratio()));
+  text += property("coverage.params", shortest_text(now.parameter_bytes.ratio()));
   text += property("acc_subgraphs", std::to_string(now.acc_subgraphs));
   text += property("cpu_nodes", std::to_string(now.cpu_nodes));
   text += property("boundary_bytes", std::to_string(now.boundary_bytes));
-  if (now.qps) text += property("qps", number_text(*now.qps));
+  if (now.qps) text += property("qps", shortest_text(*now.qps));
   return text + "    </properties>\n";
 }
 

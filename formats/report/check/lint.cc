@@ -7,7 +7,6 @@
 #include "core/support/glob.h"
 #include "formats/onnx/infer/names.h"
 #include "formats/report/words/failed_part_text.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -1,6 +1,5 @@
 // The findings as compilers tell theirs: a line each, which editors can jump to.
 #include "formats/report/check/lint.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

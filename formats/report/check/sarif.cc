@@ -8,8 +8,8 @@
 #include "core/graph/fingerprint.h"
 #include "formats/json/text.h"
 #include "formats/report/check/check_words.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -7,7 +7,6 @@
 #include "formats/report/drawings/dot_parts.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report_values.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -8,9 +8,11 @@
 #include "core/cost/cost.h"
 #include "formats/json/text.h"
 #include "formats/report/drawings/dot_style.h"
+#include "formats/report/words/coverage_words.h"
+#include "formats/report/words/hazard_text.h"
+#include "formats/report/words/notes.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
-#include "formats/report/words/report_words.h"
 #include "formats/report/words/value_text.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
@@ -53,7 +55,7 @@ class DataWriter {
     write_causes();
     write_nodes();
     write_views();
-    write_notes();
+    write_notes(json_, report_.notes);
     json_.end_object();
     return std::move(json_).finish();
   }
@@ -233,12 +235,6 @@ class DataWriter {
       json_.text("svg", svgs_[i]);
       json_.end_object();
     }
-    json_.end_list();
-  }
-
-  void write_notes() {
-    json_.begin_list("notes");
-    for (const std::string& note : report_.notes) json_.text(note);
     json_.end_list();
   }
 

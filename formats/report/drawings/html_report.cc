@@ -7,7 +7,7 @@
 #include "formats/report/drawings/dot_view.h"
 #include "formats/report/drawings/html_assets.h"
 #include "formats/report/drawings/html_data.h"
-#include "formats/report/words/report_words.h"
+#include "formats/report/words/input_names.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

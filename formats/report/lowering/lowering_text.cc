@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "formats/report/lowering/lowering_report.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
 
@@ -72,7 +71,7 @@ class TextWriter {
 
   std::string write() {
     for (std::size_t i = 0; i < outcome_.rounds.size(); ++i) write_round(i);
-    write_notes();
+    write_remarks();
     write_conclusion();
     return std::move(text_);
   }
@@ -133,7 +132,7 @@ class TextWriter {
     text_ += wrapped(line, 2, 5);
   }
 
-  void write_notes() {
+  void write_remarks() {
     const LowerOutcome& outcome = outcome_;
     if (outcome.is_eroding) {
       text_ += wrapped(

@@ -1,13 +1,11 @@
 #include "formats/report/split/print_text.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <vector>
 
+#include "core/base/decimal.h"
 #include "core/cost/cost.h"
 #include "core/graph/domain.h"
-#include "formats/report/words/report_words.h"
 #include "formats/report/words/value_text.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
@@ -33,11 +31,7 @@ std::string reference(std::string_view name) {
 
 std::string item_text(std::int64_t item) { return std::to_string(item); }
 
-std::string item_text(double item) {
-  std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), item).ptr;
-  return {buffer.data(), end};
-}
+std::string item_text(double item) { return shortest_text(item); }
 
 std::string item_text(std::string_view item) {
   return '"' + fitted(escaped(item.substr(0, 4 * kLongestString)), kLongestString) + '"';

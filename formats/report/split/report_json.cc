@@ -1,14 +1,17 @@
 // The report as JSON, field by field in the order of the format's description. Written as it is
 // made: a report on a million nodes is as large as their names a few times over.
-#include <array>
 #include <numeric>
 
 #include "core/study/same_shape.h"
 #include "formats/json/text.h"
+#include "formats/report/words/coverage_words.h"
+#include "formats/report/words/hazard_text.h"
+#include "formats/report/words/input_names.h"
+#include "formats/report/words/notes.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
-#include "formats/report/words/report_words.h"
+#include "formats/report/words/split_settings.h"
 
 namespace cleave {
 namespace {
@@ -48,7 +51,7 @@ class ReportWriter {
     write_link();
     write_cpu_reasons();
     write_chain();
-    write_notes();
+    write_notes(json_, report_.notes);
     json_.end_object();
     return std::move(json_).finish();
   }
@@ -269,12 +272,6 @@ class ReportWriter {
     if (report_.chain.empty()) return;
     json_.key("chain");
     json_.document(report_.chain);
-  }
-
-  void write_notes() {
-    json_.begin_list("notes");
-    for (const std::string& note : report_.notes) json_.text(note);
-    json_.end_list();
   }
 
   const Report& report_;

@@ -4,10 +4,15 @@
 
 #include "core/cost/cost.h"
 #include "core/study/same_shape.h"
+#include "formats/report/words/coverage_words.h"
+#include "formats/report/words/hazard_text.h"
+#include "formats/report/words/input_names.h"
+#include "formats/report/words/link_text.h"
+#include "formats/report/words/notes.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
-#include "formats/report/words/report_words.h"
+#include "formats/report/words/split_settings.h"
 #include "formats/report/words/value_text.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
@@ -41,7 +46,7 @@ class TextReport {
     write_causes();
     write_hazards();
     write_unknown();
-    write_notes();
+    text_ += notes_text(report_.notes);
     return std::move(text_);
   }
 
@@ -320,11 +325,6 @@ class TextReport {
     }
     const std::string dims = dim_options(graph_);
     if (!dims.empty()) text_ += wrapped("to know more give " + dims, 2, 4);
-  }
-
-  void write_notes() {
-    if (!report_.notes.empty()) text_ += '\n';
-    for (const std::string& note : report_.notes) add_line("note: " + escaped(note));
   }
 
   const Report& report_;

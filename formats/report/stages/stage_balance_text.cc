@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "formats/report/stages/stage_balance.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
 

@@ -7,8 +7,8 @@
 #include "formats/report/drawings/dot_ops.h"
 #include "formats/report/drawings/dot_stages.h"
 #include "formats/report/stages/stages_report.h"
+#include "formats/report/words/input_names.h"
 #include "formats/report/words/report_values.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 

@@ -4,6 +4,7 @@
 #include "core/stages/shared_parameters.h"
 #include "formats/json/text.h"
 #include "formats/report/stages/stages_report.h"
+#include "formats/report/words/notes.h"
 #include "formats/report/words/report_values.h"
 
 namespace cleave {
@@ -40,12 +41,9 @@ class StagesWriter {
       json_.key("chain");
       json_.document(report_.chain);
     }
-    json_.begin_list("notes");
-    if (report_.balance) {
-      for (const std::string& caveat : report_.balance->caveats) json_.text(caveat);
-    }
-    for (const std::string& note : report_.notes) json_.text(note);
-    json_.end_list();
+    write_notes(json_, report_.notes,
+                report_.balance ? std::span<const std::string>(report_.balance->caveats)
+                                : std::span<const std::string>());
     json_.end_object();
     return std::move(json_).finish();
   }

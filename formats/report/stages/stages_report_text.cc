@@ -6,8 +6,10 @@
 #include "core/cost/cost.h"
 #include "core/stages/shared_parameters.h"
 #include "formats/report/stages/stages_report.h"
+#include "formats/report/words/hazard_text.h"
+#include "formats/report/words/input_names.h"
+#include "formats/report/words/notes.h"
 #include "formats/report/words/report_values.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
@@ -42,7 +44,7 @@ class StagesText {
     write_shared();
     write_passed();
     write_backward();
-    write_notes();
+    text_ += notes_text(report_.notes);
     return std::move(text_);
   }
 
@@ -271,11 +273,6 @@ class StagesText {
     add_line("backward from " + quoted(graph_.value(report_.backward->loss).name) + ": " +
              counted(calls, "stage", "stages") + " called backwards, " +
              counted(sums, "gradient is a sum", "gradients are sums"));
-  }
-
-  void write_notes() {
-    if (!report_.notes.empty()) text_ += '\n';
-    for (const std::string& note : report_.notes) add_line("note: " + escaped(note));
   }
 
   const StagesReport& report_;

@@ -8,7 +8,7 @@
 
 #include "formats/json/text.h"
 #include "formats/report/drawings/dot_stages.h"
-#include "formats/report/words/report_words.h"
+#include "formats/report/words/notes.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
@@ -92,10 +92,7 @@ class WorkloadWriter {
     write_balance(json_, report_.balance);
     json_.flag("has_loss_and_backward", false);
     write_root();
-    json_.begin_list("notes");
-    for (const std::string& caveat : report_.balance.caveats) json_.text(caveat);
-    for (const std::string& note : report_.notes) json_.text(note);
-    json_.end_list();
+    write_notes(json_, report_.notes, report_.balance.caveats);
     json_.end_object();
     return std::move(json_).finish();
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "formats/report/words/report_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 

@@ -1,8 +1,6 @@
 #include "formats/report/words/failed_part_text.h"
 
-#include <array>
-#include <charconv>
-
+#include "core/base/decimal.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {
@@ -44,11 +42,7 @@ std::string type_text(ValueType type, DType dtype) {
 // ---- attribute values ----
 
 std::string text_of(std::int64_t value) { return std::to_string(value); }
-std::string text_of(double value) {
-  std::array<char, 32> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return {buffer.data(), end};
-}
+std::string text_of(double value) { return shortest_text(value); }
 std::string text_of(const std::string& value) { return '"' + value + '"'; }
 std::string text_of(const std::vector<Literal>& list) {
   std::string text = "[";

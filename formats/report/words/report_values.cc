@@ -5,7 +5,6 @@
 #include "core/cost/cost.h"
 #include "core/graph/fingerprint.h"
 #include "formats/model_file.h"
-#include "formats/report/words/report_words.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {

@@ -35,4 +35,15 @@ std::string type_text(const Graph& graph, ValueId id) {
   return (has_dtype ? std::string(dtype_name(value.dtype)) : "tensor") + shape;
 }
 
+std::string signature_text(const Signature& signature) {
+  std::string text;
+  const auto add = [&](const std::string& name, DType dtype) {
+    text += (text.empty() ? "" : ", ") + name;
+    text += dtype == DType::unknown ? "-" : dtype_name(dtype);
+  };
+  for (const DType dtype : signature.args) add("", dtype);
+  for (const auto& [name, dtype] : signature.kwargs) add(escaped(name) + "=", dtype);
+  return "(" + text + ")";
+}
+
 }  // namespace cleave

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/graph/graph.h"
+#include "core/graph/signature.h"
 
 namespace cleave {
 
@@ -11,5 +12,8 @@ namespace cleave {
 // the rank is unknown, `tensor` when the dtype is too; `tuple`, `scalar`, ... for what is no
 // tensor. At most 16 dims, then "...". Names are escaped.
 std::string type_text(const Graph& graph, ValueId value);
+
+// "(float32, -, bias=float32)": - for what is no tensor.
+std::string signature_text(const Signature& signature);
 
 }  // namespace cleave

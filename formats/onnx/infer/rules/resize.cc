@@ -127,25 +127,12 @@ std::optional<std::int64_t> block_size(const OnnxOpCall& call) {
   return 1 <= size && size <= kMost ? std::optional(size) : std::nullopt;
 }
 
-// [N, C, H, W] -> [N, C / block^2, H * block, W * block]
-bool depth_to_space(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
-  if (from == nullptr) return false;
-  call.outputs[0] = onnx_tensor_type(from->dtype);
-  if (!from->has_shape || from->rank() != 4) return true;
-  Shape out(4);
-  out[0] = from->dims[0];
-  if (const auto block = block_size(call)) {
-    out[1] = dim_over(from->dims[1], *block * *block);
-    out[2] = dim_times(from->dims[2], *block);
-    out[3] = dim_times(from->dims[3], *block);
-  }
-  call.outputs[0].set_shape(std::move(out));
-  return true;
-}
+// Which axes of [N, C, H, W] grow: those of space as the channels shrink, or the other way round.
+enum class BlockMove { depth_to_space, space_to_depth };
 
-// [N, C, H, W] -> [N, C * block^2, H / block, W / block]
-bool space_to_depth(OnnxOpCall& call) {
+// depth_to_space: [N, C / block^2, H * block, W * block]; space_to_depth is its inverse.
+template <BlockMove move>
+bool move_blocks(OnnxOpCall& call) {
   const OnnxType* from = call.tensor_input(0);
   if (from == nullptr) return false;
   call.outputs[0] = onnx_tensor_type(from->dtype);
@@ -153,17 +140,20 @@ bool space_to_depth(OnnxOpCall& call) {
   Shape out(4);
   out[0] = from->dims[0];
   if (const auto block = block_size(call)) {
-    out[1] = dim_times(from->dims[1], *block * *block);
-    out[2] = dim_over(from->dims[2], *block);
-    out[3] = dim_over(from->dims[3], *block);
+    constexpr bool kGrowsSpace = move == BlockMove::depth_to_space;
+    const auto channels = kGrowsSpace ? dim_over : dim_times;
+    const auto side = kGrowsSpace ? dim_times : dim_over;
+    out[1] = channels(from->dims[1], *block * *block);
+    out[2] = side(from->dims[2], *block);
+    out[3] = side(from->dims[3], *block);
   }
   call.outputs[0].set_shape(std::move(out));
   return true;
 }
 
 constexpr std::array<OnnxShapeRuleEntry, 4> kRules = {{
-    {"", "DepthToSpace", depth_to_space},
-    {"", "SpaceToDepth", space_to_depth},
+    {"", "DepthToSpace", move_blocks<BlockMove::depth_to_space>},
+    {"", "SpaceToDepth", move_blocks<BlockMove::space_to_depth>},
     {"", "Resize", resize},
     {"", "Upsample", upsample},
 }};

@@ -2,8 +2,8 @@
 
 #include "core/graph/graph_builder.h"
 #include "formats/report/split/print_text.h"
-#include "formats/report/words/report_words.h"
 #include "formats/support/support_file.h"
+#include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

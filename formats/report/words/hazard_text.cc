@@ -1,0 +1,57 @@
+#include "formats/report/words/hazard_text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "formats/report/words/value_text.h"
+#include "formats/text/diagnostic.h"
+
+namespace cleave {
+
+std::string hazard_text(const Graph& graph, const Hazard& hazard) {
+  const std::string name = quoted(graph.value(hazard.value).name);
+  const std::string type = type_text(graph, hazard.value);
+  switch (hazard.kind) {
+    case Hazard::Kind::non_tensor_input:
+      return "input " + name + " (" + type + ") is no tensor: lowering may stumble over it";
+    case Hazard::Kind::non_tensor_output:
+      return "output " + name + " (" + type + ") is no tensor: lowering may stumble over it";
+    case Hazard::Kind::unknown_bytes:
+      return "the bytes of " + name + " " + type +
+             " are not known: " + size_mend(graph, hazard.value);
+  }
+  return {};
+}
+
+std::string size_mend(const Graph& graph, ValueId value) {
+  if (!graph.has_rank(value)) return "its rank is not known";
+  std::string options;
+  for (const Dim dim : graph.shape(value)) {
+    if (!dim.is_symbol()) continue;
+    const std::string option = "--dim " + escaped(graph.text(dim.name())) + "=SIZE";
+    if (options.find(option) == std::string::npos) options += (options.empty() ? "" : " ") + option;
+  }
+  if (!options.empty()) return "give " + options;
+  return dtype_bits(graph.value(value).dtype) == 0 ? "its elements have no fixed size"
+                                                   : "a dim without a name is not known";
+}
+
+std::string dim_options(const Graph& graph) {
+  constexpr std::size_t kMost = 5;
+  std::vector<NameId> names;
+  for (const ValueId input : graph.inputs()) {
+    for (const Dim dim : graph.shape(input)) {
+      if (!dim.is_symbol() || names.size() == kMost) continue;
+      if (std::find(names.begin(), names.end(), dim.name()) == names.end()) {
+        names.push_back(dim.name());
+      }
+    }
+  }
+  std::string options;
+  for (const NameId name : names) {
+    options += (options.empty() ? "--dim " : " --dim ") + escaped(graph.text(name)) + "=SIZE";
+  }
+  return options;
+}
+
+}  // namespace cleave

@@ -1,0 +1,22 @@
+// What may go wrong at the boundary of a partition, and which option would mend it.
+#pragma once
+
+#include <string>
+
+#include "core/graph/graph.h"
+#include "core/split/preview.h"
+
+namespace cleave {
+
+// One line: `input "n" is a tuple: lowering may stumble over it`; `bytes of "x" float32[N, 3] are
+// not known: give --dim N=SIZE`.
+std::string hazard_text(const Graph& graph, const Hazard& hazard);
+
+// What would make the size of a tensor known: `--dim N=SIZE`, or words when there is no option for
+// it.
+std::string size_mend(const Graph& graph, ValueId value);
+
+// `--dim N=SIZE --dim M=SIZE` for the named dims of the graph's inputs; at most five.
+std::string dim_options(const Graph& graph);
+
+}  // namespace cleave
