@@ -6,30 +6,34 @@
 
 namespace cleave {
 
-void refuse_beyond_limit(const OnnxWalk& walk, std::string_view whose,
+void refuse_beyond_limit(OnnxWalk& walk, std::string_view whose,
                          std::uint64_t ModelLimits::*limit) {
   const std::string place = walk.at == nullptr || walk.begin == nullptr
                                 ? ""
                                 : " at byte " + std::to_string(walk.at - walk.begin);
-  throw OnnxRefused{std::string(whose) + place + " has " + beyond_limit(walk.limits, limit)};
+  walk.refuse(std::string(whose) + place + " has " + beyond_limit(walk.limits, limit));
 }
 
 OnnxDeeper::OnnxDeeper(OnnxWalk& walk) : walk_(walk) {
   const std::uint64_t asked = walk_.limits.depth;
   if (walk_.depth >= kMaxDepth && asked >= kMaxDepth) {
-    throw OnnxRefused{"nested deeper than " + std::to_string(kMaxDepth) +
-                      " messages, the most that protobuf reads"};
-  }
-  if (walk_.depth >= asked) {
-    throw OnnxRefused{"nested deeper than " + std::to_string(asked) + " messages; " +
-                      limit_hint(&ModelLimits::depth)};
+    walk_.refuse("nested deeper than " + std::to_string(kMaxDepth) +
+                 " messages, the most that protobuf reads");
+  } else if (walk_.depth >= asked) {
+    walk_.refuse("nested deeper than " + std::to_string(asked) + " messages; " +
+                 limit_hint(&ModelLimits::depth));
   }
   ++walk_.depth;
 }
 
-void OnnxFields::refuse_damage(const char* what_happened) const {
-  throw OnnxRefused{std::string("truncated or damaged: ") + what_ + " " + what_happened +
-                    " at byte " + std::to_string(walk_.at - walk_.begin)};
+void OnnxFields::refuse(std::string message) {
+  walk_.refuse(std::move(message));
+  at_ = end_;
+}
+
+void OnnxFields::refuse_damage(const char* what_happened) {
+  refuse(std::string("truncated or damaged: ") + what_ + " " + what_happened + " at byte " +
+         std::to_string(walk_.at - walk_.begin));
 }
 
 std::uint64_t OnnxFields::varint() {
@@ -40,10 +44,14 @@ std::uint64_t OnnxFields::varint() {
   } catch (const protozero::exception&) {
     refuse_damage("has bytes that are no protobuf");
   }
+  return 0;
 }
 
 std::string_view OnnxFields::take(std::size_t size) {
-  if (size > static_cast<std::size_t>(end_ - at_)) refuse_damage("ends early");
+  if (size > static_cast<std::size_t>(end_ - at_)) {
+    refuse_damage("ends early");
+    return {end_, 0};
+  }
   const std::string_view taken(at_, size);
   at_ += size;
   return taken;
@@ -53,12 +61,13 @@ bool OnnxFields::next() {
   start_ = at_;
   walk_.what = what_;
   walk_.at = start_;
-  if (at_ == end_) return false;
+  if (at_ == end_ || walk_.is_refused()) return false;
   const std::uint64_t key = varint();
   const std::uint64_t wire_type = key & 7U;
   const bool is_known = wire_type <= 2 || wire_type == 5;
   if (!is_known || key > UINT32_MAX || key >> 3U == 0) {
     refuse_damage("has bytes that are no protobuf");
+    return false;
   }
   key_ = static_cast<std::uint32_t>(key);
   return true;
@@ -83,24 +92,24 @@ void OnnxFields::skip() {
 
 std::int64_t OnnxFields::number() { return static_cast<std::int64_t>(varint()); }
 
-float OnnxFields::real() {
-  float out = 0;
-  std::memcpy(&out, take(sizeof out).data(), sizeof out);
+template <class Real>
+Real OnnxFields::fixed() {
+  Real out = 0;
+  const std::string_view bytes = take(sizeof out);
+  std::memcpy(&out, bytes.data(), bytes.size());
   return out;
 }
 
-double OnnxFields::double_real() {
-  double out = 0;
-  std::memcpy(&out, take(sizeof out).data(), sizeof out);
-  return out;
-}
+float OnnxFields::real() { return fixed<float>(); }
+double OnnxFields::double_real() { return fixed<double>(); }
 
 std::string_view OnnxFields::text() {
   const std::uint64_t size = varint();
   if (size > UINT32_MAX && size <= static_cast<std::uint64_t>(end_ - at_)) {
-    throw OnnxRefused{std::string(what_) + " has a field of " + std::to_string(size) +
-                      " bytes; above 4 GiB none is read: keep the weights of such a model as "
-                      "external data"};
+    refuse(std::string(what_) + " has a field of " + std::to_string(size) +
+           " bytes; above 4 GiB none is read: keep the weights of such a model as "
+           "external data");
+    return {end_, 0};
   }
   return take(size);
 }

@@ -1,12 +1,14 @@
 // The wire format under ONNX files: the fields of one protobuf message at a time, as views of the
 // bytes. Nothing is copied, and no length is believed that the bytes do not bear out.
 //
-// A walk throws OnnxRefused; index_onnx and the other entry points turn it into a diagnostic.
+// Damage ends a walk: the first fault is noted in the OnnxWalk, and from then on each message of
+// the walk is at its end and each value is 0 or empty. Who starts a walk asks is_refused() after it.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "formats/onnx/index/field_numbers.h"
@@ -15,22 +17,23 @@
 
 namespace cleave {
 
-struct OnnxRefused {
-  std::string message;
-};
-
-// Where a walk over a file is, for the message when it comes to grief.
+// Where a walk over a file is, for the message when it finds damage.
 struct OnnxWalk {
   const char* begin = nullptr;     // of the file
   const char* what = "the model";  // the message whose field is being read
   const char* at = nullptr;        // the start of that field
   std::uint64_t depth = 0;
   ModelLimits limits = {};
+  std::string fault = {};  // the first one; empty: none was met
+
+  bool is_refused() const { return !fault.empty(); }
+  void refuse(std::string message) {
+    if (fault.empty()) fault = std::move(message);
+  }
 };
 
 // Refuses the file for being beyond a limit: `whose` has more of it than is read.
-[[noreturn]] void refuse_beyond_limit(const OnnxWalk& walk, std::string_view whose,
-                                      std::uint64_t ModelLimits::*limit);
+void refuse_beyond_limit(OnnxWalk& walk, std::string_view whose, std::uint64_t ModelLimits::*limit);
 
 // One message deeper, for as long as this lives. Counts as protobuf itself does: a graph in a
 // node's attribute is three deeper than the node's graph.
@@ -81,8 +84,11 @@ class OnnxFields {
 
  private:
   std::uint64_t varint();
+  template <class Real>
+  Real fixed();
   std::string_view take(std::size_t size);
-  [[noreturn]] void refuse_damage(const char* what_happened) const;
+  void refuse(std::string message);  // ends this message, too
+  void refuse_damage(const char* what_happened);
 
   const char* at_;
   const char* end_;

@@ -32,7 +32,9 @@ class Indexer {
  public:
   Indexer(std::string_view bytes, const ModelLimits& limits)
       : bytes_(bytes), walk_{.begin = bytes.data(), .limits = limits} {}
+  // Only where fault() is empty then is it the whole model.
   OnnxModel model();
+  const std::string& fault() const { return walk_.fault; }
   // Of all tensors indexed, wherever they are. May hold a location more than once.
   const std::vector<std::string_view>& external_locations() const { return locations_; }
 
@@ -303,7 +305,7 @@ OnnxModel Indexer::model() {
         out.doc_string = field.text();
         break;
       case bytes_field(model_field::kGraph):
-        if (std::exchange(has_graph, true)) throw OnnxRefused{"two graphs, where a model has one"};
+        if (std::exchange(has_graph, true)) walk_.refuse("two graphs, where a model has one");
         out.graph = main_graph(field.record());
         break;
       case bytes_field(model_field::kOpsetImport):
@@ -330,8 +332,9 @@ OnnxModel Indexer::model() {
         }
     }
   }
-  if (!has_graph)
-    throw OnnxRefused{"no graph in it: not an ONNX model, or cut off before its graph"};
+  if (!has_graph) {
+    walk_.refuse("no graph in it: not an ONNX model, or cut off before its graph");
+  }
   return out;
 }
 
@@ -362,14 +365,13 @@ void DeleteOnnxModel::operator()(OnnxModel* model) const noexcept { delete model
 Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits) {
   const std::string_view bytes = source.bytes();
   expect_scattered_reads(bytes);
-  try {
-    Indexer indexer(bytes, limits);
-    OnnxModel model = indexer.model();
-    record_external_files(source, indexer.external_locations());
-    return model;
-  } catch (const OnnxRefused& refused) {
-    return Diagnostics{{.file = source.path(), .message = refused.message}};
+  Indexer indexer(bytes, limits);
+  OnnxModel model = indexer.model();
+  if (!indexer.fault().empty()) {
+    return Diagnostics{{.file = source.path(), .message = indexer.fault()}};
   }
+  record_external_files(source, indexer.external_locations());
+  return model;
 }
 
 }  // namespace cleave

@@ -28,21 +28,21 @@ OnnxKeyValue index_onnx_key_value(std::string_view payload, OnnxWalk& walk) {
 
 namespace {
 
-std::uint64_t external_number(const OnnxKeyValue& entry) {
+std::uint64_t external_number(const OnnxKeyValue& entry, OnnxWalk& walk) {
   std::uint64_t number = 0;
   const char* end = entry.value.data() + entry.value.size();
   const auto [stop, error] = std::from_chars(entry.value.data(), end, number);
   if (error != std::errc() || stop != end) {
-    throw OnnxRefused{"external data with " + std::string(entry.key) + " " + quoted(entry.value) +
-                      ", which is no number of bytes"};
+    walk.refuse("external data with " + std::string(entry.key) + " " + quoted(entry.value) +
+                ", which is no number of bytes");
   }
   return number;
 }
 
-void add_external_data(const OnnxKeyValue& entry, OnnxTensor& out) {
+void add_external_data(const OnnxKeyValue& entry, OnnxTensor& out, OnnxWalk& walk) {
   if (entry.key == "location") out.location = entry.value;
-  if (entry.key == "offset") out.offset = external_number(entry);
-  if (entry.key == "length") out.length = external_number(entry);
+  if (entry.key == "offset") out.offset = external_number(entry, walk);
+  if (entry.key == "length") out.length = external_number(entry, walk);
 }
 
 // True when packed float_data or double_data of this type is the elements' bytes themselves.
@@ -83,7 +83,7 @@ OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk) {
         out.raw = field.text();
         break;
       case bytes_field(tensor_field::kExternalData):
-        add_external_data(index_onnx_key_value(field.text(), walk), out);
+        add_external_data(index_onnx_key_value(field.text(), walk), out, walk);
         break;
       case varint_field(tensor_field::kDataLocation):
         out.is_external = field.number32() == 1;

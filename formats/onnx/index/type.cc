@@ -140,11 +140,8 @@ OnnxType onnx_tensor_type(DType dtype, std::vector<OnnxDim> dims) {
 
 OnnxType parse_onnx_type(std::string_view type_proto) {
   OnnxWalk walk{.begin = type_proto.data()};
-  try {
-    return parse_type(type_proto, walk);
-  } catch (const OnnxRefused&) {
-    return {};
-  }
+  OnnxType type = parse_type(type_proto, walk);
+  return walk.is_refused() ? OnnxType{} : type;
 }
 
 std::string serialize_onnx_type(const OnnxType& type) {
@@ -162,21 +159,17 @@ std::string serialize_onnx_type(const OnnxType& type) {
 
 OnnxType onnx_element_type(const OnnxType& type) {
   OnnxWalk walk{.begin = type.full.data()};
-  try {
-    for (OnnxFields field(type.full, "a type", walk); field.next();) {
-      if (field.key() != bytes_field(type_field::kSequence) &&
-          field.key() != bytes_field(type_field::kOptional)) {
-        field.skip();
-        continue;
-      }
-      for (OnnxFields inner(field.text(), "a type", walk); inner.next();) {
-        if (inner.key() == bytes_field(element_type_field::kElemType))
-          return parse_onnx_type(inner.text());
-        inner.skip();
-      }
-      return {};
+  for (OnnxFields field(type.full, "a type", walk); field.next();) {
+    if (field.key() != bytes_field(type_field::kSequence) &&
+        field.key() != bytes_field(type_field::kOptional)) {
+      field.skip();
+      continue;
     }
-  } catch (const OnnxRefused&) {
+    for (OnnxFields inner(field.text(), "a type", walk); inner.next();) {
+      if (inner.key() == bytes_field(element_type_field::kElemType))
+        return parse_onnx_type(inner.text());
+      inner.skip();
+    }
     return {};
   }
   return {};

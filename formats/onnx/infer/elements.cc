@@ -77,7 +77,8 @@ std::uint32_t typed_field(DType dtype) {
   }
 }
 
-void append_typed(const OnnxTensor& tensor, OnnxElements& out) {
+// False: packed data ends within a number.
+bool append_typed(const OnnxTensor& tensor, OnnxElements& out) {
   const std::uint32_t wanted = typed_field(out.dtype);
   std::vector<std::int64_t> numbers;
   OnnxWalk walk{.begin = tensor.record.payload.data()};
@@ -106,6 +107,7 @@ void append_typed(const OnnxTensor& tensor, OnnxElements& out) {
     const bool fits = out.dtype != DType::uint64 || number >= 0;
     out.integers.push_back({.value = fits ? std::optional(number) : std::nullopt, .name = {}});
   }
+  return !walk.is_refused();
 }
 
 }  // namespace
@@ -154,14 +156,10 @@ std::optional<OnnxElements> read_onnx_elements(const OnnxTensor& tensor) {
   OnnxElements out{.dtype = tensor.dtype, .dims = tensor.dims, .integers = {}, .reals = {}};
   const std::optional<std::size_t> count = small_count(tensor.dims);
   if (!count || !(out.is_real() || is_integer_dtype(out.dtype))) return std::nullopt;
-  try {
-    if (tensor.has_typed_data) {
-      append_typed(tensor, out);
-    } else {
-      append_raw(tensor.raw, out);
-    }
-  } catch (const OnnxRefused&) {
-    return std::nullopt;  // packed data with a torn number
+  if (!tensor.has_typed_data) {
+    append_raw(tensor.raw, out);
+  } else if (!append_typed(tensor, out)) {
+    return std::nullopt;
   }
   if (out.count() != *count) return std::nullopt;
   return out;

@@ -17,20 +17,16 @@ struct FileAnnotation {
 FileAnnotation read_annotation(std::string_view payload) {
   FileAnnotation out;
   OnnxWalk walk;
-  try {
-    for (OnnxFields field(payload, "a quantization annotation", walk); field.next();) {
-      if (field.key() == bytes_field(annotation_field::kTensorName)) {
-        out.tensor = field.text();
-      } else if (field.key() == bytes_field(annotation_field::kQuantParameters)) {
-        out.parameters.push_back(index_onnx_key_value(field.text(), walk).value);
-      } else {
-        field.skip();
-      }
+  for (OnnxFields field(payload, "a quantization annotation", walk); field.next();) {
+    if (field.key() == bytes_field(annotation_field::kTensorName)) {
+      out.tensor = field.text();
+    } else if (field.key() == bytes_field(annotation_field::kQuantParameters)) {
+      out.parameters.push_back(index_onnx_key_value(field.text(), walk).value);
+    } else {
+      field.skip();
     }
-  } catch (const OnnxRefused&) {
-    return {};  // a damaged one is about nothing
   }
-  return out;
+  return walk.is_refused() ? FileAnnotation{} : out;  // a damaged one annotates no tensor
 }
 
 std::unordered_map<std::string_view, ValueId> values_by_name(const Graph& graph) {

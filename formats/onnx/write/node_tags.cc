@@ -44,15 +44,12 @@ std::string_view configuration_id(std::string_view payload, OnnxWalk& walk) {
 // A field of a NodeProto that an earlier split has left there. What is damaged stays as it is.
 bool is_ours(std::uint32_t number, std::string_view payload) {
   OnnxWalk walk;
-  try {
-    if (number == node_field::kMetadataProps) {
-      return is_our_key(index_onnx_key_value(payload, walk).key);
-    }
-    return number == node_field::kDeviceConfigurations &&
-           configuration_id(payload, walk) == kPipeline;
-  } catch (const OnnxRefused&) {
-    return false;
+  if (number == node_field::kMetadataProps) {
+    const OnnxKeyValue entry = index_onnx_key_value(payload, walk);
+    return !walk.is_refused() && is_our_key(entry.key);
   }
+  return number == node_field::kDeviceConfigurations &&
+         configuration_id(payload, walk) == kPipeline;
 }
 
 }  // namespace

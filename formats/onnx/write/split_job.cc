@@ -13,11 +13,8 @@ namespace {
 
 std::string_view key_of_metadata(const OnnxRecord& record) {
   OnnxWalk walk;
-  try {
-    return index_onnx_key_value(record.payload, walk).key;
-  } catch (const OnnxRefused&) {
-    return {};
-  }
+  const OnnxKeyValue entry = index_onnx_key_value(record.payload, walk);
+  return walk.is_refused() ? std::string_view() : entry.key;
 }
 
 void put_text(std::string& out, std::uint32_t field, std::string_view text) {

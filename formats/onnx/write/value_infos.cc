@@ -66,18 +66,14 @@ FileTensorType read_tensor_type(std::string_view payload, OnnxWalk& walk) {
 std::optional<FileTensorType> tensor_type_of(std::string_view type) {
   OnnxWalk walk;
   std::optional<FileTensorType> out;
-  try {
-    for (OnnxFields field(type, "a type", walk); field.next();) {
-      if (field.key() == bytes_field(type_field::kTensor)) {
-        out = read_tensor_type(field.text(), walk);
-      } else {
-        field.skip();
-      }
+  for (OnnxFields field(type, "a type", walk); field.next();) {
+    if (field.key() == bytes_field(type_field::kTensor)) {
+      out = read_tensor_type(field.text(), walk);
+    } else {
+      field.skip();
     }
-  } catch (const OnnxRefused&) {
-    return std::nullopt;
   }
-  return out;
+  return walk.is_refused() ? std::nullopt : out;
 }
 
 bool same_dim(const Graph& graph, Dim known, const FileDim& stated) {
