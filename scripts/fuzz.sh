@@ -6,7 +6,7 @@
 #   TARGET    some of the targets of tests/fuzz/README.md; all without any
 #
 # Builds build/fuzz (preset `fuzz`), makes seeds from the samples, the schemas and the models of the tests,
-# and adds models from $CLEAVE_MODELS, else ../shared/models, where they are there. What was found to be
+# and adds models from $CLEAVE_RECORDED/models, else ../shared/models, where they are there. What was found to be
 # new stays in build/fuzz/corpus/TARGET and is where the next run goes on. At the end: executions and
 # edges by target. Exit status 1 when an input broke a target; it is in build/fuzz/found/.
 set -euo pipefail
@@ -18,7 +18,7 @@ minutes=$1
 shift
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
-models=${CLEAVE_MODELS:-$root/../shared/models}
+models=${CLEAVE_RECORDED:-$root/../shared}/models
 work=build/fuzz
 most_bytes=16384
 

@@ -5,7 +5,7 @@
 #   (none)  release build and all its tests
 #   --all   the same with warnings as errors; also: clang-tidy, shellcheck, a build with clang++ and its
 #           address and undefined-behaviour sanitizers and the tests under them, and a second look at the
-#           full recorded cases where they are there ($CLEAVE_CASES, else ../shared/cases)
+#           full recorded cases where they are there ($CLEAVE_RECORDED/cases, else ../shared/cases)
 #   --torch the release build, every model of tests/pt2 (or of $CLEAVE_PT2) and 25 real architectures split and
 #           run in torch, and the tests of the scripts that need torch, whose newest release is installed from
 #           PyPI into build/venv-torch, with torchvision and transformers: some gigabytes
@@ -79,7 +79,7 @@ lint() {
 }
 
 compare_with_cases() {
-  local cases=${CLEAVE_CASES:-$root/../shared/cases}
+  local cases=${CLEAVE_RECORDED:-$root/../shared}/cases
   local check=$cases/../tools/check_cases.py
   if [ ! -f "$check" ]; then
     echo "         recorded cases: skipped, there are none at $cases"

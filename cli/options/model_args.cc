@@ -7,6 +7,7 @@
 #include "core/base/quantity.h"
 #include "core/base/quotes.h"
 #include "core/cost/target_spec.h"
+#include "formats/settings/split_settings.h"
 #include "formats/support/support_file.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
@@ -43,6 +44,40 @@ CLI::Validator utf8_text() {
     return cleave::quoted(text) + " is not UTF-8, which names of parts must be";
   };
   return {refusal, "", "UTF-8"};
+}
+
+CLI::Option* add_word_setting(CLI::App& app, const SplitSetting& setting, SplitOptions& options) {
+  const std::vector<std::string> words(setting.words.begin(), setting.words.end());
+  const auto take = [&setting, &options, words](std::size_t at) {
+    setting.set(options, words[at]);
+  };
+  return add_words(app, option_name(setting), words, take, std::string(setting.help));
+}
+
+// A setting that is written as text.
+CLI::Option* add_text_setting(CLI::App& app, const SplitSetting& setting, SplitOptions& options) {
+  const auto take = [&setting, &options](const std::string& text) {
+    if (setting.set(options, text)) return;
+    refuse_option(option_name(setting), in_quotes(text) + " " + refusal_of(setting));
+  };
+  CLI::Option* const option =
+      app.add_option_function<std::string>(option_name(setting), take, std::string(setting.help));
+  if (!setting.placeholder.empty()) option->type_name(std::string(setting.placeholder));
+  if (setting.form == SettingForm::name) option->check(utf8_text());
+  return option;
+}
+
+// The option of a setting, bound to `options`, which holds the default.
+CLI::Option* add_setting(CLI::App& app, const SplitSetting& setting, SplitOptions& options) {
+  if (setting.form == SettingForm::flag) {
+    const auto take = [&setting, &options](std::int64_t) { setting.set(options, true); };
+    return app.add_flag_function(option_name(setting), take, std::string(setting.help));
+  }
+  CLI::Option* const option = setting.form == SettingForm::word
+                                  ? add_word_setting(app, setting, options)
+                                  : add_text_setting(app, setting, options);
+  if (setting.form == SettingForm::other) return option;
+  return option->default_str(setting_text(setting.get(options)));
 }
 
 }  // namespace
@@ -140,47 +175,10 @@ void SupportArgs::take(const std::vector<std::string>& given) {
 }
 
 void SplitArgs::add_to(CLI::App& app) {
-  app.add_option_function<std::string>(
-         "--min-acc-module-size", [this](const std::string& text) { set_min_size(text); },
-         "smaller accelerator subgraphs go to the CPU; auto: the size with which an inference "
-         "takes least")
-      ->default_str("1")
-      ->type_name("NODES");
-  app.add_flag("--skip-fusion", options.fusion.skip, "form no fusion groups");
-  app.add_flag("--allow-non-tensor", options.acc_finder.allow_non_tensor,
-               "let non-tensor data cross between accelerator and CPU");
-  app.add_flag("--keep-qdq", options.qdq.keep,
-               "keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one "
-               "part");
-  app.add_flag("--host-shapes", options.host_shapes.follow,
-               "let shape computations follow the nodes that use them, whatever the support list "
-               "says, so that a Reshape does not cut a part");
-  add_choice(app, "--place", options.place.by,
-             {{"priority", PlaceBy::priority}, {"cost", PlaceBy::cost}},
-             "put nodes on the accelerator wherever the lists allow it (priority), or where an "
-             "inference takes least (cost)");
-  add_choice(app, "--residency", options.latency.residency,
-             {{"off", Residency::off}, {"on", Residency::on}},
-             "whether the accelerator keeps values that it has made or received until their last "
-             "reader there has run");
-  add_choice(app, "--start", options.subgraphs.start,
-             {{"reference", StartSide::reference},
-              {"cpu", StartSide::cpu},
-              {"acc", StartSide::acc},
-              {"fewest", StartSide::fewest}},
-             "side to begin with: reference, cpu, acc, or fewest subgraphs");
-  add_keep_to(app);
-  app.add_option_function<std::string>(
-         "--extend", [this](const std::string& text) { set_extend(text); },
-         "extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto (only "
-         "where fewer bytes cross the link)")
-      ->type_name("WHICH");
-  app.add_option("--acc-prefix", options.partition.acc_prefix, "name prefix of accelerator parts")
-      ->check(utf8_text())
-      ->capture_default_str();
-  app.add_option("--non-acc-prefix", options.partition.non_acc_prefix, "name prefix of CPU parts")
-      ->check(utf8_text())
-      ->capture_default_str();
+  for (const SplitSetting& setting : split_settings()) {
+    CLI::Option* const option = add_setting(app, setting, options);
+    if (!setting.needs.empty()) option->needs(app.get_option(std::string(setting.needs)));
+  }
   app.add_option_function<std::vector<std::string>>(
          "--target",
          [this](const std::vector<std::string>& given) {
@@ -195,66 +193,6 @@ void SplitArgs::add_to(CLI::App& app) {
          "--pcie-bw", [this](const std::string& text) { set_link(text); },
          "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")
       ->type_name("BANDWIDTH");
-}
-
-void SplitArgs::add_keep_to(CLI::App& app) {
-  CLI::Option* const most =
-      app.add_option_function<std::string>(
-             "--keep-acc-subgraphs", [this](const std::string& text) { set_keep(text); },
-             "keep at most so many accelerator subgraphs, the most valuable ones; or unlimited; or "
-             "auto: those that make an inference faster")
-          ->default_str("unlimited")
-          ->type_name("COUNT");
-  add_choice(app, "--keep-by", options.keep.by,
-             {{"flops", KeepBy::flops},
-              {"time", KeepBy::time},
-              {"nodes", KeepBy::nodes},
-              {"latency", KeepBy::latency}},
-             "what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link "
-             "takes; its nodes; or what an inference gains by it")
-      ->needs(most);
-}
-
-void SplitArgs::set_min_size(const std::string& text) {
-  options.subgraphs.is_min_automatic = text == "auto";
-  if (text == "auto") return;
-  const auto size = parse_size(text);
-  if (!size) {
-    refuse_option("--min-acc-module-size", in_quotes(text) + " is no whole number of 0 or more");
-  }
-  options.subgraphs.min_acc_size = static_cast<std::size_t>(*size);
-}
-
-void SplitArgs::set_keep(const std::string& text) {
-  if (text == "unlimited") {
-    options.keep.most = KeepOptions::kUnlimited;
-    return;
-  }
-  if (text == "auto") {
-    options.keep.only_gaining = true;
-    return;
-  }
-  const auto count = parse_size(text);
-  if (!count) {
-    refuse_option("--keep-acc-subgraphs",
-                  in_quotes(text) + " is no count: give a whole number, auto, or unlimited");
-  }
-  options.keep.most = static_cast<std::size_t>(*count);
-}
-
-void SplitArgs::set_extend(const std::string& text) {
-  using Which = ExtendOptions::Which;
-  if (text == "all" || text == "auto") {
-    options.extend.which = text == "all" ? Which::all : Which::automatic;
-    return;
-  }
-  // A name such as _run_on_acc_3 stands for its number.
-  const std::size_t last = text.find_last_not_of("0123456789");
-  const std::string number = last == std::string::npos ? text : text.substr(last + 1);
-  const auto subgraph = parse_size(number);
-  if (!subgraph)
-    refuse_option("--extend", in_quotes(text) + " is no subgraph's number, all or auto");
-  options.extend = {Which::one, static_cast<std::size_t>(*subgraph)};
 }
 
 void SplitArgs::set_target(const std::string& text) {

@@ -46,10 +46,6 @@ struct SplitArgs {
   void add_to(CLI::App& app);
 
  private:
-  void add_keep_to(CLI::App& app);
-  void set_min_size(const std::string& text);
-  void set_keep(const std::string& text);
-  void set_extend(const std::string& text);
   void set_target(const std::string& text);
   void set_link(const std::string& text);
 };

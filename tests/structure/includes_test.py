@@ -19,7 +19,8 @@ CORE = CORE_LOW + " core/support core/cost core/split"
 FILES = "formats/text formats/io formats/json"
 ONNX = "formats/onnx/index formats/onnx/infer formats/onnx/read"
 LIBRARY = CORE + " core/balance core/stages core/study core/placement core/lowering"
-READERS = (FILES + " formats/model formats/graph_json formats/support formats/tables formats/costs "
+READERS = (FILES + " formats/model formats/graph_json formats/settings formats/support "
+           "formats/tables formats/costs "
            "formats/pt2 formats/pt2/write formats/backend formats/lowering formats " + ONNX +
            " formats/onnx/write")
 REPORTS = "formats/report/words formats/report/drawings formats/report/split " \
@@ -52,6 +53,7 @@ MAY_INCLUDE = {
     "formats/onnx/write": CORE + " formats/model " + ONNX + " " + FILES,
     "formats/pt2": CORE + " formats/model " + FILES,
     "formats/pt2/write": CORE + " formats/model formats/pt2 " + FILES,
+    "formats/settings": CORE + " core/placement formats/text formats/json",
     "formats/support": CORE_LOW + " core/support " + FILES,
     "formats/tables": CORE + " core/balance core/stages formats/model formats/support " + FILES,
     "formats/costs": CORE + " core/placement formats/model formats/tables " + FILES,

@@ -6,7 +6,7 @@
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/input_names.h"
-#include "formats/report/words/split_settings.h"
+#include "formats/settings/split_settings.h"
 #include "formats/support/rule_json.h"
 
 namespace cleave {

@@ -8,7 +8,7 @@
 
 #include "formats/io/source_file.h"
 #include "formats/json/text.h"
-#include "formats/report/words/split_settings.h"
+#include "formats/settings/split_settings.h"
 #include "formats/support/support_file.h"
 
 namespace cleave {
@@ -16,65 +16,94 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What is wrong with the file, thrown from wherever it is met; caught in parse_baseline.
-struct BadBaseline {
-  std::string message;
+// What is wrong with the file: the first fault that was met, empty while there is none. Reading goes
+// on with zeros and empty lists, and its result is not used.
+class FirstFault {
+ public:
+  void note(std::string text) {
+    if (text_.empty()) text_ = std::move(text);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
 };
 
-// A value and the way to it, for messages. Asked for what is not there, it refuses.
+// A value and the way to it, for messages. Asked for what is not there, it notes a fault.
 class Field {
  public:
-  Field(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
+  Field(const Json& json, std::string place, FirstFault& fault)
+      : json_(json), place_(std::move(place)), fault_(fault) {}
 
   const Json& json() const { return json_; }
   bool has(const char* name) const { return json_.is_object() && json_.contains(name); }
 
   Field operator[](const char* name) const {
-    if (!json_.is_object()) refuse("is no object");
+    if (!json_.is_object()) return missing("is no object");
     const auto found = json_.find(name);
-    if (found == json_.end()) refuse("has no " + cleave::quoted(name));
-    return {*found, place_.empty() ? cleave::quoted(name) : place_ + " / " + cleave::quoted(name)};
+    if (found == json_.end()) return missing("has no " + cleave::quoted(name));
+    return {*found, place_.empty() ? cleave::quoted(name) : place_ + " / " + cleave::quoted(name),
+            fault_};
   }
   Field at(const std::string& key) const { return (*this)[key.c_str()]; }
 
   double number() const {
-    if (!json_.is_number()) refuse("is no number");
+    if (!json_.is_number()) return refused("is no number", 0.0);
     return json_.get<double>();
   }
   std::uint64_t count() const {
-    if (!json_.is_number_unsigned()) refuse("is no whole number of 0 or more");
+    if (!json_.is_number_unsigned())
+      return refused("is no whole number of 0 or more", std::uint64_t{0});
     return json_.get<std::uint64_t>();
   }
   bool flag() const {
-    if (!json_.is_boolean()) refuse("is neither true nor false");
+    if (!json_.is_boolean()) return refused("is neither true nor false", false);
     return json_.get<bool>();
   }
   const std::string& text() const {
+    static const std::string kNone;
     if (!json_.is_string()) refuse("is no text");
-    return json_.get_ref<const std::string&>();
+    return json_.is_string() ? json_.get_ref<const std::string&>() : kNone;
   }
   const Json& list() const {
     if (!json_.is_array()) refuse("is no list");
-    return json_;
+    return json_.is_array() ? json_ : nothing();
   }
   const Json& object() const {
     if (!json_.is_object()) refuse("is no object");
-    return json_;
+    return json_.is_object() ? json_ : nothing();
   }
   template <class Take>
   void each(Take take) const {
     for (std::size_t i = 0; i < list().size(); ++i) {
-      take(Field(json_[i], place_ + " / " + std::to_string(i)));
+      take(Field(json_[i], place_ + " / " + std::to_string(i), fault_));
     }
   }
 
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw BadBaseline{(place_.empty() ? "the baseline" : place_) + " " + why};
+  void refuse(const std::string& why) const {
+    fault_.note((place_.empty() ? "the baseline" : place_) + " " + why);
   }
+  FirstFault& fault() const { return fault_; }
 
  private:
+  template <class T>
+  T refused(const char* why, T instead) const {
+    refuse(why);
+    return instead;
+  }
+  // Has no items, whether it is read as a list or as an object.
+  static const Json& nothing() {
+    static const Json kNull;
+    return kNull;
+  }
+  Field missing(const std::string& why) const {
+    refuse(why);
+    return {nothing(), place_, fault_};
+  }
+
   const Json& json_;
   std::string place_;
+  FirstFault& fault_;
 };
 
 void require_version(const Field& document, std::string_view kind) {
@@ -114,8 +143,12 @@ NamedPlaces take_places(const Field& report, Measures& measures) {
   NamedPlaces places;
   const Field map = report["node_map"];
   for (const auto& [node, part] : map.object().items()) {
-    const auto found = parts.find(Field(part, "node_map of " + cleave::quoted(node)).text());
-    if (found == parts.end()) map.refuse("puts " + cleave::quoted(node) + " into no partition");
+    const Field name(part, "node_map of " + cleave::quoted(node), map.fault());
+    const auto found = parts.find(name.text());
+    if (found == parts.end()) {
+      map.refuse("puts " + cleave::quoted(node) + " into no partition");
+      continue;
+    }
     if (found->second == Place::cpu) ++measures.cpu_nodes;
     places.emplace(node, found->second);
   }
@@ -123,33 +156,6 @@ NamedPlaces take_places(const Field& report, Measures& measures) {
 }
 
 // ---- settings ----
-
-void take_start(const Field& value, EarlierResult& result) {
-  for (const StartSide side :
-       {StartSide::reference, StartSide::cpu, StartSide::acc, StartSide::fewest}) {
-    if (start_side_name(side) != value.text()) continue;
-    result.options.subgraphs.start = side;
-    return;
-  }
-  value.refuse("is " + cleave::quoted(value.text()) + ", not reference, cpu, acc or fewest");
-}
-
-void take_extend(const Field& value, EarlierResult& result) {
-  using Which = ExtendOptions::Which;
-  ExtendOptions& extend = result.options.extend;
-  const std::string& text = value.text();
-  if (text == "none") return;
-  if (text == "all" || text == "auto") {
-    extend.which = text == "all" ? Which::all : Which::automatic;
-    return;
-  }
-  extend.which = Which::one;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, extend.subgraph);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) {
-    value.refuse("is " + cleave::quoted(text) + ", not none, all, auto or a number");
-  }
-}
 
 void take_infer(const Field& value, EarlierResult& result) {
   for (const ShapeInference inference :
@@ -181,61 +187,37 @@ void take_input_shapes(const Field& value, EarlierResult& result) {
   }
 }
 
-void take_keep(const Field& value, EarlierResult& result) {
-  if (!value.json().is_null()) result.options.keep.most = value.count();
-}
-
-void take_keep_by(const Field& value, EarlierResult& result) {
-  for (const KeepBy by : {KeepBy::flops, KeepBy::time, KeepBy::nodes, KeepBy::latency}) {
-    if (keep_by_name(by) != value.text()) continue;
-    result.options.keep.by = by;
-    return;
-  }
-  value.refuse("is " + cleave::quoted(value.text()) + ", not flops, time, nodes or latency");
-}
-
-struct Setting {
+// The settings that are the model's: see ShapeBindings.
+struct ModelSetting {
   std::string_view name;
   void (*take)(const Field&, EarlierResult&);
 };
+constexpr ModelSetting kModelSettings[] = {
+    {"infer", take_infer}, {"dims", take_dims}, {"input_shapes", take_input_shapes}};
 
-// A setting that is true or false.
-template <auto Group, auto Flag>
-void take_flag(const Field& value, EarlierResult& result) {
-  result.options.*Group.*Flag = value.flag();
+SettingValue setting_value(const Field& value) {
+  if (value.json().is_null()) return nullptr;
+  if (value.json().is_boolean()) return value.flag();
+  if (value.json().is_string()) return value.text();
+  return value.count();
 }
 
-// As report_json writes them. Names of parts move no node, and are passed.
-constexpr Setting kSettings[] = {
-    {"min_acc_module_size",
-     [](const Field& value, EarlierResult& to) {
-       to.options.subgraphs.min_acc_size = value.count();
-     }},
-    {"skip_fusion", take_flag<&SplitOptions::fusion, &FusionOptions::skip>},
-    {"allow_non_tensor", take_flag<&SplitOptions::acc_finder, &AccFinderOptions::allow_non_tensor>},
-    {"keep_qdq", take_flag<&SplitOptions::qdq, &QdqOptions::keep>},
-    {"host_shapes", take_flag<&SplitOptions::host_shapes, &HostShapeOptions::follow>},
-    {"infer", take_infer},
-    {"dims", take_dims},
-    {"input_shapes", take_input_shapes},
-    {"start", take_start},
-    {"extend", take_extend},
-    {"keep_acc_subgraphs", take_keep},
-    {"keep_by", take_keep_by},
-    {"acc_prefix", [](const Field&, EarlierResult&) {}},
-    {"non_acc_prefix", [](const Field&, EarlierResult&) {}},
-};
+// False: this version does not know the setting.
+bool take_setting(const std::string& name, const Field& value, EarlierResult& result) {
+  for (const ModelSetting& setting : kModelSettings) {
+    if (setting.name != name) continue;
+    setting.take(value, result);
+    return true;
+  }
+  const SplitSetting* const setting = find_split_setting(name);
+  if (setting == nullptr) return false;
+  if (!setting->set(result.options, setting_value(value))) value.refuse(refusal_of(*setting));
+  return true;
+}
 
 void take_settings(const Field& settings, EarlierResult& result) {
   for (const auto& [name, value] : settings.object().items()) {
-    const auto* const known =
-        std::find_if(std::begin(kSettings), std::end(kSettings),
-                     [&, &key = name](const Setting& setting) { return setting.name == key; });
-    if (known == std::end(kSettings)) {
-      result.other_settings.push_back(name);
-    } else {
-      known->take(settings.at(name), result);
-    }
+    if (!take_setting(name, settings.at(name), result)) result.other_settings.push_back(name);
   }
 }
 
@@ -326,7 +308,9 @@ const EarlierResult* Baseline::find(const std::string& model, const std::string&
 Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes) {
   try {
     const Json json = Json::parse(bytes);
-    Baseline baseline = take_baseline(Field(json, ""));
+    FirstFault fault;
+    Baseline baseline = take_baseline(Field(json, "", fault));
+    if (!fault.text().empty()) return Diagnostics{diagnostic_of(path, fault.text())};
     baseline.path = path;
     return baseline;
   } catch (const Json::parse_error& error) {
@@ -337,8 +321,6 @@ Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes)
     const std::size_t quote = std::min(what.find('\''), what.size());
     return Diagnostics{diagnostic_of(path, "the baseline has a number beyond all that can be: " +
                                                std::string(what.substr(quote)))};
-  } catch (const BadBaseline& bad) {
-    return Diagnostics{diagnostic_of(path, bad.message)};
   }
 }
 

@@ -14,8 +14,8 @@
 #include "formats/model_file.h"
 #include "formats/report/words/changed_bindings.h"
 #include "formats/report/words/hazard_text.h"
-#include "formats/report/words/split_settings.h"
 #include "formats/report/words/value_text.h"
+#include "formats/settings/split_settings.h"
 #include "formats/support/support_file.h"
 #include "formats/text/text_layout.h"
 

@@ -7,7 +7,7 @@
 #include "core/study/trail.h"
 #include "formats/model_file.h"
 #include "formats/report/words/changed_bindings.h"
-#include "formats/report/words/split_settings.h"
+#include "formats/settings/split_settings.h"
 
 namespace cleave {
 namespace {

@@ -11,7 +11,7 @@
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
-#include "formats/report/words/split_settings.h"
+#include "formats/settings/split_settings.h"
 
 namespace cleave {
 namespace {
@@ -58,22 +58,10 @@ class ReportWriter {
 
  private:
   void write_settings() {
-    const SplitOptions& options = report_.options;
     json_.begin_object("settings");
-    json_.number("min_acc_module_size", options.subgraphs.min_acc_size);
-    json_.flag("skip_fusion", options.fusion.skip);
-    json_.flag("allow_non_tensor", options.acc_finder.allow_non_tensor);
-    json_.flag("keep_qdq", options.qdq.keep);
-    json_.flag("host_shapes", options.host_shapes.follow);
     json_.text("infer", shape_inference_name(report_.model.bindings.inference));
     write_bindings();
-    json_.text("start", start_side_name(options.subgraphs.start));
-    json_.text("acc_prefix", options.partition.acc_prefix);
-    json_.text("non_acc_prefix", options.partition.non_acc_prefix);
-    json_.text("extend", extend_text(options.extend));
-    json_.key("keep_acc_subgraphs");
-    options.keep.most == KeepOptions::kUnlimited ? json_.null() : json_.number(options.keep.most);
-    json_.text("keep_by", keep_by_name(options.keep.by));
+    cleave::write_settings(json_, report_.options);
     json_.end_object();
   }
 

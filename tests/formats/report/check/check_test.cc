@@ -142,8 +142,7 @@ TEST_CASE("a baseline that is none says which field is at fault") {
   CHECK(changed("\"b\": \"_run_on_cpu_1\"", "\"b\": \"_run_on_cpu_9\"") ==
         "main.json: error: \"node_map\" puts \"b\" into no partition\n");
   CHECK(changed("\"start\": \"reference\"", "\"start\": \"middle\"") ==
-        "main.json: error: \"settings\" / \"start\" is \"middle\", not reference, cpu, acc or "
-        "fewest\n");
+        "main.json: error: \"settings\" / \"start\" is not reference, cpu, acc or fewest\n");
   CHECK(changed("\"link\"", "\"lynk\"") == "main.json: error: the baseline has no \"link\"\n");
   const std::string contents = "\"contents\": [";
   REQUIRE(report.find(contents) != std::string::npos);
