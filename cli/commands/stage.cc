@@ -3,8 +3,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
-#include "cli/jobs/stage_plan.h"
-#include "cli/jobs/stage_workload.h"
+#include "cli/jobs/stage_run.h"
 #include "cli/jobs/write_stages.h"
 #include "cli/options/file_option.h"
 #include "cli/options/stage_args.h"
@@ -60,9 +59,8 @@ class StageCommand : public Command {
     }
     const auto model = load_model(model_);
     if (!model) return ExitCode::bad_input;
-    ExitCode code = ExitCode::done;
-    const auto plan = plan_.make(*model, code);
-    if (!plan) return code;
+    const auto plan = plan_stages(*model, plan_);
+    if (!plan) return plan.error();
     const auto pipeline = form_pipeline(*model, *plan);
     if (!pipeline) return wrong_usage(pipeline.error());
     if (stages_.only()) return print_stage(*model, *pipeline);

@@ -1,15 +1,45 @@
-#include "cli/jobs/stage_workload.h"
+#include "cli/jobs/stage_run.h"
 
-#include "cli/jobs/balance_run.h"
+#include <utility>
+
+#include "cli/jobs/split_run.h"
+#include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/io/source_file.h"
 #include "formats/report/stages/workload_report.h"
 
 namespace cleave {
+namespace {
 
-ExitCode stage_workload(const std::string& path, const StagePlanArgs& plan,
+// The bar is gone before anything is printed.
+Result<StagePlan, JobFault> plan_with_progress(const Graph& graph,
+                                               const StagePlanRequest& request) {
+  ProgressBar bar("");
+  return plan_stages(graph, request, bar.observer());
+}
+
+Result<BalanceRun, JobFault> balance_with_progress(const Workload& workload,
+                                                   const StagePlanRequest& request) {
+  ProgressBar bar("");
+  return balance_workload(workload, request.stages, request.balance, bar.observer());
+}
+
+}  // namespace
+
+Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const StagePlanArgs& args) {
+  if (const auto idle = args.idle_option()) {
+    print_error(idle->message, idle->notes);
+    return ExitCode::usage;
+  }
+  auto plan = plan_with_progress(model.graph, args.request());
+  if (!plan) return refuse(plan.error());
+  print_diagnostics(plan->warnings);
+  return *std::move(plan);
+}
+
+ExitCode stage_workload(const std::string& path, const StagePlanArgs& args,
                         const StagesOutput& output) {
-  if (const std::string option = plan.first_not_for_workload(); !option.empty()) {
+  if (const std::string option = args.first_not_for_workload(); !option.empty()) {
     print_error(option +
                 " means nothing for a workload: it has costs and edges of its own, and no model");
     return ExitCode::usage;
@@ -21,9 +51,8 @@ ExitCode stage_workload(const std::string& path, const StagePlanArgs& plan,
   const auto workload = read_workload(*source);
   if (!workload) return refuse(workload.error());
   print_diagnostics(workload->warnings);
-  ExitCode code = ExitCode::done;
-  const auto run = balance_workload(*workload, plan.stages(), plan.balance(), code);
-  if (!run) return code;
+  const auto run = balance_with_progress(*workload, args.request());
+  if (!run) return refuse(run.error());
   const WorkloadReport report{.path = source->path(),
                               .workload = *workload,
                               .problem = run->problem,

@@ -1,16 +1,23 @@
-// cleave stage --workload: balanced stages of a public workload instead of a model.
+// Jobs on stages for commands: made from the options, with a progress bar and messages.
 #pragma once
 
 #include <string>
 
-#include "cli/jobs/stage_plan.h"
 #include "cli/jobs/write_stages.h"
+#include "cli/options/stage_plan_args.h"
 #include "cli/terminal/exit_code.h"
+#include "formats/jobs/stage_plan.h"
+#include "formats/model_file.h"
 
 namespace cleave {
 
-// Reads, balances, reports. Prints what is wrong.
-ExitCode stage_workload(const std::string& path, const StagePlanArgs& plan,
+// Where the model is cut. Prints warnings; on failure what is wrong, and the error is what to exit
+// with.
+Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const StagePlanArgs& args);
+
+// cleave stage --workload: balanced stages of a public workload instead of a model. Reads,
+// balances, reports. Prints what is wrong.
+ExitCode stage_workload(const std::string& path, const StagePlanArgs& args,
                         const StagesOutput& output);
 
 }  // namespace cleave

@@ -37,7 +37,7 @@ Link bandwidth_of(const std::string& option, const std::string& text) {
 
 void BalanceArgs::add_to(CLI::App& app) {
   app_ = &app;
-  add_choice(app, "--comm", options.comm,
+  add_choice(app, "--comm", request.options.comm,
              {{"serial", CommModel::serial},
               {"overlap", CommModel::overlap},
               {"duplex", CommModel::duplex},
@@ -51,13 +51,13 @@ void BalanceArgs::add_to(CLI::App& app) {
          "activations; or none")
       ->type_name("BYTES")
       ->group(kGroup);
-  app.add_option("--optimizer-factor", costs.optimizer_factor,
+  app.add_option("--optimizer-factor", request.costs.optimizer_factor,
                  "bytes held for each byte of a parameter: 1 for inference, 4 for Adam")
       ->capture_default_str()
       ->check(finite_number(1, 1e6))
       ->type_name("TIMES")
       ->group(kGroup);
-  app.add_flag("--exact-stages", options.exact_stages,
+  app.add_flag("--exact-stages", request.options.exact_stages,
                "exactly so many stages, also where fewer are as good")
       ->group(kGroup);
   app.add_option_function<std::string>(
@@ -80,33 +80,33 @@ void BalanceArgs::add_to(CLI::App& app) {
       FileRole::input);
   app.add_option_function<std::string>(
          "--device-flops",
-         [this](const std::string& text) { costs.device_flops = flops_rate_of(text); },
+         [this](const std::string& text) { request.costs.device_flops = flops_rate_of(text); },
          "what a device computes, for nodes that were not measured (default 10TFLOP/s)")
       ->type_name("RATE")
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--device-bandwidth",
          [this](const std::string& text) {
-           device_bandwidth = bandwidth_of("--device-bandwidth", text);
+           request.device_bandwidth = bandwidth_of("--device-bandwidth", text);
          },
          "a device's own memory, likewise (default 100GB/s)")
       ->type_name("RATE")
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--link,--pcie-bw",
-         [this](const std::string& text) { link = bandwidth_of("--link", text); },
+         [this](const std::string& text) { request.link = bandwidth_of("--link", text); },
          "between devices that say no link of their own: 100GiB/s (default), 16GB/s, or a link's "
          "name such as gen4x16")
       ->type_name("BANDWIDTH")
       ->group(kGroup);
-  add_input_option(app, "--devices", devices_path,
+  add_input_option(app, "--devices", request.devices_path,
                    "the devices in the order of stages: CSV name,memory,speed,link")
       ->group(kGroup);
-  add_choice(app, "--effort", options.effort,
+  add_choice(app, "--effort", request.options.effort,
              {{"low", Effort::low}, {"normal", Effort::normal}, {"high", Effort::high}},
              "how many moves the search tries")
       ->group(kGroup);
-  app.add_option("--seed", options.seed, "of what is random in the search")
+  app.add_option("--seed", request.options.seed, "of what is random in the search")
       ->check(whole_number())
       ->capture_default_str()
       ->type_name("N")
@@ -125,11 +125,23 @@ std::string BalanceArgs::first_given() const {
   return {};
 }
 
-bool BalanceArgs::is_given(const std::string& option) const { return app_->count(option) > 0; }
+std::optional<Error> BalanceArgs::idle_option(StagePolicy policy) const {
+  if (policy != StagePolicy::time) {
+    for (const char* const option :
+         {"--comm", "--link", "--costs", "--device-flops", "--device-bandwidth"}) {
+      if (app_->count(option) == 0) continue;
+      return Error{std::string(option) + " counts only where times are balanced"};
+    }
+  }
+  if (request.link && request.options.comm == CommModel::none) {
+    return Error{"--link means nothing to --comm none, where transfers are free"};
+  }
+  return std::nullopt;
+}
 
 void BalanceArgs::add_costs(const std::string& text) {
-  costs_files.push_back(cost_source_of(text));
-  if (costs_files.back().target == CostTarget::cpu) return;
+  request.costs_files.push_back(cost_source_of(text));
+  if (request.costs_files.back().target == CostTarget::cpu) return;
   refuse_option("--costs", in_quotes(text) +
                                " is of an accelerator: stages are of one kind of "
                                "device, give its times without a target");
@@ -137,22 +149,23 @@ void BalanceArgs::add_costs(const std::string& text) {
 
 void BalanceArgs::set_memory(const std::string& text) {
   if (text == "none") {
-    memory = Memory::none;
+    request.memory = BalanceRequest::Memory::none;
     return;
   }
   const auto bytes = parse_bytes(text);
   if (!bytes || *bytes == 0) {
     refuse_option("--memory", in_quotes(text) + " is no memory: give bytes (24GiB), or none");
   }
-  memory = Memory::bytes;
-  memory_bytes = *bytes;
+  request.memory = BalanceRequest::Memory::bytes;
+  request.memory_bytes = *bytes;
 }
 
 void BalanceArgs::set_target(const std::string& text) {
-  target_seconds = parse_duration(text);
+  request.target_seconds = parse_duration(text);
   const auto number = parse_quantity(text);
-  if (number && number->unit.empty()) target_number = number->value;
-  const bool is_positive = target_seconds.value_or(0) > 0 || target_number.value_or(0) > 0;
+  if (number && number->unit.empty()) request.target_number = number->value;
+  const bool is_positive =
+      request.target_seconds.value_or(0) > 0 || request.target_number.value_or(0) > 0;
   if (is_positive) return;
   refuse_option("--target-latency", in_quotes(text) + " is no time: give one above 0, as 5ms");
 }
@@ -162,7 +175,7 @@ void BalanceArgs::set_time_limit(const std::string& text) {
   const auto number = parse_quantity(text);
   if (!seconds && number && number->unit.empty()) seconds = number->value;
   if (!seconds) refuse_option("--time-limit", in_quotes(text) + " is no time: give seconds");
-  options.time_limit_seconds = *seconds;
+  request.options.time_limit_seconds = *seconds;
 }
 
 }  // namespace cleave

@@ -1,4 +1,5 @@
-// Balanced stages from files and options to a result with its words.
+// Balanced stages from files and options to a result with its words. Prints nothing; warnings are
+// part of the result.
 #pragma once
 
 #include <cstdint>
@@ -6,30 +7,52 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/balance_args.h"
-#include "cli/terminal/exit_code.h"
 #include "core/balance/problem.h"
+#include "core/balance/solver.h"
+#include "core/base/link.h"
+#include "core/base/progress.h"
 #include "core/graph/graph.h"
+#include "core/stages/balance_graph.h"
+#include "formats/costs/cost_set.h"
+#include "formats/jobs/job_fault.h"
 #include "formats/report/stages/stage_balance.h"
 #include "formats/tables/workload_file.h"
 
 namespace cleave {
 
-struct BalanceRun {
-  BalanceProblem problem;  // of a graph: refers to it
-  BalanceResult result;
-  StageBalance balance;
-  std::vector<std::string> notes;
+// What a stage costs, on what devices, and how hard to search.
+struct BalanceRequest {
+  BalanceOptions options = {};    // but for the target and the progress
+  GraphCostOptions costs = {};    // but for what is balanced, bandwidths and the table of times
+  std::optional<Link> link = {};  // nullopt: the default
+  Link device_bandwidth = {.name = "100GB/s", .bytes_per_second = 100e9};
+  enum class Memory : std::uint8_t { unset, none, bytes };
+  Memory memory = Memory::unset;
+  std::uint64_t memory_bytes = 0;
+  std::vector<CostSource> costs_files = {};
+  std::string devices_path = {};              // empty: all devices are alike
+  std::optional<double> target_seconds = {};  // the fewest stages of which none takes longer
+  std::optional<double> target_number = {};   // the same where no times are balanced
 };
 
-// At most `stages` stages of the graph (0: as many as --devices has). Prints what is wrong,
-// warnings too; nothing: `code` tells what to exit with.
-std::optional<BalanceRun> balance_graph(const Graph& graph, BalanceBy by, std::uint32_t stages,
-                                        const BalanceArgs& args, ExitCode& code);
+struct BalanceRun {
+  BalanceProblem problem;  // of a graph or a workload: refers to it
+  BalanceResult result = {};
+  StageBalance balance = {};
+  std::vector<std::string> notes = {};
+  Diagnostics warnings = {};  // of the files of times
+};
+
+// At most `stages` stages of the graph (0: as many as request.devices_path has). Infeasible where
+// the devices cannot hold the nodes.
+Result<BalanceRun, JobFault> balance_model(const Graph& graph, std::uint32_t stages,
+                                           const BalanceRequest& request,
+                                           const Progress& progress = {});
 
 // The same of a workload: on its own devices, or with `stages` on so many accelerators without a
-// host.
-std::optional<BalanceRun> balance_workload(const Workload& workload, std::uint32_t stages,
-                                           const BalanceArgs& args, ExitCode& code);
+// host. The times, link and devices of the request are not used.
+Result<BalanceRun, JobFault> balance_workload(const Workload& workload, std::uint32_t stages,
+                                              const BalanceRequest& request,
+                                              const Progress& progress = {});
 
 }  // namespace cleave

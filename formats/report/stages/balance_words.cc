@@ -1,4 +1,4 @@
-#include "cli/jobs/balance_words.h"
+#include "formats/report/stages/balance_words.h"
 
 #include <algorithm>
 
@@ -20,9 +20,8 @@ bool has_link(const DeviceSpec& device) { return device.link.has_value(); }
 bool has_memory(const DeviceSpec& device) { return device.memory.has_value(); }
 
 std::string times_line(const BalanceFacts& facts) {
-  const BalanceArgs& args = facts.args;
-  const std::string roofline = "the longer of FLOPs at " + flops_text(args.costs.device_flops) +
-                               "/s and bytes at " + link_text(args.device_bandwidth);
+  const std::string roofline = "the longer of FLOPs at " + flops_text(facts.costs.device_flops) +
+                               "/s and bytes at " + link_text(facts.device_bandwidth);
   if (facts.made.measured == 0) return "times      estimated: " + roofline;
   if (facts.made.measured == facts.graph.node_count()) return "times      measured";
   return "times      measured for " + count_text(facts.made.measured) + " of " +
@@ -32,7 +31,7 @@ std::string times_line(const BalanceFacts& facts) {
 
 std::string transfers_line(const BalanceFacts& facts) {
   if (facts.comm == CommModel::none) return "transfers  " + comm_text(facts.comm);
-  std::string link = link_text(facts.args.link.value_or(default_link()));
+  std::string link = link_text(facts.link);
   const auto& devices = facts.devices;
   if (all_have(devices, has_link)) {
     link = "by each device's link";
@@ -43,13 +42,13 @@ std::string transfers_line(const BalanceFacts& facts) {
 }
 
 // Of a device without a memory of its own; "": without a limit.
-std::string common_memory(const BalanceArgs& args) {
-  return args.memory == BalanceArgs::Memory::bytes ? bytes_text(args.memory_bytes) : "";
+std::string common_memory(const BalanceFacts& facts) {
+  return facts.memory ? bytes_text(*facts.memory) : "";
 }
 
 // Nothing when no memory is limited.
 std::string memory_line(const BalanceFacts& facts) {
-  std::string memory = common_memory(facts.args);
+  std::string memory = common_memory(facts);
   const auto& devices = facts.devices;
   if (all_have(devices, has_memory)) {
     memory = "of each device";
@@ -60,19 +59,18 @@ std::string memory_line(const BalanceFacts& facts) {
   }
   if (memory.empty()) return {};
   std::string line = "memory     " + memory + ", for parameters";
-  if (facts.args.costs.optimizer_factor != 1) {
-    line += " (times " + rate_text(facts.args.costs.optimizer_factor) + ")";
+  if (facts.costs.optimizer_factor != 1) {
+    line += " (times " + rate_text(facts.costs.optimizer_factor) + ")";
   }
   return line + " and the peak of live activations";
 }
 
 std::string device_text(const BalanceFacts& facts, const DeviceSpec& device) {
-  const std::string memory = device.memory ? bytes_text(*device.memory) : common_memory(facts.args);
+  const std::string memory = device.memory ? bytes_text(*device.memory) : common_memory(facts);
   std::string text = escaped(device.name) + ": " + (memory.empty() ? "no memory limit" : memory) +
                      ", speed " + rate_text(device.speed);
-  if (facts.by != BalanceBy::time || facts.comm == CommModel::none) return text;
-  return text + ", " +
-         link_text(device.link ? *device.link : facts.args.link.value_or(default_link()));
+  if (facts.costs.by != BalanceBy::time || facts.comm == CommModel::none) return text;
+  return text + ", " + link_text(device.link.value_or(facts.link));
 }
 
 std::string devices_line(const BalanceFacts& facts) {
@@ -82,7 +80,7 @@ std::string devices_line(const BalanceFacts& facts) {
   }
   if (facts.devices.size() <= kMostDevices) return line;
   return line + "; " + count_text(facts.devices.size() - kMostDevices) + " more in " +
-         escaped(facts.args.devices_path);
+         escaped(facts.devices_path);
 }
 
 std::string remedy(BalanceBy by) {
@@ -109,10 +107,10 @@ std::string comm_text(CommModel comm) {
 
 std::vector<std::string> assumptions_of(const BalanceFacts& facts) {
   std::vector<std::string> lines;
-  if (facts.by == BalanceBy::time) {
+  if (facts.costs.by == BalanceBy::time) {
     lines = {times_line(facts)};
-    if (facts.costs != nullptr) {
-      for (const ModelCosts& costs : facts.costs->cpu) {
+    if (facts.measured != nullptr) {
+      for (const ModelCosts& costs : facts.measured->cpu) {
         lines.push_back("costs      " + costs_text(costs));
         const std::string left = unmatched_text(costs);
         if (!left.empty()) lines.push_back("unmatched  " + left);
@@ -120,7 +118,7 @@ std::vector<std::string> assumptions_of(const BalanceFacts& facts) {
     }
     lines.push_back(transfers_line(facts));
   } else {
-    lines = {"balanced   by " + std::string(facts.unit) + " alone: transfers do not count"};
+    lines = {"balanced   by " + facts.unit + " alone: transfers do not count"};
   }
   for (std::string line : {devices_line(facts), memory_line(facts)}) {
     if (!line.empty()) lines.push_back(std::move(line));
@@ -131,14 +129,14 @@ std::vector<std::string> assumptions_of(const BalanceFacts& facts) {
 std::vector<std::string> caveats_of(const BalanceFacts& facts) {
   const std::size_t unknown = facts.made.unknown_costs;
   if (unknown == 0) return {};
-  const std::string what = facts.by == BalanceBy::time ? "the time of " : "the cost of ";
+  const std::string what = facts.costs.by == BalanceBy::time ? "the time of " : "the cost of ";
   const auto nodes = facts.graph.nodes();
   const auto all =
       static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) {
         return !is_stage_marker(facts.graph, node);
       }));
   return {what + count_text(unknown) + " of " + counted(all, "node", "nodes") +
-          " is not known and counts as 0: " + remedy(facts.by)};
+          " is not known and counts as 0: " + remedy(facts.costs.by)};
 }
 
 std::vector<std::string> notes_of(const BalanceFacts& facts) {

@@ -1,12 +1,13 @@
 // What a report on balanced stages says beside the numbers: what they assume, and what they lack.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "cli/options/balance_args.h"
 #include "core/balance/problem.h"
+#include "core/base/link.h"
 #include "core/graph/graph.h"
 #include "core/stages/balance_graph.h"
 #include "formats/costs/cost_set.h"
@@ -17,26 +18,28 @@ namespace cleave {
 // "a stage takes compute + in + out (serial)"
 std::string comm_text(CommModel comm);
 
-// What the stages of a graph were balanced by, with the values that were really used. `devices`:
-// those of --devices that were used; empty: all are alike.
+// What the stages of a graph were balanced by, with the values that were really used.
 struct BalanceFacts {
   const Graph& graph;
   const GraphBalance& made;
-  const BalanceArgs& args;
-  std::string_view unit;  // of the problem
-  BalanceBy by = BalanceBy::time;
+  const GraphCostOptions& costs;
+  const CostSet* measured = nullptr;  // null: no files of times
+  std::string unit = {};              // of the problem
   CommModel comm = CommModel::serial;
-  std::vector<DeviceSpec> devices = {};
-  const CostSet* costs = nullptr;  // null: no files of times
+  Link device_bandwidth = {};
+  Link link = {};                            // between devices without a link of their own
+  std::optional<std::uint64_t> memory = {};  // of devices without their own; nullopt: no limit
+  std::vector<DeviceSpec> devices = {};      // empty: all are alike
+  std::string devices_path = {};             // the file that they are from
 };
 
 // What the numbers assume, one a line, the words behind the label at column 11.
 std::vector<std::string> assumptions_of(const BalanceFacts& facts);
 
-// That the costs of nodes are not known, of how many, and what to give; nothing when they are.
+// That the costs of nodes are not known, of how many, and what to give; empty when they are.
 std::vector<std::string> caveats_of(const BalanceFacts& facts);
 
-// Tensors of unknown size, which count nothing.
+// Tensors of unknown size, which count as 0.
 std::vector<std::string> notes_of(const BalanceFacts& facts);
 
 }  // namespace cleave
