@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "cli/terminal/exit_code.h"
+#include "formats/backend/child.h"
 #include "formats/io/input_watch.h"
 #include "formats/io/temporary.h"
-#include "formats/backend/child.h"
 
 namespace cleave {
 namespace {

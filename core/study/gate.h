@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/split/measures.h"
+#include "core/measures/measures.h"
 
 namespace cleave {
 

@@ -8,8 +8,8 @@
 
 #include "core/base/link.h"
 #include "core/base/result.h"
+#include "core/measures/preview.h"
 #include "core/split/options.h"
-#include "core/split/preview.h"
 #include "core/support/op_facts.h"
 #include "core/support/support_list.h"
 

@@ -13,7 +13,7 @@
 
 #include "core/base/link.h"
 #include "core/base/progress.h"
-#include "core/split/preview.h"
+#include "core/measures/preview.h"
 #include "core/split/split.h"
 #include "formats/jobs/job_fault.h"
 #include "formats/model_file.h"

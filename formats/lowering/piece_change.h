@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "formats/io/write_fault.h"
 #include "formats/backend/tensor.h"
+#include "formats/io/write_fault.h"
 
 namespace cleave {
 

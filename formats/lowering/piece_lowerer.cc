@@ -8,11 +8,11 @@
 
 #include "core/graph/attribute.h"
 #include "core/graph/domain.h"
+#include "formats/backend/tensor_compare.h"
+#include "formats/backend/tensor_files.h"
 #include "formats/io/source_file.h"
 #include "formats/lowering/piece_hash.h"
 #include "formats/lowering/sha256.h"
-#include "formats/backend/tensor_compare.h"
-#include "formats/backend/tensor_files.h"
 #include "formats/lowering/tie_order.h"
 
 namespace cleave {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/lowering/oracle.h"
+#include "formats/backend/session.h"
 #include "formats/lowering/piece_change.h"
 #include "formats/lowering/reference_run.h"
-#include "formats/backend/session.h"
 #include "formats/lowering/verdict_store.h"
 #include "formats/onnx/write/cutter.h"
 

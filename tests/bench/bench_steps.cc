@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/split/preview.h"
+#include "core/measures/preview.h"
 #include "core/split/split.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/model_file.h"

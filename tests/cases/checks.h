@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/graph/graph.h"
-#include "core/split/preview.h"
+#include "core/measures/preview.h"
 #include "core/split/split.h"
 #include "formats/model_file.h"
 #include "formats/report/words/report.h"

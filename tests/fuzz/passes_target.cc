@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/graph/shape.h"
-#include "core/split/preview.h"
+#include "core/measures/preview.h"
 #include "core/split/split.h"
 #include "core/study/outcome.h"
 #include "core/study/same_shape.h"

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "core/measures/preview.h"
 #include "core/split/partition.h"
-#include "core/split/preview.h"
 #include "core/split/split.h"
 #include "formats/report/check/check.h"
 #include "formats/report/check/check_text.h"

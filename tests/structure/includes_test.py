@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 CORE_LOW = "core/base core/graph"
-CORE = CORE_LOW + " core/support core/cost core/split"
+CORE = CORE_LOW + " core/support core/cost core/split core/measures"
 FILES = "formats/text formats/io formats/json"
 ONNX = "formats/onnx/index formats/onnx/infer formats/onnx/read"
 LIBRARY = CORE + " core/balance core/stages core/study core/placement core/lowering"
@@ -35,6 +35,7 @@ MAY_INCLUDE = {
     "core/cost": CORE_LOW + " core/support",
     "core/placement": "core/base core/cost",
     "core/split": CORE_LOW + " core/support core/cost core/placement",
+    "core/measures": CORE_LOW + " core/support core/cost core/split",
     "core/stages": CORE + " core/balance",
     "core/study": CORE + " core/placement",
     "core/lowering": CORE + " core/study",

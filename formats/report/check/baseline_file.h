@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/split/measures.h"
+#include "core/measures/measures.h"
 #include "core/split/options.h"
 #include "core/study/comparison.h"
 #include "formats/model/loaded_model.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/split/measures.h"
+#include "core/measures/measures.h"
 #include "formats/report/check/checked_node.h"
 #include "formats/report/words/report.h"
 

@@ -1,7 +1,7 @@
 // Fields that the JSON of checks and diffs share.
 #pragma once
 
-#include "core/split/measures.h"
+#include "core/measures/measures.h"
 #include "formats/json/text.h"
 #include "formats/report/check/checked_node.h"
 

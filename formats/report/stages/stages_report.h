@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/measures/preview.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "core/split/preview.h"
 #include "core/stages/backward.h"
 #include "core/stages/stage_boundary.h"
 #include "formats/model/loaded_model.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/split/preview.h"
+#include "core/measures/preview.h"
 #include "formats/json/text.h"
 
 namespace cleave {

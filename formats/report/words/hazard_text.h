@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/graph/graph.h"
-#include "core/split/preview.h"
+#include "core/measures/preview.h"
 
 namespace cleave {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/split/preview.h"
+#include "core/measures/preview.h"
 #include "core/split/split.h"
 #include "core/support/support.h"
 #include "formats/model/loaded_model.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/graph/graph.h"
-#include "core/split/preview.h"
+#include "core/measures/preview.h"
 #include "formats/json/text.h"
 #include "formats/model/loaded_model.h"
 

@@ -74,7 +74,7 @@ TEST_CASE("a pickle that is cut off anywhere is refused") {
 
 TEST_CASE("stacks that are not there are refused") {
   for (const std::string& pickle : {"0."s, "R."s, "Q."s, "u."s, "e."s, "s."s, "t."s, "h\x05."s,
-                                   "\x87."s, "q\0."s, "(."s, "}(K\x01u."s, "b."s}) {
+                                    "\x87."s, "q\0."s, "(."s, "}(K\x01u."s, "b."s}) {
     CHECK(!fault_of("\x80\x02"s + pickle).empty());
   }
 }

@@ -1,4 +1,4 @@
-#include "core/split/preview.h"
+#include "core/measures/preview.h"
 
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

@@ -1,4 +1,4 @@
-#include "core/split/preview.h"
+#include "core/measures/preview.h"
 
 #include <algorithm>
 #include <unordered_set>

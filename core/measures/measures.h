@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "core/graph/graph.h"
+#include "core/measures/preview.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "core/split/preview.h"
 
 namespace cleave {
 

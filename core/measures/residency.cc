@@ -1,4 +1,4 @@
-#include "core/split/residency.h"
+#include "core/measures/residency.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "core/split/measures.h"
+#include "core/measures/measures.h"
 
 #include <algorithm>
 
