@@ -29,7 +29,8 @@ void add_shell_options(CLI::App& app) {
          [&app](const std::string& name) {
            const auto shell = shell_named(name);
            if (!shell) {
-             throw CLI::ValidationError("--completion", '"' + name + "\" is none of bash,zsh,fish");
+             throw CLI::ValidationError("--completion",
+                                        '"' + name + "\" is not one of bash,zsh,fish");
            }
            print_and_stop(completion_script(*shell, option_tables(app)));
          },
@@ -43,16 +44,16 @@ void add_shell_options(CLI::App& app) {
 void add_terminal_options(CLI::App& app, TerminalOptions& terminal) {
   app.add_flag_callback(
       "-q,--quiet", [&terminal] { terminal.level = LogLevel::error; },
-      "say nothing but errors on standard error; reports are printed all the same");
+      "print only errors on standard error; reports are still printed");
   app.add_flag_callback(
       "-v,--verbose", [&terminal] { terminal.level = LogLevel::debug; },
-      "say more of what is done on standard error");
+      "print more details on standard error");
   add_choice(app, "--log-level", terminal.level,
              {{"error", LogLevel::error},
               {"warning", LogLevel::warning},
               {"info", LogLevel::info},
               {"debug", LogLevel::debug}},
-             "how much to say on standard error");
+             "how much to print on standard error");
 }
 
 // Whether the options of this command can be needed: making those of all commands takes longer than

@@ -28,7 +28,7 @@ class AdviseCommand : public Command {
                 {"flops", Goal::flops}},
                "what to gain: fewer accelerator subgraphs, fewer bytes over the link, a higher QPS "
                "that it bounds, or more FLOPs on the accelerator");
-    app.add_option("--steps", options_.steps, "how many things to put into the best order")
+    app.add_option("--steps", options_.steps, "number of steps in the best order")
         ->check(whole_number())
         ->capture_default_str()
         ->type_name("COUNT");
@@ -41,7 +41,7 @@ class AdviseCommand : public Command {
       return ExitCode::usage;
     }
     if (split_.options.extend.which == ExtendOptions::Which::one) {
-      print_error("--extend wants all or auto here: every split numbers its subgraphs anew");
+      print_error("--extend takes only all or auto here: every split numbers its subgraphs anew");
       return ExitCode::usage;
     }
     auto lists = load_lists(support_);

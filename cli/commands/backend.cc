@@ -15,14 +15,13 @@ namespace {
 class BackendCommandLine : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option(
-           "ACTION", action_,
-           "check: test that the backend takes what it must, computes it right, and refuses "
-           "what is no model; list: name the backends that are known")
+    app.add_option("ACTION", action_,
+                   "check: test that the backend accepts models, computes them correctly, and "
+                   "refuses what is not a model; list: print the known backends")
         ->required()
         ->check(CLI::IsMember({"check", "list"}));
     app.add_option("BACKEND", backend_,
-                   "for check: a backend file, the name of one that is known, or NAME='program "
+                   "for check: a backend file, the name of a known backend, or NAME='program "
                    "{model} -o {out}'");
   }
 

@@ -23,19 +23,19 @@ class CheckCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     app.fallthrough();  // to --config
-    app.footer("Options may stand in a file: --config FILE, TOML, keys of table [check].");
+    app.footer("Options can also be given in a file: --config FILE (TOML, table [check]).");
     add_input_option(app, "MODEL", models_,
                      "model files (native graph JSON or ONNX), or - for one from standard input")
         ->required();
     model_.add_bindings_to(app);
     support_.add_to(app, true);
     app.get_option("--support")
-        ->description("support list; repeatable: every model is held against every list");
+        ->description("support list; repeatable: every model is checked with every list");
     app.add_flag("--combine", combine_,
                  "take all lists as one: a node is supported when any of them accepts it");
     split_.add_to(app);
     gates_.add_to(app);
-    app.add_flag("--exit-zero", exit_zero_, "exit 0 also when a gate does not hold");
+    app.add_flag("--exit-zero", exit_zero_, "exit 0 even when a gate fails");
     app.add_flag("--json", json_, "print the report as JSON");
     for (OutputFile& file : files_) {
       add_output_option(app, file.option, file.path, file.help);
@@ -57,8 +57,8 @@ class CheckCommand : public Command {
       baseline_ = *std::move(read);
       if (baseline_->is_single && models_.size() * columns().size() > 1) {
         print_error(cleave::quoted(gates_.baseline) +
-                    " is one report: it serves for one model and "
-                    "one list; --update-baseline makes a baseline for several");
+                    " is one report, for one model and one list; --update-baseline makes a "
+                    "baseline for several");
         return ExitCode::bad_input;
       }
     }
@@ -77,14 +77,14 @@ class CheckCommand : public Command {
   std::string usage_fault() const {
     const GateLimits& limits = gates_.request.limits;
     if (gates_.baseline.empty() && gates_.update_baseline) {
-      return "--update-baseline writes to the file of --baseline, which is not given";
+      return "--update-baseline needs --baseline FILE, the file to write";
     }
     if (gates_.baseline.empty() && (limits.new_cpu_nodes || limits.regression)) {
       return std::string(limits.new_cpu_nodes ? "--max-new-cpu-nodes" : "--allow-regression") +
              " compares with a baseline: give --baseline FILE";
     }
     if (!gates_.asks_anything()) {
-      return "nothing is asked: give a gate such as --min-coverage 95%, or --baseline FILE";
+      return "there is no gate to check: give one such as --min-coverage 95%, or --baseline FILE";
     }
     if (models_.size() > 1 && std::count(models_.begin(), models_.end(), "-") > 0) {
       return "standard input can be the only model, not one of several";

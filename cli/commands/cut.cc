@@ -31,13 +31,13 @@ class CutCommand : public Command {
   void add_options(CLI::App& app) override {
     model_.add_to(app);
     add_input_option(app, "--nodes", nodes_,
-                     "which nodes: a name a line, or a JSON list of names; - is standard input")
+                     "which nodes: one name per line, or a JSON list of names; - is standard input")
         ->required();
     add_output_option(app, "-o,--output", output_, "file to write")->required();
     add_choice(app, "--weights", weights_,
                {{"inline", RootWeights::inlined}, {"reference", RootWeights::reference}},
-               "weights are copied, or stay where they are and are referred to");
-    app.add_flag("--force", force_, "replace a file that is there");
+               "whether weights are copied, or stay where they are and are referred to");
+    app.add_flag("--force", force_, "replace an existing file");
   }
 
   ExitCode run() override {
@@ -66,8 +66,8 @@ class CutCommand : public Command {
     Diagnostic fault = diagnostic_of(
         nodes_ == "-" ? "<stdin>" : nodes_,
         "these nodes cannot be one piece: " + name(gap.to) + " reads " + name(gap.over) +
-            ", which is not among them and descends from " + name(gap.from) + ", which is");
-    fault.notes.push_back("add " + name(gap.over) + " and all that is between, or leave " +
+            ", which is not among them and depends on " + name(gap.from) + ", which is");
+    fault.notes.push_back("add " + name(gap.over) + " and everything in between, or leave " +
                           name(gap.from) + " or " + name(gap.to) + " out");
     return fault;
   }

@@ -33,7 +33,7 @@ class DrawCommand : public Command {
                    "a partition's name")
         ->capture_default_str();
     app.add_option("--collapse-above", collapse_above_,
-                   "draw partitions instead of nodes above so many nodes [2000, with --svg 500]")
+                   "draw partitions instead of nodes above this many nodes [2000, with --svg 500]")
         ->check(whole_number())
         ->type_name("NODES");
   }

@@ -72,7 +72,7 @@ class ExplainCommand : public Command {
       const auto inner = std::find_if(body.begin(), body.end(), is_meant);
       if (inner == body.end()) continue;
       owners.push_back(owner);
-      print_info(cleave::quoted(graph.node(*inner).name) + " stands in a body of " +
+      print_info(cleave::quoted(graph.node(*inner).name) + " is in a body of " +
                  cleave::quoted(graph.node(owner).name));
     }
     return owners;

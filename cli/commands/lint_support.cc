@@ -16,9 +16,9 @@ class LintSupportCommand : public Command {
   void add_options(CLI::App& app) override {
     add_input_option(app, "LIST", list_, "support list: JSON, plain text or ONNX Runtime config")
         ->required();
-    add_input_option(app, "MODEL", models_, "models that its rules are held against");
+    add_input_option(app, "MODEL", models_, "models to check its rules against");
     model_.add_bindings_to(app);
-    app.add_flag("--strict", strict_, "exit 1 on warnings, too");
+    app.add_flag("--strict", strict_, "also exit 1 on warnings");
     app.add_flag("--json", json_, "print the findings as JSON");
   }
 

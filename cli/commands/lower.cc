@@ -48,7 +48,7 @@ class LowerCommand : public Command {
     const auto model = load_model(model_);
     if (!backends || !lists || !model || !load_reference()) return ExitCode::bad_input;
     if (model->format() != ModelFormat::onnx) {
-      return refuse({diagnostic_of(model_.path, "is no ONNX model: compilers take nothing else")});
+      return refuse({diagnostic_of(model_.path, "is not an ONNX model: compilers only take ONNX")});
     }
     const Temporary folder = Temporary::folder_in(std::filesystem::temp_directory_path().string());
     if (!folder.is_there()) {
@@ -65,7 +65,7 @@ class LowerCommand : public Command {
  private:
   void add_backend_options(CLI::App& app) {
     app.add_option("--backend", backends_,
-                   "the compiler: a backend file, the name of one that is known (cleave backend "
+                   "the compiler: a backend file, the name of a known backend (cleave backend "
                    "list), or NAME='program {model} -o {out}'; repeatable")
         ->required()
         ->allow_extra_args(false);
@@ -74,28 +74,28 @@ class LowerCommand : public Command {
                    "model once");
     app.add_option("--inputs", options_.inputs,
                    "inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable; "
-                   "else drawn at random")
+                   "without it inputs are random")
         ->allow_extra_args(false);
-    app.add_option("--seed", options_.seed, "of inputs that are drawn")->check(whole_number());
+    app.add_option("--seed", options_.seed, "seed of random inputs")->check(whole_number());
     app.add_option("--launcher", launcher_,
-                   "words before each command of a backend: 'srun --ntasks=1'");
-    app.add_option("-j,--jobs", jobs_, "compilers at once; half of the cores if not given")
+                   "command that starts each command of a backend: 'srun --ntasks=1'");
+    app.add_option("-j,--jobs", jobs_, "compilers at once; default: half of the cores")
         ->check(whole_number());
     app.add_option("--cache", cache_, "folder of known verdicts")->type_name("DIR");
-    app.add_flag("--no-cache", no_cache_, "ask the compiler whatever is known");
+    app.add_flag("--no-cache", no_cache_, "ask the compiler again, even about known verdicts");
   }
 
   void add_loop_options(CLI::App& app) {
     app.add_flag("--until-clean", options_.until_clean,
-                 "deny what is refused and split again until everything is lowered");
-    app.add_option("--rounds", options_.most_rounds, "at most so many splits")
+                 "deny what is refused and split again until everything lowers");
+    app.add_option("--rounds", options_.most_rounds, "at most this many splits")
         ->check(CLI::Range(1, 1000));
     add_choice(app, "--culprit", options_.culprits,
                {{"none", CulpritSearch::none},
                 {"hint", CulpritSearch::hint},
                 {"node", CulpritSearch::node},
                 {"minimal", CulpritSearch::minimal}},
-               "how far to search for what is to blame: none; what the message names; a node; the "
+               "how far to search for the cause: none; nodes that the message names; a node; the "
                "smallest set of nodes that still fails");
     app.add_option("--search-runs", options_.search_runs, "compiler runs of one search, at most")
         ->check(whole_number());
@@ -216,7 +216,7 @@ class LowerCommand : public Command {
     }
     const bool is_last = report.outcome.rounds.back().learned.empty();
     if (!is_last || nodes == report.outcome.rounds.back().acc_nodes) return ExitCode::done;
-    print_warning("the learned list gives other partitions than the last round had");
+    print_warning("the learned list leads to other partitions than those of the last round");
     return ExitCode::done;
   }
 

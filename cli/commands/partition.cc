@@ -17,7 +17,7 @@ class PartitionCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
-    add_input_option(app, "--map", map_, "which partition each node goes to: JSON, CSV or TSV")
+    add_input_option(app, "--map", map_, "the partition of each node: JSON, CSV or TSV")
         ->required();
     app.add_flag("--keep-original-order", order_.keep_original_order,
                  "call partitions in the order in which they first appear in the model");

@@ -42,7 +42,7 @@ class SplitCommand : public Command {
     split_.add_to(app);
     files_.add_to(app);
     add_output_folder_option(app, "-o,--output", output_,
-                             "folder to write; it appears whole or not at all")
+                             "folder to write; written completely or not at all")
         ->required();
     app.add_flag("--force", force_, "replace the folder when it exists");
     add_onnx_options(app, onnx_);

@@ -10,8 +10,8 @@
 namespace cleave {
 
 void StagesOutput::add_to(CLI::App& app) {
-  auto* const output = add_output_folder_option(app, "-o,--output", path_,
-                                                "folder to write; it appears whole or not at all");
+  auto* const output = add_output_folder_option(
+      app, "-o,--output", path_, "folder to write; written completely or not at all");
   app.add_flag("--force", force_, "replace the folder when it exists")->needs(output);
   add_onnx_options(app, onnx_);
   add_pt2_options(app, pt2_files_);

@@ -22,7 +22,7 @@ double flops_rate_of(const std::string& text) {
         "--device-flops",
         in_quotes(text) + (is_bare_number(text)
                                ? " has no unit: write " + text + "TFLOP/s or " + text + "GFLOP/s"
-                               : " is no rate: give FLOPs a second, as 10TFLOP/s"));
+                               : " is not a rate: give FLOPs per second, such as 10TFLOP/s"));
   }
   return *rate;
 }
@@ -47,8 +47,8 @@ void BalanceArgs::add_to(CLI::App& app) {
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--memory", [this](const std::string& text) { set_memory(text); },
-         "memory of a device, as 24GiB (a bare number is bytes): parameters and the peak of live "
-         "activations; or none")
+         "memory of a device, such as 24GiB (a bare number is bytes): parameters and the peak of "
+         "live activations; or none")
       ->type_name("BYTES")
       ->group(kGroup);
   app.add_option("--optimizer-factor", request.costs.optimizer_factor,
@@ -62,8 +62,8 @@ void BalanceArgs::add_to(CLI::App& app) {
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--target-latency", [this](const std::string& text) { set_target(text); },
-         "the fewest stages of which none takes longer, as 5ms; where something else than time is "
-         "balanced, none of which holds more than this number of it")
+         "use the fewest stages that each take at most this time, such as 5ms; when balancing "
+         "something other than time, that each hold at most this number")
       ->type_name("TIME")
       ->group(kGroup);
   set_file_role(
@@ -89,7 +89,7 @@ void BalanceArgs::add_to(CLI::App& app) {
          [this](const std::string& text) {
            request.device_bandwidth = bandwidth_of("--device-bandwidth", text);
          },
-         "a device's own memory, likewise (default 100GB/s)")
+         "memory bandwidth of a device, for nodes that were not measured (default 100GB/s)")
       ->type_name("RATE")
       ->group(kGroup);
   app.add_option_function<std::string>(
@@ -104,7 +104,7 @@ void BalanceArgs::add_to(CLI::App& app) {
       ->group(kGroup);
   add_choice(app, "--effort", request.options.effort,
              {{"low", Effort::low}, {"normal", Effort::normal}, {"high", Effort::high}},
-             "how many moves the search tries")
+             "how long to search, counted in moves")
       ->group(kGroup);
   app.add_option("--seed", request.options.seed, "of what is random in the search")
       ->check(whole_number())
@@ -113,7 +113,7 @@ void BalanceArgs::add_to(CLI::App& app) {
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--time-limit", [this](const std::string& text) { set_time_limit(text); },
-         "stop searching after so many seconds: the result may not repeat then")
+         "stop searching after this many seconds; the result may then differ from run to run")
       ->type_name("SECONDS")
       ->group(kGroup);
 }
@@ -143,8 +143,8 @@ void BalanceArgs::add_costs(const std::string& text) {
   request.costs_files.push_back(cost_source_of(text));
   if (request.costs_files.back().target == CostTarget::cpu) return;
   refuse_option("--costs", in_quotes(text) +
-                               " is of an accelerator: stages are of one kind of "
-                               "device, give its times without a target");
+                               " is for an accelerator: all stages use one kind of device, so give "
+                               "the times without a target");
 }
 
 void BalanceArgs::set_memory(const std::string& text) {
@@ -154,7 +154,7 @@ void BalanceArgs::set_memory(const std::string& text) {
   }
   const auto bytes = parse_bytes(text);
   if (!bytes || *bytes == 0) {
-    refuse_option("--memory", in_quotes(text) + " is no memory: give bytes (24GiB), or none");
+    refuse_option("--memory", in_quotes(text) + " is not a memory: give bytes (24GiB), or none");
   }
   request.memory = BalanceRequest::Memory::bytes;
   request.memory_bytes = *bytes;
@@ -167,7 +167,8 @@ void BalanceArgs::set_target(const std::string& text) {
   const bool is_positive =
       request.target_seconds.value_or(0) > 0 || request.target_number.value_or(0) > 0;
   if (is_positive) return;
-  refuse_option("--target-latency", in_quotes(text) + " is no time: give one above 0, as 5ms");
+  refuse_option("--target-latency",
+                in_quotes(text) + " is not a time: give one above 0, such as 5ms");
 }
 
 void BalanceArgs::set_time_limit(const std::string& text) {

@@ -67,7 +67,7 @@ bool are_same(const std::string& a, const std::string& b) {
 std::string clash_with_input(const NamedFile& output, const std::vector<NamedFile>& inputs) {
   for (const NamedFile& input : inputs) {
     if (!are_same(output.path, input.path)) continue;
-    return output.option + " " + output.path + " would overwrite what is read (" + input.option +
+    return output.option + " " + output.path + " would overwrite an input (" + input.option +
            "): give another file";
   }
   return {};

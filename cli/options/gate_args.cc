@@ -51,12 +51,13 @@ void GateArgs::add_to(CLI::App& app) {
          [this](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) add_coverage(text);
          },
-         "least share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); "
+         "minimum share on the accelerator, of nodes (0.95, 95%), flops or params (flops=0.9); "
          "repeatable")
       ->type_name("[WHAT=]SHARE")
       ->allow_extra_args(false);
-  add_count(app, "--max-acc-subgraphs", limits.acc_subgraphs, "most accelerator subgraphs", "N");
-  add_count(app, "--max-cpu-nodes", limits.cpu_nodes, "most nodes on the CPU", "N");
+  add_count(app, "--max-acc-subgraphs", limits.acc_subgraphs,
+            "maximum number of accelerator subgraphs", "N");
+  add_count(app, "--max-cpu-nodes", limits.cpu_nodes, "maximum number of nodes on the CPU", "N");
   app.add_option_function<std::string>(
          "--max-boundary-bytes",
          [&limits](const std::string& text) {
@@ -65,7 +66,7 @@ void GateArgs::add_to(CLI::App& app) {
            refuse_option("--max-boundary-bytes",
                          in_quotes(text) + " is no size: write 64MiB, or a number of bytes");
          },
-         "most bytes into and out of accelerator subgraphs, e.g. 64MiB")
+         "maximum bytes into and out of accelerator subgraphs, e.g. 64MiB")
       ->type_name("BYTES");
   app.add_option_function<std::string>(
          "--min-qps",
@@ -76,7 +77,7 @@ void GateArgs::add_to(CLI::App& app) {
            }
            limits.qps = qps;
          },
-         "least QPS that the link allows")
+         "minimum QPS that the link allows")
       ->type_name("QPS");
   app.add_option("--require", request.require,
                  "node (a name or glob) or op that must be on the accelerator; repeatable")
@@ -84,20 +85,19 @@ void GateArgs::add_to(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_flag("--no-unknown-shapes", limits.no_unknown_shapes,
                "the shape of every tensor must be known (--dim binds symbolic dims)");
-  CLI::Option* const earlier =
-      app.add_option("--baseline", baseline,
-                     "earlier results: a baseline, or one report; without further limits no node "
-                     "may be new on the CPU")
-          ->type_name("FILE");
+  CLI::Option* const earlier = app.add_option("--baseline", baseline,
+                                              "earlier results: a baseline, or one report; without "
+                                              "other limits no node may be new on the CPU")
+                                   ->type_name("FILE");
   set_file_role(earlier, FileRole::updated);
   add_count(app, "--max-new-cpu-nodes", limits.new_cpu_nodes,
-            "most nodes on the CPU that were not there in the baseline", "N");
+            "maximum number of nodes on the CPU that were not there in the baseline", "N");
   app.add_option_function<std::string>(
          "--allow-regression",
          [&limits](const std::string& text) {
            limits.regression = parse_share("--allow-regression", text);
          },
-         "coverage and QPS may fall below the baseline's by this share of them, e.g. 0.5%")
+         "coverage and QPS may fall below the baseline's by this share, e.g. 0.5%")
       ->type_name("SHARE");
   app.add_flag("--update-baseline", update_baseline,
                "write the results to the baseline instead of comparing with it");

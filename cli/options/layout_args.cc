@@ -12,15 +12,13 @@ void LayoutArgs::add_to(CLI::App& app) {
          [this](const std::string& text) {
            const auto seconds = parse_duration(text);
            if (!seconds || *seconds <= 0) {
-             throw CLI::ValidationError("--layout-timeout",
-                                        '"' + text + "\" is no time above 0: write 20s or 500ms");
+             throw CLI::ValidationError(
+                 "--layout-timeout", '"' + text + "\" is not a time above 0: write 20s or 500ms");
            }
            limits_.seconds = *seconds;
          },
-         "how much processor time Graphviz may take to lay out the drawings [20s]; what it does "
-         "not finish is "
-         "drawn "
-         "coarser or left out, and the report says so")
+         "how much processor time Graphviz may take to lay out the drawings [20s]; unfinished "
+         "drawings are made coarser or left out, and the report says which")
       ->type_name("TIME");
 }
 

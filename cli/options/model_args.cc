@@ -41,7 +41,7 @@ std::pair<std::string, std::string> parse_binding(const std::string& option,
 CLI::Validator utf8_text() {
   const auto refusal = [](const std::string& text) {
     if (first_invalid_utf8(text) == text.npos) return std::string();
-    return cleave::quoted(text) + " is not UTF-8, which names of parts must be";
+    return cleave::quoted(text) + " is not UTF-8, as names of partitions must be";
   };
   return {refusal, "", "UTF-8"};
 }
@@ -118,7 +118,7 @@ void ModelArgs::add_bindings_to(CLI::App& app) {
          [this](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) add_limit(text);
          },
-         "set a limit on what is read, e.g. --limit nodes=5000; repeatable")
+         "set a limit on the input's size, e.g. --limit nodes=5000; repeatable")
       ->type_name("WHAT=N")
       ->allow_extra_args(false);
 }
@@ -157,7 +157,7 @@ void SupportArgs::add_to(CLI::App& app, bool required) {
   auto* const option =
       app.add_option_function<std::vector<std::string>>(
              "-s,--support", [this](const std::vector<std::string>& given) { take(given); },
-             "support list: JSON, plain text or ONNX Runtime config; repeatable, a node is "
+             "support list: JSON, plain text or ONNX Runtime config; repeatable: a node is "
              "supported when any list accepts it")
           ->type_name("LIST")
           ->allow_extra_args(false);
@@ -184,9 +184,8 @@ void SplitArgs::add_to(CLI::App& app) {
          [this](const std::vector<std::string>& given) {
            for (const std::string& text : given) set_target(text);
          },
-         "numbers of a device, as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s "
-         "(README); "
-         "repeatable")
+         "numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s "
+         "(README); repeatable")
       ->type_name("TARGET:NUMBERS")
       ->allow_extra_args(false);
   app.add_option_function<std::string>(

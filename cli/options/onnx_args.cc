@@ -11,17 +11,17 @@ void add_onnx_options(CLI::App& app, OnnxWriteOptions& options) {
              {{"external", RootWeights::external},
               {"inline", RootWeights::inlined},
               {"reference", RootWeights::reference}},
-             "where root.onnx has its weights: external (in the part files beside it), inline, or "
-             "reference (all files point to where the model has them; DIR must be its folder)");
+             "where root.onnx has its weights: external (in the partitions' files next to it), "
+             "inline, or reference (all files refer to the model's; DIR must be its folder)");
   app.add_flag("--annotate", options.annotate,
-               "write annotated.onnx, too: the whole model, each node with its partition as "
+               "also write annotated.onnx: the whole model, each node with its partition as "
                "layer_ann, by which ONNX Runtime can place it");
 }
 
 void add_pt2_options(CLI::App& app, Pt2Files& files) {
   app.add_flag_callback(
       "--bundle", [&files] { files = Pt2Files::bundle; },
-      "write one archive, bundle.pt2, with the root and all parts, which share their weights "
+      "write one archive, bundle.pt2, with the root and all partitions, which share their weights "
       "(torch.export models)");
 }
 

@@ -28,7 +28,7 @@ void StageArgs::add_to(CLI::App& app) {
       ->type_name("[NAME=]replicate|transmit")
       ->allow_extra_args(false);
   app.add_flag("--relay", boundary_.relay,
-               "pass values that skip stages through the stages between");
+               "pass values that skip stages through the stages in between");
   app.add_option_function<std::string>(
          "--device-map", [this](const std::string& text) { add_devices(text); },
          "devices of stages: 0=cuda:0,1=cuda:1")

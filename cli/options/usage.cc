@@ -147,12 +147,12 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
   std::string key = unknown_key(error);
   if (!key.empty()) {
     message = key.front() == '[' ? "the name of a table ends with ]"
-                                 : cleave::quoted(key) + " is no option";
+                                 : cleave::quoted(key) + " is not an option";
     const std::string name = "--" + key.substr(key.rfind('.') + 1);
     const std::string near = suggestion(app, command, name);
     if (!near.empty()) notes.push_back(near);
     if (key.find('.') == key.npos && (!near.empty() || command.get_option_no_throw(name))) {
-      notes.push_back("options of a command stand in its table, below a line [" +
+      notes.push_back("options of a command belong in its table, below a line [" +
                       command.get_name() + "]");
     }
   } else {

@@ -17,7 +17,7 @@ inline CLI::Validator whole_number() {
     const char* const end = text.data() + text.size();
     const auto read = std::from_chars(text.data(), end, number);
     if (read.ec == std::errc() && read.ptr == end && number >= 0) return {};
-    return "\"" + text + "\" is no whole number of 0 or more";
+    return "\"" + text + "\" is not a whole number of 0 or more";
   };
   return {refusal, "", "whole number"};
 }
@@ -31,7 +31,7 @@ inline CLI::Validator finite_number(double least, double most) {
     if (read.ec == std::errc() && read.ptr == end && number >= least && number <= most) return {};
     std::ostringstream range;
     range << least << " to " << most;
-    return "\"" + text + "\" is no number from " + range.str();
+    return "\"" + text + "\" is not a number from " + range.str();
   };
   return {refusal, "", "finite number"};
 }

@@ -38,7 +38,8 @@ std::optional<Error> find_homeless_group(const Instance& instance) {
   if (instance.fleet->has_host()) return std::nullopt;
   for (std::uint32_t group = 0; group < instance.size(); ++group) {
     if (instance.host_only[group] == 0) continue;
-    return Error{group_text(instance, group) + " runs on no accelerator, and there is no host"};
+    return Error{group_text(instance, group) +
+                 " cannot run on an accelerator, and there is no host"};
   }
   return std::nullopt;
 }
@@ -106,7 +107,7 @@ std::string time_text(const BalanceProblem& problem, double time) {
 
 Error too_few_to_stand_apart(std::uint32_t stages, std::size_t apart) {
   return Error{"exactly " + count_text(stages, "stage") + " asked for, but the graph has " +
-               count_text(apart, "node") + " that can stand apart"};
+               count_text(apart, "node") + " that can be in different stages"};
 }
 
 std::optional<Error> find_obstacle(const Instance& instance) {

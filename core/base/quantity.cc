@@ -96,7 +96,7 @@ std::string bandwidth_refusal(std::string_view text) {
     return " has no unit: write " + number + "GB/s or " + number +
            "GiB/s, or a link's name (gen1x1 to gen6x16)";
   }
-  return " is no bandwidth: give a number with a unit (100GiB/s) or a link's name (gen1x1 to "
+  return " is not a bandwidth: give a number with a unit (100GiB/s) or a link's name (gen1x1 to "
          "gen6x16)";
 }
 

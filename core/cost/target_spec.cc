@@ -81,10 +81,10 @@ Status<> set_part(std::string_view part, TargetSpec& spec) {
     const std::string_view value =
         equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1));
     if (key.set(value, spec)) return Done{};
-    return Error{in_quotes(value) + " is no value of " + in_quotes(name) + ": write " +
+    return Error{in_quotes(value) + " is not a value of " + in_quotes(name) + ": write " +
                  std::string(name) + "=" + std::string(key.example)};
   }
-  return Error{in_quotes(name) + " is no number of target " +
+  return Error{in_quotes(name) + " is not a number of target " +
                (spec.target == TargetName::cpu ? "cpu" : "acc") + ": there are " +
                key_names(spec.target)};
 }

@@ -98,7 +98,7 @@ class PartOrder {
   Error cycle_error() const {
     constexpr std::size_t kMostShown = 20;
     const std::vector<std::uint32_t> cycle = topological_order(reversed(dependents_)).cycle;
-    Error error{"the parts form a cycle: "};
+    Error error{"the partitions form a cycle: "};
     for (std::size_t i = 0; i < cycle.size(); ++i) {
       const std::uint32_t next = cycle[(i + 1) % cycle.size()];
       if (i < kMostShown) error.message += part_text(cycle[i]) + " -> ";
@@ -106,18 +106,19 @@ class PartOrder {
     }
     if (cycle.size() > kMostShown) error.message += "... -> ";
     error.message += part_text(cycle.front());
-    error.notes.emplace_back("give the nodes of one step the same part, or a part of their own");
+    error.notes.emplace_back(
+        "put the nodes of one step into the same partition, or into one of their own");
     error.node = edge_between(cycle[0], cycle[1]).reader;
     return error;
   }
 
   Error backward_error(const PartEdge& edge) const {
-    return {"the parts cannot keep the order of first appearance: " + part_text(edge.to) +
+    return {"the partitions cannot keep the order of first appearance: " + part_text(edge.to) +
                 ", which appears before " + part_text(edge.from) + ", needs it",
             edge.reader,
             {node_text(edge.reader) + " of " + part_text(edge.to) + " reads " +
                  node_text(edge.producer) + " of " + part_text(edge.from),
-             "without that wish there is an order that runs"}};
+             "without --keep-original-order there is an order that runs"}};
   }
 
   const Graph& graph_;

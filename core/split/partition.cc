@@ -47,12 +47,12 @@ Status<> check_prefixes(const PartitionOptions& options) {
   if (rest.empty()) {
     return Error{"accelerator and CPU partitions have the same name prefix, \"" + acc + '"',
                  std::nullopt,
-                 {"names tell the two sides apart by their prefix: give two that differ"}};
+                 {"give the two sides different prefixes"}};
   }
-  return Error{"the name prefixes \"" + acc + "\" and \"" + cpu + "\" differ in digits alone",
-               std::nullopt,
-               {"partitions are numbered, so two could get the same name: end the prefixes in "
-                "something else"}};
+  return Error{
+      "the name prefixes \"" + acc + "\" and \"" + cpu + "\" differ only in digits",
+      std::nullopt,
+      {"two numbered partitions could get the same name: do not end the prefixes in digits"}};
 }
 
 Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& options) {
@@ -80,16 +80,19 @@ Status<> check_partition(const Graph& graph, const Partition& partition, const N
   };
   for (const NodeId node : graph.nodes()) {
     const PartId part = partition.part_of[node];
-    if (index(part) >= partition.count()) return Error{node_text(node) + " is in no part", node};
+    if (index(part) >= partition.count()) {
+      return Error{node_text(node) + " is in no partition", node};
+    }
     if (acc != nullptr && partition.is_acc(part) && !acc->contains(node)) {
-      return Error{node_text(node) + " is not for the accelerator, but part \"" +
-                       partition.name(part) + "\" is",
+      return Error{node_text(node) +
+                       " cannot run on the accelerator, but is in accelerator partition \"" +
+                       partition.name(part) + '"',
                    node};
     }
     for (const NodeId reader : graph.readers(node)) {
       if (partition.part_of[reader] >= part) continue;
-      return Error{node_text(node) + " in part \"" + partition.name(part) + "\" is read by " +
-                       node_text(reader) + " in the earlier part \"" +
+      return Error{node_text(node) + " in partition \"" + partition.name(part) + "\" is read by " +
+                       node_text(reader) + " in the earlier partition \"" +
                        partition.name(partition.part_of[reader]) + '"',
                    node};
     }

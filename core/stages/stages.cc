@@ -143,7 +143,7 @@ class Cutter {
         0, scope.find('.', deepest.size() + (deepest.empty() ? 0 : 1)));
     Error error{"no node is in the scope \"" + std::string(missing) + '"'};
     if (!deepest.empty()) {
-      error.message += ": \"" + std::string(deepest) + "\" is the deepest part that there is";
+      error.message += ": \"" + std::string(deepest) + "\" is the longest known part of it";
     }
     if (const std::string note = children_note(deepest, child_of(missing, deepest));
         !note.empty()) {

@@ -71,7 +71,7 @@ std::string excluding_ranks(const Rule& rule) {
 std::string empty_types(const std::vector<MaybeTypes>& positions, std::string_view what) {
   for (std::size_t i = 0; i < positions.size(); ++i) {
     if (positions[i] && positions[i]->dtypes == 0 && positions[i]->value_types == 0) {
-      return std::string(what) + " " + std::to_string(i) + " may be of no dtype";
+      return std::string(what) + " " + std::to_string(i) + " accepts no dtype";
     }
   }
   return {};

@@ -99,7 +99,7 @@ class BackendReader {
     const std::size_t unknown = find_unknown_placeholder(word);
     if (unknown == word.npos) return;
     const std::string_view name = word.substr(unknown, word.find('}', unknown) + 1 - unknown);
-    faults_.error(at, cleave::quoted(name) + " is no placeholder",
+    faults_.error(at, cleave::quoted(name) + " is not a placeholder",
                   {"there are " + placeholder_list()});
   }
 
@@ -125,7 +125,7 @@ class BackendReader {
     } else if (const auto text = json_.take_text(cleave::quoted(key))) {
       const auto parsed = parse_duration(*text);
       if (!parsed)
-        faults_.error(at, cleave::quoted(*text) + " is no time: write \"60s\" or \"5min\"");
+        faults_.error(at, cleave::quoted(*text) + " is not a time: write \"60s\" or \"5min\"");
       seconds = parsed.value_or(seconds);
     }
     if (seconds <= 0) faults_.error(at, cleave::quoted(key) + " must be above 0");
@@ -136,7 +136,7 @@ class BackendReader {
     const auto text = json_.take_text(cleave::quoted(key));
     if (!text) return;
     const auto parsed = parse_bytes(*text);
-    if (!parsed) faults_.error(at, cleave::quoted(*text) + " is no size: write \"8GiB\"");
+    if (!parsed) faults_.error(at, cleave::quoted(*text) + " is not a size: write \"8GiB\"");
     bytes = parsed.value_or(0);
   }
 
@@ -169,7 +169,7 @@ class BackendReader {
     } else if (*text == "raw") {
       backend_.tensors = TensorFormat::raw;
     } else {
-      faults_.error(at, cleave::quoted(*text) + " is none of \"pb\", \"npy\", \"raw\"");
+      faults_.error(at, cleave::quoted(*text) + " is not one of \"pb\", \"npy\", \"raw\"");
     }
   }
 
@@ -212,7 +212,7 @@ class BackendReader {
   }
 
   void read_variables() {
-    json_.each_field("\"set\"", "an object of texts", [&](const std::string& name, std::size_t) {
+    json_.each_field("\"set\"", "an object of strings", [&](const std::string& name, std::size_t) {
       if (auto value = json_.take_text(cleave::quoted(name))) {
         backend_.environment.set.emplace_back(name, *std::move(value));
       }
@@ -224,7 +224,7 @@ class BackendReader {
     auto text = json_.take_text(what);
     if (!text) return;
     if (!is_pattern(*text)) {
-      faults_.error(at, cleave::quoted(*text) + " is no regular expression (ECMAScript)");
+      faults_.error(at, cleave::quoted(*text) + " is not a regular expression (ECMAScript)");
     }
     pattern = *std::move(text);
   }
@@ -260,7 +260,7 @@ class BackendReader {
       tolerance = {.rtol = 2e-2, .atol = 2e-2, .integers = tolerance.integers};
     } else if (backend_.compute != "float32") {
       faults_.error(at, cleave::quoted(backend_.compute) +
-                            " is none of \"float32\", \"float16\", \"bfloat16\"");
+                            " is not one of \"float32\", \"float16\", \"bfloat16\"");
     }
   }
 
@@ -356,7 +356,7 @@ Result<Backend, std::string> parse_short_backend(std::string_view text) {
     const std::size_t unknown = find_unknown_placeholder(word);
     if (unknown == word.npos) continue;
     return cleave::quoted(word.substr(unknown, word.find('}', unknown) + 1 - unknown)) +
-           " is no placeholder: there are " + placeholder_list();
+           " is not a placeholder: there are " + placeholder_list();
   }
   backend.compile = BackendCommand{.argv = *words};
   return backend;

@@ -19,7 +19,7 @@ std::string name_of(const std::string& path) { return fs::path(path).stem().stri
 
 Diagnostics unknown_backend(const std::string& text) {
   Diagnostic fault =
-      diagnostic_of(text, "is no backend file, and no backend of that name is known");
+      diagnostic_of(text, "is not a backend file, and no backend of that name is known");
   std::string names;
   for (const std::string& path : backend_files()) {
     names += (names.empty() ? "" : ", ") + name_of(path);

@@ -42,7 +42,7 @@ Result<Tensor, Error> read_tensor_file(const std::string& path) {
   const auto source = SourceFile::open(path);
   if (!source) return words_of(source.error());
   auto tensor = decode_tensor(source->bytes());
-  if (!tensor) return Error{path + ": is no tensor of numbers"};
+  if (!tensor) return Error{path + ": is not a tensor of numbers"};
   return *std::move(tensor);
 }
 
@@ -73,7 +73,7 @@ Status<Error> TensorFiles::take(const std::string& path, const NamedFile& output
   std::optional<Tensor> tensor;
   if (format_ == TensorFormat::pb) tensor = decode_tensor(source->bytes());
   if (format_ == TensorFormat::npy) tensor = decode_npy(source->bytes());
-  if (!tensor) return Error{path + ": is no tensor file of the format that \"tensors\" names"};
+  if (!tensor) return Error{path + ": is not a tensor file of the format that \"tensors\" names"};
   tensor->name = output.name;
   return write_bytes(output.file, encode_tensor(*tensor));
 }

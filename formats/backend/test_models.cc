@@ -91,7 +91,7 @@ TestModel unknown_op_model() {
 std::vector<TestModel> models_to_take() { return {add_model(), matmul_model(), scalar_model()}; }
 
 std::vector<TestModel> models_to_refuse() {
-  return {{.name = "garbage", .bytes = "this is no model\n"}, unknown_op_model()};
+  return {{.name = "garbage", .bytes = "this is not a model\n"}, unknown_op_model()};
 }
 
 }  // namespace cleave

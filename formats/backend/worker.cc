@@ -60,7 +60,7 @@ std::optional<WorkerAnswer> Worker::start() {
   if (wait == Wait::line) version_ = version_of(greeting);
   if (wait == Wait::line && !version_.empty()) return std::nullopt;
   WorkerAnswer answer = answer_of_end(WorkerAnswer::Kind::not_started);
-  if (wait == Wait::line) answer.text = "its first line is no greeting: " + greeting;
+  if (wait == Wait::line) answer.text = "its first line is not a greeting: " + greeting;
   if (wait == Wait::late) answer.text = "no greeting in time\n" + answer.text;
   answer.code = 0;
   return answer;

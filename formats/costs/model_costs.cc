@@ -38,7 +38,7 @@ void warn_of_unknown(const SourceFile& source, const CostEntries& file, const Gr
   }
   if (unknown <= kMostNamed) return;
   made.warnings.push_back(
-      diagnostic_of(source.path(), count_text(unknown - kMostNamed) + " more names are no nodes"));
+      diagnostic_of(source.path(), count_text(unknown - kMostNamed) + " more names are not nodes"));
   made.warnings.back().severity = Severity::warning;
 }
 
@@ -58,7 +58,7 @@ Diagnostics other_model(const SourceFile& source, const CostEntries& file, const
                          " of another model: this one has no node for " + quoted(largest.name) +
                          " and " + count_text(match.unmatched - 1) + " of the " +
                          count_text(file.entries.size()) + " kernels");
-  fault.notes.push_back("give the profile of this very model");
+  fault.notes.push_back("give the profile of this model");
   return {fault};
 }
 

@@ -172,7 +172,7 @@ Loaded<CostEntries> read_openvino_csv(const SourceFile& source) {
     const auto ms = milliseconds(row->cells[columns->time]);
     if (!ms) {
       faults.error(row->offset, quoted(row->cells[columns->time]) +
-                                    " is no time: give milliseconds that are not below 0");
+                                    " is not a time: give milliseconds that are not below 0");
       continue;
     }
     layers.add({.name = std::string(row->cells[columns->name]),

@@ -198,7 +198,7 @@ void GraphJsonNodes::read_list_reference(JsonFields& fields, std::vector<Referen
       faults_.warn_of_unknown(*key, subject_, "list");
       cursor_.skip();
     } else if (has_list) {
-      faults_.add(key->offset, "\"list\" stands twice in an item of " + fields.field_text());
+      faults_.add(key->offset, "\"list\" is given twice in an item of " + fields.field_text());
       cursor_.skip();
     } else if (cursor_.type() != JsonType::list) {
       has_list = true;

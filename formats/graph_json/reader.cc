@@ -302,7 +302,7 @@ void GraphJsonReader::tie_aliases() {
     if (!nearest.empty()) notes.push_back("did you mean " + quoted(nearest) + "?");
     faults_.add(alias.offset,
                 "parameter " + quoted(alias.name) + " is an alias of " + quoted(alias.of) +
-                    ", which is no parameter",
+                    ", which is not a parameter",
                 std::move(notes));
     if (faults_.is_full()) return;
   }
@@ -323,7 +323,7 @@ void GraphJsonReader::report_syntax() {
 void GraphJsonReader::report(const GraphFault& fault) {
   std::vector<std::string> notes = fault.notes;
   if (fault.first.length > 0) {
-    notes.push_back("the first one stands at " +
+    notes.push_back("the first one is at " +
                     faults_.place_of(place_of_fault(source_.bytes(), fault, fault.first)));
   }
   if (fault.where.length == 0) return faults_.add(fault.message, std::move(notes));
@@ -338,7 +338,7 @@ void GraphJsonReader::check_module_parameters(const Graph& graph) {
       const std::string_view name = graph.value(value).name;
       faults_.add(place_in_field(source_.bytes(), node.source, "module_parameters", name),
                   "\"module_parameters\" of node " + quoted(node.name) + " names " + quoted(name) +
-                      ", which is no parameter");
+                      ", which is not a parameter");
     }
   }
 }
@@ -359,8 +359,8 @@ Loaded<GraphJson> GraphJsonReader::finish() {
   GraphJson result{std::move(*graph), faults_.warnings(), {}, output_tree_};
   if (!builder_.was_sorted()) {
     result.notes.emplace_back(
-        "the nodes did not stand in topological order; they were sorted, the first in the file "
-        "first");
+        "the nodes were not in topological order; they were sorted, and keep the file's order "
+        "where possible");
   }
   return result;
 }

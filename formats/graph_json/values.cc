@@ -175,7 +175,7 @@ void GraphJsonValues::read_type(Fields& read) {
   if (type) {
     read.value.decl.type = *type;
   } else if (!cursor_.fault()) {
-    faults_.add(offset, read.fields.field_text() + " is " + quoted(name) + ", which is no type",
+    faults_.add(offset, read.fields.field_text() + " is " + quoted(name) + ", which is not a type",
                 suggestion(nearest_name(name, value_type_names())));
   }
 }
@@ -195,7 +195,7 @@ void GraphJsonValues::read_dtype(Fields& read) {
     last_dtype_ = {dtype_name(*dtype), *dtype};
   } else if (!cursor_.fault()) {
     faults_.add(offset,
-                read.fields.field_text() + " is " + quoted(name) + ", which is no element type",
+                read.fields.field_text() + " is " + quoted(name) + ", which is not an element type",
                 suggestion(nearest_name(name, dtype_names())));
   }
 }
@@ -282,7 +282,7 @@ void GraphJsonValues::bind_input_shape(DeclaredValue& value) {
   if (shape == nullptr) return;
   const std::string intro = "--input-shape gives " + quoted(value.decl.name) + " ";
   if (value.decl.type != ValueType::tensor) {
-    return faults_.add(value.where.offset, intro + "a shape, but it is no tensor");
+    return faults_.add(value.where.offset, intro + "a shape, but it is not a tensor");
   }
   const bool has_rank = value.decl.shape != kNone<ShapeId>;
   if (has_rank && value_dims_.size() != shape->size()) {

@@ -177,7 +177,7 @@ class PieceWriter {
 
   WriteFault read_fault(ssize_t n) const {
     return source_fault(n < 0 ? "cannot be read: " + system_words(errno)
-                              : "has become shorter while it was read");
+                              : "became shorter while it was read");
   }
 
   Outcome put(std::string_view bytes) {

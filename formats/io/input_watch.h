@@ -41,7 +41,7 @@ const char* changed_input() noexcept;
 
 // What is said of such an input.
 inline constexpr std::string_view kInputChanged =
-    "has been changed while it was read; run again when it is whole";
+    "was changed while it was read; run again when it is complete";
 
 // The path of the watched input that is mapped at the address; nullptr: none is.
 const char* input_at(const void* address) noexcept;

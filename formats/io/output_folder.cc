@@ -94,7 +94,7 @@ Status<Diagnostics> check_is_ours(const std::string& path, const std::string& sh
   Diagnostics faults =
       has_list
           ? fault(shown, "holds what its manifest.json does not list: " + named_entries(others))
-          : fault(shown, "is there already, and holds no manifest.json of cleave's: it has " +
+          : fault(shown, "exists already, and has no manifest.json of cleave's: it has " +
                              named_entries(others));
   faults.front().notes.emplace_back(
       "--force removes what cleave wrote, as its manifest lists it by name and size, and nothing "
@@ -114,8 +114,8 @@ Loaded<OutputFolder> OutputFolder::create(const std::string& path, bool force) {
   }
   folder.real_ = behind_links(folder.final_);
   if (mode_at(folder.real_)) {
-    if (!is_folder(folder.real_)) return fault(path, "is there already and is no folder");
-    if (!force) return fault(path, "is there already; --force replaces it");
+    if (!is_folder(folder.real_)) return fault(path, "exists already and is not a folder");
+    if (!force) return fault(path, "exists already; --force replaces it");
     if (auto ours = check_is_ours(folder.real_, folder.final_); !ours) return ours.error();
     folder.replaced_ = file_id(folder.real_);
   }
@@ -130,7 +130,7 @@ Loaded<OutputFolder> OutputFolder::open_within(const std::string& path) {
   OutputFolder folder;
   folder.final_ = without_trailing_slashes(path);
   folder.real_ = behind_links(folder.final_);
-  if (!is_folder(folder.real_)) return fault(path, "is no folder that is there");
+  if (!is_folder(folder.real_)) return fault(path, "is not an existing folder");
   if (auto done = undo_unfinished_moves(folder.real_); !done) return std::move(done).error();
   folder.temporary_ = Temporary::folder_in(folder.real_);
   if (folder.temporary_.is_there()) return folder;
@@ -196,9 +196,9 @@ Status<Diagnostics> OutputFolder::commit_folder() {
     temporary_.keep();
     return Done{};
   }
-  if (!force_) return fault(final_, "is there already; --force replaces it");
+  if (!force_) return fault(final_, "exists already; --force replaces it");
   if (!replaced_ || file_id(real_) != replaced_) {
-    return fault(final_, "has appeared while cleave ran: it is left as it is");
+    return fault(final_, "appeared while cleave ran: it is left as it is");
   }
   if (auto ours = check_is_ours(real_, final_); !ours) return ours;
   if (!swap_places(temporary_.path(), real_)) {
@@ -223,7 +223,7 @@ Status<Diagnostics> OutputFolder::put_back_unless_ours() {
                              cleave::quoted(old));
   }
   if (!ours) return ours;
-  return fault(final_, "has appeared while cleave ran: it is left as it is");
+  return fault(final_, "appeared while cleave ran: it is left as it is");
 }
 
 // `ours`: names of files that may be replaced.
@@ -232,16 +232,16 @@ Status<Diagnostics> OutputFolder::check_file(const std::string& name,
   const std::string path = real_ + "/" + name, shown = final_ + "/" + name;
   const auto mode = mode_at(path);
   if (!mode) return Done{};
-  if (S_ISDIR(*mode)) return fault(shown, "is there already and is a folder");
+  if (S_ISDIR(*mode)) return fault(shown, "exists already and is a folder");
   if (auto other = check_is_no_input(path); !other) {
     return fault(shown, other.error().front().message);
   }
-  if (!force_) return fault(shown, "is there already; --force replaces it");
+  if (!force_) return fault(shown, "exists already; --force replaces it");
   if (place_ == Place::beside) return Done{};  // the user has named it
   if (ours.contains(name)) return Done{};
   return fault(shown,
-               "is there already, and no manifest.json of cleave's lists it: --force "
-               "replaces what cleave wrote, nothing else");
+               "exists already, and no manifest.json of cleave's lists it: --force only replaces "
+               "what cleave wrote");
 }
 
 // Files that the manifest lists but that have become others meanwhile would be lost.

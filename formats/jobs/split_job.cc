@@ -51,7 +51,7 @@ Diagnostics idle_list_warnings(const SplitInput& input) {
         {.severity = Severity::warning,
          .file = list.path,
          .message = list.allow.empty()
-                        ? "the list allows nothing: it puts no node on the accelerator"
+                        ? "the list has no allow rule: it puts no node on the accelerator"
                         : "no rule of the list names an op of the model: it puts no "
                           "node on the accelerator",
          .notes = {"most of the model is " + ops}});

@@ -81,8 +81,8 @@ std::string renamed_note(const std::vector<std::string>& names,
   if (count > kMostNamed) {
     text += " and " + std::to_string(count - kMostNamed) + " more (manifest.json: \"file\")";
   }
-  return (count == 1 ? "a part is in a file of another name: "
-                     : "parts are in files of other names: ") +
+  return (count == 1 ? "a partition is in a file with another name: "
+                     : "partitions are in files with other names: ") +
          text;
 }
 
@@ -95,7 +95,7 @@ Loaded<OutputFolder> open_output(const std::string& path, bool force,
   if (folder) return folder;
   Diagnostics faults = std::move(folder).error();
   faults.front().notes.emplace_back(
-      "--weights reference writes beside the weights: give the model's own folder");
+      "--weights reference writes next to the weights: give the model's folder");
   return faults;
 }
 

@@ -91,8 +91,7 @@ std::optional<JsonString> JsonCursor::key_expected() {
 // The string that was taken, once its escapes are known to be right.
 JsonString JsonCursor::with_escapes(JsonString string) {
   if (const auto bad = find_bad_escape(string.text)) {
-    fail(
-        {string.offset + 1 + bad->at, cleave::quoted(bad->shown) + " is no escape of a character"});
+    fail({string.offset + 1 + bad->at, cleave::quoted(bad->shown) + " is not a valid escape"});
     return {};
   }
   string.has_escapes = true;

@@ -98,7 +98,7 @@ std::optional<std::size_t> JsonFields::look_for_next() {
       faults_.warn_of_unknown(*key, subject_, nearest_name(unescaped(*key), names));
       cursor_.skip();
     } else if (has(*field)) {
-      faults_.add(key->offset, quoted(known_[*field]) + " stands twice in " + subject_.text());
+      faults_.add(key->offset, quoted(known_[*field]) + " is given twice in " + subject_.text());
       cursor_.skip();
     } else {
       if (order_ != nullptr) order_->learn(last_, *field);
@@ -138,7 +138,7 @@ bool JsonFields::is_refused(JsonType wanted) {
 
 void JsonKeys::report_repeated(JsonFaults& faults, const JsonFields& fields) {
   const auto report = [&](const Key& key) {
-    faults.add(key.offset, quoted(key.text) + " stands twice in " + fields.field_text());
+    faults.add(key.offset, quoted(key.text) + " is given twice in " + fields.field_text());
   };
   if (keys_.size() <= 8) {  // nearly always: no need to sort
     for (std::size_t i = 1; i < keys_.size(); ++i) {

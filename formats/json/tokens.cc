@@ -20,7 +20,7 @@ JsonFault string_fault(std::string_view text) {
   const auto fault = find_string_fault(text);
   if (!fault) return {0, "is not JSON"};
   if (fault->is_unclosed) {
-    return {fault->offset, "this quote is never closed; is the file whole?"};
+    return {fault->offset, "this quote is never closed; is the file complete?"};
   }
   const bool is_break = text[fault->offset] == '\n' || text[fault->offset] == '\r';
   return {fault->offset, is_break ? "the line ends inside quotes; a closing quote is missing"
@@ -72,7 +72,7 @@ JsonFault JsonTokens::fault_of_rest(int error) const {
     case simdjson::CAPACITY:
       return {0, "is larger than 4 GiB, the most that can be read as JSON"};
     case simdjson::EMPTY:
-      return {0, "holds nothing but white space"};
+      return {0, "contains only white space"};
     case simdjson::UTF8_ERROR:
       return utf8_fault(text_);
     default: {

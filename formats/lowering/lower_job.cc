@@ -131,7 +131,7 @@ class LowerJob {
       if (!identity) {
         return LowerFault{Kind::backend,
                           "backend \"" + name + "\" does not start: " + identity.error().message,
-                          {"cleave backend check tells more"}};
+                          {"run cleave backend check for details"}};
       }
       outcome_.identities.push_back(*identity);
     }
@@ -244,9 +244,10 @@ class LowerJob {
     if (error_) return LowerFault{LowerFault::Kind::output, error_->message};
     for (const LoweredPart& part : outcome_.rounds.back().parts) {
       if (part.attempt.verdict != LowerVerdict::no_room) continue;
-      return LowerFault{LowerFault::Kind::output,
-                        "there is no room left for what the backend writes",
-                        {"the journal is complete: the same command goes on where this one ends"}};
+      return LowerFault{
+          LowerFault::Kind::output,
+          "there is no space left for the backend's output",
+          {"the journal is complete: the same command continues where this one ended"}};
     }
     return std::nullopt;
   }

@@ -49,7 +49,7 @@ Result<ReferenceRun, Error> ReferenceRun::make(BackendSession& session, const Lo
       run.tensors_.emplace(tensor.at("name").get<std::string>(), tensor_of(tensor));
     }
   } catch (const Json::exception& error) {
-    return Error{who + " answers what is not understood: " + error.what()};
+    return Error{who + " gives an answer that cleave does not understand: " + error.what()};
   }
   return run;
 }

@@ -38,7 +38,7 @@ void ShapeBinder::report_faults(JsonFaults& faults) const {
   for (const auto& [name, size] : bindings_.dims) {
     if (!symbols_.contains(name)) {
       report_unknown(faults,
-                     "--dim names " + quoted(name) + ", which is no symbolic dim of the model",
+                     "--dim names " + quoted(name) + ", which is not a symbolic dim of the model",
                      name, symbols_);
     } else if (size < 0) {
       faults.add("--dim gives " + quoted(name) + " the size " + std::to_string(size) +
@@ -48,7 +48,7 @@ void ShapeBinder::report_faults(JsonFaults& faults) const {
   for (const auto& [name, dims] : bindings_.inputs) {
     if (!inputs_.contains(name)) {
       report_unknown(faults,
-                     "--input-shape names " + quoted(name) + ", which is no input of the model",
+                     "--input-shape names " + quoted(name) + ", which is not an input of the model",
                      name, inputs_);
     } else if (std::any_of(dims.begin(), dims.end(), [](std::int64_t d) { return d < -1; })) {
       faults.add("--input-shape gives " + quoted(name) + " a dim below -1; -1 leaves a dim free");

@@ -80,7 +80,7 @@ class ArchiveReader {
       return "is a torch.save file, weights without a graph: export the model with "
              "torch.export.save";
     }
-    return "is a zip archive, but none of torch.export's: it has no record \"archive_format\"";
+    return "is a zip archive, but not one of torch.export's: it has no record \"archive_format\"";
   }
 
   std::string read_new(const std::vector<ZipRecord>& records) {

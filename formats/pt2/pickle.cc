@@ -413,9 +413,9 @@ class Unpickler {
     for (std::size_t i = 0; i < dict.items.size() && fault_.empty(); i += 2) {
       const PickleValue& key = values_[dict.items[i]];
       const PickleValue& value = values_[dict.items[i + 1]];
-      if (key.kind != Kind::text) return fail("holds a dict whose keys are no names");
+      if (key.kind != Kind::text) return fail("holds a dict whose keys are not names");
       if (value.kind != Kind::tensor) {
-        return fail("holds " + quoted(key.text) + ", which is no plain tensor");
+        return fail("holds " + quoted(key.text) + ", which is not a plain tensor");
       }
       if (!names_.insert(key.text).second) return fail("holds " + quoted(key.text) + " twice");
       add_result(key.text, value);

@@ -47,7 +47,7 @@ class InputShapes {
  private:
   std::string bind_input(const Pt2Value& value, const std::vector<std::int64_t>& dims,
                          ShapeBindings& all) const {
-    if (!value.has_meta) return "a shape, but it is no tensor";
+    if (!value.has_meta) return "a shape, but it is not a tensor";
     if (dims.size() != value.size_count) {
       return std::to_string(dims.size()) + " dims, but it has " + std::to_string(value.size_count);
     }

@@ -44,7 +44,7 @@ class ConfigReader {
         cursor_.skip();
       }
     }
-    if (fault_.empty() && cursor_.fault()) fault_ = "is no JSON: " + cursor_.fault()->message;
+    if (fault_.empty() && cursor_.fault()) fault_ = "is not JSON: " + cursor_.fault()->message;
     if (fault_.empty() && !has_config) fault_ = "has no \"config\"";
     if (!fault_.empty()) return fault_;
     if (const auto twice = sort_entries(table_)) return "names " + quoted(*twice) + " twice";

@@ -181,10 +181,10 @@ class DirectoryReader {
 
   void check_name(std::string_view name) {
     if (first_invalid_utf8(name) != name.npos) {
-      fail("has a record " + quoted(name) + ", whose name is no UTF-8");
+      fail("has a record " + quoted(name) + ", whose name is not UTF-8");
     } else if (name.empty() || name.front() == '/' || name.find('\\') != name.npos ||
                name.find('\0') != name.npos || leaves_folder(name)) {
-      fail("has a record " + quoted(name) + ", which is no path inside a folder");
+      fail("has a record " + quoted(name) + ", which is not a path inside a folder");
     } else if (!names_.insert(name).second) {
       fail("has two records " + quoted(name));
     }
@@ -207,7 +207,7 @@ class DirectoryReader {
       fail("has a compressed " + record +
            ": save it again with torch.export.save, or pack it with zip -0");
     } else if (entry.packed != entry.record.size) {
-      fail("has a " + record + " of two sizes");
+      fail("has a " + record + " with two different sizes");
     }
   }
 
@@ -216,7 +216,7 @@ class DirectoryReader {
     const std::string record = "record " + quoted(entry.record.name);
     if (entry.header > directory || directory - entry.header < kLocalSize ||
         number_at(bytes_, entry.header, 4) != kLocalSignature) {
-      fail("has a " + record + " that does not stand where the directory says");
+      fail("has a " + record + " that is not where the directory says");
       return;
     }
     const std::uint64_t name_at = entry.header + kLocalSize;
@@ -227,7 +227,7 @@ class DirectoryReader {
       return;
     }
     if (bytes_.substr(name_at, name_size) != entry.record.name) {
-      fail("has a " + record + " that is called otherwise where it stands");
+      fail("has a " + record + " that has another name in its own header");
       return;
     }
     entry.record.offset = data;

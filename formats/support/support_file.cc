@@ -107,9 +107,9 @@ Status<std::string> add_type(TypeSet& types, std::string_view name) {
     return Done{};
   }
   const std::string meant = meant_type(name);
-  return quoted(name) + " is no dtype" +
+  return quoted(name) + " is not a dtype" +
          (meant.empty() ? ": the names are float32, float16, int8, ..., and tuple, scalar, ... for "
-                          "what is no tensor"
+                          "non-tensors"
                         : ": did you mean " + quoted(meant) + "?");
 }
 

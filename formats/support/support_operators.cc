@@ -119,7 +119,7 @@ class OperatorsReader {
       const auto parsed = std::from_chars(word.data(), word.data() + word.size(), opset);
       if (parsed.ec != std::errc{} || parsed.ptr != word.data() + word.size() || opset < 1) {
         faults_.error(offset_of(line),
-                      quoted(text) + " is no opset: expected domain;opset;op1,op2");
+                      quoted(text) + " is not an opset: expected domain;opset;op1,op2");
         return {};
       }
       opsets.push_back(opset);
@@ -149,7 +149,7 @@ class OperatorsReader {
     const std::size_t brace = std::min(entry.find('{'), entry.size());
     const std::string_view op = trimmed(entry.substr(0, brace));
     if (op.empty() || op.find_first_of(" \t;\"") != op.npos) {
-      faults_.error(offset_of(entry), quoted(entry) + " is no name of an op");
+      faults_.error(offset_of(entry), quoted(entry) + " is not a name of an op");
       return;
     }
     Rule rule;
@@ -187,7 +187,7 @@ class OperatorsReader {
           const char* const end = key.data() + key.size();
           const auto parsed = std::from_chars(key.data(), end, position);
           if (parsed.ec != std::errc{} || parsed.ptr != end || position >= kMostPositions) {
-            faults_.error(at, quoted(key) + " is no index of an input or output");
+            faults_.error(at, quoted(key) + " is not an index of an input or output");
             return json.skip();
           }
           if (positions.size() <= position) positions.resize(position + 1);

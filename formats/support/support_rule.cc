@@ -151,12 +151,13 @@ void read_attribute(JsonWalk& json, std::size_t at, AttributeRule& rule) {
   }
   if (json.is_over() || faults.errors().size() > errors_before) return;
   if (rule.accepted.empty() && !rule.min && !rule.max) {
-    faults.error(at, what +
-                         " accepts nothing: give a value, a list of values, or "
-                         "{\"min\": ..., \"max\": ...}");
+    faults.error(
+        at,
+        what +
+            " accepts no value: give a value, a list of values, or {\"min\": ..., \"max\": ...}");
   }
   if (rule.min && rule.max && *rule.min > *rule.max) {
-    faults.error(at, what + " accepts nothing: \"min\" is above \"max\"");
+    faults.error(at, what + " accepts no value: \"min\" is above \"max\"");
   }
 }
 
@@ -188,7 +189,9 @@ void read_multiples(JsonWalk& json, ShapeRule& rule) {
   json.each_field("\"multiple_of\"", kWanted, [&](const std::string& key, std::size_t at) {
     const auto axis = number_of(key, kLeastAxis);
     const auto factor = json.take_integer("a factor", 1);
-    if (!axis) json.faults().error(at, quoted(key) + " is no axis: \"multiple_of\" goes by number");
+    if (!axis) {
+      json.faults().error(at, quoted(key) + " is not an axis: \"multiple_of\" goes by number");
+    }
     if (axis && factor) rule.multiple_of.emplace_back(*axis, *factor);
   });
 }
@@ -213,8 +216,8 @@ void read_shapes(JsonWalk& json, Rule& rule) {
   json.each_field("\"shapes\"", "an object", [&](const std::string& key, std::size_t at) {
     const auto input = number_of(key, 0);
     if (!input) {
-      json.faults().error(at,
-                          quoted(key) + " is no input: \"shapes\" goes by number, {\"0\": ...}");
+      json.faults().error(
+          at, quoted(key) + " is not an input: \"shapes\" goes by number, {\"0\": ...}");
       json.skip();
       return;
     }

@@ -101,11 +101,11 @@ class DevicesReader {
       device.name = cell;
     } else if (column == "memory") {
       device.memory = parse_bytes(cell);
-      if (!device.memory) refuse("bytes, as 24GiB");
+      if (!device.memory) refuse("bytes, such as 24GiB");
     } else if (column == "speed") {
       device.speed = parse_real(cell).value_or(0);
       if (!(device.speed >= kLeastSpeed && device.speed <= kMostSpeed)) {
-        refuse("how fast it is, where 1 is as the options say");
+        refuse("a factor, where 1 is the speed that the options give");
       }
     } else {
       device.link = parse_link(cell);

@@ -75,7 +75,7 @@ std::vector<NodeId> find_nodes(const Graph& graph, const std::vector<ListedName>
   }
   if (unknown > kMostNamed) {
     faults.error(0, "... and " + count_text(unknown - kMostNamed) +
-                        " more names that are no nodes of the model");
+                        " more names that are not nodes of the model");
   }
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());

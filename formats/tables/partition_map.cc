@@ -24,7 +24,7 @@ using Entries = std::vector<PartitionMapEntry>;
 // ---- JSON ----
 
 void read_json_entry(JsonWalk& json, const std::string& node, std::size_t at, PartitionMap& map) {
-  const std::string what = "the part of " + quoted(node);
+  const std::string what = "the partition of " + quoted(node);
   if (json.type() == JsonType::number) {
     const std::size_t place = json.offset();
     const JsonNumber number = json.take_number();
@@ -49,7 +49,7 @@ void read_json(std::string_view bytes, PartitionMap& map, TextFaults& faults) {
   padded.append(bytes).append(JsonCursor::kPadding, '\0');
   JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);
   json.each_field(
-      "a partition map", "an object {\"node\": part, ...}",
+      "a partition map", "an object {\"node\": partition, ...}",
       [&](const std::string& node, std::size_t at) { read_json_entry(json, node, at, map); });
   json.finish();
 }
@@ -69,7 +69,7 @@ void read_rows(std::string_view text, PartitionMap& map, TextFaults& faults) {
     if (is_heading(*row)) continue;
     const auto fresh = static_cast<std::uint32_t>(map.entries.size());
     if (row->cells.size() != 2) {
-      faults.error(row->offset, std::string("expected a node and its part, with a ") +
+      faults.error(row->offset, std::string("expected a node and its partition, with a ") +
                                     (rows.separator() == ',' ? "comma" : "tab") +
                                     " between, found " + std::to_string(row->cells.size()) +
                                     (row->cells.size() == 1 ? " cell" : " cells"));
@@ -85,10 +85,10 @@ void read_rows(std::string_view text, PartitionMap& map, TextFaults& faults) {
 void refuse_bad_part_names(const Entries& entries, TextFaults& faults) {
   for (const PartitionMapEntry& entry : entries) {
     if (entry.part.empty()) {
-      faults.error(entry.offset, "the part of " + quoted(entry.node) + " has no name");
+      faults.error(entry.offset, "the partition of " + quoted(entry.node) + " has no name");
     } else if (first_invalid_utf8(entry.part) != entry.part.npos) {
-      faults.error(entry.offset, "the part of " + quoted(entry.node) + " has a name that is not " +
-                                     "UTF-8: " + quoted(entry.part));
+      faults.error(entry.offset, "the partition of " + quoted(entry.node) +
+                                     " has a name that is not " + "UTF-8: " + quoted(entry.part));
     }
   }
 }
@@ -131,7 +131,7 @@ class MapResolver {
     }
     if (unknown_count_ > kMostNamed) {
       faults_.error(0, "... and " + count_text(unknown_count_ - kMostNamed) +
-                           " more names that are no nodes of the model");
+                           " more names that are not nodes of the model");
     }
   }
 
@@ -169,7 +169,7 @@ class MapResolver {
         count > kMostNamed ? " and " + count_text(count - kMostNamed) + " more" : "";
     faults_.errors().push_back(diagnostic_of(path_, count_text(count) +
                                                         (count == 1 ? " node has" : " nodes have") +
-                                                        " no part: " + names + more));
+                                                        " no partition: " + names + more));
   }
 
   // Parts are numbered in model order.

@@ -234,14 +234,14 @@ std::string why_no_workload(const SourceFile& source) {
   }
   if (cursor.fault()) return {};
   if (has[kFormat]) {
-    return "is no workload but a file in a format of cleave's: give a model as MODEL, without "
+    return "is a file in a format of cleave's, not a workload: give a model as MODEL, without "
            "--workload";
   }
   std::string missing;
   for (std::size_t field = 0; field < kFormat; ++field) {
     if (!has[field]) missing += (missing.empty() ? "" : ", ") + quoted(kFileFields[field]);
   }
-  return missing.empty() ? missing : "is no workload: it has no " + missing;
+  return missing.empty() ? missing : "is not a workload: it has no " + missing;
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class WorkloadMaker {
     for (const WorkloadNode& node : parts_.nodes) {
       const auto item = static_cast<std::uint32_t>(item_of_.size());
       if (item_of_.emplace(node.id, item).second) continue;
-      faults_.add(node.offset, "node " + id_text(node.id) + " stands twice");
+      faults_.add(node.offset, "node " + id_text(node.id) + " is given twice");
     }
   }
 

@@ -38,7 +38,7 @@ std::string unknown_limit(std::string_view name) {
     all += (all.empty() ? "" : ", ") + std::string(row.name);
   }
   const std::string nearest = nearest_name(name, names);
-  return quoted(name) + " is no limit: " +
+  return quoted(name) + " is not a limit: " +
          (nearest.empty() ? "there are " + all : "did you mean " + nearest + "?");
 }
 
@@ -57,7 +57,7 @@ Status<std::string> set_limit(ModelLimits& limits, std::string_view text) {
   const char* const end = number.data() + number.size();
   const auto [stop, error] = std::from_chars(number.data(), end, value);
   if (error != std::errc() || stop != end) {
-    return quoted(number) + " is no limit of " + std::string(name) + ": give a whole number";
+    return quoted(number) + " is not a limit of " + std::string(name) + ": give a whole number";
   }
   if (value > row->most) {
     return std::string(number) + " is above the most that " + std::string(name) +

@@ -28,7 +28,7 @@ TEST_CASE("the format of a model is told by its content") {
   CHECK(!op_facts(*model).default_attribute);
 }
 
-TEST_CASE("a file that is no model is refused with what it seems to be") {
+TEST_CASE("a file that is not a model is refused with what it seems to be") {
   const std::string intro = "not a model cleave can read (native graph JSON, ONNX, torch.export); ";
   CHECK(refusal("") == "is empty, not a model\n");
   CHECK(refusal(std::string_view("\x7f\x45LF\0\xff", 6)) ==

@@ -136,10 +136,10 @@ def external_paths_stay_in_the_folder(bench):
     for location, words in [
         ("../secret.bin", 'holds ".."'), ("sub/../../secret.bin", 'holds ".."'), ("..", 'holds ".."'),
         (str(bench.folder / "secret.bin"), "is absolute"), ("/etc/passwd", "is absolute"),
-        ("link.bin", "leads out of the model's folder over a link"),
-        ("absolute.bin", "leads out of the model's folder over a link"),
-        ("up/secret.bin", "leads out of the model's folder over a link"),
-        ("device", "leads out of the model's folder over a link"),
+        ("link.bin", "leads out of the model's folder through a link"),
+        ("absolute.bin", "leads out of the model's folder through a link"),
+        ("up/secret.bin", "leads out of the model's folder through a link"),
+        ("device", "leads out of the model's folder through a link"),
         ("fifo", "is no regular file"), ("sub", "is no regular file"), ("loop", "cannot be opened"),
         ("none.bin", "cannot be opened"), ("", "names no file"), ("w.bin\0", "holds a zero byte"),
         ("w\x1b[31m.bin", r"w\x1B[31m.bin"), ("w\u202e.bin", r"w\xE2\x80\xAE.bin"), ("n" * 5000, "cannot be opened"),
@@ -532,7 +532,7 @@ def text_that_is_not_utf8(bench):
         bench.run("preview", b"none" + bad + b".onnx", "-s", "list.txt").is_refused("cannot be opened")
         bench.run("explain", "ok.onnx", b"n" + bad, "-s", "list.txt").is_refused("the model has no node", code=2)
     surrogate = evil_json().replace('quo', '\\ud800quo')
-    bench.preview(surrogate).is_refused("is no escape of a character")
+    bench.preview(surrogate).is_refused("is not a valid escape")
 
 
 # ---- helpers of JSON graphs ----

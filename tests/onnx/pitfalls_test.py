@@ -219,7 +219,7 @@ def check_18(s):
 
 def check_19(s):
     same(s.flow(), ["n: x -> t", "n_1 n_2: t -> y"])
-    holds('2 nodes with the name of one before go by <name>_<index>' in s.notes(), s.notes())
+    holds('2 nodes with a name that is already used are called <name>_<index>' in s.notes(), s.notes())
     same(s.runs({"x": np.array([[-1, 2, -3], [4, 5, 6]], np.float32)})["y"], [[0, 2, 0], [4, 5, 6]])
 
 

@@ -58,10 +58,12 @@ Result<OnnxExternalFiles::File, std::string> OnnxExternalFiles::add_file(
   if (error) return "cannot be looked up: " + error.message();
   const fs::path file = fs::canonical(folder / fs::path(location), error);
   if (error) return "cannot be opened: " + error.message();
-  if (!is_inside(file, folder)) return std::string("leads out of the model's folder over a link");
+  if (!is_inside(file, folder)) {
+    return std::string("leads out of the model's folder through a link");
+  }
   struct stat status = {};
   if (::stat(file.c_str(), &status) != 0) return "cannot be opened: " + system_words(errno);
-  if (!S_ISREG(status.st_mode)) return std::string("is no regular file");
+  if (!S_ISREG(status.st_mode)) return std::string("is not a regular file");
   sources_.push_back({.fd = -1, .path = file.string(), .stamp = file_stamp(status)});
   return File{.source = static_cast<std::uint32_t>(sources_.size() - 1),
               .size = static_cast<std::uint64_t>(status.st_size)};
@@ -82,13 +84,13 @@ Result<ByteRange, std::string> OnnxExternalFiles::find(const OnnxTensor& tensor)
   if (!file) return place + file.error();
   if (tensor.offset > file->size) {
     return place + "begins at byte " + std::to_string(tensor.offset) +
-           ", behind the file's end at " + std::to_string(file->size);
+           ", after the file's end at " + std::to_string(file->size);
   }
   const std::uint64_t there = file->size - tensor.offset;
   const std::optional<std::uint64_t> wanted = onnx_tensor_bytes(tensor);
   const std::uint64_t stated = tensor.length == 0 ? wanted.value_or(there) : tensor.length;
   if (wanted && stated != *wanted) {
-    return place + "is said to be " + std::to_string(stated) + " bytes, but dims and type make " +
+    return place + "is declared as " + std::to_string(stated) + " bytes, but dims and type make " +
            std::to_string(*wanted);
   }
   if (stated > there) {

@@ -42,7 +42,7 @@ std::uint64_t OnnxFields::varint() {
   } catch (const protozero::end_of_buffer_exception&) {
     refuse_damage("ends early");
   } catch (const protozero::exception&) {
-    refuse_damage("has bytes that are no protobuf");
+    refuse_damage("has bytes that are not protobuf");
   }
   return 0;
 }

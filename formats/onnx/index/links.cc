@@ -298,9 +298,9 @@ void Linker::report_order() {
     out_.warnings.push_back(
         {.severity = Severity::warning,
          .file = file_,
-         .message = "the nodes do not stand in topological order; they are taken in one that is",
+         .message = "the nodes are not in topological order; they are read in an order that is",
          .notes = {node_text(i) + " reads " + quoted(*read) + ", which " +
-                   node_text(maker_of(*read)) + " further on makes"}});
+                   node_text(maker_of(*read)) + " makes later"}});
     return;
   }
 }

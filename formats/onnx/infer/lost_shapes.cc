@@ -98,17 +98,17 @@ class LostShapes {
     const std::string_view op = node.op_type;
     const bool is_default = node.domain.empty() || node.domain == "ai.onnx";
     if (!is_default) {
-      return "no rule for " + std::string(node.domain) + "." + std::string(op) + " tells them";
+      return "there is no shape rule for " + std::string(node.domain) + "." + std::string(op);
     }
     if (op == "If") return "which branch runs depends on " + input_text(i, 0) + set_input(i);
     if (op == "Loop") return "how often its body runs, or what it carries, depends on the data";
     if (std::find(kCounting.begin(), kCounting.end(), op) != kCounting.end()) {
-      return "how much it makes depends on the data";
+      return "the size of its output depends on the data";
     }
     for (const auto& [shaping, input] : kShaping) {
       if (shaping == op) return shaped_by(i, input);
     }
-    return "its operator does not tell them";
+    return "its operator does not determine them";
   }
 
   std::string shaped_by(std::uint32_t i, std::size_t input) const {
@@ -177,7 +177,7 @@ class LostShapes {
         if (text.find(option) == std::string::npos) text += option;
       }
     }
-    return text.empty() ? "" : "; where it is known, give" + text;
+    return text.empty() ? "" : "; if you know it, give" + text;
   }
 
   const OnnxModel& model_;

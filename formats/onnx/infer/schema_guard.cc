@@ -37,7 +37,7 @@ std::string holder_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
     const OnnxType* const type = call.input(i);
     if (type == nullptr || type->is_tensor()) continue;
     if (!takes_holders(formals[std::min(i, formals.size() - 1)])) {
-      return "its input " + std::to_string(i) + " is no tensor";
+      return "its input " + std::to_string(i) + " is not a tensor";
     }
   }
   return {};
@@ -58,7 +58,7 @@ std::string attribute_fault(const OnnxOpCall& call, const onnx::OpSchema& schema
     if (given->type != static_cast<std::int32_t>(expected.type)) {
       return "its attribute \"" + name + "\" has another type than the operator's";
     }
-    if (are_too_large(call, *given)) return "its attribute \"" + name + "\" is past any size";
+    if (are_too_large(call, *given)) return "its attribute \"" + name + "\" is too large";
   }
   return {};
 }
@@ -82,7 +82,7 @@ std::string einsum_fault(const OnnxOpCall& call) {
   const bool is_plain = std::all_of(equation.begin(), equation.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || c == ',' || c == '.' || c == '-' || c == '>' || c == ' ';
   });
-  return is_plain ? "" : "its equation has other letters than a to z";
+  return is_plain ? "" : "its equation has letters other than a to z";
 }
 
 std::string scan_fault(const OnnxOpCall& call) {
@@ -102,7 +102,7 @@ std::string recurrent_fault(const OnnxOpCall& call) {
 std::string gemm_fault(const OnnxOpCall& call) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     const OnnxType* const matrix = call.shaped_input(i);
-    if (matrix != nullptr && matrix->rank() != 2) return "its inputs are no matrices";
+    if (matrix != nullptr && matrix->rank() != 2) return "its inputs are not matrices";
   }
   return {};
 }

@@ -151,7 +151,7 @@ class Checker {
     std::vector<std::string_view> names;
     for (const auto& [input, type] : inputs_) names.push_back(input);
     const std::string near = nearest_name(name, names);
-    error(quoted(name) + " is no input of the model",
+    error(quoted(name) + " is not an input of the model",
           near.empty() ? "" : "did you mean " + quoted(near) + "?");
   }
 

@@ -167,7 +167,7 @@ void Checker::check_circle() {
   constexpr std::size_t kShown = 8;
   const std::vector<std::uint32_t> circle = circle_of_functions(model_);
   if (circle.empty()) return;
-  std::string text = "functions call each other in a circle: ";
+  std::string text = "functions call each other in a cycle: ";
   for (std::size_t i = 0; i < std::min(circle.size(), kShown); ++i) {
     text += quoted(model_.functions[circle[i]].name) + " -> ";
   }

@@ -81,19 +81,20 @@ OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
     taken.find_or_insert(made_[i], i, made_name);
     ++(node.name.empty() ? unnamed : repeated);
     if (!node.name.empty() && example.empty()) {
-      example = ", the first of them by " + quoted(name);
+      example = ", the first of them " + quoted(name);
     }
   }
   if (unnamed > 0) {
-    notes.push_back(std::to_string(unnamed) +
-                    (unnamed == 1 ? " node without a name goes" : " nodes without a name go") +
-                    " by <op>_<index>");
+    notes.push_back(
+        std::to_string(unnamed) +
+        (unnamed == 1 ? " node without a name is called" : " nodes without a name are called") +
+        " <op>_<index>");
   }
   if (repeated > 0) {
     notes.push_back(std::to_string(repeated) +
-                    (repeated == 1 ? " node with the name of one before goes"
-                                   : " nodes with the name of one before go") +
-                    " by <name>_<index>" + example);
+                    (repeated == 1 ? " node with a name that is already used is called"
+                                   : " nodes with a name that is already used are called") +
+                    " <name>_<index>" + example);
   }
 }
 

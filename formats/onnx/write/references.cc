@@ -47,14 +47,14 @@ Result<std::vector<std::string>, std::string> onnx_references(const LoadedModel&
     if (!needed[i]) continue;
     if (i == 0 && model.source.path() == "<stdin>") {
       return std::string(
-          "weights of a model on standard input lie in no file that could be referred to: name the "
-          "model's file, or leave --weights reference out");
+          "weights of a model on standard input are in no file to refer to: give the model as a "
+          "file, or leave out --weights reference");
     }
     const fs::path file = real_path(source.files()[i].path);
     const auto within = path_within(to, file);
     if (!within) {
-      return "weights lie in " + cleave::quoted(file.string()) +
-             ", outside this folder, where no runtime follows a reference; with --weights "
+      return "weights are in " + cleave::quoted(file.string()) +
+             ", outside this folder, and runtimes do not follow references there; with --weights "
              "reference give the model's folder: -o " +
              real_path(model.source.folder()).string();
     }

@@ -118,9 +118,9 @@ class SplitWriter {
 
   Status<WriteFault> write_file(const BytePieces& pieces, std::string file) {
     if (is_source(file)) {
-      return fault(file,
-                   "is what this split is made from, and would be replaced: give the model's "
-                   "file another name");
+      return fault(
+          file,
+          "is the input of this split, and would be replaced: give the model's file another name");
     }
     const auto told = [this](std::uint64_t bytes) {
       bytes_written_ += bytes;
@@ -174,7 +174,7 @@ class SplitWriter {
       note(part, what + ", whose type is not known" +
                      (verb == "reads" ? ": its file cannot be loaded by ONNX Runtime" : ""));
     } else if (!job_.value_infos.has_rank(value)) {
-      note(part, what + ", whose rank is not known: its file is none to the ONNX checker");
+      note(part, what + ", whose rank is not known: the ONNX checker refuses its file");
     }
   }
 

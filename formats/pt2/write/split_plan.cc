@@ -88,8 +88,10 @@ class SplitPlanner {
   void check_tokens() {
     for (const Pt2Input& input : program_.inputs) {
       if (input.kind != Pt2InputKind::token) continue;
-      fail("the program passes tokens, which order its effects: no part can take one in",
-           {"save it before it is decomposed, or without operators that have effects"});
+      fail(
+          "the program passes tokens, which order its effects: no partition can take one as an "
+          "input",
+          {"save it before it is decomposed, or without operators that have effects"});
     }
   }
 
@@ -105,7 +107,7 @@ class SplitPlanner {
         names += (i == 0 ? "" : ", ") + quoted(program_.nodes[nodes[i]].name);
       }
       if (nodes.size() > 6) names += ", ...";
-      return fail("nodes that write or view the same memory are in several parts, " +
+      return fail("nodes that write or view the same memory are in several partitions, " +
                       name_of(part_of(nodes.front())) + " and " + name_of(part_of(*other)) + ": " +
                       names,
                   {std::string(kWayOut)});
@@ -153,7 +155,7 @@ class SplitPlanner {
     for (Part part = 0; part < count; ++part) {
       if (waits[part] > 0) names += (names.empty() ? "" : ", ") + name_of(part);
     }
-    fail("parts wait for each other, because one writes in place what another reads: " + names,
+    fail("partitions wait for each other, because one writes in place what another reads: " + names,
          {std::string(kWayOut)});
   }
 
@@ -177,7 +179,7 @@ class SplitPlanner {
             seen.insert(value);
           } else if (program_.values[value].kind == Pt2ValueKind::custom_obj) {
             fail("part " + name_of(part) + " reads " + value_name(value) +
-                 ", an object that a node of another part makes: objects cannot cross");
+                 ", an object that a node of another partition makes: objects cannot cross");
           } else {
             here.insert(maker);
             plan.repeated.push_back(maker);
@@ -259,7 +261,7 @@ class SplitPlanner {
       const std::uint32_t target = target_of(output);
       if (target == kNoPt2)
         return fail("the signature mutates " + quoted(output.target) +
-                    ", which is no input of the program");
+                    ", which is not an input of the program");
       if (is_native(output, target)) {
         const Part part = part_of(program_.values[output.refs.front().value].maker);
         plan_of_[part].native_mutations.push_back(i);

@@ -147,7 +147,7 @@ class AdviceText {
       line += "; " + escaped(support_name(report_.lists)) + " accepts every node";
     } else if (!is_better(advice_.each.front().then, advice_.now, report_.options.goal)) {
       line += "; no single addition to " + escaped(support_name(report_.lists)) +
-              " brings the goal nearer";
+              " gets nearer to the goal";
     } else if (!advice_.steps.empty()) {
       line += " now, " + goal_value(advice_.steps.back().then) + " with " +
               counted(advice_.steps.size(), "addition", "additions") + " to " +
@@ -162,7 +162,7 @@ class AdviceText {
 
   static std::string title_of(const Gap& gap) {
     if (gap.kind == Gap::Kind::denied) {
-      return "lift the deny rule on line " + std::to_string(gap.rule.line);
+      return "remove the deny rule on line " + std::to_string(gap.rule.line);
     }
     return gap_name(gap, kNameColumns);
   }

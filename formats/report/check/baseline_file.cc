@@ -169,7 +169,7 @@ void take_infer(const Field& value, EarlierResult& result) {
 
 std::int64_t take_size(const Field& value) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-  if (value.count() > kMost) value.refuse("is no size");
+  if (value.count() > kMost) value.refuse("is not a size");
   return static_cast<std::int64_t>(value.count());
 }
 
@@ -229,7 +229,7 @@ void take_fingerprint(const Field& model, EarlierResult& result) {
   std::uint64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number, 16);
   if (text.size() != 16 || parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) {
-    model["fingerprint"].refuse("is no number of 16 hexadecimal digits");
+    model["fingerprint"].refuse("is not a number of 16 hexadecimal digits");
   }
   result.fingerprint = number;
 }
@@ -245,7 +245,7 @@ void take_lists(const Field& support, EarlierResult& result) {
 
 EarlierResult take_report(const Field& report) {
   if (report["format"].text() != "cleave.report")
-    report["format"].refuse("is no \"cleave.report\"");
+    report["format"].refuse("is not a \"cleave.report\"");
   require_version(report, "cleave.report");
   EarlierResult result;
   const Field coverage = report["coverage"];
@@ -315,7 +315,7 @@ Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes)
     return baseline;
   } catch (const Json::parse_error& error) {
     return Diagnostics{diagnostic_at(path, bytes, error.byte == 0 ? 0 : error.byte - 1,
-                                     "the baseline is no JSON: " + without_prefix(error.what()))};
+                                     "the baseline is not JSON: " + without_prefix(error.what()))};
   } catch (const Json::out_of_range& error) {  // "[...] number overflow parsing '1e999'"
     const std::string_view what = error.what();
     const std::size_t quote = std::min(what.find('\''), what.size());

@@ -60,7 +60,7 @@ class Linter {
                            Severity::warning,
                            0,
                            0,
-                           "the list allows nothing: it puts no node on the accelerator",
+                           "the list has no allow rule: it puts no node on the accelerator",
                            {}});
     }
     if (is_onnx) each_rule([this](const Rule& rule, RuleRef ref) { look_up(rule, ref); });
@@ -134,8 +134,7 @@ class Linter {
                     [&](std::string_view name) { return glob_match(rule.op, name); })) {
       return;
     }
-    add(LintKind::unknown_op, Severity::error, rule,
-        "no op of ONNX is named like " + op_text(rule));
+    add(LintKind::unknown_op, Severity::error, rule, "no ONNX op matches " + op_text(rule));
   }
 
   void unknown_op(const Rule& rule) {
@@ -187,7 +186,8 @@ class Linter {
     const std::string subject = rule_text(rule, fault.rule.is_deny);
     switch (fault.kind) {
       case LintKind::impossible:
-        add(fault.kind, Severity::error, rule, subject + " can hold of no node: " + fault.detail);
+        add(fault.kind, Severity::error, rule,
+            subject + " cannot hold for any node: " + fault.detail);
         return;
       case LintKind::contradiction:
         add(fault.kind, Severity::error, rule,
@@ -196,8 +196,8 @@ class Linter {
         return;
       default:
         add(fault.kind, Severity::warning, rule,
-            subject + " says nothing that " + rule_text(other, fault.other.is_deny) + " on " +
-                place_text(other, rule) + " does not");
+            subject + " is redundant: " + rule_text(other, fault.other.is_deny) + " on " +
+                place_text(other, rule) + " covers it");
     }
   }
 
@@ -207,13 +207,14 @@ class Linter {
     const RuleUse::Count& count = use_->count(ref);
     const std::string subject = rule_text(rule, ref.is_deny);
     if (count.named == 0) {
-      add(LintKind::never_matched, Severity::note, rule, subject + " is for no node of the models");
+      add(LintKind::never_matched, Severity::note, rule,
+          subject + " matches no node of the models");
       return;
     }
     if (count.held > 0) return;
     add(LintKind::never_held, Severity::warning, rule,
         subject + " names " + counted(count.named, "node", "nodes") +
-            " of the models, but its conditions hold of none",
+            " of the models, but its conditions hold for none",
         escaped(count.example) + ": " + failed_parts_text(count.failed));
   }
 

@@ -80,7 +80,7 @@ Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   // Neither the layout nor the graph is freed: gvFreeLayout frees memory twice after some layouts
   // (labels of edges between nodes of the first rank), and Graphviz's own `dot` leaves it, too.
   Agraph_t* const graph = agmemread(dot.c_str());
-  if (graph == nullptr) return fault("the drawing is no graph");
+  if (graph == nullptr) return fault("the drawing is not a graph");
   if (shape == EdgeShape::straight || agnedges(graph) > kMostCurves) make_fast(graph);
   if (gvLayout(context, graph, "dot") != 0) {
     return fault("cannot lay the drawing out; is the package graphviz installed?");

@@ -109,7 +109,7 @@ class Layouts {
       worker.cpu_before = worker.process.cpu_seconds();
       worker.deadline = Clock::now() + duration_of(kSlowestClock * seconds_for(*task));
       if (worker.process.give(task->shape + dot)) return;
-      result = LayoutFault{"the system makes no process for Graphviz"};
+      result = LayoutFault{"the system could not start a process for Graphviz"};
     }
   }
 

@@ -153,7 +153,7 @@ class TextWriter {
     if (!report_.options.compares) {
       text_ += "values are not compared (--compare does, with a reference)\n";
     }
-    if (outcome.rounds.back().acc_nodes == 0) text_ += "nothing is left on the accelerator\n";
+    if (outcome.rounds.back().acc_nodes == 0) text_ += "no node is left on the accelerator\n";
   }
 
   void write_conclusion() {

@@ -36,8 +36,8 @@ bool rides_along(const Report& report, NodeId node) {
 std::string detail_of(const Report& report, NodeId node) {
   const Graph& graph = report.model.graph;
   if (is_constant(graph, node)) {
-    return "a constant: it depends on parameters alone, so it is copied into each part that reads "
-           "it";
+    return "a constant: it depends on parameters alone, so it is copied into each partition that "
+           "reads it";
   }
   if (on_acc(report, node)) {
     if (rides_along(report, node)) {
@@ -89,7 +89,7 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
   for (const NodeId node : nodes) {
     text += quoted(graph.node(node).name) + "  " + signature(graph, node) + '\n';
     if (is_constant(graph, node)) {
-      text += "  in:   every part that reads it\n";
+      text += "  in:   every partition that reads it\n";
     } else {
       const PartId part = report.split.partition.part_of[node];
       text += "  in:   " + escaped(report.split.partition.name(part)) +

@@ -88,11 +88,11 @@ class TextReport {
   void write_bottleneck() {
     if (acc_count() == 0) return;
     if (has_unknown_bytes(preview_)) {
-      add_line("what the link allows is not known, since bytes that cross it are not");
+      add_line("the rate that the link allows is unknown, because the bytes that cross it are");
       return;
     }
     if (!preview_.bound) {
-      add_line("no tensor crosses the link: it bounds nothing");
+      add_line("no tensor crosses the link, so it sets no bound");
       return;
     }
     const LinkBound& bound = *preview_.bound;
@@ -171,7 +171,7 @@ class TextReport {
                         " kept by " + keep_by_text() + "; " + count_text(cap.subgraphs) + " with " +
                         counted(cap.nodes, "node", "nodes") + " and " + flops_text(cap.flops) +
                         " go to the CPU, and " + bytes_text(cap.link_bytes) +
-                        " cross the link no more");
+                        " no longer cross the link");
   }
 
   std::string keep_by_text() const {

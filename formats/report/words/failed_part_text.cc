@@ -74,7 +74,7 @@ std::string found_text(const FailedAttribute& failed) {
     case ValueOrigin::by_default:
       return value_text(*failed.value) + " by default";
     case ValueOrigin::opaque:
-      return "no number, string or list of these";
+      return "not a number, string or list of these";
     case ValueOrigin::absent:
       break;
   }

@@ -72,7 +72,7 @@ std::string non_tensor_input_text(const Graph& graph, NodeId node, NodeId becaus
       return "reads " + non_tensor_text(graph, operand.value) + ", " + maker;
     }
   }
-  return "reads what is no tensor, " + maker;
+  return "reads a non-tensor, " + maker;
 }
 
 // The output to blame: no tensor, and read by `because`, or by the graph's outputs when that is
@@ -89,7 +89,7 @@ std::string non_tensor_output_text(const Graph& graph, NodeId node, NodeId becau
                                   : std::find(users.begin(), users.end(), because) != users.end();
     if (is_read) return "makes " + non_tensor_text(graph, output) + ", " + reader;
   }
-  return "makes what is no tensor, " + reader;
+  return "makes a non-tensor, " + reader;
 }
 
 std::string small_text(const ReasonContext& context, const Reason& reason) {
@@ -200,11 +200,11 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return deny_rule_text(context.lists[reason.list],
                             context.lists[reason.list].deny[reason.rule]);
     case ReasonCode::non_tensor_input:
-      return "reads what is no tensor from a CPU node";
+      return "reads a non-tensor from a CPU node";
     case ReasonCode::non_tensor_output:
-      return "makes what is no tensor for a CPU node, or for the caller";
+      return "makes a non-tensor for a CPU node, or for the caller";
     case ReasonCode::fusion_group:
-      return "tied to a CPU node by data that is no tensor";
+      return "tied to a CPU node by non-tensor data";
     case ReasonCode::small_subgraph:
       return "in an accelerator subgraph below the minimum of " +
              std::to_string(context.min_acc_size) + " nodes";
@@ -278,7 +278,7 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::non_tensor_output:
       return non_tensor_output_text(graph, node, reason.because);
     case ReasonCode::fusion_group:
-      return "tied by data that is no tensor to CPU node" + blamed(graph, reason.because);
+      return "tied by non-tensor data to CPU node" + blamed(graph, reason.because);
     case ReasonCode::small_subgraph:
       return small_text(context, reason);
     case ReasonCode::costs_more:

@@ -115,7 +115,7 @@ TEST_CASE("more devices than items leaves devices without work") {
 
 TEST_CASE("exactly more stages than items is refused") {
   CHECK(refusal(on_devices(balance_problem("a 1\nb 2 < a:0\n"), 3), {.exact_stages = true}) ==
-        "exactly 3 stages asked for, but the graph has 2 nodes that can stand apart");
+        "exactly 3 stages asked for, but the graph has 2 nodes that can be in different stages");
 }
 
 TEST_CASE("one item heavier than all others together bounds the objective by itself") {
@@ -253,7 +253,7 @@ TEST_CASE("a host takes what no accelerator runs, without transfers") {
   CHECK(result.stages[0].load == 4);
   CHECK(result.stages[1].load == 7);
   problem.devices.pop_back();
-  CHECK(refusal(problem) == "\"a\" runs on no accelerator, and there is no host");
+  CHECK(refusal(problem) == "\"a\" cannot run on an accelerator, and there is no host");
 }
 
 TEST_CASE("a target asks for the fewest stages that hold it") {
@@ -381,7 +381,8 @@ TEST_CASE("a million devices are no more than there are items; exactly so many a
   CHECK(result.curve.back().objective == 2);
   CHECK(result.enough_stages == 2);
   CHECK(refusal(problem, {.exact_stages = true}) ==
-        "exactly 1000000 stages asked for, but the graph has 2 nodes that can stand apart");
+        "exactly 1000000 stages asked for, but the graph has 2 nodes that can be in different "
+        "stages");
   BalanceProblem in_order = problem;
   in_order.devices_in_order = true;
   CHECK(refusal(in_order) ==

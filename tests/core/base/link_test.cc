@@ -37,7 +37,7 @@ TEST_CASE("a rate is a number with a unit") {
   CHECK(rate("7 B/s") == 7);
 }
 
-TEST_CASE("what is no link and no positive number is refused") {
+TEST_CASE("what is not a link and no positive number is refused") {
   for (const char* text :
        {"",          " ",    "gen0x16", "gen7x16", "gen4x3",  "gen4x", "gen4",  "gen4x016",
         "gen4x16 ?", "0",    "0GB/s",   "-1GB/s",  "nan",     "inf",   "1e999", "fast",

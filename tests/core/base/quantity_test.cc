@@ -42,14 +42,14 @@ TEST_CASE("rates of computing are FLOPs a second, but a number needs a unit") {
   }
 }
 
-TEST_CASE("a number without a unit is told from other text that is no bandwidth") {
+TEST_CASE("a number without a unit is told from other text that is not a bandwidth") {
   CHECK(is_bare_number(" 1.5e3 "));
   CHECK_FALSE(is_bare_number("1.5k"));
   CHECK_FALSE(is_bare_number("fast"));
   CHECK(bandwidth_refusal(" 100 ") ==
         " has no unit: write 100GB/s or 100GiB/s, or a link's name (gen1x1 to gen6x16)");
   CHECK(bandwidth_refusal("fast") ==
-        " is no bandwidth: give a number with a unit (100GiB/s) or a link's name (gen1x1 to "
+        " is not a bandwidth: give a number with a unit (100GiB/s) or a link's name (gen1x1 to "
         "gen6x16)");
 }
 

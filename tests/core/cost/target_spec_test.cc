@@ -36,14 +36,14 @@ TEST_CASE("What is not given stays as it was") {
   CHECK(machine.acc.node_us == Approx(3));
 }
 
-TEST_CASE("What is no target, no number or no value is refused with the way out") {
+TEST_CASE("What is not a target, no number or no value is refused with the way out") {
   CHECK(refusal_of("gpu:flops=1T") ==
         "\"gpu:flops=1T\" names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
         "acc:launch=100us,...");
   CHECK(refusal_of("cpu:launch=1us") ==
-        "\"launch\" is no number of target cpu: there are flops, bandwidth, node");
-  CHECK(refusal_of("acc:launch=100") == "\"100\" is no value of \"launch\": write launch=100us");
-  CHECK(refusal_of("acc:duplex") == "\"\" is no value of \"duplex\": write duplex=half");
+        "\"launch\" is not a number of target cpu: there are flops, bandwidth, node");
+  CHECK(refusal_of("acc:launch=100") == "\"100\" is not a value of \"launch\": write launch=100us");
+  CHECK(refusal_of("acc:duplex") == "\"\" is not a value of \"duplex\": write duplex=half");
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_CASE("A dim that is not fixed leaves the count unknown, unless another is z
   CHECK(element_count(std::array{kUnknown, Dim::fixed(0)}) == 0U);
 }
 
-TEST_CASE("A product past 63 bits is no count") {
+TEST_CASE("A product past 63 bits is not a count") {
   CHECK(element_count(sizes({std::int64_t{1} << 31, std::int64_t{1} << 31})) == std::uint64_t{1}
                                                                                     << 62);
   CHECK(!element_count(sizes({std::int64_t{1} << 32, std::int64_t{1} << 31})));

@@ -167,7 +167,8 @@ TEST_CASE("What no condition parts is denied by name") {
   CHECK(dims.denied() == "b");
 }
 
-TEST_CASE("A case that both failed and passed is denied by name, and is no evidence for a rule") {
+TEST_CASE(
+    "A case that both failed and passed is denied by name, and is not an evidence for a rule") {
   const Graph graph = graph_from_text(R"(
     input x: float32[1,8]
     a = Pool(x) {mode="max"}

@@ -150,7 +150,7 @@ TEST_CASE("Of two faults one is cured and the other blamed") {
   CHECK(remedies >= 1);
 }
 
-TEST_CASE("A remedy that changes nothing of a piece costs no run and is no finding") {
+TEST_CASE("A remedy that changes nothing of a piece costs no run and is not a finding") {
   const Graph graph = random_model(5, 40);
   const ItemOrder order = order_items(graph, all_nodes(graph));
   FakeBackend backend{

@@ -45,7 +45,7 @@ TEST_CASE("A node that computes wrongly is found in 2 ceil(log2 n) runs") {
   }
 }
 
-TEST_CASE("A node that gives equal values in another order is no culprit") {
+TEST_CASE("A node that gives equal values in another order is not a culprit") {
   const Graph graph = random_model(1, 100);
   const WrongValues result = find(graph, [](const Piece& piece) {
     if (!holds(piece, NodeId{70})) return kRight;

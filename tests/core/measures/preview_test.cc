@@ -78,7 +78,7 @@ TEST_CASE("a part that exchanges no bytes is not bound by the link") {
   CHECK_FALSE(preview.bound);
 }
 
-TEST_CASE("what is no tensor, and what has no known size, is a hazard of accelerator parts") {
+TEST_CASE("what is not a tensor, and what has no known size, is a hazard of accelerator parts") {
   const auto [graph, partition, preview] = preview_of(R"(
     input x: float32[n]
     input s: scalar

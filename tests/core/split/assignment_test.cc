@@ -67,13 +67,13 @@ TEST_CASE("A cycle of parts is refused with one node edge for each step") {
       graph_from_text("input x\n a = f(x)\n b = f(a)\n c = f(b)\n d = f(c)\n e = f(d)\n output e");
   const auto result = order_parts(graph, assigned(graph, "01201"), {});
   REQUIRE(!result.has_value());
-  CHECK(result.error().message == "the parts form a cycle: \"0\" -> \"1\" -> \"2\" -> \"0\"");
-  CHECK(
-      result.error().notes ==
-      std::vector<std::string>{"\"1\" needs \"0\": node \"b\" reads node \"a\"",
-                               "\"2\" needs \"1\": node \"c\" reads node \"b\"",
-                               "\"0\" needs \"2\": node \"d\" reads node \"c\"",
-                               "give the nodes of one step the same part, or a part of their own"});
+  CHECK(result.error().message == "the partitions form a cycle: \"0\" -> \"1\" -> \"2\" -> \"0\"");
+  CHECK(result.error().notes ==
+        std::vector<std::string>{
+            "\"1\" needs \"0\": node \"b\" reads node \"a\"",
+            "\"2\" needs \"1\": node \"c\" reads node \"b\"",
+            "\"0\" needs \"2\": node \"d\" reads node \"c\"",
+            "put the nodes of one step into the same partition, or into one of their own"});
 }
 
 TEST_CASE("Where the order of appearance is kept, a part that needs a later one is refused") {
@@ -82,8 +82,8 @@ TEST_CASE("Where the order of appearance is kept, a part that needs a later one 
   const auto result = order_parts(graph, assigned(graph, "010"), {.keep_original_order = true});
   REQUIRE(!result.has_value());
   CHECK(result.error().message ==
-        "the parts cannot keep the order of first appearance: \"0\", which appears before \"1\", "
-        "needs it");
+        "the partitions cannot keep the order of first appearance: \"0\", which appears before "
+        "\"1\", needs it");
   CHECK(result.error().notes.front() == "node \"c\" of \"0\" reads node \"b\" of \"1\"");
 }
 

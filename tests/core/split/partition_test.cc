@@ -75,21 +75,21 @@ TEST_CASE("A value that flows to an earlier part is refused") {
   const Graph graph = graph_from_text(kChain);
   const auto devices = std::vector{Device::acc, Device::acc};
   CHECK(fault(graph, make_partition(parts({0, 1, 0}), {"p", "q"}, devices), "a b c") ==
-        "node \"b\" in part \"q\" is read by node \"c\" in the earlier part \"p\"");
+        "node \"b\" in partition \"q\" is read by node \"c\" in the earlier partition \"p\"");
 }
 
 TEST_CASE("A CPU node in an accelerator part is refused") {
   const Graph graph = graph_from_text(kChain);
   const auto devices = std::vector{Device::cpu, Device::acc};
   CHECK(fault(graph, make_partition(parts({0, 0, 1}), {"p", "q"}, devices), "a") ==
-        "node \"c\" is not for the accelerator, but part \"q\" is");
+        "node \"c\" cannot run on the accelerator, but is in accelerator partition \"q\"");
 }
 
 TEST_CASE("A node in no part is refused") {
   const Graph graph = graph_from_text(kChain);
   Partition partition = make_partition(parts({0, 0, 1}), {"p", "q"}, {Device::cpu, Device::cpu});
   partition.part_of[node_named(graph, "b")] = kNone<PartId>;
-  CHECK(fault(graph, partition, "") == "node \"b\" is in no part");
+  CHECK(fault(graph, partition, "") == "node \"b\" is in no partition");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST_CASE("Several inputs and several Qs are of one group") {
     output qy, qz)") == "{da db y qy qz}");
 }
 
-TEST_CASE("What is read in floating point, too, or returned, is no quantised operator") {
+TEST_CASE("What is read in floating point, too, or returned, is not a quantised operator") {
   for (const char* end : {"e = Exp(y)\n output q, e", "output q, y", "output y"}) {
     INFO(end);
     CHECK(groups_of(R"(
@@ -94,7 +94,7 @@ TEST_CASE("What is read in floating point, too, or returned, is no quantised ope
   }
 }
 
-TEST_CASE("An operator without a DQ before it, or without a Q behind it, is no group") {
+TEST_CASE("An operator without a DQ before it, or without a Q behind it, is not a group") {
   CHECK(groups_of("input x\n param s\n y = Conv(x)\n q = QuantizeLinear(y, s)\n output q").empty());
   CHECK(
       groups_of("input x\n param s\n d = DequantizeLinear(x, s)\n y = Conv(d)\n output y").empty());

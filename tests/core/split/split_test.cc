@@ -75,7 +75,7 @@ TEST_CASE("A node that the extension brings back to the accelerator has no reaso
         "_run_on_cpu_0(x) -> b\n_run_on_acc_1(x b) -> e\n");
 }
 
-TEST_CASE("An emptied subgraph is no part, and the others keep their names") {
+TEST_CASE("An emptied subgraph is not a part, and the others keep their names") {
   const Graph graph = graph_from_text(R"(
     input x
     z = cpu()
@@ -90,7 +90,7 @@ TEST_CASE("An emptied subgraph is no part, and the others keep their names") {
         "_run_on_cpu_1() -> z\n_run_on_acc_2(x z) -> d\n");
 }
 
-TEST_CASE("Extending what is no accelerator subgraph is refused, with those there are") {
+TEST_CASE("Extending what is not an accelerator subgraph is refused, with those there are") {
   const Graph graph = graph_from_text(kText);
   SplitOptions options;
   options.extend.which = ExtendOptions::Which::one;

@@ -105,7 +105,7 @@ TEST_CASE("A node without inputs starts too, without deciding which side begins"
 }
 
 // DEPARTS: the reference counts the output as a CPU node when it reads a graph input.
-TEST_CASE("The graph's output is no node") {
+TEST_CASE("The graph's output is not a node") {
   CHECK(split("input x\n a = f(x)\n output a, x", "") == "acc: a");
 }
 

@@ -129,15 +129,15 @@ TEST_CASE("A cut by scope at an end of the model makes no stage, which is told")
 
 TEST_CASE("Of a scope that is not there the deepest part that is there is named") {
   CHECK(cut_at({"enc.0.att", "enc.1.att"}, "enc.7.att", kBegin) ==
-        "no node is in the scope \"enc.7\": \"enc\" is the deepest part that there is\n"
-        "did you mean \"enc.0\"?");
+        "no node is in the scope \"enc.7\": \"enc\" is the longest known part of it\ndid you mean "
+        "\"enc.0\"?");
   CHECK(cut_at({"encoder", "decoder"}, "encodr.x", kBegin) ==
         "no node is in the scope \"encodr\"\ndid you mean \"encoder\"?");
   CHECK(cut_at({"enc.self", "enc.cross"}, "enc.attention", kBegin) ==
-        "no node is in the scope \"enc.attention\": \"enc\" is the deepest part that there is\n"
-        "inside \"enc\" there are: cross, self");
+        "no node is in the scope \"enc.attention\": \"enc\" is the longest known part of "
+        "it\ninside \"enc\" there are: cross, self");
   CHECK(cut_at({"enc"}, "enc.0", kBegin) ==
-        "no node is in the scope \"enc.0\": \"enc\" is the deepest part that there is");
+        "no node is in the scope \"enc.0\": \"enc\" is the longest known part of it");
   CHECK(cut_at({"", ""}, "enc", kBegin) ==
         "no node is in the scope \"enc\"\nthe model's nodes have no scopes");
 }

@@ -52,7 +52,7 @@ TEST_CASE("other ops are no near misses") {
             .empty());
 }
 
-TEST_CASE("a rule is no near miss of an op that the list covers, or when it matches a node") {
+TEST_CASE("a rule is not a near miss of an op that the list covers, or when it matches a node") {
   const Graph graph = graph_from_text("input x\n a = ArgMax(x)\n b = Argmax(x)");
   CHECK(misses(graph, {"Argmax"}).empty());
   CHECK(misses(graph, {"argmax", "ArgMax", "Argmax"}).empty());

@@ -47,7 +47,7 @@ TEST_CASE("a backend file is read with its limits and environment") {
 TEST_CASE("an unknown placeholder is refused where it is") {
   CHECK(faults_of("{\"format\": \"cleave.backend\", \"name\": \"n\",\n"
                   " \"compile\": {\"argv\": [\"c\", \"{modle}\"]}}") ==
-        "2:29 \"{modle}\" is no placeholder\n");
+        "2:29 \"{modle}\" is not a placeholder\n");
 }
 
 TEST_CASE("faults of a backend file name the place and the way out") {
@@ -58,10 +58,11 @@ TEST_CASE("faults of a backend file name the place and the way out") {
         "1:1 neither \"compile\" nor \"serve\": there is no way to compile a model\n");
   CHECK(faults_of(
             "{\"format\": \"cleave.backend\", \"name\": \"n\", \"compile\": {\"argv\": [\"c\"], "
-            "\"timeout\": \"soon\"}}") == "1:84 \"soon\" is no time: write \"60s\" or \"5min\"\n");
+            "\"timeout\": \"soon\"}}") ==
+        "1:84 \"soon\" is not a time: write \"60s\" or \"5min\"\n");
   CHECK(faults_of(
             "{\"format\": \"cleave.backend\", \"name\": \"n\", \"compile\": {\"argv\": [\"c\"]}, "
-            "\"failed_if\": [\"(\"]}") == "1:86 \"(\" is no regular expression (ECMAScript)\n");
+            "\"failed_if\": [\"(\"]}") == "1:86 \"(\" is not a regular expression (ECMAScript)\n");
 }
 
 TEST_CASE("the short form is split into words and not run by a shell") {

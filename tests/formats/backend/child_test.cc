@@ -98,7 +98,7 @@ TEST_CASE("a worker answers, is restarted after a crash, and hangs no caller") {
   CHECK(worker.call("{\"op\": \"x\"}").kind == WorkerAnswer::Kind::line);
 }
 
-TEST_CASE("a worker that hangs is ended, and one without greeting is no worker") {
+TEST_CASE("a worker that hangs is ended, and one without greeting is not a worker") {
   ChildCommand command = shell("echo '{\"ready\": \"w\"}'; exec sleep 600");
   command.timeout_seconds = 0.2;
   Worker worker({.command = command});
@@ -107,5 +107,5 @@ TEST_CASE("a worker that hangs is ended, and one without greeting is no worker")
       {.command = shell("echo hello; echo why >&2; sleep 600"), .start_timeout_seconds = 30});
   const WorkerAnswer answer = mute.call("{}");
   CHECK(answer.kind == WorkerAnswer::Kind::not_started);
-  CHECK(answer.text == "its first line is no greeting: hello");
+  CHECK(answer.text == "its first line is not a greeting: hello");
 }

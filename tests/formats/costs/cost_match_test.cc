@@ -98,7 +98,7 @@ TEST_CASE("kernels with made-up names belong to the node behind the one before")
         "name, order, order, name, conv 10; act 3; last 1; 100%");
 }
 
-TEST_CASE("the time of a constant or of a body is no node's") {
+TEST_CASE("the time of a constant or of a body is not a node's") {
   CHECK(match(R"(
     input x: float32[4]
     param w: float32[4]

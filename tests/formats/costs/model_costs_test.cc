@@ -115,8 +115,7 @@ TEST_CASE("a profile of another model is refused by name") {
         "shapes of the run\n");
   CHECK(times(profile, "input x\n a = Relu(x)") ==
         "0:0: is an ONNX Runtime profile of another model: this one has no node for \"conv1\" and "
-        "0 of the 1 kernels\n"
-        "  give the profile of this very model\n");
+        "0 of the 1 kernels\n  give the profile of this model\n");
 }
 
 TEST_CASE("channels in blocks are no contradiction") {

@@ -182,8 +182,8 @@ TEST_CASE("fields may come in any order, and values be read before they are decl
         "node a = first(0:x )\n  -> z: unknown (no tensor)\n"
         "node b = second(0:z 1:w )\n  -> y: bool[2]\noutput y\n");
   CHECK(result.json->notes ==
-        std::vector<std::string>{"the nodes did not stand in topological order; they were "
-                                 "sorted, the first in the file first"});
+        std::vector<std::string>{"the nodes were not in topological order; they were sorted, and "
+                                 "keep the file's order where possible"});
 }
 
 TEST_CASE("an unknown field is warned of once") {
@@ -214,16 +214,15 @@ TEST_CASE("symbolic dims are bound everywhere and input shapes replaced") {
   CHECK(description(text, {{}, {{"x", {7, -1, -1}}}}) ==
         "input x: float32[7, M, ?]\ninput u: float32[...]\ninput s: scalar (no tensor)\n"
         "node n = f()\n  -> y: float32[N, M]\n");
-  CHECK(refusal(text, {{{"MN", 8}, {"N", -2}}, {{"X", {1}}, {"u", {-7}}}}) ==
-        "m.json: error: --dim names \"MN\", which is no symbolic dim of the model\n"
-        "note: did you mean \"M\"?\n"
-        "m.json: error: --dim gives \"N\" the size -2; it must be 0 or more\n"
-        "m.json: error: --input-shape names \"X\", which is no input of the model\n"
-        "note: did you mean \"s\"?\n"
-        "m.json: error: --input-shape gives \"u\" a dim below -1; -1 leaves a dim free\n");
+  CHECK(
+      refusal(text, {{{"MN", 8}, {"N", -2}}, {{"X", {1}}, {"u", {-7}}}}) ==
+      "m.json: error: --dim names \"MN\", which is not a symbolic dim of the model\nnote: did you "
+      "mean \"M\"?\nm.json: error: --dim gives \"N\" the size -2; it must be 0 or more\nm.json: "
+      "error: --input-shape names \"X\", which is not an input of the model\nnote: did you mean "
+      "\"s\"?\nm.json: error: --input-shape gives \"u\" a dim below -1; -1 leaves a dim free\n");
   CHECK(refusal(text, {{}, {{"x", {1, 2}}, {"s", {}}}}) ==
-        "m.json:2:14: error: --input-shape gives \"x\" 2 dims, but it has 3\n"
-        "m.json:3:49: error: --input-shape gives \"s\" a shape, but it is no tensor\n");
+        "m.json:2:14: error: --input-shape gives \"x\" 2 dims, but it has 3\nm.json:3:49: error: "
+        "--input-shape gives \"s\" a shape, but it is not a tensor\n");
 }
 
 TEST_CASE("files that are no graph are refused for that alone") {
@@ -339,40 +338,36 @@ TEST_CASE("a missing or empty name is refused") {
         "m.json:5:66: error: \"name\" of outputs[1] of node \"m\" is empty\n");
 }
 
-TEST_CASE("a key that stands twice is refused") {
+TEST_CASE("a key that is given twice is refused") {
   CHECK(refusal(with_nodes(R"({"name": "n", "op": "f", "op": "g", "attributes": {"a": 1, "a": 2},
 "kwargs": {"k": "x", "l": "x", "k": null},
 "outputs": [{"name": "y", "dtype": "bool", "dtype": "bool"}]})") +
                 "") ==
-        "m.json:4:36: error: \"op\" stands twice in node \"n\"\n"
-        "m.json:4:70: error: \"a\" stands twice in \"attributes\" of node \"n\"\n"
-        "m.json:5:32: error: \"k\" stands twice in \"kwargs\" of node \"n\"\n"
-        "m.json:6:44: error: \"dtype\" stands twice in output \"y\" of node \"n\"\n");
+        "m.json:4:36: error: \"op\" is given twice in node \"n\"\nm.json:4:70: error: \"a\" is "
+        "given twice in \"attributes\" of node \"n\"\nm.json:5:32: error: \"k\" is given twice in "
+        "\"kwargs\" of node \"n\"\nm.json:6:44: error: \"dtype\" is given twice in output \"y\" of "
+        "node \"n\"\n");
   CHECK(refusal(std::string(kHeader) + R"(, "nodes": [], "nodes": []})") ==
-        "m.json:1:55: error: \"nodes\" stands twice in the graph\n");
+        "m.json:1:55: error: \"nodes\" is given twice in the graph\n");
   std::string many;
   for (int i = 0; i < 100; ++i) many += "\"a" + std::to_string(i % 99) + "\": 1,";
   CHECK(refusal(with_nodes(R"({"name": "n", "op": "f", "attributes": {)" + many + R"("z": 1}})"))
-            .find("error: \"a0\" stands twice in \"attributes\" of node \"n\"") !=
+            .find("error: \"a0\" is given twice in \"attributes\" of node \"n\"") !=
         std::string::npos);
 }
 
 TEST_CASE("a dtype or type that is none is refused with the nearest name") {
-  CHECK(
-      refusal(with_output(R"(, "dtype": "flaot32", "type": "tensr")")) ==
-      "m.json:4:71: error: \"dtype\" of output \"y\" of node \"n\" is \"flaot32\", which is no "
-      "element type\n"
-      "note: did you mean \"float32\"?\n"
-      "m.json:4:90: error: \"type\" of output \"y\" of node \"n\" is \"tensr\", which is no type\n"
-      "note: did you mean \"tensor\"?\n");
+  CHECK(refusal(with_output(R"(, "dtype": "flaot32", "type": "tensr")")) ==
+        "m.json:4:71: error: \"dtype\" of output \"y\" of node \"n\" is \"flaot32\", which is not "
+        "an element type\nnote: did you mean \"float32\"?\nm.json:4:90: error: \"type\" of output "
+        "\"y\" of node \"n\" is \"tensr\", which is not a type\nnote: did you mean \"tensor\"?\n");
   CHECK(refusal(with_output(R"(, "dtype": "unknown")")) ==
-        "m.json:4:71: error: \"dtype\" of output \"y\" of node \"n\" is \"unknown\", which is no "
-        "element type\n");
+        "m.json:4:71: error: \"dtype\" of output \"y\" of node \"n\" is \"unknown\", which is not "
+        "an element type\n");
   CHECK(refusal(with_output(R"(, "type": "tuple", "elements": [{"dtype": "q"}, 3])")) ==
         "m.json:4:102: error: \"dtype\" of elements[0] of output \"y\" of node \"n\" is \"q\", "
-        "which is no element type\n"
-        "m.json:4:108: error: an item of \"elements\" of output \"y\" of node \"n\" must be an "
-        "object, not a number\n");
+        "which is not an element type\nm.json:4:108: error: an item of \"elements\" of output "
+        "\"y\" of node \"n\" must be an object, not a number\n");
 }
 
 TEST_CASE("dims that no tensor has are refused") {
@@ -403,14 +398,11 @@ TEST_CASE("a name that two nodes or two values bear is refused with both places"
 {"name": "a", "op": "f", "outputs": [{"name": "y"}]},
 {"op": "a", "name": "a", "outputs": [{"name": "y"}]},
 {"name": "b", "op": "f", "outputs": [{"name": "x"}, {"name": "w"}]})")) ==
-        "m.json:6:21: error: two nodes are called \"a\": names of nodes must be unique\n"
-        "note: the first one stands at 5:10\n"
-        "m.json:6:47: error: value \"y\" is made twice: names of values must be unique\n"
-        "note: the first one stands at 5:47\n"
-        "m.json:7:47: error: value \"x\" is made twice: names of values must be unique\n"
-        "note: the first one stands at 2:21\n"
-        "m.json:7:62: error: value \"w\" is made twice: names of values must be unique\n"
-        "note: the first one stands at 3:25\n");
+        "m.json:6:21: error: two nodes are called \"a\": names of nodes must be unique\nnote: the "
+        "first one is at 5:10\nm.json:6:47: error: value \"y\" is made twice: names of values must "
+        "be unique\nnote: the first one is at 5:47\nm.json:7:47: error: value \"x\" is made twice: "
+        "names of values must be unique\nnote: the first one is at 2:21\nm.json:7:62: error: value "
+        "\"w\" is made twice: names of values must be unique\nnote: the first one is at 3:25\n");
 }
 
 TEST_CASE("a value that nothing produces is refused where it is read") {
@@ -427,10 +419,10 @@ TEST_CASE("a value that nothing produces is refused where it is read") {
   CHECK(refusal(
             std::string(kHeader) +
             R"(, "parameters": [{"name": "w1"}, {"name": "v", "alias_of": "w"}], "nodes": []})") ==
-        "m.json:1:99: error: parameter \"v\" is an alias of \"w\", which is no parameter\n"
-        "note: did you mean \"w1\"?\n");
+        "m.json:1:99: error: parameter \"v\" is an alias of \"w\", which is not a parameter\nnote: "
+        "did you mean \"w1\"?\n");
   CHECK(refusal(with_nodes(R"({"name": "n", "op": "f", "module_parameters": ["x"]})")) ==
-        "m.json:4:58: error: \"module_parameters\" of node \"n\" names \"x\", which is no "
+        "m.json:4:58: error: \"module_parameters\" of node \"n\" names \"x\", which is not a "
         "parameter\n");
 }
 

@@ -119,7 +119,7 @@ TEST_CASE("a file that was replaced by another before its move is noticed") {
   CHECK_FALSE(journal->replaced_what_it_says());
 }
 
-TEST_CASE("a file that is no journal is left as it is") {
+TEST_CASE("a file that is not a journal is left as it is") {
   const TestFolder test;
   fs::create_directory(test.path(".cleave-1-0"));
   test.with_file(".cleave-1-0/moves.journal", "my notes");

@@ -59,7 +59,7 @@ TEST_CASE("an existing folder is refused unless forced") {
   const TestFolder test;
   write_split(test.path("out"), "old", false);
   CHECK(refusal(OutputFolder::create(test.path("out"), false)) ==
-        test.path("out") + ": error: is there already; --force replaces it\n");
+        test.path("out") + ": error: exists already; --force replaces it\n");
   write_split(test.path("out"), "new", true);
   CHECK(test.content("out/a.txt") == "new");
   CHECK(test.entry_count() == 1);
@@ -176,14 +176,14 @@ TEST_CASE("a folder that appears meanwhile is not replaced") {
   REQUIRE(folder);
   fs::create_directory(test.path("out"));
   CHECK(refusal(folder->commit()) ==
-        test.path("out") + ": error: is there already; --force replaces it\n");
+        test.path("out") + ": error: exists already; --force replaces it\n");
 }
 
 TEST_CASE("a file, a folder without a name and a missing parent are refused") {
   const TestFolder test;
   std::ofstream(test.path("file")) << "x";
   CHECK(refusal(OutputFolder::create(test.path("file"), true)) ==
-        test.path("file") + ": error: is there already and is no folder\n");
+        test.path("file") + ": error: exists already and is not a folder\n");
   const std::string nameless =
       ": error: names no folder that could be made; give the folder a name of its own\n";
   for (const std::string path : {".", "..", "/", "", "a/.."}) {
@@ -262,7 +262,7 @@ TEST_CASE("files are added to a folder that is there, all of them or none") {
     return folder->commit();
   };
   CHECK(refusal(add(false)) ==
-        test.path("in/b.txt") + ": error: is there already; --force replaces it\n");
+        test.path("in/b.txt") + ": error: exists already; --force replaces it\n");
   CHECK_FALSE(fs::exists(test.path("in/a.txt")));
   CHECK(test.content("in/b.txt") == "old");
   CHECK(refusal(add(true)).find("no manifest.json of cleave's lists it") != std::string::npos);
@@ -279,7 +279,7 @@ TEST_CASE("files are added to a folder that is there, all of them or none") {
   test.with_file("in/a.txt", "mine, too");
   CHECK(refusal(add(true)).find("not as cleave wrote them: \"a.txt\"") != std::string::npos);
   CHECK(refusal(OutputFolder::inside(test.path("none"), true)) ==
-        test.path("none") + ": error: is no folder that is there\n");
+        test.path("none") + ": error: is not an existing folder\n");
 }
 
 TEST_CASE("a folder that replaces another would remove what is in that") {

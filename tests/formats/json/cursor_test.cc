@@ -88,13 +88,13 @@ TEST_CASE("escapes become the characters that they mean") {
 }
 
 TEST_CASE("escapes that mean nothing are refused where they stand") {
-  CHECK(walk(R"("ab\qc")") == "3: \"\\q\" is no escape of a character");
-  CHECK(walk(R"("\u12G4")") == "1: \"\\u12G4\" is no escape of a character");
-  CHECK(walk(R"("\u12")") == "1: \"\\u12\" is no escape of a character");
-  CHECK(walk(R"("\uD800")") == "1: \"\\uD800\" is no escape of a character");
-  CHECK(walk(R"("\uD800\u0041")") == "1: \"\\uD800\" is no escape of a character");
-  CHECK(walk(R"("\uDC00")") == "1: \"\\uDC00\" is no escape of a character");
-  CHECK(walk(R"({"\q":1})") == "2: \"\\q\" is no escape of a character");
+  CHECK(walk(R"("ab\qc")") == "3: \"\\q\" is not a valid escape");
+  CHECK(walk(R"("\u12G4")") == "1: \"\\u12G4\" is not a valid escape");
+  CHECK(walk(R"("\u12")") == "1: \"\\u12\" is not a valid escape");
+  CHECK(walk(R"("\uD800")") == "1: \"\\uD800\" is not a valid escape");
+  CHECK(walk(R"("\uD800\u0041")") == "1: \"\\uD800\" is not a valid escape");
+  CHECK(walk(R"("\uDC00")") == "1: \"\\uDC00\" is not a valid escape");
+  CHECK(walk(R"({"\q":1})") == "2: \"\\q\" is not a valid escape");
 }
 
 TEST_CASE("what is not JSON is refused where it stands, also when it is skipped") {
@@ -130,8 +130,8 @@ TEST_CASE("what is not JSON is refused where it stands, also when it is skipped"
       {"{}x", "2: expected the end of the file, found \"x\""},
       {"[1, /* c */ 2]", "4: expected a value, found \"/*\""},
       {"]", "0: expected a value, found \"]\""},
-      {" \n ", "0: holds nothing but white space"},
-      {"", "0: holds nothing but white space"}};
+      {" \n ", "0: contains only white space"},
+      {"", "0: contains only white space"}};
   for (const auto& [text, message] : refused) {
     CAPTURE(text);
     CHECK(walk(text) == message);
@@ -147,7 +147,7 @@ TEST_CASE("a text cut off anywhere is refused") {
   }
   CHECK(skip(text) == "fine");
   CHECK(skip(text.substr(0, 20)) == "20: the text ends too early: expected ',' or ']'");
-  CHECK(skip(text.substr(0, 18)) == "16: this quote is never closed; is the file whole?");
+  CHECK(skip(text.substr(0, 18)) == "16: this quote is never closed; is the file complete?");
   const SourceFile source = SourceFile::from_text("t", text.substr(0, 20));
   JsonCursor cursor(source.bytes());
   cursor.skip();
@@ -233,7 +233,7 @@ TEST_CASE("strings and white space longer than a piece are one token and none") 
   CHECK((walk(all.text) == all.seen));
   const std::string blank(kManyPieces, '\n');
   CHECK(walk(blank + "{}" + blank) == "{}");
-  CHECK(walk(blank) == "0: holds nothing but white space");
+  CHECK(walk(blank) == "0: contains only white space");
 }
 
 TEST_CASE("what is wrong far into a long text is refused where it stands") {
@@ -243,10 +243,11 @@ TEST_CASE("what is wrong far into a long text is refused where it stands") {
   CHECK(walk(all.text + " }") ==
         std::to_string(all.text.size() + 1) + ": expected ',' or ']', found \"}\"");
   CHECK(walk(all.text + ", {\"a\": \"") ==
-        std::to_string(all.text.size() + 8) + ": this quote is never closed; is the file whole?");
+        std::to_string(all.text.size() + 8) +
+            ": this quote is never closed; is the file complete?");
   CHECK(walk(all.text) == at + ": the text ends too early: expected ',' or ']'");
   CHECK(walk(all.text + ", \"\\q\", {}]") ==
-        std::to_string(all.text.size() + 3) + ": \"\\q\" is no escape of a character");
+        std::to_string(all.text.size() + 3) + ": \"\\q\" is not a valid escape");
   CHECK(walk(all.text + ", {\"a\": \"\xFF\"}]") ==
         std::to_string(all.text.size() + 9) +
             ": the graph holds text that is not UTF-8: \"\\xFF\"");

@@ -58,7 +58,7 @@ TEST_CASE("a parameter is a tensor that may want a gradient") {
 TEST_CASE("other functions and classes are refused by name and never called") {
   CHECK(fault_of("\x80\x02" + global("os", "system") + text("true") + "\x85R.") ==
         "holds \"os.system\", a Python object that only Python can make");
-  CHECK(fault_of(dict_of(text("w") + "K\x01")) == "holds \"w\", which is no plain tensor");
+  CHECK(fault_of(dict_of(text("w") + "K\x01")) == "holds \"w\", which is not a plain tensor");
   CHECK(fault_of("\x80\x02K\x01.") == "holds no dict of tensors");
   CHECK(fault_of(dict_of(text("w") + tensor("0") + text("w") + tensor("0"))) ==
         "holds \"w\" twice");

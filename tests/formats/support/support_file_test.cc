@@ -59,7 +59,7 @@ TEST_CASE("an empty text is a list without rules") {
   CHECK(list_from("\xEF\xBB\xBF").allow.empty());
 }
 
-TEST_CASE("a line of plain text that is no op is refused") {
+TEST_CASE("a line of plain text that is not an op is refused") {
   CHECK(faults("Conv Relu") ==
         "1:5: expected one op a line, found \"Conv Relu\": give each op a line of its own\n");
   CHECK(faults("Conv,Relu") ==
@@ -75,7 +75,7 @@ TEST_CASE("a line of plain text that is no op is refused") {
   CHECK(faults("ml::") == "1:1: \"ml::\" lacks the op: write domain::op, or the op alone\n");
 }
 
-TEST_CASE("what is no text is refused in one line") {
+TEST_CASE("what is not a string is refused in one line") {
   CHECK(faults(std::string_view("\x08\x07\x12\0Conv", 8)) ==
         "1:4: a support list is text in UTF-8, and this is not\n");
   CHECK(faults("Conv\nRel\xFFu") == "2:4: a support list is text in UTF-8, and this is not\n");
@@ -131,13 +131,13 @@ TEST_CASE("faults of required operators have their place") {
   CHECK(faults("ai.onnx;12;Add\nai.onnx;12") ==
         "2:1: expected domain;opset;op1,op2, found \"ai.onnx;12\"\n");
   CHECK(faults("ai.onnx;12;Add\nai.onnx;zwölf;Add") ==
-        "2:1: \"zwölf\" is no opset: expected domain;opset;op1,op2\n");
+        "2:1: \"zwölf\" is not an opset: expected domain;opset;op1,op2\n");
   CHECK(faults("ai.onnx;12;Add,Cast{\"inputs\": {") == "1:20: this brace is never closed\n");
   CHECK(faults("ai.onnx;12;Cast{\"inputs\": {\"x\": [\"float\"]}}") ==
-        "1:28: \"x\" is no index of an input or output\n");
+        "1:28: \"x\" is not an index of an input or output\n");
   CHECK(faults("ai.onnx;12;Cast{inputs}") ==
         "1:17: not valid JSON: expected a key in quotes, found \"inputs\"\n");
-  CHECK(faults("ai.onnx;12;Add Conv") == "1:12: \"Add Conv\" is no name of an op\n");
+  CHECK(faults("ai.onnx;12;Add Conv") == "1:12: \"Add Conv\" is not a name of an op\n");
 }
 
 // ---- JSON ----
@@ -193,7 +193,7 @@ TEST_CASE("a native list has a name, a link and rules with conditions") {
   CHECK(holds(list.deny[2].input_dtype, DType::int8));
 }
 
-TEST_CASE("a JSON file that is no support list says which formats there are") {
+TEST_CASE("a JSON file that is not a support list says which formats there are") {
   CHECK(
       faults("{\"allow\": []}") ==
       "1:1: no \"format\": a support list is JSON with \"format\": \"cleave.support\", plain text "
@@ -230,14 +230,14 @@ TEST_CASE("a dtype that does not exist is refused with the one that was meant") 
   const auto check = [](const std::string& name) {
     return faults(with_allow("{\"op\": \"a\", \"inputs\": [[\"" + name + "\"]]}"));
   };
-  CHECK(check("float23") == "1:78: \"float23\" is no dtype: did you mean \"float32\"?\n");
+  CHECK(check("float23") == "1:78: \"float23\" is not a dtype: did you mean \"float32\"?\n");
   CHECK(check("torch.float16") ==
-        "1:78: \"torch.float16\" is no dtype: did you mean \"float16\"?\n");
-  CHECK(check("double") == "1:78: \"double\" is no dtype: did you mean \"float64\"?\n");
-  CHECK(check("tensor(int8)") == "1:78: \"tensor(int8)\" is no dtype: did you mean \"int8\"?\n");
+        "1:78: \"torch.float16\" is not a dtype: did you mean \"float16\"?\n");
+  CHECK(check("double") == "1:78: \"double\" is not a dtype: did you mean \"float64\"?\n");
+  CHECK(check("tensor(int8)") == "1:78: \"tensor(int8)\" is not a dtype: did you mean \"int8\"?\n");
   CHECK(check("quux") ==
-        "1:78: \"quux\" is no dtype: the names are float32, float16, int8, ..., and tuple, scalar, "
-        "... for what is no tensor\n");
+        "1:78: \"quux\" is not a dtype: the names are float32, float16, int8, ..., and tuple, "
+        "scalar, ... for non-tensors\n");
 }
 
 TEST_CASE("conditions of the wrong form are refused") {
@@ -252,15 +252,15 @@ TEST_CASE("conditions of the wrong form are refused") {
   CHECK(check("\"opset\": [0, 11]") == "an opset must be a whole number, 1 or more, not 0\n");
   CHECK(check("\"opset\": [1.5, 11]") == "an opset must be a whole number, 1 or more, not 1.5\n");
   CHECK(check("\"attributes\": {\"k\": []}") ==
-        "attribute \"k\" accepts nothing: give a value, a list of values, or {\"min\": ..., "
+        "attribute \"k\" accepts no value: give a value, a list of values, or {\"min\": ..., "
         "\"max\": ...}\n");
   CHECK(check("\"attributes\": {\"k\": {\"min\": 2, \"max\": 1}}") ==
-        "attribute \"k\" accepts nothing: \"min\" is above \"max\"\n");
+        "attribute \"k\" accepts no value: \"min\" is above \"max\"\n");
   CHECK(
       check("\"attributes\": {\"k\": null}") ==
       "attribute \"k\" must be a number, a string, true or false, or a list of values, not null\n");
   CHECK(check("\"shapes\": {\"x\": {}}") ==
-        "\"x\" is no input: \"shapes\" goes by number, {\"0\": ...}\n");
+        "\"x\" is not an input: \"shapes\" goes by number, {\"0\": ...}\n");
   CHECK(check("\"shapes\": {\"0\": {\"rank\": -1}}") ==
         "\"rank\" must be a whole number, 0 or more, not -1\n");
   CHECK(check("\"shapes\": {\"0\": {\"multiple_of\": {\"1\": 0}}}") ==
@@ -269,8 +269,8 @@ TEST_CASE("conditions of the wrong form are refused") {
 
 TEST_CASE("a bad link is refused with the forms of a good one") {
   CHECK(faults(with_allow("", R"(, "link": {"bandwidth": "gen4x3"})")) ==
-        "1:79: \"gen4x3\" is no bandwidth: give a number with a unit (100GiB/s) or a link's name "
-        "(gen1x1 to gen6x16)\n");
+        "1:79: \"gen4x3\" is not a bandwidth: give a number with a unit (100GiB/s) or a link's "
+        "name (gen1x1 to gen6x16)\n");
   CHECK(
       faults(with_allow("", R"(, "link": {"bandwidth": "16"})")) ==
       "1:79: \"16\" has no unit: write 16GB/s or 16GiB/s, or a link's name (gen1x1 to gen6x16)\n");

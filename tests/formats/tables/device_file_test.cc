@@ -37,14 +37,11 @@ TEST_CASE("devices that make no sense are refused") {
   CHECK(devices("memory\n1GiB\n") == heading);
   CHECK(devices("name,name\n") == heading);
   CHECK(devices("name\n") == "0: has no devices\n");
-  CHECK(
-      devices("name,memory,speed,link\na,much,0,slow\n,1GiB,1,gen1x1\nb,1GiB\n") ==
-      "2: \"much\" is no memory: give bytes, as 24GiB\n"
-      "2: \"0\" is no speed: give how fast it is, where 1 is as the options say\n"
-      "2: \"slow\" is no bandwidth: give a number with a unit (100GiB/s) or a link's name (gen1x1 "
-      "to gen6x16)\n"
-      "3: the device has no name\n"
-      "4: expected 4 cells as the first line has, found 2\n");
+  CHECK(devices("name,memory,speed,link\na,much,0,slow\n,1GiB,1,gen1x1\nb,1GiB\n") ==
+        "2: \"much\" is not a memory: give bytes, such as 24GiB\n2: \"0\" is not a speed: give a "
+        "factor, where 1 is the speed that the options give\n2: \"slow\" is not a bandwidth: give "
+        "a number with a unit (100GiB/s) or a link's name (gen1x1 to gen6x16)\n3: the device has "
+        "no name\n4: expected 4 cells as the first line has, found 2\n");
   CHECK(devices("name,link\na,16\na,16GB/s\n") ==
         "2: \"16\" has no unit: write 16GB/s or 16GiB/s, or a link's name (gen1x1 to gen6x16)\n"
         "3: two devices are named \"a\": give each its own name\n");

@@ -61,23 +61,23 @@ TEST_CASE("A map is TSV where its first line has a tab") {
   CHECK(parsed("node\tpartition\na,b\t0\nc\tx y\n") == "a,b=0 c=x y");
 }
 
-TEST_CASE("What is no map is refused with its place") {
+TEST_CASE("What is not a map is refused with its place") {
   CHECK(parsed(R"({"a": 0.5})") ==
-        "1:7: the part of \"a\" must be a whole number or a name, not 0.5\n");
+        "1:7: the partition of \"a\" must be a whole number or a name, not 0.5\n");
   CHECK(parsed(R"({"a": [0]})") ==
-        "1:7: the part of \"a\" must be a whole number or a name, not a list\n");
+        "1:7: the partition of \"a\" must be a whole number or a name, not a list\n");
   CHECK(parsed("{\"a\": 0,\n \"a\": 1}") == "2:2: \"a\" is given twice\n");
   CHECK(parsed("{\"a\": 0") ==
         "1:8: not valid JSON: the text ends too early: expected ',' or '}'\n");
   CHECK(parsed("a,0\na,1\n") == "2:1: \"a\" is given twice\n");
   CHECK(parsed("a,0\nb\n") ==
-        "2:1: expected a node and its part, with a comma between, found 1 cell\n");
+        "2:1: expected a node and its partition, with a comma between, found 1 cell\n");
   CHECK(parsed("a\t0\nb\t0\t1\n") ==
-        "2:1: expected a node and its part, with a tab between, found 3 cells\n");
-  CHECK(parsed("a,\n") == "1:1: the part of \"a\" has no name\n");
+        "2:1: expected a node and its partition, with a tab between, found 3 cells\n");
+  CHECK(parsed("a,\n") == "1:1: the partition of \"a\" has no name\n");
   CHECK(parsed("\"a,0\n") ==
-        "1:1: the quote is not closed\n"
-        "1:1: expected a node and its part, with a comma between, found 1 cell\n");
+        "1:1: the quote is not closed\n1:1: expected a node and its partition, with a comma "
+        "between, found 1 cell\n");
   CHECK(parsed("\"a\"b,0\n") == "1:4: only a separator may follow the closing quote\n");
   CHECK(parsed("a,\xFF\n") == "1:3: a partition map is text in UTF-8, and this is not\n");
 }
@@ -99,8 +99,8 @@ TEST_CASE("Constants may be in the map") {
 
 TEST_CASE("Unknown names and nodes without a part are all told at once") {
   CHECK(resolved("input x\n conv1 = f(x)\n relu = f(conv1)\n output relu", "conv11,0\nrelu,1\n") ==
-        "the model has no node \"conv11\"\n  did you mean \"conv1\"?\n"
-        "1 node has no part: \"conv1\"\n");
+        "the model has no node \"conv11\"\n  did you mean \"conv1\"?\n1 node has no partition: "
+        "\"conv1\"\n");
 }
 
 TEST_CASE("The first ten unknown and the first ten missing are named") {
@@ -110,8 +110,8 @@ TEST_CASE("The first ten unknown and the first ten missing are named") {
   const std::string faults = resolved(graph + "output n0", map);
   CHECK(faults.find("the model has no node \"quite_another_9\"\n") != faults.npos);
   CHECK(faults.find("quite_another_10") == faults.npos);
-  CHECK(faults.find("... and 3 more names that are no nodes of the model\n") != faults.npos);
-  CHECK(faults.find("12 nodes have no part: \"n0\", \"n1\", \"n2\", \"n3\", \"n4\", \"n5\", "
+  CHECK(faults.find("... and 3 more names that are not nodes of the model\n") != faults.npos);
+  CHECK(faults.find("12 nodes have no partition: \"n0\", \"n1\", \"n2\", \"n3\", \"n4\", \"n5\", "
                     "\"n6\", \"n7\", \"n8\", \"n9\" and 2 more\n") != faults.npos);
 }
 

@@ -112,7 +112,7 @@ TEST_CASE("backward nodes stand with their colour; without a forward node their 
 
 TEST_CASE("edges that no workload can have are refused") {
   const std::string two = node("1") + "," + node("2", "", true);
-  CHECK(refusal(file(two + ",\n" + node("1"), "")) == "2: node \"1\" stands twice");
+  CHECK(refusal(file(two + ",\n" + node("1"), "")) == "2: node \"1\" is given twice");
   CHECK(refusal(file(two, edge("1", "3"))) == "2: edge \"1\" -> \"3\": there is no node \"3\"");
   CHECK(refusal(file(two, edge("2", "1"))) ==
         "2: edge \"2\" -> \"1\" goes from a backward node to a forward one");
@@ -125,12 +125,12 @@ TEST_CASE("edges that no workload can have are refused") {
 
 TEST_CASE("a file of another kind is refused once, and not for each of its nodes") {
   const char* const ours =
-      "is no workload but a file in a format of cleave's: give a model as MODEL, without "
+      "is a file in a format of cleave's, not a workload: give a model as MODEL, without "
       "--workload";
   CHECK(refusal(R"({"format": "cleave.graph", "nodes": [{}]})") == ours);
   CHECK(refusal(R"({"nodes": [{"name": "a"}, {"name": "b"}], "format": "cleave.graph"})") == ours);
   CHECK(refusal(R"({"nodes": [{"name": "a"}, {"name": "b"}], "edges": []})") ==
-        "is no workload: it has no \"maxSizePerFPGA\", \"maxFPGAs\", \"maxCPUs\"");
+        "is not a workload: it has no \"maxSizePerFPGA\", \"maxFPGAs\", \"maxCPUs\"");
 }
 
 TEST_CASE("fields of no sense are refused with their place") {

@@ -25,12 +25,12 @@ TEST_CASE("bad_ limits say what is wrong and what there is") {
     return set.error();
   };
   CHECK(fault("nodes") == "\"nodes\" is not of the form nodes=5000000");
-  CHECK(fault("node=3") == "\"node\" is no limit: did you mean nodes?");
+  CHECK(fault("node=3") == "\"node\" is not a limit: did you mean nodes?");
   CHECK(fault("x=3") ==
-        "\"x\" is no limit: there are nodes, values, attributes, dims, depth, name-bytes, "
+        "\"x\" is not a limit: there are nodes, values, attributes, dims, depth, name-bytes, "
         "file-bytes");
-  CHECK(fault("nodes=3k") == "\"3k\" is no limit of nodes: give a whole number");
-  CHECK(fault("nodes=") == "\"\" is no limit of nodes: give a whole number");
+  CHECK(fault("nodes=3k") == "\"3k\" is not a limit of nodes: give a whole number");
+  CHECK(fault("nodes=") == "\"\" is not a limit of nodes: give a whole number");
   CHECK(fault("depth=1001") == "1001 is above the most that depth can be limited to, 1,000");
 }
 

@@ -137,7 +137,7 @@ TEST_CASE("external data is told with its place") {
   CHECK(tensor.offset == 4096);
   CHECK(tensor.length == 0);
   CHECK(refusal(onnx_file(kSmall, external("length", "4k")).bytes()) ==
-        "m.onnx: error: external data with length \"4k\", which is no number of bytes\n");
+        "m.onnx: error: external data with length \"4k\", which is not a number of bytes\n");
 }
 
 TEST_CASE("sparse tensors, bodies, functions and metadata are indexed") {
@@ -211,7 +211,7 @@ TEST_CASE("bad_ files that are cut off are refused with the place") {
                                "abc"))) ==
         "m.onnx: error: truncated or damaged: a node ends early at byte 4\n");
   CHECK(refusal(field(7, "\x0B")) ==
-        "m.onnx: error: truncated or damaged: a graph has bytes that are no protobuf at byte 2\n");
+        "m.onnx: error: truncated or damaged: a graph has bytes that are not protobuf at byte 2\n");
 }
 
 TEST_CASE("bad_ files without a graph, or with two, are refused") {

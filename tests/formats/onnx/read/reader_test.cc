@@ -172,7 +172,7 @@ TEST_CASE("Nodes out of order are taken in order, with a warning") {
   CHECK(made.loaded.graph.op(NodeId{0}) == "Relu");
   REQUIRE(made.loaded.warnings.size() == 1);
   CHECK(made.loaded.warnings[0].message ==
-        "the nodes do not stand in topological order; they are taken in one that is");
+        "the nodes are not in topological order; they are read in an order that is");
 }
 
 TEST_CASE("A call of the model's own function is one node of its domain") {

@@ -93,9 +93,9 @@ TEST_CASE("a folder that does not hold the weights is refused, with the one that
   REQUIRE_FALSE(written);
   const std::string real = std::filesystem::canonical(test.path(".")).string();
   CHECK(format_diagnostic(written.error().at(0)) ==
-        test.path("out") + ": error: weights lie in \"" + real +
-            "/m.onnx\", outside this folder, where no runtime follows a reference; with --weights "
-            "reference give the model's folder: -o " +
+        test.path("out") + ": error: weights are in \"" + real +
+            "/m.onnx\", outside this folder, and runtimes do not follow references there; with "
+            "--weights reference give the model's folder: -o " +
             real + "\n");
   CHECK(std::filesystem::is_empty(test.path("out")));
 }
@@ -107,8 +107,7 @@ TEST_CASE("a file that would take the place of the model is refused, forced or n
   const auto written = split.write(test.path("."), kReference, true);
   REQUIRE_FALSE(written);
   CHECK(written.error().at(0).message ==
-        "is what this split is made from, and would be replaced: give the model's file another "
-        "name");
+        "is the input of this split, and would be replaced: give the model's file another name");
 }
 
 TEST_CASE("a folder that holds the model is not replaced") {

@@ -131,14 +131,15 @@ TEST_CASE("a baseline that is none says which field is at fault") {
     return fault(text.replace(at, from.size(), to));
   };
   CHECK(fault(report) == "none");
-  CHECK(fault("[]") == "main.json: error: the baseline is no object\n");
+  CHECK(fault("[]") == "main.json: error: the baseline is not an object\n");
   CHECK(fault("{\"format\": \"cleave.graph\"}") ==
         "main.json: error: \"format\" is \"cleave.graph\": a baseline is \"cleave.baseline\" or "
         "\"cleave.report\"\n");
   CHECK(changed("\"version\": 1", "\"version\": 2") ==
         "main.json: error: \"version\" is 2: this program reads cleave.report version 1\n");
   CHECK(changed("\"input_bytes\": 16", "\"input_bytes\": -1") ==
-        "main.json: error: \"partitions\" / 0 / \"input_bytes\" is no whole number of 0 or more\n");
+        "main.json: error: \"partitions\" / 0 / \"input_bytes\" is not a whole number of 0 or "
+        "more\n");
   CHECK(changed("\"b\": \"_run_on_cpu_1\"", "\"b\": \"_run_on_cpu_9\"") ==
         "main.json: error: \"node_map\" puts \"b\" into no partition\n");
   CHECK(changed("\"start\": \"reference\"", "\"start\": \"middle\"") ==
@@ -152,10 +153,10 @@ TEST_CASE("a baseline that is none says which field is at fault") {
         "main.json: error: \"support\" / \"contents\" has more support lists than can be read at "
         "once\n");
   CHECK(fault("{\"format\":\n  oops}") ==
-        "main.json:2:3: error: the baseline is no JSON: syntax error while parsing value - invalid "
-        "literal; last read: '\"format\":<U+000A>  o'\n      oops}\n      ^\n");
+        "main.json:2:3: error: the baseline is not JSON: syntax error while parsing value - "
+        "invalid literal; last read: '\"format\":<U+000A>  o'\n      oops}\n      ^\n");
   CHECK(fault("{\"version\": 1e999}") ==
-        "main.json: error: the baseline has a number beyond all that can be: '1e999'\n");
+        "main.json: error: the baseline has a number that is too large: '1e999'\n");
 }
 
 TEST_CASE("settings that this version does not know are told, not taken") {

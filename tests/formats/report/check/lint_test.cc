@@ -72,13 +72,11 @@ TEST_CASE("rules that models do not meet, and ops that no rule names") {
       list_of("{\"op\": \"Relu\", \"shapes\": {\"0\": {\"rank\": 4}}},\n\"Conv\"");
   RuleUse use(list);
   use.add(graph, {});
-  CHECK(
-      linted(list, &use) ==
-      "npu.json:2:1: warning: rule \"Relu\" names 1 node of the models, but its conditions hold of "
-      "none [never_held]\n"
-      "    a: shape of input 0 is rank 2, wants rank 4\n"
-      "npu.json:3:1: note: rule \"Conv\" is for no node of the models [never_matched]\n"
-      "npu.json: note: no rule names op \"Erf\", which 2 nodes have (b, ...) [no_rule]\n");
+  CHECK(linted(list, &use) ==
+        "npu.json:2:1: warning: rule \"Relu\" names 1 node of the models, but its conditions hold "
+        "for none [never_held]\n    a: shape of input 0 is rank 2, wants rank 4\nnpu.json:3:1: "
+        "note: rule \"Conv\" matches no node of the models [never_matched]\nnpu.json: note: no "
+        "rule names op \"Erf\", which 2 nodes have (b, ...) [no_rule]\n");
 }
 
 TEST_CASE("names of ONNX: versions are put together") {

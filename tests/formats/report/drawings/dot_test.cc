@@ -362,8 +362,8 @@ TEST_CASE("an SVG holds titles and tooltips") {
   CHECK(has(*svg, "xlink:title=\"x: float32[1, 3, 224, 224], 588 KiB\""));
 }
 
-TEST_CASE("what is no drawing cannot be laid out") {
+TEST_CASE("what is not a drawing cannot be laid out") {
   const auto svg = layout_svg("digraph {");
   REQUIRE_FALSE(svg.has_value());
-  CHECK(has(svg.error()[0].message, "the drawing is no graph: syntax error"));
+  CHECK(has(svg.error()[0].message, "the drawing is not a graph: syntax error"));
 }

@@ -75,7 +75,7 @@ TEST_CASE("a dtype list checks the plain value at its position") {
   CHECK(failures(graph, "b", rule) == "input 0: int64, not float32 or float16");
 }
 
-TEST_CASE("what is no tensor matches a dtype list only when its type is listed") {
+TEST_CASE("what is not a tensor matches a dtype list only when its type is listed") {
   const Graph graph = graph_from_text(R"(
     input x
     n: scalar = size(x)
@@ -167,7 +167,7 @@ TEST_CASE("an attribute that the node lacks takes its default where the format k
   CHECK(failures(graph, "a", rule, facts) == "attribute group: 1 by default, not 2");
   rule.attributes = {attribute("body", {std::int64_t{1}})};
   CHECK(failures(graph, "b", rule, facts) ==
-        "attribute body: no number, string or list of these, not 1");
+        "attribute body: not a number, string or list of these, not 1");
 }
 
 TEST_CASE("numbers that a double cannot tell apart are told apart") {

@@ -58,7 +58,8 @@ TEST_CASE("a denial tells what the rule is about") {
         "a: denied by npu.json:3 for op \"f\" and name \"?\"\n");
 }
 
-TEST_CASE("nodes that exchange what is no tensor are told with the value and the node to blame") {
+TEST_CASE(
+    "nodes that exchange what is not a tensor are told with the value and the node to blame") {
   CHECK(reasons("input x\n n: scalar = size(x)\n a = view(x, n)\n output a",
                 "\"allow\": [\"view\"]") ==
         "n: no rule names op \"size\"\n"

@@ -141,9 +141,9 @@ g (float[8] x) => (int64[1, n] y) {
   REQUIRE(loaded->notes.size() >= 1);
   std::string notes;
   for (const std::string& note : loaded->notes) notes += note + "\n";
-  CHECK_THAT(notes, Catch::Matchers::Contains("shapes are first lost at node 1 (NonZero): how much "
-                                              "it makes depends on the data; where it is known, "
-                                              "give --dim u:1=SIZE"));
+  CHECK_THAT(notes, Catch::Matchers::Contains(
+                        "shapes are first lost at node 1 (NonZero): the size of its output depends "
+                        "on the data; if you know it, give --dim u:1=SIZE"));
 }
 
 TEST_CASE("A dim that arises inside can be bound") {
