@@ -45,7 +45,7 @@ Loaded<LoadedModel> read_pt2_model(SourceFile source, const ShapeBindings& bindi
                      .notes = std::move(pt2->notes)};
 }
 
-// The formats of models. The first whose probe holds reads the file.
+// The formats of models. The first row whose probe accepts the file reads it.
 struct FormatRow {
   ModelFormat format;
   std::string_view name;
@@ -59,7 +59,7 @@ constexpr std::array<FormatRow, 3> kFormats = {{
     {ModelFormat::onnx, "onnx", looks_like_onnx, read_onnx_model},
 }};
 
-// Files that are handed to cleave by mistake, by the bytes that they have at `offset`.
+// Formats often given to cleave by mistake, recognised by the bytes at `offset`.
 struct Stranger {
   std::size_t offset;
   std::string_view bytes;
@@ -107,7 +107,7 @@ std::string hex_of(std::string_view bytes) {
   return text;
 }
 
-// What the bytes of no model seem to be.
+// A guess at what a file that is not a model may be.
 std::string description_of(std::string_view bytes) {
   constexpr std::size_t kShown = 16;
   if (const Stranger* const stranger = find_stranger(bytes)) return std::string(stranger->what);

@@ -1,4 +1,4 @@
-// Reading a model of any format: recognised by content, then handed to its reader.
+// Reads a model of any format: recognises the format by content, then hands the file to its reader.
 #pragma once
 
 #include <optional>
@@ -13,20 +13,20 @@
 
 namespace cleave {
 
-// Reads the model at `path` ("-": standard input). On error: all faults found, at most 20; where a
-// limit is exceeded, that fault alone.
+// Reads the model at `path` ("-": standard input). On error: all faults found, at most 20; when a
+// limit is exceeded, only that fault.
 Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
                                const ModelLimits& limits = {}, const Progress& progress = {});
 
-// The model's file read again with other bindings; nullopt when the model cannot take them. What
-// came from standard input can be read again, too.
+// Reads the model's file again with other bindings; nullopt when the model cannot take them. Works
+// for standard input, too.
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings);
 
 // "json", "onnx", "pt2"
 std::string_view model_format_name(ModelFormat format);
 
-// What the format of the model knows about its operators: ONNX's schema registry, torch's
-// schemas, else no facts.
+// The facts about operators that the model's format has: ONNX's schema registry, torch's schemas,
+// else none.
 OpFacts op_facts(const LoadedModel& model);
 
 }  // namespace cleave

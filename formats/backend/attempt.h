@@ -1,4 +1,4 @@
-// Attempt: what came of handing one piece to one backend, once.
+// Attempt: the outcome of passing one piece to one backend, once.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace cleave {
 enum class LowerVerdict : std::uint8_t {
   lowered,
   refused,    // exit status or message: a compiler's "no"
-  no_output,  // success, but what it should produce is not there
+  no_output,  // success, but an output file that it should write is missing
   crashed,    // by a signal
   timed_out,
   out_of_memory,
@@ -21,19 +21,19 @@ enum class LowerVerdict : std::uint8_t {
   wrong_values,
   lower_precision,  // wrong at float32's tolerance, right at bfloat16's
   tie_order,        // equal elements in another order than the reference's
-  not_run,          // there are no inputs for it
-  flaky,            // other verdicts of the same piece
-  lost,             // the machine that it ran on went away
+  not_run,          // there are no inputs to run it on
+  flaky,            // the piece got different verdicts
+  lost,             // the machine that it ran on failed
   no_room,          // the disk is full
-  driver,           // a fault on our side of the backend: says nothing about the piece
+  driver,           // a fault on our side of the backend: no information about the piece
 };
 
 // "lowered", "refused", "no output", ...
 std::string_view verdict_name(LowerVerdict verdict);
 
-// True of verdicts that say that the backend cannot do the piece.
+// True for verdicts that mean that the backend cannot handle the piece.
 bool is_refusal(LowerVerdict verdict);
-// True of verdicts that count as lowered for the exit status.
+// True for verdicts that count as lowered for the exit status.
 bool is_success(LowerVerdict verdict);
 
 struct Attempt {
@@ -46,7 +46,7 @@ struct Attempt {
   bool is_cached = false;
 };
 
-// The first line of the message, for tables; cut to so many columns.
+// The first line of the message, for tables; cut to `columns`.
 std::string first_line(std::string_view message, std::size_t columns);
 
 }  // namespace cleave

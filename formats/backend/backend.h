@@ -1,6 +1,6 @@
-// Backend: a compiler, as a backend file describes it. A backend has up to four *stages*: convert and
-// check are cheap refusals, compile makes an artefact, run computes outputs from inputs. Each stage is
-// a program of its own, or a request to a *worker*, a process that stays and serves many.
+// Backend: a compiler, as a backend file describes it. A backend has up to three *stages*: check is
+// a cheap refusal, compile makes an artefact, run computes outputs from inputs. Each stage is a
+// program of its own, or a request to a *worker*, a permanent process that serves many requests.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ enum class LowerStage : std::uint8_t { check, compile, run };
 // "check", "compile", "run"
 std::string_view lower_stage_name(LowerStage stage);
 
-// A program for one stage. Words hold placeholders: see placeholders.h.
+// A program for one stage. Its words may contain placeholders: see placeholders.h.
 struct BackendCommand {
   std::vector<std::string> argv = {};
-  std::vector<std::string> produces = {};  // files that success must leave behind
+  std::vector<std::string> produces = {};  // files that must exist after success
   double timeout_seconds = 600;
   std::uint64_t memory_bytes = 0;  // RLIMIT_AS; 0: no limit
 };
@@ -41,7 +41,7 @@ struct BackendServe {
 
 struct BackendEnvironment {
   std::vector<std::pair<std::string, std::string>> set;
-  std::vector<std::string> pass = {"PATH", "HOME"};  // taken from cleave's own environment
+  std::vector<std::string> pass = {"PATH", "HOME"};  // copied from cleave's own environment
 };
 
 // How outputs are compared with the reference's.
@@ -54,7 +54,7 @@ struct CompareTolerance {
 struct Backend {
   std::string name;
   std::string path;    // of the backend file; "" for the short form
-  std::string folder;  // that {here} is, absolute
+  std::string folder;  // the value of {here}, absolute
   std::string text;    // the file's bytes, which are part of cache keys
   std::vector<std::string> identity;
   std::optional<BackendCommand> check, compile, run;
@@ -62,12 +62,12 @@ struct Backend {
   TensorFormat tensors = TensorFormat::pb;
   BackendEnvironment environment;
   std::vector<std::string> failed_if;  // regular expressions on lines of output
-  std::string message_begin;           // regular expression on the line where the message begins
-  std::string message_drop;            // and on lines that are left out of it
+  std::string message_begin;           // regular expression for the first line of the message
+  std::string message_drop;            // regular expression for lines left out of the message
   CompareTolerance tolerance;
   std::string compute = "float32";
-  unsigned jobs = 0;                                 // at once; 0: as many as asked for
-  std::uint64_t model_bytes = 0;                     // the largest model it takes; 0: any
+  unsigned jobs = 0;                                 // at once; 0: no own limit
+  std::uint64_t model_bytes = 0;                     // the largest model it accepts; 0: any
   std::uint64_t file_bytes = 0;                      // RLIMIT_FSIZE; 0: no limit
   std::int64_t lowest_opset = 0, highest_opset = 0;  // of the default domain; 0: not stated
 

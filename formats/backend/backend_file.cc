@@ -1,6 +1,6 @@
-// 1. The fields of the object are read, each where it is; unknown ones are warned of.
-// 2. Words are checked for placeholders, patterns for being regular expressions.
-// 3. What the fields must be together is checked at the end.
+// 1. Read the fields of the object, in any order; warn of unknown ones.
+// 2. Check that placeholders in words exist and that patterns are regular expressions.
+// 3. Finally check conditions on several fields.
 #include "formats/backend/backend_file.h"
 
 #include <unistd.h>
@@ -305,7 +305,7 @@ class BackendReader {
   bool has_format_ = false;
 };
 
-// Absolute, since backends have working directories of their own.
+// Absolute, since backends have their own working directories.
 std::string folder_of(const std::string& path) {
   std::array<char, 4096> room;
   const bool is_relative = !path.starts_with('/') && ::getcwd(room.data(), room.size()) != nullptr;

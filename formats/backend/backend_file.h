@@ -20,16 +20,17 @@ struct LoadedBackend {
 
 // Reads one file. On error: every fault with its line and column, at most 20.
 Loaded<LoadedBackend> read_backend_file(const std::string& path);
-// The same from a text, as if read from `path`.
+// Parses a text as if read from `path`.
 Loaded<LoadedBackend> parse_backend(const std::string& path, std::string_view bytes);
 
-// The short form of --backend, `NAME='cmd {model} -o {out}'`: a backend that compiles by one command.
-// The words are split as a shell splits them, and no shell runs them. Error: what is wrong with it.
+// The short form of --backend, `NAME='cmd {model} -o {out}'`: a backend with one compile command.
+// The text is split into words as a shell does it, but without a shell. Error: what is wrong with
+// it.
 Result<Backend, std::string> parse_short_backend(std::string_view text);
-// True of a text that is the short form rather than a path.
+// True for a text in the short form rather than a path.
 bool is_short_backend(std::string_view text);
 
-// Words as a shell would split them: blanks, '...', "..." and \. Nothing when a quote is not closed.
+// Splits words as a shell would: blanks, '...', "..." and \. nullopt when a quote is not closed.
 std::optional<std::vector<std::string>> shell_words(std::string_view text);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// Where backend files are found by name: $CLEAVE_BACKENDS (folders, with ":" between them), those
-// that are installed with the program, and samples/backends below the working directory.
+// Where backend files are found by name: $CLEAVE_BACKENDS (folders separated by ":"), those
+// installed with the program, and samples/backends below the working directory.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace cleave {
 
-// Those folders that are there, in order of search.
+// Those of the folders that exist, in order of search.
 std::vector<std::string> backend_folders();
 
-// Paths of the *.json files in them, each folder's in order of their names.
+// Paths of their *.json files, sorted by name within each folder.
 std::vector<std::string> backend_files();
 
-// What --backend names: a file, a short form, or the name of a file in one of the folders without
-// ".json".
+// The backend that --backend gives: a file, a short form, or the name of a file in one of the
+// folders without ".json".
 Loaded<LoadedBackend> find_backend(const std::string& text);
 
 }  // namespace cleave

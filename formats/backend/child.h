@@ -1,7 +1,7 @@
-// Child processes that may do anything: crash, hang, fork, flood, fill the disk. Each has a session
-// and process group of its own, /dev/null as standard input, limits, and the environment it is given
-// and no other. What it leaves behind is ended with it, also what left its group: the process is a
-// *subreaper* (prctl(2)), so that orphans come to it.
+// Child processes that may misbehave: crash, hang, fork, flood, fill the disk. Each has its own
+// session and process group, /dev/null as standard input, limits, and only the environment it is
+// given. Processes that it leaves behind are ended with it, even those that left its group: this
+// process is a *subreaper* (prctl(2)), so it inherits orphans.
 //
 // A signal that stops this process ends the children first: see end_children().
 #pragma once
@@ -17,7 +17,7 @@ namespace cleave {
 
 struct ChildCommand {
   std::vector<std::string> argv = {};
-  std::vector<std::string> environment = {};  // "NAME=value"; PATH in it finds the program
+  std::vector<std::string> environment = {};  // "NAME=value"; its PATH is used to find the program
   std::string folder = {};                    // working directory
   double timeout_seconds = 600;
   std::uint64_t memory_bytes = 0;  // RLIMIT_AS; 0: no limit
@@ -34,14 +34,14 @@ struct ChildResult {
   double seconds = 0;
 };
 
-// Runs the command to its end. A child that is beyond its time gets SIGTERM, and SIGKILL 5 s later.
-// Returns when the child has ended, whoever still holds its output.
+// Runs the command to its end. A child that exceeds its time gets SIGTERM, and SIGKILL 5 s later.
+// Returns when the child has ended, even if other processes still hold its output.
 ChildResult run_child(const ChildCommand& command);
 
 // A child whose standard input and output are pipes, for a worker.
 struct SpawnedChild {
   int pid = -1;
-  std::uint64_t tag = 0;  // what end_left_behind() knows it by
+  std::uint64_t tag = 0;  // identifies it for end_left_behind()
   Descriptor in, out, err;
 };
 enum class ChildInput : std::uint8_t { none, pipe };
@@ -49,13 +49,14 @@ enum class ChildInput : std::uint8_t { none, pipe };
 // Starts the command. Error: errno. The descriptors do not block.
 Result<SpawnedChild, int> spawn_child(const ChildCommand& command, ChildInput input);
 
-// Kills the child's group, waits for the child, and ends what it left behind. Returns its wait status.
+// Kills the child's group, waits for the child, and ends processes it left behind. Returns its wait
+// status.
 int end_child(const SpawnedChild& child);
 
-// Ends orphans that a child with the tag started; of tag 0: every orphan there is.
+// Ends orphans started by the child with the tag; for tag 0 all orphans.
 void end_left_behind(std::uint64_t tag);
 
-// Kills the groups of all children there are. For signal handlers: it allocates nothing.
+// Kills the groups of all children. For signal handlers: it allocates no memory.
 void end_children() noexcept;
 
 }  // namespace cleave

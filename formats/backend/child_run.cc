@@ -1,5 +1,5 @@
-// Running a child to its end: its output is read as it comes, its time is watched, and nothing that
-// it does with its descriptors can block the reader.
+// Runs a child to its end: reads its output as it arrives and watches its time. The child cannot
+// block the reader, whatever it does with its descriptors.
 #include <poll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Takes what there is to read; false at the end of it.
+// Reads what is available; false at the end.
 bool take_output(int fd, KeptOutput& kept) {
   std::array<char, 65536> buffer;
   const ssize_t got = ::read(fd, buffer.data(), buffer.size());
@@ -87,7 +87,7 @@ class RunningChild {
     if (over > kGraceSeconds) ::kill(-child_.pid, SIGKILL);
   }
 
-  // What lies in the pipe when the child has ended. Bounded: a grandchild may go on writing.
+  // Reads what is in the pipe when the child has ended. Bounded: a grandchild may go on writing.
   static void drain(int fd, KeptOutput& kept) {
     constexpr int kMostReads = 64;
     for (int i = 0; i < kMostReads; ++i) {

@@ -1,5 +1,5 @@
-// Starting and ending children. Between fork and exec a child does only what is safe in a process
-// whose other threads are gone: everything that allocates is done before.
+// Starts and ends children. Between fork and exec a child only does what is safe in a process whose
+// other threads are gone: everything that allocates memory is done before.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -29,7 +29,7 @@ std::uint64_t next_tag() {
   return ++last;
 }
 
-// Of the tag, so that runs of cleave beside this one are told apart.
+// A variable for the tag; it includes our process id, to separate other runs of cleave.
 std::string tag_variable(std::uint64_t tag) {
   return std::string(kTagVariable) + std::to_string(::getpid()) + "." + std::to_string(tag);
 }
@@ -45,8 +45,8 @@ Result<Pipe, int> open_pipe() {
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// The program's path by PATH of the child's environment; the word itself where it names a path, or
-// is not found: exec then says why.
+// The program's path by PATH of the child's environment; the word itself if it is a path or is not
+// found: exec then reports why.
 std::string find_program(const ChildCommand& command) {
   const std::string& word = command.argv.front();
   if (word.find('/') != word.npos) return word;
@@ -114,7 +114,7 @@ struct ChildSetUp {
 
 void set_nonblocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
-// 0, or the errno with which the child could not become the program.
+// 0, or the errno with which the child could not start the program.
 int start_error(Pipe& report) {
   report.write.close();
   int error = 0;
@@ -125,7 +125,7 @@ int start_error(Pipe& report) {
   return got == sizeof error ? error : 0;
 }
 
-// A file of /proc about the process; "" when it has ended. Streams throw when it ends meanwhile.
+// A file of /proc about the process; "" when it has ended. Streams throw when it ends in between.
 std::string proc_text(pid_t pid, const std::string& name) {
   const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -141,7 +141,7 @@ std::string proc_text(pid_t pid, const std::string& name) {
 
 pid_t parent_of(pid_t pid) {
   const std::string text = proc_text(pid, "stat");
-  const std::size_t name_end = text.rfind(')');  // a name may hold blanks and brackets
+  const std::size_t name_end = text.rfind(')');  // a name may contain blanks and brackets
   if (name_end == text.npos || name_end + 4 > text.size()) return 0;
   return static_cast<pid_t>(std::strtol(text.c_str() + name_end + 4, nullptr, 10));
 }
@@ -215,7 +215,7 @@ int end_child(const SpawnedChild& child) {
 }
 
 void end_left_behind(std::uint64_t tag) {
-  constexpr int kMostRounds = 64;  // an orphan's own children become orphans in turn
+  constexpr int kMostRounds = 64;  // an orphan's own children become orphans, too
   for (int round = 0; round < kMostRounds; ++round) {
     const std::vector<pid_t> orphans = orphans_of(tag);
     if (orphans.empty()) return;

@@ -1,5 +1,5 @@
-// The children that this process has started and not yet waited for. A table of the whole process,
-// since a signal handler can be given nothing.
+// The children that this process has started and not yet waited for. There is one table per
+// process, since a signal handler has no arguments to pass it in.
 #pragma once
 
 namespace cleave {

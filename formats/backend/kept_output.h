@@ -1,5 +1,5 @@
-// KeptOutput: what a child prints, of which the first and the last 256 KiB are kept. A compiler can
-// print gigabytes.
+// KeptOutput: the output of a child, of which the first and the last 256 KiB are kept. A compiler
+// may print gigabytes.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ class KeptOutput {
   static constexpr std::size_t kKept = std::size_t{256} << 10U;  // bytes of each end
 
   void add(std::string_view bytes);
-  // What was printed; in the middle "[N bytes left out]" where there was more.
+  // The output, with "[N bytes left out]" in the middle if there was more.
   std::string text() const;
   std::uint64_t total() const { return total_; }
   void clear();
 
  private:
   std::string head_;
-  std::string tail_;  // the last bytes behind the head, up to twice kKept
+  std::string tail_;  // the last bytes after the head, up to twice kKept
   std::uint64_t total_ = 0;
 };
 

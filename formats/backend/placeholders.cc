@@ -37,7 +37,7 @@ std::string scalar_named(std::string_view name, const PlaceholderValues& values)
   return "{" + std::string(name) + "}";
 }
 
-// How often the word is repeated: the length of its first list; nothing when it has none.
+// How often the word is repeated: the length of its first list; nullopt when it has none.
 std::optional<std::size_t> repeats(std::string_view word, const PlaceholderValues& values) {
   for (std::size_t at = word.find('{'); at != word.npos; at = word.find('{', at + 1)) {
     const auto name = name_at(word, at);

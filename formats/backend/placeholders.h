@@ -1,5 +1,5 @@
 // Placeholders in the words of a backend's command: {model} is the piece to compile, {out} a path
-// prefix for what is made of it. One that is a list repeats the word that holds it:
+// prefix for its results. A placeholder for a list repeats the word that contains it:
 //
 //   --input=@{inputs}   ->   --input=@in_0.npy --input=@in_1.npy
 #pragma once
@@ -19,15 +19,15 @@ struct PlaceholderValues {
   std::uint64_t seed = 0;
 };
 
-// The first {word} that is no placeholder, where it begins in `text`; npos when there is none.
-// Braces around anything but letters and underscores are text.
+// The first {word} that is not a placeholder: its offset in `text`; npos when there is none. Braces
+// around anything but letters and underscores are plain text.
 std::size_t find_unknown_placeholder(std::string_view text);
 
-// "{model}, {out}, ...": all there are, for messages.
+// "{model}, {out}, ...": all placeholders, for messages.
 std::string placeholder_list();
 
-// The words with values in place of placeholders. A word with a list has one copy an item, none for
-// an empty list; all lists of a word go in step.
+// The words with placeholders replaced by values. A word with a list has one copy per item, none
+// for an empty list; several lists in one word advance together.
 std::vector<std::string> expand_words(const std::vector<std::string>& words,
                                       const PlaceholderValues& values);
 

@@ -1,5 +1,5 @@
-// A test of a backend: that it takes what every backend takes, computes it right, and refuses what is
-// no model. One that accepts garbage would call everything lowered.
+// Tests a backend: that it accepts what every backend must accept, computes it correctly, and
+// refuses what is not a model. With a backend that accepts garbage everything would seem to lower.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ struct SelfTestStep {
   enum class Outcome : std::uint8_t { passed, failed, skipped };
   std::string name;  // "compiles Add"
   Outcome outcome = Outcome::passed;
-  std::string detail = {};  // what is wrong, or why it is skipped
+  std::string detail = {};  // what is wrong, or why it was skipped
   double seconds = 0;
 };
 
 struct SelfTest {
-  std::string identity;  // the backend's version, as it says it
+  std::string identity;  // the backend's version as it reports it
   std::vector<SelfTestStep> steps;
   bool passed() const;
 };

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// std::regex recurses on long texts: lines are cut to this for it.
+// std::regex recurses on long texts: lines are cut to this length for it.
 constexpr std::size_t kMostRegexLine = 2000;
 
 std::vector<std::string> environment_of(const BackendEnvironment& environment) {

@@ -1,8 +1,8 @@
-// BackendSession: one backend, for one thread. Runs its stages on pieces, by its worker or by
-// programs of their own, and says what came of it.
+// BackendSession: one backend, for one thread. Runs its stages on pieces, with its worker or with
+// programs of their own, and judges the outcome.
 //
-//   worker died          the same piece once more in a fresh worker, before it is called crashed
-//   worker is too slow   ended, and started anew for the next piece
+//   worker died          tries the same piece once more in a fresh worker before calling it a crash
+//   worker is too slow   ends it, and starts a new one for the next piece
 //   exit status 0        is success only with every file of "produces" and no line of "failed_if"
 #pragma once
 
@@ -20,11 +20,11 @@ namespace cleave {
 
 struct SessionOptions {
   std::vector<std::string> launcher =
-      {};                   // words before each command: another machine, a container
-  std::string folder = {};  // for what backends write; absolute, and there
+      {};                   // words before each command: for another machine or a container
+  std::string folder = {};  // for files that backends write; absolute, must exist
 };
 
-// A tensor file by the name of the value it is of.
+// A tensor file and the name of its value.
 struct NamedFile {
   std::string name, file;
 };
@@ -32,7 +32,7 @@ struct NamedFile {
 // A piece of a model in files. Paths are absolute.
 struct PieceFiles {
   std::string model;
-  std::string out;                                   // prefix of what is made of it
+  std::string out;                                   // prefix of the result files
   std::vector<NamedFile> inputs = {}, outputs = {};  // for the stage run, TensorProto
   std::uint64_t seed = 0;
 };
@@ -45,15 +45,15 @@ class BackendSession {
   const Backend& backend() const { return backend_; }
   // Runs one stage that the backend has.
   Attempt run(LowerStage stage, const PieceFiles& piece);
-  // Times that the backend was called, so far.
+  // The number of calls of the backend so far.
   std::size_t calls() const { return calls_; }
 
-  // What the backend says of its version: the output of `identity`, else the worker's greeting.
-  // Error: why it does not start.
+  // The backend's version: the output of `identity`, else the worker's greeting. Error: why it does
+  // not start.
   Result<std::string, Error> identity();
 
-  // Another request to the worker, as JSON without "op": for the reference. The backend must have a
-  // worker.
+  // Sends another request to the worker, as JSON without "op": for the reference. The backend must
+  // have a worker.
   WorkerAnswer request(std::string_view op, const std::string& fields);
 
  private:

@@ -31,12 +31,12 @@ void append_number(std::string& out, Number number) {
   out.append(bytes.data(), bytes.size());
 }
 
-// The low bytes of a number, as an element of so many bytes.
+// Appends the low bytes of a number, as an element with `bytes` bytes.
 void append_low(std::string& out, std::uint64_t number, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) out.push_back(static_cast<char>(number >> 8 * i));
 }
 
-// Elements that a tensor holds outside raw_data.
+// Reads elements that a tensor holds outside raw_data.
 class TypedElements {
  public:
   void add(protozero::pbf_reader& message) {
@@ -95,7 +95,7 @@ constexpr auto kNumpyTypes = std::to_array<NumpyType>({
     {DType::complex128, "<c16"},
 });
 
-// The text between the quotes behind `key`, or between the brackets.
+// The text between the quotes after `key`, or between the brackets.
 std::optional<std::string_view> value_of(std::string_view header, std::string_view key,
                                          std::string_view brackets) {
   const std::size_t at = header.find(key);

@@ -1,4 +1,5 @@
-// Tensors that go to a backend and come back: one a file, as ONNX's TensorProto or numpy's .npy.
+// Tensors sent to a backend and received from it: one per file, as ONNX's TensorProto or numpy's
+// .npy.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +26,12 @@ std::string tensor_type_text(const Tensor& tensor);
 
 // A TensorProto with raw_data.
 std::string encode_tensor(const Tensor& tensor);
-// Nothing when the bytes are no TensorProto whose elements lie in it as numbers of fixed size.
+// nullopt unless the bytes are a TensorProto with its elements inside, as numbers of fixed size.
 std::optional<Tensor> decode_tensor(std::string_view bytes);
 
-// A .npy file of version 1.0. Nothing for dtypes that numpy does not have.
+// A .npy file of version 1.0. nullopt for dtypes that numpy does not have.
 std::optional<std::string> encode_npy(const Tensor& tensor);
-// Nothing when the bytes are no such file, in C order, little-endian.
+// nullopt unless the bytes are such a file, in C order, little-endian.
 std::optional<Tensor> decode_npy(std::string_view bytes);
 
 }  // namespace cleave

@@ -74,7 +74,7 @@ double most_distance(DType dtype, double wants, const CompareTolerance& toleranc
   return is_narrow ? static_cast<double>(tolerance.integers) : 0;
 }
 
-// 64-bit integers that are equal as doubles may differ all the same.
+// 64-bit integers that are equal as doubles may still differ.
 bool has_same_bits(const Tensor& wants, const Tensor& is, std::uint64_t at) {
   const auto size = static_cast<std::size_t>(dtype_bits(wants.dtype)) / 8;
   return std::memcmp(wants.bytes.data() + at * size, is.bytes.data() + at * size, size) == 0;

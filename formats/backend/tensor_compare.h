@@ -1,4 +1,4 @@
-// Comparing an output of a backend with the reference's: dtype and shape first, then elements.
+// Compares an output of a backend with the reference's: dtype and shape first, then elements.
 //
 //   floats              |wants - is| <= atol + rtol * |wants|; NaN equals NaN, infinities by sign
 //   integers and bools  exactly, or by the tolerance for quantised outputs
@@ -17,7 +17,7 @@ struct TensorDifference {
   What what = What::none;
   std::uint64_t differing = 0;
   std::uint64_t total = 0;
-  double wants = 0, is = 0;  // where they differ most
+  double wants = 0, is = 0;  // at the largest difference
   double largest = 0;        // |wants - is| there
 
   bool is_same() const { return what == What::none || what == What::not_comparable; }

@@ -1,5 +1,5 @@
-// Tensor files for programs that run a piece: the TensorProto files that cleave keeps, in the format
-// that the backend reads and writes.
+// Tensor files for programs that run a piece: converts cleave's TensorProto files to and from the
+// format of the backend.
 #pragma once
 
 #include <string>
@@ -22,15 +22,15 @@ class TensorFiles {
     std::string shape;  // "2x3"; "" for a scalar
   };
 
-  // `prefix`: of the paths of files that are made.
+  // `prefix` is the start of the paths of new files.
   TensorFiles(TensorFormat format, std::string prefix)
       : format_(format), prefix_(std::move(prefix)) {}
 
-  // The TensorProto file as the backend's input number `at`.
+  // Converts the TensorProto file for the backend's input number `at`.
   Result<Given, Error> give(const std::string& file, std::size_t at) const;
   // Where the backend writes its output number `at`.
   std::string output_path(std::size_t at) const;
-  // Makes the TensorProto file of an output of what the backend wrote.
+  // Makes the TensorProto file of an output from the file that the backend wrote.
   Status<Error> take(const std::string& path, const NamedFile& output) const;
 
  private:

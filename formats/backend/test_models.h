@@ -1,5 +1,5 @@
-// Three small ONNX models with inputs and right outputs, by which a backend is tested; and two that
-// it must refuse.
+// Three small ONNX models with inputs and correct outputs for testing a backend; and two that it
+// must refuse.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace cleave {
 struct TestModel {
   std::string name;                               // "Add"
   std::string bytes;                              // a ModelProto
-  std::vector<Tensor> inputs = {}, outputs = {};  // in the model's order; none: to be refused
+  std::vector<Tensor> inputs = {}, outputs = {};  // in the model's order; empty: must be refused
 };
 
-// Add; MatMul with weights; two inputs of which one is a scalar, with two outputs whose names are
+// Add; MatMul with weights; and two inputs, one of them a scalar, with two outputs whose names are
 // not in alphabetical order.
 std::vector<TestModel> models_to_take();
 
-// What is no model, and a node whose op there is not.
+// Bytes that are not a model, and a node with an unknown op.
 std::vector<TestModel> models_to_refuse();
 
 }  // namespace cleave

@@ -41,7 +41,7 @@ Worker::~Worker() { stop(); }
 
 void Worker::stop() {
   if (!child_) return;
-  child_->in.close();  // a worker ends at the end of its input; it is not waited for
+  child_->in.close();  // a worker exits at the end of its input; we do not wait for that
   end_child(*child_);
   child_.reset();
   pending_.clear();
@@ -89,7 +89,7 @@ WorkerAnswer Worker::call(const std::string& request) {
   return answer;
 }
 
-// The end of standard output comes a moment before the process is gone.
+// The end of standard output comes shortly before the process ends.
 WorkerAnswer Worker::answer_of_end(WorkerAnswer::Kind kind) {
   if (kind == WorkerAnswer::Kind::timed_out) ::kill(-child_->pid, SIGTERM);
   const auto deadline = deadline_in(kind == WorkerAnswer::Kind::timed_out ? 5 : 1);

@@ -1,10 +1,11 @@
-// Worker: a backend's process that stays and answers requests, JSON objects one a line; so the
-// compiler is loaded once. scripts/backends/worker.py is the other side.
+// Worker: a backend's permanent process that answers requests, JSON objects one per line, so that
+// the compiler is loaded once. scripts/backends/worker.py is the other side.
 //
 //   -> {"op": "compile", "model": "piece.onnx"}
 //   <- {"ok": false, "stage": "convert", "error": "unsupported op Loop"}
 //
-// It is started at the first call, and again after it died, hung, or has served its number of calls.
+// It is started at the first call, and again after it died, hung, or has served its number of
+// calls.
 #pragma once
 
 #include <chrono>
@@ -20,7 +21,7 @@
 namespace cleave {
 
 struct WorkerOptions {
-  ChildCommand command;  // its timeout is that of one call
+  ChildCommand command;  // its timeout applies to each call
   double start_timeout_seconds = 60;
   std::uint32_t restart_after = 2000;
 };
@@ -28,15 +29,15 @@ struct WorkerOptions {
 struct WorkerAnswer {
   enum class Kind : std::uint8_t {
     line,         // an answer
-    died,         // the worker ended while it worked
-    timed_out,    // and was ended
+    died,         // the worker ended during the call
+    timed_out,    // and was killed
     not_started,  // no program, or no greeting
-    garbled,      // a line that is no JSON object
+    garbled,      // a line that is not a JSON object
   };
   Kind kind = Kind::not_started;
-  std::string text = {};   // the line; else what the worker wrote to standard error
-  bool is_signal = false;  // died: by a signal, and
-  int code = 0;            // its number or the exit status; not_started: errno, 0 for no greeting
+  std::string text = {};   // the line; otherwise the worker's standard error
+  bool is_signal = false;  // died: by a signal
+  int code = 0;            // the signal or exit status; not_started: errno, 0 for no greeting
   double seconds = 0;
 };
 
@@ -49,9 +50,9 @@ class Worker {
 
   // Sends a request, a JSON object on one line, and waits for the answer.
   WorkerAnswer call(const std::string& request);
-  // Starts the worker when it is not running. Nothing when it runs, else why it does not.
+  // Starts the worker when it is not running. nullopt when it runs, else why it does not.
   std::optional<WorkerAnswer> start();
-  // The version of its greeting; "" before it has started.
+  // The version in its greeting; "" before it has started.
   const std::string& version() const { return version_; }
   // True when the worker has answered no call since it was started.
   bool is_fresh() const { return calls_ == 0; }
@@ -70,8 +71,8 @@ class Worker {
   WorkerOptions options_;
   std::unique_ptr<SpawnedChild> child_;
   std::string version_;
-  std::string pending_;  // read and not yet handed out
-  KeptOutput err_;       // of the call
+  std::string pending_;  // read but not yet returned
+  KeptOutput err_;       // of the current call
   std::uint32_t calls_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// What a file of costs says, before anything is known about the model: one entry for each kernel,
-// layer or node that the file names.
+// The contents of a cost file, before matching with a model: one entry for each kernel, layer or
+// node that the file names.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ enum class CostFormat : std::uint8_t {
   cleave,       // cleave.costs
 };
 
-// "an ONNX Runtime profile", ...: for reports.
+// "an ONNX Runtime profile", ...: the name in reports.
 std::string_view cost_format_name(CostFormat format);
 
 using ObservedDims = std::vector<std::int64_t>;
 
 struct CostEntry {
   std::string name;
-  std::string op = {};  // as the runtime calls it; "": the file does not say
+  std::string op = {};  // the runtime's name for it; "": not in the file
   double us = 0;        // of one run
-  // Tensors as they were at run time; a runtime may leave some inputs out. Empty: not recorded, or
-  // not the same in every run.
+  // Shapes of tensors at run time; a runtime may leave some inputs out. Empty: not recorded, or
+  // different from run to run.
   std::vector<ObservedDims> inputs = {};
   std::vector<ObservedDims> outputs = {};
   bool is_inside = false;    // ran inside the body of a Loop, If or Scan, whose time includes it
@@ -42,12 +42,12 @@ struct CostEntries {
   std::string path;
   CostFormat format = CostFormat::node_csv;
   std::vector<CostEntry> entries;   // in the order of the file
-  std::size_t runs = 1;             // that the times are medians of
-  bool has_blocked_layout = false;  // channels are padded to blocks in some of the shapes
+  std::size_t runs = 1;             // the times are medians over this many runs
+  bool has_blocked_layout = false;  // some shapes have channels padded to blocks
   Diagnostics warnings = {};
 };
 
-// A runtime's profile: it ran all of the model, and fused nodes have no entry of their own.
+// A runtime's profile: it covers the whole model, and fused nodes have no entry of their own.
 inline bool is_profile(CostFormat format) {
   return format != CostFormat::node_csv && format != CostFormat::cleave;
 }

@@ -12,7 +12,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kStart = 4096;  // bytes in which a format shows itself
+constexpr std::size_t kStart = 4096;  // bytes in which the format is recognised
 
 std::string_view without_space(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);

@@ -1,4 +1,4 @@
-// Reading a file of costs of any format: recognised by its content, then handed to its reader.
+// Reads a cost file of any format: recognises the format by content, then calls its reader.
 #pragma once
 
 #include "formats/costs/cost_entries.h"
@@ -6,9 +6,9 @@
 
 namespace cleave {
 
-// What the file says. A JSON list is a profile of ONNX Runtime or TensorRT, by its first object; a
-// JSON object is cleave.costs or OpenVINO's counters; a text that begins with "layerName;" is
-// OpenVINO's; any other text is CSV node,time_us.
+// A JSON list is a profile of ONNX Runtime or TensorRT, judged by its first object; a JSON object
+// is cleave.costs or OpenVINO's counters; a text that begins with "layerName;" is OpenVINO's; any
+// other text is CSV node,time_us.
 Loaded<CostEntries> read_cost_file(const SourceFile& source);
 
 }  // namespace cleave

@@ -13,11 +13,11 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kMostUnmatched = 10;  // that are named
-constexpr int kLongestChain = 6;            // of nodes that one kernel is traced back through
-constexpr std::size_t kNeighbours = 200;    // in the order of names that are looked at on each side
+constexpr std::size_t kMostUnmatched = 10;  // named in reports
+constexpr int kLongestChain = 6;            // of nodes, when tracing back from a kernel's output
+constexpr std::size_t kNeighbours = 200;    // names tried on each side, in sorted order
 
-// How many characters of two paths agree up to the end of a part: of "/a/b/c" and "/a/b/d" 4.
+// The number of leading characters that two paths share, up to a '/': 4 for "/a/b/c" and "/a/b/d".
 std::size_t common_path(std::string_view a, std::string_view b) {
   std::size_t common = 0;
   for (std::size_t i = 0; i < std::min(a.size(), b.size()) && a[i] == b[i]; ++i) {
@@ -66,7 +66,7 @@ class CostMatcher {
   const CostEntry& entry(std::uint32_t i) const { return file_.entries[i]; }
   bool counts(std::uint32_t i) const { return !entry(i).is_inside && entry(i).was_run; }
 
-  // The kernel is of that node, or around it, or of a constant, which takes no time of a node.
+  // Assigns the kernel to that node, or to the node around it. A constant takes no time of a node.
   bool take(std::uint32_t i, MatchRule rule, NodeId found) {
     if (const NodeId node = names_.owner(found); node != kNone<NodeId>) groups_.add(i, node);
     if (rules_[i] == MatchRule::none && index(found) < graph_.node_count()) found_[i] = found;
@@ -99,7 +99,7 @@ class CostMatcher {
     return found && take(i, rule, *found);
   }
 
-  // A kernel that goes by an output may have been fused: then it did the work of all nodes back to
+  // A kernel named after an output may have been fused: then it did the work of all nodes back to
   // the one whose op fits.
   bool match_output(std::uint32_t i, std::string_view name, MatchRule rule) {
     const auto found = names_.find_maker(name);
@@ -110,7 +110,7 @@ class CostMatcher {
     return true;
   }
 
-  // The nodes before `last` back to one whose op fits; empty when there is none near.
+  // The nodes up to `last`, back to one whose op fits; empty when there is none near.
   std::vector<NodeId> chain_to_fitting(NodeId last, std::string_view op) const {
     std::vector<NodeId> chain;
     if (op.empty()) return chain;
@@ -134,7 +134,7 @@ class CostMatcher {
     return first;
   }
 
-  // A change of layout goes by both nodes around it: "conv1_abcd_acdb_conv2".
+  // A change of layout has the names of both nodes around it: "conv1_abcd_acdb_conv2".
   bool match_end(std::uint32_t i) {
     const std::string_view name = entry(i).name;
     for (std::size_t at = name.find('_'); at != name.npos; at = name.find('_', at + 1)) {
@@ -156,7 +156,7 @@ class CostMatcher {
     }
   }
 
-  // ---- what is left ----
+  // ---- kernels that no name matched ----
 
   template <class Match>
   void for_unmatched(Match match, MatchRule rule) {
@@ -198,8 +198,8 @@ class CostMatcher {
     return entry(i).op.empty() ? kNone<NodeId> : nearest_free(i);
   }
 
-  // Of the free nodes whose op fits, the one with the longest path in common; of equals the one
-  // that makes what the kernel made, then the first in the model.
+  // Of the free nodes whose op fits, the one with the longest common path; of equals the one with
+  // the kernel's output shape, then the first in the model.
   NodeId nearest_free(std::uint32_t i) const {
     const std::string_view name = entry(i).name;
     const auto at = std::lower_bound(
@@ -225,7 +225,7 @@ class CostMatcher {
     return best;
   }
 
-  // True when the shapes of both are known and agree.
+  // True when both shapes are known and agree.
   bool makes_what(NodeId node, const CostEntry& kernel) const {
     const auto outputs = graph_.outputs(node);
     if (outputs.empty() || kernel.outputs.empty() || !graph_.has_rank(outputs[0])) return false;
@@ -259,7 +259,7 @@ class CostMatcher {
     return only;
   }
 
-  // Kernels of functions that the runtime put in place of a node have made-up names.
+  // Kernels of functions that the runtime substituted for a node have made-up names.
   void match_order() {
     NodeId last = kNone<NodeId>;  // of the kernel before
     for (std::uint32_t i = 0; i < file_.entries.size(); ++i) {
@@ -282,7 +282,7 @@ class CostMatcher {
     return kNone<NodeId>;
   }
 
-  // True when nothing that is known of the node's shape says otherwise.
+  // True unless what is known of the node's shape contradicts it.
   bool may_make(NodeId node, const CostEntry& kernel) const {
     const auto outputs = graph_.outputs(node);
     if (outputs.empty() || kernel.outputs.empty()) return false;
@@ -326,8 +326,8 @@ class CostMatcher {
   NodeNames names_;
   FusedGroups groups_;
   std::vector<MatchRule> rules_;  // by entry
-  std::vector<NodeId> found_;     // by entry: the first node; none where it is a constant
-  // Nodes without a kernel after the names:
+  std::vector<NodeId> found_;     // by entry: the first node; kNone if it is a constant
+  // Nodes still without a kernel after matching by name:
   std::vector<NodeId> free_by_name_;
   std::map<ObservedDims, std::vector<NodeId>> free_by_shape_;
 };

@@ -1,4 +1,4 @@
-// All files of costs that one command was given for a model.
+// All cost files that a command was given for a model.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace cleave {
 
-// Whose times a file has.
+// The device whose times a file has.
 enum class CostTarget : std::uint8_t { cpu, acc };
 
 // --costs [TARGET=]FILE
@@ -20,18 +20,19 @@ struct CostSource {
   std::string path;
 };
 
-// "p.json" or "acc=p.json". A path that holds "=" behind something that is no target is a path.
+// Parses "p.json" or "acc=p.json". If the part before "=" is not a target, the whole text is a
+// path.
 CostSource cost_source_of(std::string_view text);
 
 struct CostSet {
-  std::vector<ModelCosts> cpu, acc;  // one a file, in the order given
-  PerNode<double> cpu_us, acc_us;    // merged; below 0: not measured; empty: there is no file
+  std::vector<ModelCosts> cpu, acc;  // one per file, in the given order
+  PerNode<double> cpu_us, acc_us;    // merged; below 0: not measured; empty: no file
   Diagnostics warnings = {};
 
   bool empty() const { return cpu.empty() && acc.empty(); }
 };
 
-// Reads the files. Refuses all when one of them cannot be read, or is of another model.
+// Reads the files. Refuses all when one of them cannot be read, or belongs to another model.
 Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph);
 
 }  // namespace cleave

@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-// Unknown fields are warned of and not read.
+// Unknown fields get a warning and are ignored.
 Loaded<CostEntries> read_costs_json(const SourceFile& source);
 
 }  // namespace cleave

@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// Rates for shares alone: what counts is how computing compares with moving data.
+// Rates used for shares only: what matters is the ratio of computing to moving data.
 constexpr double kFlopsPerSecond = 10e12;
 constexpr double kBytesPerSecond = 100e9;
 

@@ -1,5 +1,5 @@
-// FusedGroups: which nodes each kernel of a profile did the work of, and what each node's share of
-// its time is.
+// FusedGroups: the nodes whose work each kernel of a profile did, and each node's share of its
+// time.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ class FusedGroups {
   FusedGroups(const Graph& graph, std::size_t kernels)
       : graph_(graph), kernel_of_(graph.node_count(), kNoKernel), nodes_(kernels) {}
 
-  // The kernel does work of the node. A node may be done by several kernels.
+  // Records that the kernel does work of the node. Several kernels may do work of one node.
   void add(std::uint32_t kernel, NodeId node);
   bool is_measured(NodeId node) const { return kernel_of_[node] != kNoKernel; }
   std::uint32_t kernel_of(NodeId node) const { return kernel_of_[node]; }  // the first one
   std::span<const NodeId> nodes(std::uint32_t kernel) const { return nodes_[kernel]; }
 
-  // Nodes without a kernel join that of the node that they read or, failing that, of a node that
-  // reads them, when their op is often fused or `is_listed` (the runtime lists them as not run).
-  // Returns how many did. Linear.
+  // A node without a kernel joins the kernel of a node that it reads, or else of a node that reads
+  // it, if its op is often fused or it is in `is_listed` (the runtime lists it as not run). Returns
+  // the number of nodes that joined. Linear.
   std::size_t join_neighbours(const NodeSet& is_listed);
 
-  // Microseconds by node: each kernel's time shared out by estimated costs, equally where nothing
-  // is known of these; below 0 for a node without a kernel. `us`: by kernel.
+  // Microseconds by node: each kernel's time divided in proportion to estimated costs, or equally
+  // if these are unknown; below 0 for a node without a kernel. `us` is by kernel.
   PerNode<double> shares(std::span<const double> us) const;
 
  private:

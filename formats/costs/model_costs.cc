@@ -11,8 +11,8 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostNamed = 10;
-// A profile of which less than this share was found is of another model: what was found are names
-// such as "Add_1" that any model has.
+// If less than this share of a profile was matched, it belongs to another model: the matches are
+// names such as "Add_1" that any model has.
 constexpr double kLeastShare = 0.05;
 
 Diagnostic unknown_name(const SourceFile& source, const CostEntry& entry, const Graph& graph) {
@@ -28,7 +28,8 @@ Diagnostic unknown_name(const SourceFile& source, const CostEntry& entry, const 
   return warning;
 }
 
-// A profile names kernels that are no nodes as a matter of course; a file by hand should not.
+// In a profile it is normal that kernels are not nodes; a file written by hand should name only
+// nodes.
 void warn_of_unknown(const SourceFile& source, const CostEntries& file, const Graph& graph,
                      ModelCosts& made) {
   std::size_t unknown = 0;

@@ -1,4 +1,4 @@
-// Costs of a model's nodes from files: read, matched, and held against the model.
+// The costs of a model's nodes from files: read, matched, and checked against the model.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace cleave {
 
-// What one file says of a model.
+// The costs that one file has for a model.
 struct ModelCosts {
   std::string path;
   CostFormat format = CostFormat::node_csv;
@@ -21,15 +21,15 @@ struct ModelCosts {
   std::size_t kernels = 0;  // that ran outside bodies
   CostMatch match;
   std::vector<ObservedShape> shapes;
-  Diagnostics warnings = {};  // names that are no nodes, of a file that someone wrote
+  Diagnostics warnings = {};  // unknown node names in a file written by hand
 };
 
-// Refuses, beside what is no such file, a file of another model: one that names no node of this
-// one, or a profile in which a node made something else.
+// Refuses files that are not cost files, and files of another model: one that names no node of this
+// model, or a profile in which a node has another output shape.
 Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph);
 
-// Microseconds by node from all of the files: where several measured a node, the first one counts.
-// Below 0: none did. Empty when there is no file.
+// Microseconds by node from all files; if several measured a node, the first one counts. Below 0:
+// not measured. Empty when there is no file.
 PerNode<double> merged_times(std::span<const ModelCosts> files);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Reads the times of nodes that someone wrote down: CSV or TSV, a line a node.
+// Reads times of nodes that people wrote down: CSV or TSV, one line per node.
 //
 //   node,time_us
 //   conv1,120.5
@@ -10,8 +10,7 @@
 
 namespace cleave {
 
-// The first line may be left out. Refuses what is no such file, times below 0, and nodes that are
-// given twice.
+// The first line may be left out. Refuses other files, times below 0, and nodes given twice.
 Loaded<CostEntries> read_node_csv(const SourceFile& source);
 
 }  // namespace cleave

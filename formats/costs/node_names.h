@@ -1,5 +1,5 @@
-// NodeNames: the nodes of a graph by name, and by the names of what they make; those that are
-// constants or in bodies too, since runtimes name them all the same.
+// NodeNames: finds the nodes of a graph by name, and by the names of their outputs. Includes
+// constants and nodes of bodies, since runtimes name them too.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ class NodeNames {
   // Linear. The graph must live as long as this.
   explicit NodeNames(const Graph& graph);
 
-  // The node, constant or body node of that name.
+  // The node, constant or body node with that name.
   std::optional<NodeId> find(std::string_view name) const;
-  // The node or constant that makes the value of that name.
+  // The node or constant that makes the value with that name.
   std::optional<NodeId> find_maker(std::string_view value) const;
-  // The node whose time includes that of `id`: itself, or the one around it; none for a constant.
+  // The node whose time includes that of `id`: itself, or the one around it; kNone for a constant.
   NodeId owner(NodeId id) const;
 
  private:

@@ -125,7 +125,7 @@ class ShapeObserver {
     return is_reordered(shape, dims) ? Agreement::layout : Agreement::contradiction;
   }
 
-  // True when the dims that are known are among those seen, in whatever order.
+  // True when the known dims are among those recorded, in any order.
   static bool is_reordered(Shape shape, ObservedDims dims) {
     for (const Dim dim : shape) {
       if (!dim.is_fixed()) continue;

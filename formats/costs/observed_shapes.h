@@ -1,5 +1,5 @@
-// Shapes that a profile saw at run time: they bind dims of the model that are not known, value by
-// value, and show when the profile is of another model or another input.
+// Shapes that a profile recorded at run time. They bind unknown dims of the model, value by value,
+// and reveal a profile of another model or another input.
 #pragma once
 
 #include <optional>
@@ -17,20 +17,20 @@ struct ObservedShape {
   ObservedDims dims;
 };
 
-// A kernel that made, or read, something else than its node does in the model.
+// A kernel whose output or input differs from its node's in the model.
 struct ShapeContradiction {
   std::uint64_t offset = 0;  // of the kernel in the file
   std::string message;
 };
 
 struct ObservedShapes {
-  std::vector<ObservedShape> shapes;  // of values with a dim that was not known, each once
+  std::vector<ObservedShape> shapes;                // of values with an unknown dim, each once
   std::optional<ShapeContradiction> contradiction;  // the first one
 };
 
-// Looks at kernels that go by their node, or by its output, and have its op: others may be fused,
-// and make something else. Dims in another order than the model's (a runtime may change layouts) and
-// channels that were padded to blocks are not held against it, and bind nothing. Linear.
+// Considers kernels matched by the node's name or its output's, with the node's op: others may be
+// fused and have other outputs. Dims in another order than the model's (a runtime may change
+// layouts) and channels padded to blocks are no contradiction, and bind no dim. Linear.
 ObservedShapes observe_shapes(const CostEntries& file, const CostMatch& match, const Graph& graph);
 
 }  // namespace cleave

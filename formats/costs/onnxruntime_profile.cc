@@ -3,7 +3,7 @@
 //
 //   1. A kernel's event is added to the kernels of the current run.
 //   2. An event of Loop, If or Scan marks the kernels that began after it did as inside.
-//   3. "model_run" ends the run: the times of each kernel are summed up, once a run.
+// 3. "model_run" ends the run: the times of each kernel are added up, once per run.
 //   4. At the end each kernel gets the median of its runs.
 #include "formats/costs/onnxruntime_profile.h"
 
@@ -21,12 +21,12 @@ namespace cleave {
 namespace {
 
 constexpr std::string_view kKernelSuffix = "_kernel_time";
-constexpr std::size_t kRunsToWarmUp = 3;  // of so many runs the first is left out
+constexpr std::size_t kRunsToWarmUp = 3;  // with this many runs the first is left out
 
 struct Kernel {
   CostEntry entry;
-  std::vector<double> run_us;  // by run in which it was
-  double current_us = 0;       // of the run that is being read
+  std::vector<double> run_us;  // of each run that included the kernel
+  double current_us = 0;       // of the current run
   bool is_in_current = false;
   bool has_shapes = false, varies = false;
 };
@@ -72,7 +72,7 @@ class ProfileReader {
   }
 
  private:
-  // The first fault ends the reading: a program wrote the file, and what follows is as wrong.
+  // Reading stops at the first fault: a program wrote the file, so the rest is as wrong.
   bool is_good() { return faults_.errors().empty(); }
 
   void read_event() {
@@ -192,7 +192,7 @@ class ProfileReader {
     }
   }
 
-  // The kernels of the current run that began after the event that is being read.
+  // Marks the kernels of the current run that began after the current event.
   void mark_inside() {
     while (!current_.empty() && current_.back().start >= event_.start) {
       kernels_[current_.back().kernel].entry.is_inside = true;
@@ -243,10 +243,10 @@ class ProfileReader {
   const SourceFile& source_;
   JsonCursor cursor_;
   TextFaults faults_;
-  Event event_;  // that is being read
+  Event event_;  // the current event
   std::vector<Kernel> kernels_;
   std::unordered_map<std::string, std::size_t> numbers_;  // of kernels, by name
-  std::vector<Ran> current_;                              // kernels of the run that is being read
+  std::vector<Ran> current_;                              // kernels of the current run
   std::size_t runs_ = 0;
   bool is_blocked_ = false;
 };

@@ -7,9 +7,10 @@
 
 namespace cleave {
 
-// One entry for each kernel, in the order in which kernels ran first. Its time is the median over
-// the runs of the profile; of three runs or more the first, which warms up, is left out. Kernels in
-// bodies of Loop, If and Scan are marked: the time of the node around them includes theirs. Linear.
+// One entry for each kernel, in the order in which kernels first ran. Its time is the median over
+// the runs of the profile; with three runs or more the first one, which warms up, is left out.
+// Kernels in bodies of Loop, If and Scan are marked: the time of the node around them includes
+// theirs. Linear.
 Loaded<CostEntries> read_onnxruntime_profile(const SourceFile& source);
 
 }  // namespace cleave

@@ -26,7 +26,7 @@ std::optional<double> milliseconds(std::string_view text) {
 // "EXECUTED", "Status.EXECUTED", "NodeStatus::EXECUTED"; the others are NOT_RUN, OPTIMIZED_OUT.
 bool was_executed(std::string_view status) { return status.ends_with("EXECUTED"); }
 
-// Adds up what several requests say about one layer.
+// Sums up what several requests report about one layer.
 class Layers {
  public:
   void add(CostEntry layer) {
@@ -63,7 +63,7 @@ Loaded<CostEntries> finished(const SourceFile& source, Layers layers, TextFaults
   return made;
 }
 
-// Where the columns that are read are.
+// The positions of the columns that are read.
 struct Columns {
   std::size_t name = 0, status = 0, op = 0, time = 0;
 };

@@ -10,12 +10,12 @@
 
 namespace cleave {
 
-// The CSV form: `layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms)`, a line a
+// The CSV form: `layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms)`, one line per
 // layer, then a line "Total". Times are averages over the runs.
 Loaded<CostEntries> read_openvino_csv(const SourceFile& source);
 
-// The JSON form: an object with "detailed_performance", a list of requests with their "nodes". Of
-// several requests the mean. A file of "average" counters is read likewise.
+// The JSON form: an object with "detailed_performance", a list of requests with their "nodes".
+// Takes the mean of several requests. A file of "average" counters is read in the same way.
 Loaded<CostEntries> read_openvino_json(const SourceFile& source);
 
 }  // namespace cleave

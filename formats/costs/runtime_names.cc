@@ -55,7 +55,7 @@ std::string_view trimmed_name(std::string_view name) {
   return without_brackets(name);
 }
 
-// Other runtimes' words for an operator of ONNX.
+// Other runtimes' names for an ONNX operator.
 struct Words {
   std::string_view kernel, node;
 };

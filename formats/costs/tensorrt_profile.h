@@ -1,5 +1,6 @@
 // Reads the profile that TensorRT's trtexec writes with --exportProfile: a JSON list, first
-// {"count": N}, then a layer each: {"name", "timeMs", "averageMs", "medianMs", "percentage"}.
+// {"count": N}, then one object per layer: {"name", "timeMs", "averageMs", "medianMs",
+// "percentage"}.
 // Source: TensorRT, samples/common/sampleReporting.cpp.
 #pragma once
 
@@ -8,7 +9,7 @@
 
 namespace cleave {
 
-// The median of each layer; the average where an old file has no median.
+// Takes the median of each layer, or the average if an old file has no median.
 Loaded<CostEntries> read_tensorrt_profile(const SourceFile& source);
 
 }  // namespace cleave

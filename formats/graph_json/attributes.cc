@@ -70,8 +70,8 @@ void GraphJsonAttributes::read_list(NameId name) {
   settle_list(name, before, count);
 }
 
-// Numbers and booleans go to both pools until it is known whether all are whole. False, and nothing
-// is taken, when the item is neither of these nor a string.
+// Adds numbers and booleans to both pools until it is known whether all are whole. Returns false,
+// without taking the item, when it is neither of these nor a string.
 bool GraphJsonAttributes::read_item() {
   switch (cursor_.type()) {
     case JsonType::number: {
@@ -96,7 +96,7 @@ bool GraphJsonAttributes::read_item() {
   }
 }
 
-// What the items of a list turned out to be, taken together; the other pools forget them.
+// Decides the type of a list from all its items, and removes them from the other pools.
 void GraphJsonAttributes::settle_list(NameId name, Sizes before, std::size_t count) {
   const bool all_numbers = integers_.size() - before.integers == count;
   const bool all_strings = !all_numbers && strings_.size() - before.strings == count;

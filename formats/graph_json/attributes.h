@@ -1,5 +1,5 @@
 // Attributes of nodes in native graph JSON: numbers, strings, booleans and lists of them, which
-// rules can ask about; anything else is opaque and stays in the source.
+// rules can ask about. All others are opaque and stay in the source.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class GraphJsonAttributes {
 
   void clear();
   std::size_t count() const { return attributes_.size(); }
-  // The field "attributes" at the cursor, which may be any value.
+  // Reads the field "attributes" at the cursor, whose value may have any type.
   void read(JsonFields& fields);
-  // Gives what was read since clear() to the node that the builder started last.
+  // Passes the attributes read since clear() to the node that the builder started last.
   void hand_over();
 
  private:
@@ -50,7 +50,7 @@ class GraphJsonAttributes {
   std::vector<std::int64_t> integers_;
   std::vector<double> reals_;
   std::vector<std::string_view> strings_;
-  bool is_whole_ = true;  // all numbers of the list being read
+  bool is_whole_ = true;  // all numbers of the current list are whole
   JsonKeys keys_;
 };
 

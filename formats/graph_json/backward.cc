@@ -79,7 +79,7 @@ class BackwardWriter {
     return id == kNone<GradientId> ? "null" : json_string(gradients_[index(id)]);
   }
 
-  // Declared like the value; what is no tensor has none.
+  // Declared like the value; a non-tensor has none.
   std::string gradient(GradientId id) const {
     const ValueId value = plan_.value_of[index(id)];
     const Value& record = graph_.value(value);

@@ -1,9 +1,9 @@
 // The backward pass of a pipeline as nodes of its root in native JSON:
 //
 //   stage_backward             kwargs stage_output, output_grads, input_values: lists, null where
-//                              there is no gradient; attribute outputs_with_grads_idxs; makes the
+//                              there is no gradient; attribute outputs_with_grads_idxs; outputs the
 //                              gradients of the stage's inputs
-//   null_coalesce_accumulate   the sum of two gradients of a value, of the other when one is null
+//   null_coalesce_accumulate   the sum of two gradients of a value; if one is null, the other
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@
 
 namespace cleave {
 
-// The nodes in order, each on one line; their names, and those of gradients (`grad_<value>`), are
-// ones that the graph does not have.
+// The nodes in order, each on one line. Their names, and the names of gradients (`grad_<value>`),
+// do not occur in the graph.
 std::vector<std::string> backward_nodes(const Graph& graph, const Partition& partition,
                                         const Boundaries& boundaries, const BackwardPlan& plan);
 

@@ -8,13 +8,13 @@ namespace {
 
 constexpr std::string_view kDevice = "device";
 
-std::string padded(std::string_view json) {  // as JsonCursor wants it
+std::string padded(std::string_view json) {  // for JsonCursor
   std::string text(json);
   text.append(JsonCursor::kPadding, '\0');
   return text;
 }
 
-// The fields of the object but for `device`.
+// The fields of the object without `device`.
 struct OtherFields {
   JsonObjectText text;
   bool had_device = false;

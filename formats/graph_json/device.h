@@ -1,5 +1,5 @@
-// Nodes that name the device on which they make their values, as traced code does (torch.zeros with
-// device="cpu"), moved to another.
+// Moves nodes to another device that name the device of their output, as traced code does
+// (torch.zeros with device="cpu").
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace cleave {
 
-// The node, its JSON on one line, with its attribute or keyword `device` naming this device; as it
-// is when it has neither.
+// The node, as JSON on one line, with its attribute or keyword `device` set to this device;
+// unchanged when it has neither.
 std::string with_device(std::string node, std::string_view device);
 
 }  // namespace cleave

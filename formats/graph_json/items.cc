@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-// The parameters of one file, and by which names they know each other there.
+// The parameters of one file, and how they refer to each other as aliases there.
 class ParameterNames {
  public:
   ParameterNames(const Graph& graph, std::span<const ValueId> ids) : graph_(graph) {
@@ -24,7 +24,7 @@ class ParameterNames {
     }
   }
 
-  // The declaration, with an `alias_of` that names a parameter of the file, or with none.
+  // The declaration, with an `alias_of` that names a parameter of the file, or without one.
   std::string adapted(std::string_view declaration, ValueId id) const {
     JsonObjectText text;
     JsonCursor cursor(declaration);
@@ -56,7 +56,8 @@ class ParameterNames {
   std::unordered_map<std::uint32_t, ValueId> first_;  // by canonical parameter
 };
 
-// The declaration of a parameter as one of a graph input: without what only parameters have.
+// The declaration of a parameter as that of a graph input, without fields that only parameters
+// have.
 std::string as_input(std::string_view declaration) {
   constexpr std::array<std::string_view, 6> kShared = {"name",  "type",     "dtype",
                                                        "shape", "elements", "py_type"};

@@ -1,5 +1,5 @@
-// The items of a native graph file as text, each on one line: declarations of values, nodes. What
-// was read from JSON is copied from there; what was read from elsewhere is made from the graph.
+// The items of a native graph file as text, each on one line: declarations of values, and nodes.
+// Items read from JSON are copied; others are made from the graph.
 #pragma once
 
 #include <span>
@@ -17,11 +17,11 @@ class GraphJsonItems {
   explicit GraphJsonItems(const LoadedModel& model);
 
   std::string node(NodeId id) const;
-  // What is a graph's input, or made by a node, or a parameter that is handed over like one: to be
-  // an input of a graph or an output of a node.
+  // The declaration of a graph input, a node's output, or a parameter that is passed like an input:
+  // for use as an input of a graph or an output of a node.
   std::string value(ValueId id) const;
-  // The parameters of one file, in the order given. One that is another name of a parameter which
-  // is not among them becomes another name of the first of its names that is.
+  // The declarations of one file's parameters, in the given order. A parameter that is an alias of
+  // one outside the list becomes an alias of the first of its other names in the list.
   std::vector<std::string> parameters(std::span<const ValueId> ids) const;
 
  private:

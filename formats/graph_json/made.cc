@@ -13,7 +13,7 @@ namespace {
 
 // ---- values ----
 
-// The tensor that an ONNX file keeps for the parameter; null when there is none.
+// The tensor of the parameter in an ONNX file; null when there is none.
 const OnnxTensor* tensor_of(const LoadedModel& model, ValueId id) {
   if (model.onnx() == nullptr || index(id) >= model.onnx()->tensor_index.size()) return nullptr;
   const std::uint32_t at = model.onnx()->tensor_index[index(id)];
@@ -101,7 +101,7 @@ std::string names_text(const Graph& graph, std::span<const ValueId> values) {
   return json_list(names);
 }
 
-// A single item as itself, a list as a list.
+// A single item alone, or several as a list.
 template <class Items, class TextOf>
 std::string items_text(const Items& items, bool is_list, const TextOf& text_of) {
   std::vector<std::string> texts;

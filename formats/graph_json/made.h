@@ -1,5 +1,5 @@
-// Items of a native graph file for a model that was not read from one: made from what the graph
-// knows. Attributes that rules cannot ask about, and bodies, are left out.
+// Items of a native graph file for a model that was not read from one: made from the graph.
+// Attributes that rules cannot ask about, and bodies, are left out.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 namespace cleave {
 
 // `{"name": "y", "type": "tensor", "dtype": "float32", "shape": [1, "N", null]}`; a parameter also
-// with `location`, `offset`, `bytes` where its raw data lies in a file.
+// has `location`, `offset`, `bytes` if its raw data is in a file.
 std::string make_value_json(const LoadedModel& model, ValueId id);
 
-// `[1, "N", null]`; of a tensor whose rank is known.
+// `[1, "N", null]`; only for a tensor of known rank.
 std::string make_shape_json(const Graph& graph, ValueId id);
 
-// The node; what its bodies capture follows its other inputs.
+// The node; captures of its bodies follow its other inputs.
 std::string make_node_json(const LoadedModel& model, NodeId id);
 
 }  // namespace cleave

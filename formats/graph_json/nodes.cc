@@ -166,7 +166,7 @@ void GraphJsonNodes::read_kwargs(JsonFields& fields) {
   keys_.report_repeated(faults_, fields);
 }
 
-// A value's name; or null, a literal; or values inside a list. The recursion ends at kMostNested.
+// Reads a value's name, null, a literal, or a list of values. The recursion ends at kMostNested.
 void GraphJsonNodes::read_reference(JsonFields& fields, std::vector<Reference>& to,
                                     OperandSlot slot) {
   switch (cursor_.type()) {
@@ -227,7 +227,7 @@ void GraphJsonNodes::read_module_parameters(JsonFields& fields) {
   }
 }
 
-// A null takes the place of an output that the node could have but has not.
+// null marks an optional output that the node omits.
 void GraphJsonNodes::read_outputs(JsonFields& fields) {
   if (!fields.is(JsonType::list)) return;
   cursor_.enter();

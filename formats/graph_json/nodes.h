@@ -1,5 +1,5 @@
-// Nodes of native graph JSON. The fields of a node may come in any order, so each node is gathered
-// whole before the builder hears of it.
+// Nodes of native graph JSON. The fields of a node may come in any order, so each node is read
+// completely before it is passed to the builder.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ class GraphJsonNodes {
   GraphJsonNodes(JsonCursor& cursor, JsonFaults& faults, GraphBuilder& builder,
                  GraphJsonValues& values, const ModelLimits& limits);
 
-  // Reads the node at the cursor, number `position` of the file, into the builder. One without a
-  // name is left out; that is a fault.
+  // Reads the node at the cursor, number `position` of the file, into the builder. A node without a
+  // name is a fault and is left out.
   void read(std::size_t position);
-  // That the nodes so far read and make, each time.
+  // The values that nodes have read and made so far, counted each time.
   std::uint64_t value_count() const { return value_count_; }
 
  private:
@@ -53,14 +53,14 @@ class GraphJsonNodes {
   const ModelLimits& limits_;
   std::uint64_t value_count_ = 0;
 
-  // The node that is being read.
+  // The current node:
   NodeDecl decl_;
   JsonSubject subject_;
   JsonFieldOrder order_;
   std::size_t list_depth_ = 0;
   std::vector<Reference> inputs_, kwargs_;
   std::vector<std::string_view> module_parameters_;
-  std::vector<std::pair<ValueDecl, std::uint32_t>> outputs_;  // and their positions
+  std::vector<std::pair<ValueDecl, std::uint32_t>> outputs_;  // with their positions
   GraphJsonAttributes attributes_;
   JsonKeys keys_;  // of the kwargs
   MeasuredCost cost_;

@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-// The place of the string in the value at the cursor, at any depth; the value is passed.
+// The offset of the string in the value at the cursor, at any depth; skips the value.
 std::optional<std::uint64_t> find_string(JsonCursor& cursor, std::string_view wanted) {
   std::optional<std::uint64_t> place;
   std::vector<JsonType> open;
@@ -35,7 +35,7 @@ std::optional<std::uint64_t> find_string(JsonCursor& cursor, std::string_view wa
   return place;
 }
 
-// The place of the string in the fields of that name, the first of them that has it.
+// The offset of the string in the first of the named fields that contains it.
 std::optional<std::uint64_t> find_in_fields(std::string_view object,
                                             std::span<const std::string_view> fields,
                                             std::string_view wanted) {

@@ -35,10 +35,11 @@ constexpr std::array<std::string_view, 8> kFields = {
 
 constexpr std::string_view kFormatName = "cleave.graph";
 constexpr std::int64_t kNewestVersion = 1;
-constexpr std::size_t kLargestJson = 0xFFFFFFFF - 1024;  // simdjson counts in 32 bits
+constexpr std::size_t kLargestJson = 0xFFFFFFFF - 1024;  // simdjson uses 32-bit offsets
 constexpr std::size_t kNodesBetweenTold = 4096;
-constexpr std::size_t kBytesOfNode = 240;  // while it is read and split; about
-constexpr std::size_t kMostTimes = 16;     // as many nodes as there are, to make room for
+constexpr std::size_t kBytesOfNode = 240;  // while it is read and split; approximate
+// reserves memory for at most this many times the nodes read so far
+constexpr std::size_t kMostTimes = 16;
 
 class GraphJsonReader {
  public:
@@ -96,7 +97,7 @@ class GraphJsonReader {
   GraphJsonValues values_;
   GraphJsonNodes nodes_;
 
-  // The file is none of ours, or beyond a limit: nothing else is worth telling.
+  // The file is not native JSON, or beyond a limit: other faults are not reported then.
   JsonFaults header_faults_;
   bool has_format_ = false, has_version_ = false;
   SourceSpan output_tree_;
@@ -238,8 +239,8 @@ void GraphJsonReader::read_nodes(JsonFields& fields) {
   }
 }
 
-// The rest of the file is most likely nodes like those that were read. Never trusted for much more
-// than is there already.
+// The rest of the file most likely has nodes like those read so far. The estimate never reserves
+// much more than what is there already.
 void GraphJsonReader::expect_more(std::size_t nodes, std::uint64_t begin) {
   const auto read = static_cast<double>(cursor_->offset() - begin);
   const auto left = static_cast<double>(source_.size() - cursor_->offset());
@@ -252,8 +253,8 @@ void GraphJsonReader::add_beyond_limit(std::uint64_t ModelLimits::*limit) {
   header_faults_.add(cursor_->offset(), "the graph has " + beyond_limit(limits_, limit));
 }
 
-// Whether the file is one of ours at all matters more than its faults: a header that stands behind
-// them is looked for, and one that is missing is the fault.
+// Whether the file is native JSON at all matters more than its other faults: searches for the
+// header after them, and a missing header becomes the fault.
 void GraphJsonReader::find_header_fault() {
   cursor_ = std::make_unique<JsonCursor>(source_.bytes());
   JsonFaults ignored(source_);
@@ -274,7 +275,7 @@ void GraphJsonReader::find_header_fault() {
   if (!has_version_) header_faults_.add("\"version\" is missing; it must be 1");
 }
 
-// A module's own parameter, and reads of the attribute of the same path, are one parameter.
+// A module's own parameter and reads of the attribute with the same path are one parameter.
 void GraphJsonReader::tie_parameters() {
   if (targets_.empty()) return;
   for (const Parameter& parameter : parameters_) {
@@ -348,7 +349,7 @@ Diagnostics GraphJsonReader::errors() const {
 }
 
 Loaded<GraphJson> GraphJsonReader::finish() {
-  cursor_.reset();  // its index is as large as the graph: gone before the builder finishes
+  cursor_.reset();  // its index is as large as the graph: free it before the builder finishes
   Result<Graph, std::vector<GraphFault>> graph = builder_.finish();
   if (!graph) {
     for (const GraphFault& fault : graph.error()) report(fault);

@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 14> kFields = {
     "name",    "type",     "dtype",  "shape",    "elements", "py_type", "target",
     "default", "get_attr", "buffer", "alias_of", "location", "offset",  "bytes"};
 
-// The fields that a value may have, in its role.
+// The fields that a value in this role may have.
 std::span<const std::string_view> fields_of(ValueRole role) {
   switch (role) {
     case ValueRole::parameter:
@@ -65,7 +65,7 @@ std::vector<std::string_view> value_type_names() {
 
 }  // namespace
 
-// The declaration that is being read.
+// The declaration being read.
 struct GraphJsonValues::Fields {
   JsonFields fields;
   JsonSubject& subject;
@@ -155,7 +155,7 @@ void GraphJsonValues::read_field(std::size_t field, Fields& read) {
     case kBytes:
       return check_count(fields);
     default:
-      return cursor_.skip();  // the default of an input may be anything
+      return cursor_.skip();  // the default of an input may have any type
   }
 }
 
@@ -220,7 +220,7 @@ void GraphJsonValues::read_value_shape(Fields& read) {
   known_shapes_.emplace(text, read.value.decl.shape);
 }
 
-// Leaves the dims in dims_. False when there is no list.
+// Leaves the dims in dims_. False when the value is not a list.
 bool GraphJsonValues::read_shape(JsonFields& fields) {
   dims_.clear();
   const std::uint64_t offset = cursor_.offset();
@@ -276,7 +276,7 @@ Dim GraphJsonValues::symbol(std::string_view name) {
   return bound ? Dim::fixed(*bound) : Dim::symbol(builder_.intern(name));
 }
 
-// What --input-shape says of an input takes the place of its shape.
+// A shape from --input-shape replaces that of the input.
 void GraphJsonValues::bind_input_shape(DeclaredValue& value) {
   const std::vector<std::int64_t>* const shape = binder_.shape_of(value.decl.name);
   if (shape == nullptr) return;
@@ -301,7 +301,7 @@ void GraphJsonValues::bind_input_shape(DeclaredValue& value) {
   value.decl.shape = builder_.intern_shape(value_dims_);
 }
 
-// True when one of the elements is a tensor or holds one.
+// True when one of the elements is a tensor or contains one.
 bool GraphJsonValues::read_elements(Fields& read) {
   if (!read.fields.is(JsonType::list)) return false;
   if (read.depth == kMostNested) {

@@ -18,7 +18,7 @@ namespace cleave {
 enum class ValueRole { input, parameter, output, element };
 
 struct DeclaredValue {
-  ValueDecl decl;  // an empty name: the fault was told
+  ValueDecl decl;  // an empty name: a fault was reported
   SourceSpan where;
   std::uint64_t name_offset = 0;
   bool is_attribute_read = false;  // "get_attr": true
@@ -32,19 +32,19 @@ class GraphJsonValues {
   GraphJsonValues(JsonCursor& cursor, JsonFaults& faults, GraphBuilder& builder,
                   const ShapeBindings& bindings, const ModelLimits& limits);
 
-  // The declaration at the cursor, which may be any value. The subject gets its name when the name
-  // is read. Names without escapes are views into the source.
+  // Reads the declaration at the cursor, whose value may have any type. The subject gets its name
+  // when the name is read. Names without escapes are views into the source.
   DeclaredValue read(JsonSubject& subject, ValueRole role);
-  // The characters of a string for as long as the graph lives.
+  // The characters of a string, valid as long as the graph lives.
   std::string_view kept(const JsonString& string) {
     return string.has_escapes ? builder_.keep(unescaped(string)) : string.text;
   }
-  // The same of a name, which is a fault when it is beyond the limit.
+  // The same for a name; refuses one longer than the limit.
   std::string_view kept_name(const JsonString& string) {
     if (string.text.size() > limits_.name_bytes) refuse_name(string);
     return kept(string);
   }
-  // To be called when all is read: bindings that name no input or no symbolic dim are faults.
+  // Call after reading: bindings that name no input or symbolic dim are faults.
   void check_bindings() { binder_.report_faults(faults_); }
 
  private:
@@ -68,24 +68,24 @@ class GraphJsonValues {
   GraphBuilder& builder_;
   ShapeBinder binder_;
   const ModelLimits& limits_;
-  // Roles that know other fields have orders of their own.
+  // Each role has its own fields, and so its own order.
   JsonFieldOrder& order_of(ValueRole role) { return orders_[static_cast<std::size_t>(role)]; }
   std::array<JsonFieldOrder, 4> orders_;
-  // Shapes by their text: graphs repeat the same few, and reading one again costs more than finding
-  // it.
+  // Shapes by their text: graphs repeat a few shapes, and finding a known one is cheaper than
+  // reading it again.
   std::unordered_map<std::string_view, ShapeId> known_shapes_;
   struct KnownShape {
     std::string_view text = {};
     ShapeId shape = kNone<ShapeId>;
   };
-  KnownShape last_shape_;  // of known_shapes_, or of no text
+  KnownShape last_shape_;  // an entry of known_shapes_, or empty
   struct KnownDType {
     std::string_view name = {};
     DType dtype = DType::unknown;
   };
   KnownDType last_dtype_;
   std::vector<Dim> dims_;        // of the shape read last
-  std::vector<Dim> value_dims_;  // of the value being read, apart from its elements
+  std::vector<Dim> value_dims_;  // of the current value, without its elements
 };
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// Writes native graph JSON: one input, parameter or node a line, in the order of the graph's ids,
-// so that a file written from a written file is the same bytes.
+// Writes native graph JSON: one input, parameter or node a line, in the order of the graph's ids.
+// Reading a written file and writing it again gives the same bytes.
 #include "formats/graph_json/backward.h"
 #include "formats/graph_json/device.h"
 #include "formats/graph_json/graph_json.h"
@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-// The fields of the file that is being written, one after the other.
+// Writes the fields of a file one after another.
 class GraphFile {
  public:
   explicit GraphFile(std::string_view name) {
@@ -131,8 +131,8 @@ class GraphJsonWriter {
   GraphFile file_;
 };
 
-// What a part keeps beside its nodes: parameters of the file, and outputs of the constants that it
-// needs, which native JSON has as parameters too.
+// The parameters of a part: those of the file, and outputs of the constants that it needs, which
+// native JSON also writes as parameters.
 std::vector<ValueId> parameters_of(const Graph& graph, const Boundaries& boundaries, PartId part) {
   const auto listed = boundaries.parameters[part];
   std::vector<ValueId> parameters(listed.begin(), listed.end());
@@ -142,8 +142,8 @@ std::vector<ValueId> parameters_of(const Graph& graph, const Boundaries& boundar
   return parameters;
 }
 
-// Parameters that no part has to itself: those that the model returns as they are, and those that
-// are handed to parts like inputs and that no part gives.
+// The parameters of the root: those that the model returns directly, and those that are passed to
+// parts like inputs and that no part outputs.
 std::vector<ValueId> root_parameters(const Graph& graph, const Partition& partition,
                                      const Boundaries& boundaries) {
   ValueSet needed(graph.value_count());

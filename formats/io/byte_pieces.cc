@@ -1,9 +1,9 @@
-// Writing: everything goes through one buffer, small enough to stay in the processor's cache, which
-// is written out whenever it is full, so at even offsets whatever the pieces are. Measured with
-// 1.2 GB at odd offsets on ext4 (Linux 6.18): that takes as long as cp, copy_file_range twice as
-// long, and writing from a map of the file much longer. Short ranges are read through a window,
-// since the records of a part follow each other closely in the source: one read serves many of
-// them.
+// How pieces are written: everything goes through one buffer, small enough for the processor's
+// cache, which is written whenever it is full, that is, at even offsets whatever the pieces are.
+// Measured with 1.2 GB at odd offsets on ext4 (Linux 6.18): this takes as long as cp,
+// copy_file_range takes twice as long, and writing from a mapping much longer. Short ranges are
+// read through a window, since the records of a partition are close together in the source: one
+// read serves many of them.
 #include "formats/io/byte_pieces.h"
 
 #include <fcntl.h>
@@ -69,7 +69,7 @@ WriteFault system_fault(const std::string& output, const char* what) {
 
 class PieceWriter {
  public:
-  // Writes `bytes` bytes to `fd`, which messages call `shown`.
+  // Writes `bytes` bytes to `fd`; `shown` is its name in messages.
   PieceWriter(std::span<const ByteSource> sources, int fd, const std::string& shown,
               const BytesWritten& written, std::uint64_t bytes)
       : sources_(sources),
@@ -95,7 +95,7 @@ class PieceWriter {
     return piece.length < kLongRange ? copy_short(piece) : copy_long(piece);
   }
 
-  // Makes from_ the source's descriptor.
+  // Sets from_ to the source's descriptor.
   Outcome select(std::uint32_t source) {
     if (source == selected_) return Done{};
     if (Outcome same = check_source(); !same) return same;
@@ -110,8 +110,7 @@ class PieceWriter {
     return Done{};
   }
 
-  // Of the source that was copied from up to now: it must be what it was when the ranges were
-  // found.
+  // Checks the source copied from so far: it must be unchanged since the ranges were found.
   Outcome check_source() const {
     if (selected_ == BytePieces::kMade || file_stamp(from_) == sources_[selected_].stamp) {
       return Done{};
@@ -123,8 +122,8 @@ class PieceWriter {
     return input_fault({diagnostic_of(sources_[selected_].path, std::move(message))});
   }
 
-  // Reads ahead only where the ranges go on nearby, so that scattered ones cost no more than they
-  // hold.
+  // Reads ahead only if the next ranges are near, so that scattered ranges cost no more than their
+  // size.
   Outcome copy_short(const BytePieces::Piece& piece) {
     if (!in_window(piece)) {
       const bool nearby = piece.source == window_source_ && piece.offset >= next_offset_ &&
@@ -189,7 +188,7 @@ class PieceWriter {
     return Done{};
   }
 
-  // n more bytes of the buffer are filled.
+  // Marks n more bytes of the buffer as filled.
   Outcome use(std::size_t n) {
     used_ += n;
     if (used_ < buffer_.size()) return Done{};
@@ -207,15 +206,16 @@ class PieceWriter {
   int fd_;
   const std::string& shown_;
   const BytesWritten& written_;
-  std::uint32_t selected_ = BytePieces::kMade;  // the source that is copied from
+  std::uint32_t selected_ = BytePieces::kMade;  // the current source
   int from_ = -1;
   std::optional<Descriptor> opened_;
-  std::vector<char> buffer_;  // of 256 KiB, or as small as what is to be written: parts may be many
-  std::size_t used_ = 0;      // of the buffer; never all of it
+  // of 256 KiB, or smaller for small files: there may be many partitions
+  std::vector<char> buffer_;
+  std::size_t used_ = 0;  // of the buffer; always less than its size
   std::string window_;
   std::uint32_t window_source_ = BytePieces::kMade;
   std::uint64_t window_offset_ = 0;
-  std::uint64_t next_offset_ = 0;  // behind the short range copied last
+  std::uint64_t next_offset_ = 0;  // the end of the last short range copied
 };
 
 }  // namespace

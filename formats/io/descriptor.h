@@ -6,7 +6,7 @@
 
 namespace cleave {
 
-// Owns a descriptor; -1: none.
+// Owns a descriptor; -1 means none.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -17,17 +17,17 @@ class Descriptor {
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
   int release();
-  // Closes now; false, with errno, when the system has trouble with what was written before.
+  // Closes now; false, with errno, when the system reports a problem with earlier writes.
   bool close();
 
  private:
   int fd_;
 };
 
-// Writes all bytes, however often the system stops short; false, with errno, when it refuses.
+// Writes all bytes, in as many calls as needed; false, with errno, on an error.
 bool write_all(int fd, std::string_view bytes);
 
-// "No such file or directory": what the system calls this errno.
+// "No such file or directory": the system's words for this errno.
 std::string system_words(int error);
 
 }  // namespace cleave

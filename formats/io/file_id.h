@@ -1,4 +1,4 @@
-// FileId: which file a path leads to, whatever the path is called.
+// FileId: identifies the file that a path leads to, by whatever name.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@ struct stat;  // the system's
 
 namespace cleave {
 
-// A file on this machine: two paths with the same id are hard links or lead there over links.
+// A file on this machine: two paths with the same id are hard links, or links lead them to the same
+// file.
 struct FileId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -19,11 +20,11 @@ struct FileId {
 
 FileId file_id(const struct stat& status) noexcept;
 
-// The file that is open; all zero where the system does not say.
+// The id of an open file; all zero when the system does not give one.
 FileId file_id(int fd) noexcept;
 
-// The file that the path leads to, links followed; nullopt where there is none. This and those above
-// may be called in a signal handler.
+// The id of the file that the path leads to, following links; nullopt if there is none. This
+// function and those above may be called in a signal handler.
 std::optional<FileId> file_id(const char* path) noexcept;
 inline std::optional<FileId> file_id(const std::string& path) noexcept {
   return file_id(path.c_str());

@@ -1,4 +1,4 @@
-// FileStamp: what tells a file's content from what it was before, without reading it.
+// FileStamp: tells whether a file has changed, without reading it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ struct stat;  // the system's
 
 namespace cleave {
 
-// The file's size, and the time of the last change of its content.
+// The file's size, and when its content last changed.
 struct FileStamp {
   std::int64_t size = 0;
   std::int64_t seconds = 0;
@@ -16,7 +16,8 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-// Of the open file; all zero where the system does not tell. May be called in a signal handler.
+// The stamp of an open file; all zero when the system does not give one. May be called in a signal
+// handler.
 FileStamp file_stamp(int fd) noexcept;
 FileStamp file_stamp(const struct stat& status) noexcept;
 

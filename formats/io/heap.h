@@ -1,20 +1,19 @@
-// The heap of a process that reads models: what the C library does with large blocks. To be called
-// by programs; a library function never changes how its program allocates.
+// The heap of a process that reads models: how the C library treats large blocks. Only programs
+// call these; a library must not change how its program allocates.
 #pragma once
 
 #include <cstddef>
 
 namespace cleave {
 
-// Freed memory stays with the process and serves the next table. By itself the C library gives each
-// block beyond 32 MiB back to the system, and takes the pages of the next one anew, one fault and
-// one clearing each: for tables of ten million entries that is most of what a pass takes.
+// Keeps freed memory in the process for the next table. By default the C library returns each block
+// beyond 32 MiB to the system and gets the pages of the next one again, with a fault and a clearing
+// each: for tables of ten million entries that takes most of a pass's time.
 void keep_freed_memory();
 
-// Of the memory that the heap grows into next, so many bytes are asked for in pages of 2 MiB: a
-// walk over tables of gigabytes misses fewer translations, and memory comes with fewer faults.
-// Takes no memory by itself. Nothing happens where the system has no such pages, or below 64 MiB,
-// or where keep_freed_memory() was not called.
+// Asks for pages of 2 MiB for the next `bytes` bytes by which the heap grows: walks over tables of
+// gigabytes miss fewer translations, and there are fewer page faults. Takes no memory by itself.
+// Has no effect when the system has no such pages, below 64 MiB, or without keep_freed_memory().
 void prefer_large_pages(std::size_t bytes);
 
 }  // namespace cleave

@@ -1,9 +1,10 @@
-// The files that this process reads: its inputs, and the files that those refer to. What writes a
-// file asks here first, so that no output replaces or removes an input, whatever either is called.
+// The record of files that this process reads: its inputs, and the files that those refer to. Code
+// that writes a file checks the record first, so that no output replaces or removes an input under
+// any name.
 //
-// A file is known by device and inode: a hard link or a symbolic link to an input is that input. The
-// record is one list of the whole process, as that of InputWatch is. A program that writes what it
-// read before calls forget_inputs() in between.
+// A file is identified by device and inode: a hard link or a symbolic link to an input is that
+// input. There is one record per process, as in InputWatch. A program that writes files it read
+// earlier calls forget_inputs() in between.
 #pragma once
 
 #include <string>
@@ -12,17 +13,16 @@
 
 namespace cleave {
 
-// Adds the file that the path leads to; nothing where there is none, or it is no regular file.
-// `shown`: what messages call it.
+// Adds the file that the path leads to, if it is a regular file. `shown` is its name in messages.
 void record_input(const std::string& path, const std::string& shown);
 inline void record_input(const std::string& path) { record_input(path, path); }
 // Adds an open file.
 void record_input(const FileId& file, const std::string& shown);
 
-// What the input is called that is the file at the path, links followed; "" when that is no input.
+// The shown name of the input at the path, following links; "" when it is not an input.
 std::string input_at_path(const std::string& path);
 
-// The same for one of the entries of the folder; not of folders in it.
+// The same for any entry of the folder, but not for folders inside it.
 std::string input_in_folder(const std::string& folder);
 
 void forget_inputs();

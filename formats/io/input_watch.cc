@@ -9,10 +9,10 @@
 namespace cleave {
 namespace {
 
-// Changed under the lock; read without it by handlers, whose process is about to end.
+// Changed under the lock; handlers read it without the lock, since their process is about to end.
 std::atomic<InputWatch*> first_watch = nullptr;
 std::mutex watch_lock;
-// Of the first input that had changed when its watch ended. Never freed.
+// The path of the first input that had changed when its watch ended. Never freed.
 std::atomic<const char*> changed_path = nullptr;
 
 void remember(const std::string& path) {

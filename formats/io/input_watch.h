@@ -1,9 +1,10 @@
-// InputWatch: notices that somebody changes an input while it is mapped. Its bytes are then no
-// longer those that were checked: a number may lead out of bounds, a page may be gone (the system
-// sends SIGBUS). So an input is watched from when it is mapped to when it is unmapped, and whoever
-// is about to deliver a result, or has to tell of a crash, asks here first.
+// InputWatch: notices when another process changes an input while it is mapped. Its bytes then
+// differ from those that were checked: a number may lead out of bounds, and a page may be gone (the
+// system sends SIGBUS). So an input is watched while it is mapped, and code that delivers a result
+// or reports a crash checks here first.
 //
-// The watched inputs are a list of the whole process, since a signal handler can be given nothing.
+// The watched inputs form one list per process, since a signal handler has no arguments to pass it
+// in.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ namespace cleave {
 
 class InputWatch {
  public:
-  // `bytes` are those of the open file, mapped; `path` is what messages call it.
+  // `bytes` are the mapped bytes of the open file; `path` is its name in messages.
   InputWatch(std::string path, int fd, std::string_view bytes);
   InputWatch(const InputWatch&) = delete;
   InputWatch& operator=(const InputWatch&) = delete;
@@ -35,15 +36,15 @@ class InputWatch {
   InputWatch* next_ = nullptr;
 };
 
-// The path of an input that has changed while it was watched, or else by now; nullptr: none has.
-// One fstat for each watched input. This and the next may be called in a signal handler.
+// The path of an input that changed while it was watched, up to now; nullptr when none did. One
+// fstat per watched input. This and the next function may be called in a signal handler.
 const char* changed_input() noexcept;
 
-// What is said of such an input.
+// The message about such an input.
 inline constexpr std::string_view kInputChanged =
     "was changed while it was read; run again when it is complete";
 
-// The path of the watched input that is mapped at the address; nullptr: none is.
+// The path of the watched input mapped at the address; nullptr if there is none.
 const char* input_at(const void* address) noexcept;
 
 }  // namespace cleave

@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr std::string_view kOurFormats = "cleave.";
 constexpr int kTopLevel = 1;  // the depth of the outermost object's keys, as nlohmann counts
 
-// The manifest's format and file list, without what else is in it; discarded where it is no JSON.
+// The manifest's format and file list without its other fields; discarded if it is not JSON.
 json read_list(const std::string& folder) {
   std::ifstream file(folder + "/" + std::string(kManifestName), std::ios::binary);
   if (!file) return json(json::value_t::discarded);
@@ -95,7 +95,8 @@ std::vector<std::string> unlisted_entries(const std::string& folder) {
   for (const ListedFile& file : *listed) bytes_of.emplace(file.name, file.bytes);
   const auto is_ours = [&](const std::string& name) {
     struct stat status = {};
-    if (::lstat((folder + "/" + name).c_str(), &status) != 0) return true;  // gone meanwhile
+    // removed in the meantime
+    if (::lstat((folder + "/" + name).c_str(), &status) != 0) return true;
     if (!S_ISREG(status.st_mode)) return false;
     if (name == kManifestName) return true;
     const auto known = bytes_of.find(name);

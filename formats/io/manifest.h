@@ -1,5 +1,5 @@
 // The list of files in a manifest.json: which files this program wrote into a folder, by name and
-// size. What --force may remove is read from it; everything else in the folder is the user's.
+// size. --force may remove only those; everything else in the folder is the user's.
 //
 //   {"format": "cleave.report", ..., "files": [{"name": "root.onnx", "bytes": 5120}, ...]}
 #pragma once
@@ -21,18 +21,18 @@ struct ListedFile {
   friend bool operator==(const ListedFile&, const ListedFile&) = default;
 };
 
-// The JSON object, which must end in "\n}\n", with the field "files" behind its others.
+// The JSON object, which must end in "\n}\n", with the field "files" added at the end.
 std::string with_file_list(std::string_view json, const std::vector<ListedFile>& files);
 
-// What the folder's manifest lists; nullopt where there is no manifest of this program's, or one
-// without a list. Linear in the manifest, which is read but not kept.
+// The files in the folder's manifest; nullopt if there is no manifest of this program, or it has no
+// list. Linear in the manifest, which is read but not kept.
 std::optional<std::vector<ListedFile>> listed_files(const std::string& folder);
 
-// Entries of the folder, sorted, that are not as its manifest lists them: other names, other sizes,
-// folders, links. All entries where there is no list; empty where there is no folder.
+// The folder's entries, sorted, that differ from its manifest: other names, other sizes, folders,
+// links. All entries if there is no list; empty if there is no folder.
 std::vector<std::string> unlisted_entries(const std::string& folder);
 
-// The entries as a message names them: the first three, and how many more there are.
+// The entries for a message: the first three, and the number of others.
 std::string named_entries(const std::vector<std::string>& names);
 
 }  // namespace cleave

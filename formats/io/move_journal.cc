@@ -1,13 +1,13 @@
-// A journal is lines that end in a zero byte, since names may hold anything else:
+// A journal consists of lines that end in a zero byte, since names may contain any other byte:
 //
 //   cleave journal 1
-//   <mark of the old file> <mark of the new file> <name>       a mark is five numbers, 0 where there
+//   <mark of the old file> <mark of the new file> <name>       a mark is five numbers, 0 if there
 //                                                              is no file
 //
-// Undoing one, by file:
-//   1. the new file, where it has its final name, goes back into the temporary folder;
-//   2. the old file, which is in the temporary folder then, gets its name back.
-// Each step looks where the file is now, so that undoing may itself be killed and done again.
+// Undoing a journal, file by file:
+//   1. if the new file has its final name, it goes back into the temporary folder;
+//   2. the old file, which is then in the temporary folder, gets its name back.
+// Each step checks where the file is now, so that undoing may itself be killed and repeated.
 #include "formats/io/move_journal.h"
 
 #include <fcntl.h>
@@ -79,7 +79,7 @@ std::optional<MoveJournal::Move> parse_move(const std::string& line) {
   return move;
 }
 
-// nullopt: it is no journal.
+// nullopt: not a journal.
 std::optional<std::vector<MoveJournal::Move>> read_journal(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
@@ -93,12 +93,12 @@ std::optional<std::vector<MoveJournal::Move>> read_journal(const std::string& pa
   return moves;
 }
 
-// Where moving leaves the old file: renaming.h.
+// Where a move leaves the old file: see renaming.h.
 std::vector<std::string> places_of_old(const std::string& from, const std::string& name) {
   return {from + "/" + name, from + "/" + name + "-old"};
 }
 
-// False, with errno, when the file cannot be put back.
+// False, with errno, when the file cannot be restored.
 bool undo(const MoveJournal::Move& move, const std::string& from, const std::string& to) {
   const std::string final_path = to + "/" + move.name;
   const std::vector<std::string> places = places_of_old(from, move.name);
@@ -112,10 +112,10 @@ bool undo(const MoveJournal::Move& move, const std::string& from, const std::str
   for (const std::string& place : places) {
     if (mark_at(place) == move.old_file) return rename_new(place, final_path);
   }
-  return true;  // removed since, by somebody else
+  return true;  // another process has removed it
 }
 
-// Only what the set is made of: whatever else is there stays, and the folder with it.
+// Removes only files of the set; others stay, and then the folder stays, too.
 void remove_temporary(const std::string& folder, const std::vector<MoveJournal::Move>& moves) {
   for (const MoveJournal::Move& move : moves) {
     for (const std::string& place : places_of_old(folder, move.name)) ::unlink(place.c_str());
@@ -149,7 +149,7 @@ Status<Diagnostics> undo_journal(const std::string& temporary, const std::string
 MoveJournal::MoveJournal(Descriptor fd, std::string from, std::vector<Move> moves)
     : fd_(std::move(fd)), from_(std::move(from)), moves_(std::move(moves)) {}
 
-// Locked and written under another name first: a journal that has its name is whole.
+// The journal is locked and written under another name first: one with its final name is complete.
 Loaded<MoveJournal> MoveJournal::begin(const std::string& from, const std::string& to,
                                        std::span<const std::string> names,
                                        std::span<const std::string> removed) {
@@ -162,7 +162,7 @@ Loaded<MoveJournal> MoveJournal::begin(const std::string& from, const std::strin
   }
   const std::string path = journal_in(from), begun = path + "-new";
   Descriptor fd(::open(begun.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666));
-  // The lock tells the next run that this one lives. Not every file system has locks.
+  // The lock shows the next run that this one is alive. Some file systems have no locks.
   [[maybe_unused]] const int locked = fd.is_open() ? ::flock(fd.get(), LOCK_EX | LOCK_NB) : -1;
   if (!fd.is_open() || !write_all(fd.get(), journal_text(moves)) ||
       std::rename(begun.c_str(), path.c_str()) != 0) {

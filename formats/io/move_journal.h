@@ -1,15 +1,15 @@
-// MoveJournal: makes a set of files that is moved into a folder appear whole or not at all, also when
-// the process is killed between two moves. Before the first move it writes down which files are to be
-// moved and which they replace; it goes with the temporary folder when all of them are in place. A
-// journal that is still there without its process is undone by the next run that writes there.
+// MoveJournal: makes a set of files that is moved into a folder appear completely or not at all,
+// even when the process is killed between two moves. Before the first move it records which files
+// are to be moved and which they replace; it is removed with the temporary folder when all are in
+// place. The next run that writes there undoes a journal whose process is gone.
 //
 //   models/.cleave-4711-0/moves.journal      the journal, in the temporary folder
 //   models/.cleave-4711-0/root.onnx          a new file before its move, an old one after it
 //   models/root.onnx
 //
-// Files are known by device, inode, size and time of change, so that undoing moves nothing that is not
-// of the set: an inode alone is given to another file once its own is removed. The
-// journal survives a kill; the system's own crash is not provided for (nothing is synced to disk).
+// Files are identified by device, inode, size and time of change, so that undoing moves no file
+// that is not part of the set: the system may reuse the inode of a removed file. The journal
+// survives a kill, but not a crash of the system (no file is synced to disk).
 #pragma once
 
 #include <span>
@@ -25,19 +25,19 @@ namespace cleave {
 
 class MoveJournal {
  public:
-  // For moving `names` from the folder `from`, which is inside `to`, to `to`, and taking `removed`
-  // out of `to`. Held open and locked as long as it lives.
+  // Begins a journal for moving `names` from the folder `from`, which is inside `to`, to `to`, and
+  // for removing `removed` from `to`. The journal is open and locked while this object lives.
   static Loaded<MoveJournal> begin(const std::string& from, const std::string& to,
                                    std::span<const std::string> names,
                                    std::span<const std::string> removed);
 
-  // False when a file that was to be replaced or removed was another one by then: what now is in
-  // `from` under its name, or with "-old" behind it.
+  // False when a file to be replaced or removed was a different file by then; that file is now in
+  // `from` under its name, possibly with "-old" appended.
   bool replaced_what_it_says() const;
-  // Removes the journal: the moves are done, or undone.
+  // Removes the journal, after the moves are done or undone.
   void end();
 
-  // What a file is known by, wherever it is moved to.
+  // Identifies a file wherever it is moved.
   struct FileMark {
     FileId id;  // zero: there is no file
     FileStamp stamp;
@@ -57,8 +57,8 @@ class MoveJournal {
   std::vector<Move> moves_;
 };
 
-// Puts back what runs that were killed left half-done in the folder, and removes their temporary
-// folders. Refused while another run writes there, and where a file cannot be put back.
+// Restores what killed runs left half-done in the folder, and removes their temporary folders.
+// Refuses while another run writes there, and when a file cannot be restored.
 Status<Diagnostics> undo_unfinished_moves(const std::string& folder);
 
 }  // namespace cleave

@@ -35,7 +35,7 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, error);
 }
 
-// Devices and pipes cannot be replaced: they are written to as they are.
+// Devices and pipes cannot be replaced: writes to them directly.
 Status<Diagnostics> write_through(const std::string& path, std::string_view bytes) {
   Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd.is_open() || !write_all(fd.get(), bytes) || !fd.close()) {
@@ -76,7 +76,7 @@ Status<Diagnostics> check_may_write(const std::string& path) {
     return fault(path,
                  "cannot be written: there is no folder " + cleave::quoted(parent_of(target)));
   }
-  const TemporaryFile begun = Temporary::file_in(parent_of(target));  // and removed at once
+  const TemporaryFile begun = Temporary::file_in(parent_of(target));  // removed again at once
   if (!begun.file.is_there()) return fault(path, "cannot be written: " + system_words(errno));
   return Done{};
 }

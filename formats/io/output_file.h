@@ -1,4 +1,5 @@
-// One file of output: whole or not at all, through a temporary sibling that is renamed into place.
+// One file of output, written completely or not at all: through a temporary sibling that is
+// renamed.
 #pragma once
 
 #include <string>
@@ -8,21 +9,23 @@
 
 namespace cleave {
 
-// Whether write_file() could write the file now: for refusing before the work is done. Leaves
-// nothing behind.
+// Whether write_file() could write the file now, so that a command can refuse before it does the
+// work. Leaves no file behind.
 Status<Diagnostics> check_may_write(const std::string& path);
 
-// Writes one file whole or not at all. Refused when an input has changed since it was read, and
-// where the path leads to an input: see input_record.h.
+// Writes one file completely or not at all. Refuses when an input has changed since it was read,
+// and when the path leads to an input: see input_record.h.
 Status<Diagnostics> write_file(const std::string& path, std::string_view bytes);
 
-// The file or folder behind links, so that a link stays a link; what is not there yet is itself.
+// Follows links to the file or folder, so that a link remains a link; a path that does not exist is
+// returned as it is.
 std::string behind_links(const std::string& path);
 
-// Refused when an input has changed: what was made of it is true of nothing.
+// Refuses when an input has changed: a result made from it would describe a file that no longer
+// exists.
 Status<Diagnostics> check_inputs_unchanged();
 
-// Refused when the path leads to an input.
+// Refuses when the path leads to an input.
 Status<Diagnostics> check_is_no_input(const std::string& path);
 
 }  // namespace cleave

@@ -43,8 +43,8 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// Names in the folder: sorted, but for the manifest, which is last. It is put in place last and the
-// old one removed first: if it exists, its files are complete.
+// The names in the folder, sorted, with the manifest last. The manifest is put in place last and
+// the old one removed first: if it exists, its files are complete.
 Result<std::vector<std::string>, std::error_code> files_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -73,7 +73,7 @@ std::vector<ListedFile> list_of(const std::string& folder) {
   return files;
 }
 
-// Removes a folder of files that its manifest lists; false when something else is in it, too.
+// Removes a folder and the files that its manifest lists; false when it contains anything else.
 bool remove_listed_folder(const std::string& folder) {
   for (const ListedFile& file : listed_files(folder).value_or(std::vector<ListedFile>{})) {
     ::unlink((folder + "/" + file.name).c_str());
@@ -82,7 +82,7 @@ bool remove_listed_folder(const std::string& folder) {
   return ::rmdir(folder.c_str()) == 0;
 }
 
-// Why the folder at `path` may not be replaced, which messages call `shown`.
+// Why the folder at `path`, called `shown` in messages, may not be replaced.
 Status<Diagnostics> check_is_ours(const std::string& path, const std::string& shown) {
   if (const std::string input = input_in_folder(path); !input.empty()) {
     return fault(shown, "holds an input (" + cleave::quoted(input) +
@@ -212,7 +212,8 @@ Status<Diagnostics> OutputFolder::commit_folder() {
       final_, "is complete, but what it replaced could not be removed: see " + cleave::quoted(old));
 }
 
-// What was swapped out is no longer found under its name: what it holds now stays so.
+// Another folder may have been swapped out than the one checked before. If it is not ours, swaps it
+// back.
 Status<Diagnostics> OutputFolder::put_back_unless_ours() {
   auto ours = check_is_ours(temporary_.path(), final_);
   if (ours && file_id(temporary_.path()) == replaced_) return ours;
@@ -226,7 +227,7 @@ Status<Diagnostics> OutputFolder::put_back_unless_ours() {
   return fault(final_, "appeared while cleave ran: it is left as it is");
 }
 
-// `ours`: names of files that may be replaced.
+// `ours` are the names of files that may be replaced.
 Status<Diagnostics> OutputFolder::check_file(const std::string& name,
                                              const std::set<std::string>& ours) const {
   const std::string path = real_ + "/" + name, shown = final_ + "/" + name;
@@ -237,14 +238,14 @@ Status<Diagnostics> OutputFolder::check_file(const std::string& name,
     return fault(shown, other.error().front().message);
   }
   if (!force_) return fault(shown, "exists already; --force replaces it");
-  if (place_ == Place::beside) return Done{};  // the user has named it
+  if (place_ == Place::beside) return Done{};  // the user named it
   if (ours.contains(name)) return Done{};
   return fault(shown,
                "exists already, and no manifest.json of cleave's lists it: --force only replaces "
                "what cleave wrote");
 }
 
-// Files that the manifest lists but that have become others meanwhile would be lost.
+// Refuses when a file that the manifest lists has changed since: it would be lost.
 Status<Diagnostics> OutputFolder::check_listed(const std::vector<ListedFile>& listed) const {
   std::vector<std::string> others;
   for (const ListedFile& file : listed) {
@@ -260,7 +261,7 @@ Status<Diagnostics> OutputFolder::check_listed(const std::vector<ListedFile>& li
                            "; move them, or write elsewhere");
 }
 
-// Files that an earlier set had and this one has not go with the earlier set's manifest.
+// Files of an earlier set that this one does not have are removed with the earlier set's manifest.
 Status<Diagnostics> OutputFolder::commit_files() {
   const auto names = files_in(temporary_.path());
   if (!names) return fault(final_, "cannot be put in place: " + names.error().message());
@@ -280,7 +281,7 @@ Status<Diagnostics> OutputFolder::commit_files() {
   return move_files(*names, {ours.begin(), ours.end()});
 }
 
-// `stale`: files of the earlier set that this one has not.
+// `stale` are files of the earlier set that this one does not have.
 Status<Diagnostics> OutputFolder::move_files(const std::vector<std::string>& names,
                                              const std::vector<std::string>& stale) const {
   auto journal = MoveJournal::begin(temporary_.path(), real_, names, stale);

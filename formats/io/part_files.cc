@@ -12,7 +12,7 @@
 namespace cleave {
 namespace {
 
-// What a split writes beside its parts.
+// The files that a split writes besides its partitions.
 constexpr std::array<std::string_view, 7> kOwnFiles = {
     "root", "annotated", "manifest", "report", "node_support", "preview", "stages"};
 
@@ -26,7 +26,7 @@ std::string cut_at_character(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, at));
 }
 
-// Kept as it is when it is one harmless path component of at most 200 bytes, else with separators
+// Unchanged if it is one harmless path component of at most 200 bytes; otherwise with separators
 // and control characters replaced by '_'.
 std::string harmless(std::string_view part_name) {
   constexpr std::size_t kMostBytes = 200;
@@ -56,7 +56,7 @@ class StemGiver {
 
   bool take(std::string_view stem) { return taken_.insert(lower(stem)).second; }
 
-  // The stem, else with the first number behind it that is free.
+  // The stem, else the stem with the first free number appended.
   std::string take_next(const std::string& stem) {
     if (take(stem)) return stem;
     std::size_t& number = last_number_.try_emplace(lower(stem), 1).first->second;

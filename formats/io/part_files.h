@@ -1,10 +1,11 @@
-// The names of the files that parts are written to: P.onnx or P.json, and P.dot, for a part P.
+// The names of the files that partitions are written to: P.onnx or P.json, and P.dot, for a
+// partition P.
 //
-//   part     file
-//   a_b      a_b        kept where it can be
-//   a/b      a_b_2      no file is called so, and a_b is taken
-//   A_B      A_B_3      one file with a_b where a file system does not tell cases apart
-//   root     root_2     root.onnx and root.json are files of the split's own
+//   name     file
+//   a_b      a_b        kept when possible
+//   a/b      a_b_2      a file name has no '/', and a_b is taken
+//   A_B      A_B_3      on a file system that ignores case it is the same file as a_b
+//   root     root_2     root.onnx and root.json are the split's own files
 #pragma once
 
 #include <span>
@@ -13,10 +14,9 @@
 
 namespace cleave {
 
-// By part: its files' names before the extension. Each is one harmless path component of at most
-// 220 bytes, and no two are equal but for the case of ASCII letters. A part keeps its own name
-// where it can, whatever the parts before it are called; the same names give the same stems.
-// Linear.
+// By partition: its file names without extension. Each is one harmless path component of at most
+// 220 bytes, and no two are equal when the case of ASCII letters is ignored. A partition keeps its
+// own name when possible, whatever the names before it; the same names give the same stems. Linear.
 std::vector<std::string> file_stems(std::span<const std::string> part_names);
 
 }  // namespace cleave

@@ -15,7 +15,7 @@ std::optional<unsigned> mode_at(const std::string& path) {
   return status.st_mode;
 }
 
-// A file system that cannot promise that nothing is there gets a check first.
+// Checks first on a file system that cannot guarantee that the target does not exist.
 bool rename_new(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;

@@ -1,4 +1,4 @@
-// Files and folders that get their final names: at once, and back again when it goes wrong.
+// Renames files and folders to their final names at once, and back again on failure.
 #pragma once
 
 #include <optional>
@@ -7,29 +7,29 @@
 
 namespace cleave {
 
-// The mode (st_mode) of what stands at the path itself: a link counts as what it is, not as what it
-// points to.
+// The mode (st_mode) at the path itself: a link is not followed. nullopt if the path does not
+// exist.
 std::optional<unsigned> mode_at(const std::string& path);
 
-// Renames where nothing may stand yet; false, with errno, when that cannot be.
+// Renames to a path that must not exist; false, with errno, on failure.
 bool rename_new(const std::string& from, const std::string& to);
 
-// Puts `from` where `to` is, and `to` where `from` was: at once where the system can, else the old
-// one moves aside first and back again when the second step fails. False, with errno.
+// Exchanges `from` and `to`: atomically if the system can; otherwise the old one moves aside first,
+// and back if the second step fails. False, with errno, on failure.
 bool swap_places(const std::string& from, const std::string& to);
 
-// Files on their way from one folder to another; what they replace takes their place until the
-// first folder goes.
+// Moves files from one folder to another; files that they replace go to the first folder, in
+// exchange.
 class Moves {
  public:
   Moves(std::string from, std::string to);
 
-  // False, with errno, when the file stays where it is.
+  // False, with errno, when the file could not be moved.
   bool move(const std::string& name);
-  // Takes what stands under that name in the second folder away, nothing where there is nothing.
-  // False, with errno, when it stays.
+  // Moves the file of that name out of the second folder, if there is one. False, with errno, when
+  // it could not be moved.
   bool set_aside(const std::string& name);
-  // Puts everything back where it was.
+  // Undoes all moves.
   void undo();
 
  private:

@@ -24,13 +24,14 @@ Diagnostics fault(const std::string& path, std::string message) {
   return {diagnostic_of(path, std::move(message))};
 }
 
-// A temporary file without a name, which vanishes with its descriptor; -1 and errno on failure.
+// A temporary file without a name, which the system removes with its descriptor; -1 and errno on
+// failure.
 int open_unnamed() {
   const char* const folder_set = std::getenv("TMPDIR");
   const std::string folder = folder_set != nullptr && *folder_set != 0 ? folder_set : "/tmp";
   const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
-  // Not every file system has O_TMPFILE.
+  // Some file systems lack O_TMPFILE.
   std::string name = folder + "/cleave-XXXXXX";
   const int named = ::mkostemp(name.data(), O_CLOEXEC);
   if (named >= 0) ::unlink(name.c_str());
@@ -42,7 +43,7 @@ Diagnostics too_large(const std::string& path, std::uint64_t most_bytes) {
                          limit_hint(&ModelLimits::file_bytes));
 }
 
-// Copies what a pipe still has to say into an unnamed file.
+// Copies the rest of a pipe into an unnamed file.
 Loaded<Descriptor> spool(const std::string& path, int from, std::uint64_t most_bytes) {
   Descriptor to(open_unnamed());
   const auto no_room = [&] {
@@ -67,7 +68,7 @@ Loaded<Descriptor> spool(const std::string& path, int from, std::uint64_t most_b
   }
 }
 
-// Standard input can be mapped as it is when it is a regular file that nothing was read from.
+// Standard input can be mapped directly when it is a regular file and nothing was read from it.
 bool is_mappable(int fd, const struct stat& status) {
   return S_ISREG(status.st_mode) && ::lseek(fd, 0, SEEK_CUR) == 0;
 }
@@ -77,8 +78,8 @@ struct Mapping {
   std::size_t length = 0;
 };
 
-// The file's bytes with kPadding readable zeros behind them: the kernel zero-fills the file's last
-// page, and when the file ends with a page, the anonymous page reserved behind it serves.
+// Maps the file's bytes with kPadding readable zeros after them: the kernel zero-fills the file's
+// last page, and if the file ends with a page, an anonymous page is mapped after it.
 Mapping map_padded(int fd, std::size_t size) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   static_assert(SourceFile::kPadding <= 4096);

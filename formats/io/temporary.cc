@@ -23,7 +23,7 @@ namespace {
 constexpr int kMostTries = 1000;
 constexpr int kNewFile = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
 
-// More than there ever are at a time: what finds no room here is not removed by signal handlers.
+// More than ever exist at a time; signal handlers do not remove those that do not fit.
 std::array<std::atomic<char*>, 16> known_paths = {};
 
 void know(const std::string& path) {
@@ -45,12 +45,12 @@ void forget(const std::string& path) {
   }
 }
 
-// A name in the folder that nothing has yet; the n-th try. Hidden, so that a glob passes it by.
+// The n-th name to try for a new file in the folder. Hidden, so that globs skip it.
 std::string temporary_name(const std::string& parent, int n) {
   return parent + "/.cleave-" + std::to_string(::getpid()) + "-" + std::to_string(n);
 }
 
-// Removes the entries that one reading of the folder shows; true when there were any.
+// Removes the entries that one read of the folder returns; true when there were any.
 bool remove_some_files(int folder) noexcept {
   alignas(dirent64) std::array<char, 4096> buffer;
   ::lseek(folder, 0, SEEK_SET);
@@ -77,7 +77,7 @@ void remove_folder_of_files(const char* path) noexcept {
 
 Temporary::Temporary(std::string path) : path_(std::move(path)) { know(path_); }
 
-// Signals wait until the new name is known: between the two it would stay behind.
+// Signals wait until the new path is in the table: otherwise it could be left behind.
 Temporary Temporary::folder_in(const std::string& parent) {
   const Uninterrupted whole;
   for (int n = 0; n < kMostTries; ++n) {
@@ -152,7 +152,7 @@ Uninterrupted::Uninterrupted() {
 }
 
 Uninterrupted::~Uninterrupted() {
-  const int error = errno;  // of what was done: callers read it
+  const int error = errno;  // of the work that was protected: callers read it
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   errno = error;
 }

@@ -1,10 +1,10 @@
-// Temporary: a file or folder on its way to its final name. It stands hidden beside that name and
-// is removed when it is not kept. Signal handlers remove those that are there, too: a process that
-// is stopped leaves nothing, and one that is killed nothing but a hidden name.
+// Temporary: a file or folder before it gets its final name. It is next to its final place under a
+// hidden name and is removed unless it is kept. Signal handlers remove existing temporaries, too: a
+// process that is stopped leaves none, and a killed one only a hidden name.
 //
-//   out/                  what is made                .cleave-4711-0/     where it is made
+//   out/                  the result                 .cleave-4711-0/     where it is made
 //
-// The paths are a table of the whole process, since a signal handler can be given nothing.
+// The paths are one table per process, since a signal handler has no arguments to pass them in.
 #pragma once
 
 #include <csignal>
@@ -20,9 +20,9 @@ struct TemporaryFile;
 class Temporary {
  public:
   Temporary() = default;
-  // A new folder in the folder `parent`; with errno, none when there can be none.
+  // Makes a new folder in the folder `parent`; on failure returns none, with errno.
   static Temporary folder_in(const std::string& parent);
-  // A new file in the folder `parent`, open for writing; with errno, none when there can be none.
+  // Makes a new file in the folder `parent`, open for writing; on failure returns none, with errno.
   static TemporaryFile file_in(const std::string& parent);
 
   Temporary(Temporary&& other) noexcept;
@@ -31,9 +31,9 @@ class Temporary {
 
   bool is_there() const { return !path_.empty(); }
   const std::string& path() const { return path_; }
-  // Removes it, and all that is in it.
+  // Removes it with all its contents.
   void remove();
-  // It has got another name: what may stand here is no temporary any more.
+  // It was renamed: this object no longer owns the path.
   void keep();
 
  private:
@@ -46,17 +46,16 @@ struct TemporaryFile {
   Descriptor fd;
 };
 
-// Removes all temporaries that are there now: files, and folders of files. It allocates nothing and
-// may be called in a signal handler; the process has to end behind it.
+// Removes all existing temporaries: files, and folders of files. Allocates no memory and may be
+// called in a signal handler; the process must end afterwards.
 void remove_temporaries() noexcept;
 
-// The signals that end a process unless it says otherwise, and that others send: not those of its own
-// faults (SIGSEGV, SIGABRT, ...), nor those that this program takes as errors of write() (SIGPIPE,
-// SIGXFSZ), nor SIGKILL. In the order of their numbers.
+// The signals that end a process by default and that other processes send. Not included: those of
+// its own faults (SIGSEGV, SIGABRT, ...), those that this program handles as errors of write()
+// (SIGPIPE, SIGXFSZ), and SIGKILL. Ascending.
 std::vector<int> stopping_signals();
 
-// While it lives, stopping_signals() wait: what is done meanwhile is done
-// whole.
+// Delays stopping_signals() while it lives, so that a sequence of steps is not interrupted.
 class Uninterrupted {
  public:
   Uninterrupted();

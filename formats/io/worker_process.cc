@@ -1,8 +1,8 @@
-// Both sides talk over a pair of sockets. A message is its length, 8 bytes as the machine has them,
-// and its bytes. The child is a fork without exec, and is made so:
-//   1. signals do what they do by default: the handlers here would remove this process's files;
-//   2. it ends when this process ends, leaves no core file, and is silent on standard error;
-//   3. its memory is limited to what it has already and `most_bytes` more.
+// Both sides talk over a pair of sockets. A message is its length (8 bytes, native byte order) and
+// its bytes. The child is a fork without exec, set up in these steps:
+//   1. signals get their default action: the handlers here would remove this process's files;
+//   2. it ends when this process ends, leaves no core file, and writes nothing to standard error;
+//   3. its memory is limited to what it has plus `most_bytes`.
 #include "formats/io/worker_process.h"
 
 #include <fcntl.h>
@@ -26,11 +26,11 @@ namespace {
 
 using Length = std::uint64_t;
 
-// Bytes of this process's writable memory that is its own; 0 where the system does not say.
+// Bytes of writable memory that belong to this process alone; 0 when the system does not say.
 std::uint64_t own_bytes() {
   std::FILE* const file = std::fopen("/proc/self/statm", "re");
   if (file == nullptr) return 0;
-  unsigned long pages = 0;  // NOLINT: what scanf knows
+  unsigned long pages = 0;  // the type that scanf expects
   const int read = std::fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages);
   std::fclose(file);
   return read == 1 ? pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
@@ -120,7 +120,7 @@ bool WorkerProcess::start() {
     try {
       serve(its.get(), work_);
     } catch (...) {
-      ::_exit(1);  // nothing of this process may run in the copy
+      ::_exit(1);  // no other code of this process may run in the copy
     }
   }
   socket_.close();

@@ -1,6 +1,5 @@
-// WorkerProcess: a function that runs in a child process of its own, request by request. What a
-// library does wrong there (a crash, an endless loop, too much memory) costs one answer and not the
-// program.
+// WorkerProcess: runs a function in a child process, request by request. A failure of a library
+// there (a crash, an endless loop, too much memory) costs one answer and not the program.
 #pragma once
 
 #include <cstddef>
@@ -12,35 +11,35 @@
 
 namespace cleave {
 
-// What became of a request. Without a text the child ended before it had answered.
+// The outcome of a request. Without text the child ended before it answered.
 struct WorkerAnswer {
   std::optional<std::string> text;
-  int signal = 0;  // that ended the child; 0: it ended by itself
+  int signal = 0;  // the signal that ended the child; 0: it ended by itself
 };
 
 class WorkerProcess {
  public:
-  // The answer to a request. It runs in a copy of this process, made when the first request comes:
-  // it sees what was in memory then, and changes nothing here.
+  // Answers a request. It runs in a copy of this process, made at the first request: it sees the
+  // memory as it was then, and changes nothing here.
   using Work = std::string (*)(const std::string& request);
 
-  // `most_bytes`: memory that the child may take beyond what this process had.
+  // `most_bytes`: memory that the child may use beyond what this process had.
   WorkerProcess(Work work, std::uint64_t most_bytes) : work_(work), most_bytes_(most_bytes) {}
   WorkerProcess(WorkerProcess&& other) noexcept;
   WorkerProcess& operator=(WorkerProcess&&) = delete;
   ~WorkerProcess() { stop(); }
 
-  // Hands a request to the child, which is made where there is none. One request at a time. False,
-  // with errno, when the system makes no process.
+  // Sends a request to the child, and starts the child if there is none. One request at a time.
+  // False, with errno, when the system cannot start a process.
   bool give(const std::string& request);
   bool is_busy() const { return is_busy_; }
-  // To poll for input: it is readable when take() has something to read.
+  // For polling: readable when take() has something to read.
   int descriptor() const { return socket_.get(); }
-  // Reads what there is of the answer; nullopt while the rest is to come.
+  // Reads the available part of the answer; nullopt while the rest is missing.
   std::optional<WorkerAnswer> take();
-  // Processor time that the child has taken since it was made; 0 without a child.
+  // Processor time of the child since it started; 0 without a child.
   double cpu_seconds() const;
-  // Ends the child, and the request with it.
+  // Ends the child and its request.
   void stop();
 
  private:

@@ -1,4 +1,5 @@
-// WriteFault: why a copy of an input was not written, and which of the two is to blame.
+// WriteFault: why a copy of an input was not written, and whether the input or the output is to
+// blame.
 #pragma once
 
 #include <utility>
@@ -9,7 +10,8 @@ namespace cleave {
 
 struct WriteFault {
   Diagnostics faults;
-  bool is_of_input = false;  // it cannot be read or has changed; else: the output cannot be written
+  // the input cannot be read or has changed; else the output cannot be written
+  bool is_of_input = false;
 };
 
 inline WriteFault output_fault(Diagnostics faults) { return {.faults = std::move(faults)}; }

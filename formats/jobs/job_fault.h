@@ -1,5 +1,5 @@
-// JobFault: why a job was not done, and who can mend it. A caller prints the diagnostics and turns
-// the cause into an exit code, or into whatever its own users expect.
+// JobFault: why a job was not done, and who can fix it. A caller prints the diagnostics and turns
+// the cause into an exit code, or into what its own users expect.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 namespace cleave {
 
 enum class FaultCause : std::uint8_t {
-  request,     // what was asked for contradicts itself or the model
+  request,     // the request contradicts itself or the model
   input,       // a file is not valid or cannot be read
   output,      // a file cannot be written
-  infeasible,  // the request is sound, but nothing meets it
+  infeasible,  // the request is valid, but no result meets it
 };
 
 struct JobFault {
   FaultCause cause = FaultCause::request;
-  Diagnostics faults;  // at least one error; warnings met before it come first
+  Diagnostics faults;  // at least one error; earlier warnings come first
 };
 
-// A fault that concerns no file.
+// A fault that does not concern a file.
 inline JobFault job_fault(FaultCause cause, const Error& error) {
   return {cause, {Diagnostic{.file = {}, .message = error.message, .notes = error.notes}}};
 }

@@ -1,5 +1,9 @@
-// 1. read the lists and the model; 2. warn of rules and lists without effect; 3. run the passes;
-// 4. count what crosses the link; 5. note what a reader of the report would ask.
+// Steps:
+// 1. read the lists and the model;
+// 2. warn of rules and lists without effect;
+// 3. run the passes;
+// 4. count what crosses the link;
+// 5. add notes that answer likely questions of the report's reader.
 #include "formats/jobs/split_job.h"
 
 #include <utility>
@@ -59,7 +63,7 @@ Diagnostics idle_list_warnings(const SplitInput& input) {
   return warnings;
 }
 
-// That the other starting side would give fewer subgraphs; "" when it would not.
+// A note if starting on the other side would give fewer subgraphs; otherwise "".
 std::string start_note(const Split& split) {
   const std::size_t count = split.found.subgraphs.count();
   const std::size_t other = split.found.count_from_other_side;
@@ -110,7 +114,7 @@ class SplitJobMaker {
   }
 
  private:
-  // Both are read before either is refused, so that one run shows all that is wrong.
+  // Both are read before either is refused, so that one run shows all faults.
   static JobFault input_fault_of(const Loaded<ListsRead>& lists, const Loaded<LoadedModel>& model) {
     Diagnostics faults = lists ? lists->warnings : lists.error();
     append(faults, model ? model->warnings : model.error());

@@ -1,5 +1,5 @@
-// A split from files to numbers: read the model and the lists, run the passes, look for what a user
-// may have overlooked. Prints nothing; warnings are part of the result.
+// A split from files to numbers: reads the model and the lists, runs the passes, and looks for
+// likely mistakes of the user. Prints nothing; warnings are part of the result.
 //
 //   SplitRequest request{.model = {.path = "m.onnx"}, .lists = {"npu.json"}};
 //   auto job = run_split(request);
@@ -34,7 +34,7 @@ struct SplitRequest {
   std::optional<Link> link = {};  // nullopt: the first link that a list names, else the default
 };
 
-// Everything that was read and computed. Holds what a Report refers to, so it outlives its reports.
+// All that was read and computed. Reports refer to it, so it must outlive them.
 class SplitJob {
  public:
   const LoadedModel& model() const { return *model_; }
@@ -42,10 +42,11 @@ class SplitJob {
   const std::vector<SupportList>& lists() const { return lists_; }
   const OpFacts& facts() const { return facts_; }
   const Split& split() const { return *split_; }
-  // What the readers of the files warn of, rules that name no op of the model, lists without effect.
+  // Warnings: from the readers of the files, about rules that name no op of the model, and about
+  // lists without effect.
   const Diagnostics& warnings() const { return warnings_; }
 
-  // The notes of the report are those of the job and then `more_notes`.
+  // A report with the job's notes and then `more_notes`.
   Report report(std::vector<std::string> more_notes = {}) const;
   // The reason of a node on the CPU, in words; "" for a node on the accelerator.
   std::string why_on_cpu(NodeId node) const;
@@ -66,7 +67,7 @@ class SplitJob {
 // On error: the faults of all lists and of the model, or why the options cannot be met.
 Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress& progress = {});
 
-// The same for a model that was read before and outlives the job; request.model is not used.
+// The same for a model that was read before and outlives the job; ignores request.model.
 Result<SplitJob, JobFault> run_split(const LoadedModel& model, const SplitRequest& request,
                                      const Progress& progress = {});
 

@@ -1,4 +1,4 @@
-// Writes the pieces of a model: the parts of a split, of a partition map or of a pipeline.
+// Writes the partitions of a split or of a partition map, or the stages of a pipeline.
 #pragma once
 
 #include <string>
@@ -16,17 +16,17 @@
 
 namespace cleave {
 
-// The output folder: a new one, or, where weights are referenced, the folder that holds them. Refuses
+// The output folder: a new one, or, with referenced weights, the folder that contains them. Refuses
 // a folder that cleave did not write, unless it is empty.
 Loaded<OutputFolder> open_output(const std::string& path, bool force,
                                  const OnnxWriteOptions& options);
 
-// What is written: each part, and the root, which calls the parts.
+// What to write: each partition, and the root, which calls the partitions.
 struct ModelPieces {
   const Partition& partition;
   const Boundaries& parts;
   const Boundaries& root;
-  std::vector<std::string> devices = {};  // by part, "" for one without; empty: none has one
+  std::vector<std::string> devices = {};  // by part, "" for none; empty: none at all
   bool are_stages = false;                // of a pipeline, in order
   const BackwardPlan* backward = nullptr;
   Pt2Files pt2_files = Pt2Files::one_a_part;
@@ -35,13 +35,13 @@ struct ModelPieces {
 struct WrittenModels {
   std::vector<std::string> part_files;  // by part; "" for one that was not written
   std::vector<std::string> notes;       // for the report
-  std::string chain = {};               // for the manifest; empty: parts are called as listed
+  std::string chain = {};               // for the manifest; empty: partitions are called as listed
 };
 
-// Writes the files of write_onnx_split() for a model that was read from ONNX, those of
-// write_pt2_split() for a torch.export archive. For one that was read
-// from native JSON: `<part>.json` and `root.json`, for which only options.progress counts. A backward
-// pass goes to root.json in both cases, since ONNX has no operators for it.
+// Writes the files of write_onnx_split() for a model read from ONNX, and those of write_pt2_split()
+// for a torch.export archive. For native JSON it writes `<part>.json` and `root.json`, and uses
+// only options.progress. A backward pass goes to root.json in any case, since ONNX has no operators
+// for it.
 Result<WrittenModels, JobFault> write_models(const LoadedModel& model, const ModelPieces& pieces,
                                              const OnnxWriteOptions& options,
                                              const OutputFolder& folder);

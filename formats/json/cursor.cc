@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-// What to say to those whose writer (Python's, for one) puts down numbers that JSON has not.
+// A hint for writers (such as Python's) of numbers that JSON does not have.
 std::string_view number_hint(std::string_view word) {
   const bool is_infinite = word == "Infinity" || word == "-Infinity";
   return is_infinite || word == "NaN" ? "; JSON has no such number: write null or a string" : "";
@@ -20,11 +20,11 @@ std::string_view number_hint(std::string_view word) {
 JsonCursor::JsonCursor(std::string_view text, std::size_t max_depth)
     : text_(text), max_depth_(max_depth), source_(text) {
   read_on();
-  if (text.starts_with("\xEF\xBB\xBF")) at_ = 1;  // a byte order mark passes for a token
+  if (text.starts_with("\xEF\xBB\xBF")) at_ = 1;  // a byte order mark counts as a token
 }
 
-// Drops the tokens behind the cursor but one, and reads pieces until there are kAhead tokens before
-// it, or all.
+// Drops all but one of the tokens before the cursor, and reads pieces until kAhead tokens after it
+// are known, or the text ends.
 void JsonCursor::read_on() {
   while (at_ >= safe_ && !source_.is_at_end() && !fault_) {
     const std::size_t passed = at_ > 0 ? at_ - 1 : 0;
@@ -37,7 +37,7 @@ void JsonCursor::read_on() {
   }
 }
 
-// Looks for the next backslash in the text that was read; false when the string ends before it.
+// Searches the next backslash in the text read so far; false when the string ends before it.
 bool JsonCursor::holds_backslash(JsonString string) {
   const std::size_t end = source_.offset();
   const std::size_t found = text_.substr(0, end).find('\\', string.offset);
@@ -83,12 +83,12 @@ bool JsonCursor::is_missing_comma(char closer) {
 
 std::optional<JsonString> JsonCursor::key_expected() {
   if (fault_) return std::nullopt;
-  const bool has_key = text_[tokens_[at_ - 1]] == '"';  // else a brace or a comma
+  const bool has_key = text_[tokens_[at_ - 1]] == '"';  // otherwise a brace or a comma
   fail_here(has_key ? "':'" : "a key in quotes");
   return std::nullopt;
 }
 
-// The string that was taken, once its escapes are known to be right.
+// Returns the string just taken, after checking its escapes.
 JsonString JsonCursor::with_escapes(JsonString string) {
   if (const auto bad = find_bad_escape(string.text)) {
     fail({string.offset + 1 + bad->at, cleave::quoted(bad->shown) + " is not a valid escape"});

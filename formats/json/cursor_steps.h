@@ -1,5 +1,5 @@
-// The steps of a JsonCursor that are taken dozens of times for each node, inline. Included by
-// json_cursor.h only.
+// The steps of a JsonCursor that run dozens of times for each node, inline. Included by cursor.h
+// only.
 #pragma once
 
 #include "formats/json/cursor.h"
@@ -28,8 +28,7 @@ inline bool is_json_space(char c) { return c == ' ' || c == '\n' || c == '\r' ||
 
 inline std::uint64_t JsonCursor::offset() const { return at_ < count_ ? tokens_[at_] : end_; }
 
-// Behind the string or word at the cursor: between this token and the next stand it and white
-// space.
+// The end of the string or word at the cursor: only white space separates it from the next token.
 inline std::uint64_t JsonCursor::token_end() const {
   std::uint64_t end = at_ + 1 < count_ ? tokens_[at_ + 1] : text_.size();
   while (is_json_space(text_[end - 1])) --end;
@@ -57,7 +56,7 @@ inline void JsonCursor::enter() {
   is_fresh_ = true;
 }
 
-// To the next key or item; false when the closer came instead.
+// Steps to the next key or item; false when the closing bracket came instead.
 inline bool JsonCursor::step_on(char closer) {
   const char next = peek();
   if (next == closer) {
@@ -91,7 +90,7 @@ inline bool JsonCursor::pass_key(std::string_view wanted) {
   if (key + 1 >= count_ || (!is_fresh_ && next != ',')) return false;
   const char* const quote = text_.data() + tokens_[key];
   const char* const colon = text_.data() + tokens_[key + 1];
-  // Between a string and the token behind it may be white space: such keys are next_key()'s.
+  // There may be white space between a string and the token after it: next_key() handles such keys.
   const bool is_it = static_cast<std::size_t>(colon - quote) == wanted.size() + 2 &&
                      *colon == ':' && std::memcmp(quote + 1, wanted.data(), wanted.size()) == 0 &&
                      *quote == '"';
@@ -102,7 +101,7 @@ inline bool JsonCursor::pass_key(std::string_view wanted) {
   return true;
 }
 
-// Whole numbers of up to 18 digits, which is nearly all of them, are read here.
+// Reads whole numbers of up to 18 digits, which are nearly all.
 inline JsonNumber JsonCursor::take_number() {
   if (at_ >= count_) return {"0", 0};
   const std::uint64_t begin = tokens_[at_];

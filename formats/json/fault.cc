@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-// Behind the string that begins with the quote at `at`; npos when it is not closed.
+// The offset after the string whose opening quote is at `at`; npos when it is not closed.
 std::size_t behind_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == '\\') {
@@ -36,8 +36,9 @@ std::optional<StringFault> find_string_fault(std::string_view text) {
 
 std::string json_holder_of(std::string_view text, std::uint64_t offset) {
   std::size_t depth = 0;
-  std::size_t item = 0;   // commas at depth 2
-  std::string_view word;  // the last string at depth 1: a key, or a value that no list follows
+  std::size_t item = 0;  // commas at depth 2
+  // the last string at depth 1: a key, or a value before which no list began
+  std::string_view word;
   std::string_view key;
   std::size_t at = 0;
   while (at < std::min<std::size_t>(offset, text.size())) {

@@ -1,5 +1,5 @@
-// The fields of a JSON object as a reader wants them: known ones by number, each once, of the type
-// asked for; and the faults of a JSON file, with the words for what they are faults of.
+// The fields of a JSON object for a reader: known fields by number, each once, with the type asked
+// for; and the faults of a JSON file, with names for the objects they are in.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace cleave {
 
-// What an object is, for messages: `node "conv1"`, or `nodes[17]` while its name is not known;
+// Names an object in messages: `node "conv1"`, or `nodes[17]` while its name is unknown;
 // `outputs[0] of node "conv1"`.
 struct JsonSubject {
   std::string_view kind = {};  // "node"; empty: the outermost object
@@ -29,7 +29,7 @@ struct JsonSubject {
   std::string text() const;
 };
 
-// Collects what is wrong with a file, and what is only odd.
+// Collects the errors and warnings about a file.
 class JsonFaults {
  public:
   static constexpr std::size_t kMost = 20;
@@ -37,16 +37,16 @@ class JsonFaults {
   explicit JsonFaults(const SourceFile& source) : source_(source) {}
 
   void add(std::uint64_t offset, std::string message, std::vector<std::string> notes = {});
-  // A fault without a place.
+  // A fault without a position.
   void add(std::string message, std::vector<std::string> notes = {});
-  // Once for each name of a field, and not for very many names.
+  // Warns once per field name, and not for very many names.
   void warn_of_unknown(JsonString key, const JsonSubject& subject, std::string_view suggestion);
 
   bool empty() const { return faults_.empty(); }
   bool is_full() const { return faults_.size() >= kMost; }
-  // "3:12", for notes that point elsewhere.
+  // "3:12", for notes that refer to another position.
   std::string place_of(std::uint64_t offset) const;
-  // In order of their places, at most kMost.
+  // In order of position, at most kMost.
   Diagnostics errors() const;
   Diagnostics warnings() const;
 
@@ -64,10 +64,10 @@ class JsonFaults {
   std::vector<std::string> warned_;
 };
 
-// Which field came after which in the objects that were read before: files keep an order.
+// Which field followed which in earlier objects: files tend to keep one order.
 class JsonFieldOrder {
  public:
-  // Behind `field`, or first in the object where there is none.
+  // The field after `field`; the first of the object for nullopt.
   std::size_t after(std::optional<std::size_t> field) const { return after_[place(field)]; }
   void learn(std::optional<std::size_t> field, std::size_t next) {
     after_[place(field)] = static_cast<std::uint8_t>(next);
@@ -86,14 +86,14 @@ class JsonFieldOrder {
 //   }
 class JsonFields {
  public:
-  // The cursor stands on an object. At most 32 known names. `order`, where there is one, is that of
-  // objects of this kind, and goes on learning.
+  // The cursor is at an object. At most 32 known names. `order`, if given, belongs to objects of
+  // this kind and keeps learning.
   JsonFields(JsonCursor& cursor, JsonFaults& faults, std::span<const std::string_view> known,
              const JsonSubject& subject, JsonFieldOrder* order = nullptr);
 
-  // The number of the next known field, and the cursor stands on its value, which must be taken,
-  // entered or skipped; nothing at the object's end. Unknown fields are warned of and skipped; a
-  // field that stands twice is a fault, and the second one is skipped.
+  // The number of the next known field; the cursor is at its value, which must be taken, entered or
+  // skipped. nullopt at the end of the object. Unknown fields get a warning and are skipped; a
+  // field given twice is a fault, and the second one is skipped.
   std::optional<std::size_t> next() {
     if (order_ == nullptr) return look_for_next();
     const std::size_t likely = order_->after(last_);
@@ -104,16 +104,16 @@ class JsonFields {
     return likely;
   }
   bool has(std::size_t field) const { return (seen_ & (1U << field)) != 0; }
-  // Where the key of the field that next() gave last stands.
+  // Offset of the key of the last field that next() returned.
   std::uint64_t key_offset() const { return key_offset_; }
 
-  // True when the value at the cursor is of the type; else that is a fault, and it is skipped.
+  // True when the value at the cursor has that type; otherwise reports a fault and skips it.
   bool is(JsonType wanted) { return cursor_.type() == wanted || is_refused(wanted); }
-  // The fault that the value at the cursor is not what it must be; skips it.
+  // Reports that the value at the cursor is not what is wanted, and skips it.
   void refuse(std::string_view wanted);
-  // The same of an item of the list or object that is the field's value.
+  // The same for an item of the list or object that is the field's value.
   void refuse_item(std::string_view wanted);
-  // `"shape" of output "y" of node "n"`: the field that next() gave last.
+  // `"shape" of output "y" of node "n"`: the last field that next() returned.
   std::string field_text() const;
 
  private:
@@ -127,17 +127,17 @@ class JsonFields {
   const JsonSubject& subject_;
   std::uint32_t seen_ = 0;
   JsonFieldOrder* order_;
-  std::optional<std::size_t> last_;  // that next() gave
+  std::optional<std::size_t> last_;  // returned by next()
   std::uint64_t key_offset_ = 0;
 };
 
-// Finds keys that stand twice in an object of any keys.
+// Finds repeated keys in an object with arbitrary keys.
 class JsonKeys {
  public:
   void clear() { keys_.clear(); }
-  // `text`: the key's characters; must live until the report.
+  // `text` is the key's characters, which must live until the report.
   void add(std::string_view text, std::uint64_t offset) { keys_.push_back({text, offset}); }
-  // O(n log n); forgets the order of the keys.
+  // O(n log n); loses the order of the keys.
   void report_repeated(JsonFaults& faults, const JsonFields& fields);
 
  private:

@@ -21,7 +21,7 @@ std::string escape_of(char c) {
   return std::string("\\u00") + kDigits[byte >> 4U] + kDigits[byte & 15U];
 }
 
-// Behind the string that begins with the quote at `at`.
+// The offset after the string whose opening quote is at `at`.
 std::size_t behind_string(std::string_view json, std::size_t at) {
   for (++at; at < json.size() && json[at] != '"'; ++at) {
     if (json[at] == '\\') ++at;

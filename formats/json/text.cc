@@ -55,7 +55,7 @@ void JsonText::new_line() {
   out_.append(levels_.size(), ' ');
 }
 
-// What stands before a key, or a value without one.
+// Writes what precedes a key, or a value without one.
 void JsonText::separate() {
   if (std::exchange(after_key_, false) || levels_.empty()) return;
   Level& level = levels_.back();
@@ -118,7 +118,7 @@ void JsonText::null() {
 
 void JsonText::number(double value) {
   if (!std::isfinite(value)) return null();
-  constexpr double kWhole = 1e15;  // below, doubles hold every whole number
+  constexpr double kWhole = 1e15;  // below it doubles represent every whole number
   if (std::fabs(value) < kWhole && value == std::trunc(value)) {
     return number(static_cast<std::int64_t>(value));
   }
@@ -132,7 +132,7 @@ void JsonText::document(std::string_view json) {
   separate();
   while (!json.empty() && json.back() == '\n') json.remove_suffix(1);
   while (!json.empty()) {
-    const std::size_t end = json.find('\n');  // strings of JSON hold none
+    const std::size_t end = json.find('\n');  // JSON strings contain no line break
     out_ += json.substr(0, end);
     if (end == json.npos) return;
     new_line();

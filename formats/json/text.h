@@ -1,5 +1,6 @@
-// JsonText: writes JSON front to back into a string, indented by one space a level. What is to be
-// read by people at a glance (a value, a pair) goes on one line: objects and lists begun `inline`.
+// JsonText: writes JSON front to back into a string, indented by one space a level. Short things
+// that people read at a glance (a value, a pair) go on one line: objects and lists begun with
+// Layout::one_line.
 #pragma once
 
 #include <concepts>
@@ -21,14 +22,14 @@ class JsonText {
   void begin_list(Layout layout = Layout::lines) { begin('[', layout); }
   void end_list() { end(']'); }
 
-  // The next value's key. Keys are the caller's own: they are not escaped.
+  // The key of the next value, written without escaping: keys come from the program.
   void key(std::string_view name);
 
   // Bytes that are not UTF-8 become U+FFFD, control characters escapes.
   void text(std::string_view value);
   void flag(bool value);
   void null();
-  // Whole numbers without a fraction; what JSON has no number for (infinity, NaN) becomes null.
+  // Whole numbers are written without a fraction; infinity and NaN, which JSON lacks, become null.
   void number(double value);
   template <std::integral Integer>
   void number(Integer value) {
@@ -40,13 +41,13 @@ class JsonText {
     value ? number(*value) : null();
   }
 
-  // A whole JSON document as the next value, indented to stand here.
+  // A complete JSON document as the next value, indented to its place.
   void document(std::string_view json);
 
   // A key that comes from the user.
   void text_key(std::string_view name);
 
-  // Key and value at once.
+  // Key and value in one call.
   void begin_object(std::string_view name, Layout layout = Layout::lines) {
     key(name);
     begin_object(layout);
@@ -69,7 +70,7 @@ class JsonText {
     number(value);
   }
 
-  // What was written, with a line break at its end.
+  // The text, with a line break at its end.
   std::string finish() &&;
 
  private:

@@ -15,7 +15,7 @@ std::size_t digits_from(std::string_view word, std::size_t at) {
   return at;
 }
 
-// The number that four hexadecimal digits at `at` write, or nothing when they are not there.
+// The value of four hexadecimal digits at `at`, or nullopt if they are not all digits.
 std::optional<std::uint32_t> hex_unit(std::string_view text, std::size_t at) {
   if (at > text.size() || text.size() - at < 4) return std::nullopt;
   std::uint32_t unit = 0;
@@ -25,7 +25,7 @@ std::optional<std::uint32_t> hex_unit(std::string_view text, std::size_t at) {
   return unit;
 }
 
-// One escape sequence: how long it is and which character it means.
+// An escape sequence: its length and the character it means.
 struct Escape {
   std::size_t length;
   char32_t character;
@@ -41,7 +41,7 @@ std::optional<Escape> unicode_escape(std::string_view text, std::size_t at) {
   return Escape{12, 0x10000 + ((*first - 0xD800) << 10U) + (*second - 0xDC00)};
 }
 
-// The escape that begins with the backslash at `at`, if it is one.
+// The escape whose backslash is at `at`, if it is valid.
 std::optional<Escape> escape_at(std::string_view text, std::size_t at) {
   if (at + 1 >= text.size()) return std::nullopt;
   constexpr std::string_view kLetters = "\"\\/bfnrt";
@@ -121,7 +121,7 @@ double JsonNumber::real() const {
   double number = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   if (result.ec == std::errc()) return number;
-  return std::strtod(std::string(text).c_str(), nullptr);  // too large or too small: saturates
+  return std::strtod(std::string(text).c_str(), nullptr);  // too large or too small: infinity or 0
 }
 
 bool JsonNumber::is_whole() const { return text.find_first_of(".eE") == text.npos; }

@@ -1,5 +1,5 @@
-// JSON tokens: what types of values there are, strings as they stand between their quotes, numbers
-// as they are written; and what makes them right.
+// JSON tokens: types of values, strings as written between their quotes, numbers as written, and
+// checks that they are valid.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ enum class JsonType : std::uint8_t { object, list, string, number, boolean, null
 // "an object", "a list", ...: for messages.
 std::string_view json_type_name(JsonType type);
 
-// A string as it stands between its quotes.
+// A string as written between its quotes.
 struct JsonString {
-  std::string_view text;  // empty and without address when there was none to take
+  std::string_view text;  // empty with a null pointer when there was no string
   bool has_escapes = false;
   std::uint64_t offset = 0;  // of the opening quote
 };
 
-// The characters meant by a string whose escapes are right.
+// The characters of a string whose escapes are valid.
 std::string unescaped(JsonString string);
 
-// The first escape that means no character: where it stands in the text, and what it looks like.
+// The first invalid escape: its position in the text, and its characters.
 struct BadEscape {
   std::size_t at;
   std::string_view shown;
@@ -33,9 +33,9 @@ std::optional<BadEscape> find_bad_escape(std::string_view text);
 
 struct JsonNumber {
   std::string_view text;
-  std::optional<std::int64_t> known_integer = {};  // when whoever found it has read it already
+  std::optional<std::int64_t> known_integer = {};  // set when the number was already parsed
 
-  // The number, when it is written as an integer and fits; as a real: rounded, beyond all:
+  // The number, if it is written as an integer and fits. As a real it is rounded; one too large is
   // infinity.
   std::optional<std::int64_t> integer() const {
     return known_integer ? known_integer : parsed_integer();
@@ -47,7 +47,7 @@ struct JsonNumber {
   std::optional<std::int64_t> parsed_integer() const;
 };
 
-// True when the word is a number as JSON writes it.
+// True when the word is a valid JSON number.
 bool is_json_number(std::string_view word);
 
 }  // namespace cleave

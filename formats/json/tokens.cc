@@ -43,7 +43,7 @@ struct JsonTokens::Scanner {
 
   simdjson::error_code scan(std::string_view text) {
     if (text.size() > capacity || !parser) {
-      parser.reset();  // the smaller one's memory first
+      parser.reset();  // free the smaller one's memory first
       const simdjson::error_code error =
           simdjson::get_active_implementation()->create_dom_parser_implementation(text.size(), 1,
                                                                                   parser);
@@ -60,7 +60,7 @@ JsonTokens::JsonTokens(std::string_view text)
 
 JsonTokens::~JsonTokens() = default;
 
-// Where a piece of about `length` may end; the text's end when there is no such place.
+// A place near `length` where a piece may end; the end of the text when there is none.
 std::size_t JsonTokens::piece_end(std::size_t length) const {
   if (length >= text_.size() - read_) return text_.size();
   const std::size_t brace = text_.substr(read_, length).rfind('}');
@@ -105,7 +105,7 @@ std::optional<JsonFault> JsonTokens::read_piece(std::vector<std::uint32_t>& toke
     const simdjson::error_code error = scanner_->scan(text_.substr(read_, end - read_));
     if (error == simdjson::MEMALLOC) throw std::bad_alloc();
     const bool is_whole = end == text_.size();
-    if (error == simdjson::UNCLOSED_STRING && !is_whole) continue;  // that '}' is inside of quotes
+    if (error == simdjson::UNCLOSED_STRING && !is_whole) continue;  // that '}' is inside quotes
     const bool is_blank = error == simdjson::EMPTY && (has_tokens_ || !is_whole);
     if (error != simdjson::SUCCESS && !is_blank) return fault_of_rest(error);
     if (!is_blank) append_found(tokens);

@@ -1,9 +1,9 @@
-// JsonTokens: where the tokens of a JSON text begin, found by simdjson's first stage a piece of the
-// text at a time. Their places take as much memory as the text itself; those of a piece stay in the
-// processor's cache, and cost a large file nothing.
+// JsonTokens: finds where the tokens of a JSON text begin, with simdjson's first stage, a piece of
+// the text at a time. All offsets together take as much memory as the text; those of a piece stay
+// in the processor's cache.
 //
-// A piece ends behind a '}' that is outside of quotes: it begins outside of them, and the first
-// stage refuses a text that ends inside.
+// A piece ends after a '}' outside quotes: it must begin outside quotes, and the first stage
+// refuses a text that ends inside them.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,18 @@ struct JsonFault {
 
 class JsonTokens {
  public:
-  // `text`: at most 4 GiB, and must outlive this.
+  // `text` must be at most 4 GiB and outlive this.
   explicit JsonTokens(std::string_view text);
   JsonTokens(const JsonTokens&) = delete;
   JsonTokens& operator=(const JsonTokens&) = delete;
   ~JsonTokens();
 
-  // Appends the offsets of the next piece's tokens; there may be none in it. Nothing more is to be
-  // read after a fault: a string that is not closed or holds a control character, text that is not
-  // UTF-8, no token in all of the text, too large a text. Throws std::bad_alloc.
+  // Appends the offsets of the next piece's tokens; there may be none. Do not read on after a
+  // fault: a string that is not closed or contains a control character, text that is not UTF-8, no
+  // token in all of the text, a text that is too large. Throws std::bad_alloc.
   std::optional<JsonFault> read_piece(std::vector<std::uint32_t>& tokens);
   bool is_at_end() const { return read_ == text_.size() && has_begun_; }
-  // The text up to there has been read: all strings whose tokens are known end before.
+  // The text up to this offset has been read: all strings whose tokens are known end before it.
   std::uint64_t offset() const { return read_; }
 
  private:

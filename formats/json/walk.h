@@ -1,8 +1,8 @@
-// JsonWalk: a JsonCursor for files that people write by hand. Walks objects and lists, takes
-// values of the type wanted, and tells of keys given twice and of values of another type.
+// JsonWalk: a JsonCursor for files that people write by hand. Walks objects and lists, takes values
+// of the wanted type, and reports repeated keys and values of another type.
 //
-// Every function that takes a value leaves the cursor behind it, also after a fault, so that
-// reading goes on to find more.
+// Every function that takes a value leaves the cursor after it, also after a fault, so that reading
+// can go on and find more faults.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace cleave {
 
 class JsonWalk {
  public:
-  // `text` as JsonCursor wants it: readable for JsonCursor::kPadding bytes behind its end. Offsets
-  // in faults count from the start of `text`, plus `base`.
+  // `text` must have JsonCursor::kPadding readable bytes after its end. Offsets in faults count
+  // from the start of `text`, plus `base`.
   JsonWalk(std::string_view text, TextFaults& faults, std::size_t base = 0)
       : cursor_(text), faults_(faults), base_(base) {}
 
@@ -30,9 +30,9 @@ class JsonWalk {
   void skip() { cursor_.skip(); }
   JsonNumber take_number() { return cursor_.take_number(); }  // only when type() is number
 
-  // Nothing more is to be read: the text is not JSON from here on, or there are faults enough.
+  // True when reading must stop: the text is not JSON from here on, or there are too many faults.
   bool is_over() const { return cursor_.fault().has_value() || faults_.is_full(); }
-  // To be called last: tells where the text stops being JSON, or of what follows the value.
+  // Call last: reports where the text stops being JSON, or what follows the value.
   void finish();
 
   // Enters the object at the cursor and calls visit(key, its offset) for each field; visit takes
@@ -48,9 +48,9 @@ class JsonWalk {
   std::optional<double> take_real(std::string_view what);
   std::optional<std::int64_t> take_integer(std::string_view what, std::int64_t least);
 
-  // "<what> must be <wanted>, not a string", and passes the value.
+  // Reports "<what> must be <wanted>, not a string", and skips the value.
   void refuse(std::string_view what, std::string_view wanted);
-  // Warns of a field that `where` does not have, and passes its value.
+  // Warns of a field that `where` does not have, and skips its value.
   void pass_unknown(std::size_t at, std::string_view key, std::string_view where,
                     const std::vector<std::string_view>& known);
 

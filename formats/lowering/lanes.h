@@ -1,8 +1,8 @@
-// Lanes: threads that stay, each with a worker of every backend. Jobs are done in any order; who gives
-// them keeps a place for each result, so that results are in the order of the jobs.
+// Lanes: permanent threads, each with a worker of every backend. Jobs are done in any order; the
+// caller keeps a slot for each result, so that results are in the order of the jobs.
 //
-// A child is ended by the system when the thread that started it ends (PR_SET_PDEATHSIG), so threads
-// live as long as their workers.
+// The system ends a child when the thread that started it ends (PR_SET_PDEATHSIG), so threads live
+// as long as their workers.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ namespace cleave {
 
 class Lanes {
  public:
-  // A job gets the number of the lane that does it.
+  // A job gets the number of the lane that runs it.
   using Job = std::function<void(std::size_t lane)>;
 
   explicit Lanes(std::size_t count);
@@ -29,7 +29,7 @@ class Lanes {
   std::size_t count() const { return threads_.size(); }
   // Does all jobs and returns when they are done. Jobs must not throw.
   void do_all(std::vector<Job> jobs);
-  // Does one job on each lane, for setting lanes up and for taking them down.
+  // Runs one job on each lane, to set lanes up and to shut them down.
   void on_each(const Job& job);
 
  private:

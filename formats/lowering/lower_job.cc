@@ -1,8 +1,8 @@
-// 1. Lanes are set up: a worker of each backend for each; the reference runs the model.
-// 2. Each round: split; every accelerator partition to every backend; of those that fail, one search
-//    a way of failing; rules from what was found.
-// 3. It ends when all is lowered, when a round teaches nothing, or when it erodes: each culprit reads
-//    what the last one made, which is a fault of the cut and not of the nodes.
+// 1. Lanes are set up, each with a worker of every backend; the reference runs the model.
+// 2. Each round: split; pass every accelerator partition to every backend; for failures, one search
+//    per way of failing; rules from the findings.
+// 3. It ends when everything lowers, when a round learns no rule, or when it erodes: each culprit
+//    reads from the last one, which is a fault of the cut and not of the nodes.
 #include "formats/lowering/lower_job.h"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Answer answer_of(const PieceResult& result) {
           .runs = result.calls};
 }
 
-// One thread's sessions and lowerers, by backend.
+// The sessions and lowerers of one thread, by backend.
 struct Lane {
   std::optional<OnnxCutter> cutter;
   std::unique_ptr<BackendSession> reference;
@@ -254,8 +254,8 @@ class LowerJob {
 
   // ---- the culprit search ----
 
-  // One search for each way in which a backend fails: the partitions that fail alike may be helped
-  // by the same rule. Remedies are looked for in each.
+  // One search for each way in which a backend fails: the same rule may fix the partitions that
+  // fail alike. Remedies are searched for in each.
   void search() {
     if (options_.culprits == CulpritSearch::none) return;
     std::map<std::pair<std::size_t, std::string>, std::vector<std::size_t>> alike;
@@ -291,8 +291,8 @@ class LowerJob {
     outcome_.findings.push_back(std::move(finding));
   }
 
-  // True when a remedy was found for the whole partition, so that those that fail alike are worth a
-  // try, too.
+  // True when a remedy was found for the whole partition: then it is worth trying on those that
+  // fail alike.
   bool search_part(std::size_t i, std::size_t lane, std::vector<LowerFinding>& found) {
     LoweredPart& part = round().parts[i];
     PieceLowerer& lowerer = *lane_[lane].lowerers[part.backend];
@@ -381,7 +381,7 @@ class LowerJob {
 
   // ---- rules ----
 
-  // All rules anew from all evidence; `learned` of the round are those that it adds.
+  // Learns all rules from all evidence; the round's `learned` are the new ones.
   void learn() {
     std::vector<Rule> rules;
     for (std::size_t i = 0; i < input_.backends.size(); ++i) learn_from(i, rules);
@@ -439,7 +439,8 @@ class LowerJob {
     return text;
   }
 
-  // Three rounds running the same failure, each at a reader of the last culprit.
+  // True when the same failure occurred three rounds in a row, each time at a reader of the last
+  // culprit.
   bool is_eroding() const {
     constexpr std::size_t kRounds = 3;
     const std::size_t now = outcome_.rounds.size();
@@ -465,7 +466,7 @@ class LowerJob {
 
   void finish() {
     const LowerRound& last = outcome_.rounds.back();
-    std::map<std::string, std::size_t> lowered;  // backends that lower it, by partition
+    std::map<std::string, std::size_t> lowered;  // number of backends that lower it, by partition
     bool is_any_judged = last.parts.empty();
     outcome_.is_clean = last.acc_nodes > 0 || outcome_.learned.empty();
     for (const LoweredPart& part : last.parts) {

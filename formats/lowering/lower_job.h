@@ -1,8 +1,8 @@
-// Lowering a model: its accelerator partitions are compiled by real backends, what they refuse is
-// searched for culprits, and, until nothing is refused, the model is split again without them.
+// Lowers a model: its accelerator partitions are compiled by real backends, refused partitions are
+// searched for culprits, and the model is split again without these until none is refused.
 //
 //   round     a split, and the verdict of each backend on each accelerator partition
-//   learned   deny rules that came of culprits
+//   learned   deny rules derived from culprits
 //   remedy    a change that makes a partition compile without denying a node: see core/lowering
 #pragma once
 
@@ -27,12 +27,12 @@ enum class CulpritSearch : std::uint8_t { none, hint, node, minimal };
 struct LowerOptions {
   SplitOptions split;
   std::optional<Backend> reference;
-  std::vector<std::string> inputs;  // a sample each; none: one sample is drawn
+  std::vector<std::string> inputs;  // one per sample; empty: one random sample
   std::uint64_t seed = 0;
   bool until_clean = false;
   bool compares = false;
-  bool pins_shapes = true;      // where there is a reference
-  bool freezes_values = false;  // likewise
+  bool pins_shapes = true;      // if there is a reference
+  bool freezes_values = false;  // if there is a reference
   CulpritSearch culprits = CulpritSearch::node;
   std::size_t most_rounds = 20;
   std::size_t search_runs = 64;
@@ -40,20 +40,20 @@ struct LowerOptions {
   std::vector<std::string> launcher;
   std::string cache_folder;  // "": none
   std::string journal;       // "": none
-  std::string work_folder;   // absolute, and there
+  std::string work_folder;   // absolute, must exist
   Progress progress;
 };
 
-// What lowering starts from; all of it must outlive the job and its outcome.
+// The input of lowering; all of it must outlive the job and its outcome.
 struct LowerInput {
   const LoadedModel& model;
   const std::vector<SupportList>& lists;
   const OpFacts& facts;
   const std::vector<Backend>& backends;
-  Link link = default_link();  // decides which subgraphs are worth most
+  Link link = default_link();  // used to value subgraphs
 };
 
-// What was found of a partition that a backend does not lower, or not as it is.
+// A finding about a partition that a backend does not lower, or only with a change.
 struct LowerFinding {
   std::size_t round = 1;
   std::size_t backend = 0;
@@ -61,19 +61,19 @@ struct LowerFinding {
   Finding finding;
   std::optional<ValueVerdict> values;  // of wrong values
   std::vector<NodeId> deciders;        // of ValueVerdict::rounding_decides
-  std::string rule;                    // what is learned: "" nothing
+  std::string rule;                    // the rule learned; "": none
 };
 
 struct LoweredPart {
   std::string name;
   std::vector<NodeId> nodes;  // model order
   std::size_t backend = 0;
-  Attempt attempt;    // without remedies; with the one that works where there is one
+  Attempt attempt;    // without remedies; or with the remedy that works
   Remedies remedies;  // that make it pass
   bool is_lowered = false;
   std::size_t pinned = 0, frozen = 0;  // inputs
   std::string hash;
-  std::optional<std::size_t> finding;  // the first of it, in LowerOutcome::findings
+  std::optional<std::size_t> finding;  // its first entry in LowerOutcome::findings
 };
 
 struct LowerRound {
@@ -94,10 +94,10 @@ struct LowerOutcome {
   std::size_t nodes_lowered = 0;  // by every backend
   std::size_t compiler_runs = 0;
   std::size_t cache_hits = 0;
-  std::size_t samples = 0;  // of inputs that values were compared on
+  std::size_t samples = 0;  // of inputs on which values were compared
   bool is_clean = false;
   bool is_eroding = false;       // round after round the readers of the last culprit fail
-  bool is_driver_fault = false;  // no backend got as far as a verdict
+  bool is_driver_fault = false;  // no backend reached a verdict
   double seconds = 0;
 };
 
@@ -109,13 +109,13 @@ struct LowerFault {
   std::vector<std::string> notes = {};
 };
 
-// The lists with the rules denied in each.
+// The lists, each with the rules added as deny rules.
 std::vector<SupportList> with_denied(const std::vector<SupportList>& lists,
                                      const std::vector<Rule>& learned);
 
-// Runs until everything is lowered, nothing is learned any more, or the rounds are used up; one
-// round without `until_clean`. The model must be ONNX. Same input, same outcome, whatever the
-// number of jobs, but for times.
+// Runs until everything lowers, no rule is learned any more, or the rounds are used up; one round
+// without `until_clean`. The model must be ONNX. The outcome does not depend on the number of jobs,
+// except for times.
 Result<LowerOutcome, LowerFault> lower_model(const LowerInput& input, const LowerOptions& options);
 
 }  // namespace cleave

@@ -11,11 +11,11 @@ namespace {
 
 std::string_view view_of(protozero::data_view view) { return {view.data(), view.size()}; }
 
-// A TypeProto of a tensor: the element type of the old one, and the dims.
+// The TypeProto of a tensor with the old element type and these dims.
 std::string pinned_type(std::string_view type, const std::vector<std::int64_t>& dims) {
   std::int64_t element = 0;
   protozero::pbf_reader reader(type.data(), type.size());
-  if (!reader.next(1)) return std::string(type);  // no tensor
+  if (!reader.next(1)) return std::string(type);  // not a tensor
   protozero::pbf_reader tensor = reader.get_message();
   if (tensor.next(1)) element = tensor.get_int32();
   std::string shape, made, out;
@@ -88,7 +88,7 @@ class ChangedPiece {
     return out;
   }
 
-  // The field with its shape pinned; nothing of an input that is frozen.
+  // The field with its shape pinned; nullopt for a frozen input.
   std::optional<std::string> changed_value(std::uint32_t number, std::string_view info) const {
     std::string name;
     std::string_view type;

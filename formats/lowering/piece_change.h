@@ -1,5 +1,5 @@
-// Changes to a piece that are no changes of its nodes: shapes at its boundary pinned to those of a
-// run, inputs frozen to constants. Weights are copied from file to file.
+// Changes to a piece other than to its nodes: boundary shapes pinned to those of a run, inputs
+// frozen to constants. Weights are copied from file to file.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct PieceChange {
   bool empty() const { return shapes.empty() && frozen.empty(); }
 };
 
-// Writes the model at `from` to `to` with the changes. Types that nodes inside state are left out,
-// since they may be of open shapes. Linear in the bytes.
+// Writes the model at `from` to `to` with the changes. Omits types stated for inner nodes, since
+// they may have open shapes. Linear in the bytes.
 Status<WriteFault> write_changed_piece(const std::string& from, const std::string& to,
                                        const PieceChange& change);
 

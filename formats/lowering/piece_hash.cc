@@ -52,7 +52,7 @@ std::vector<Field> fields_of(std::string_view message) {
 
 class PieceHash {
  public:
-  // Nothing when weights are elsewhere.
+  // nullopt when weights are in another file.
   std::optional<std::string> of(std::string_view model) {
     std::string_view graph;
     std::vector<std::string_view> imports;
@@ -88,7 +88,7 @@ class PieceHash {
     }
     add_unordered(fields);
     if (!has_bodies_) return;
-    // Bodies name values of the graph: which names are which values counts then.
+    // Bodies refer to values of the graph by name: then names count, too.
     std::vector<std::pair<std::uint64_t, std::string_view>> names;
     for (const auto& [name, number] : numbers_) names.emplace_back(number, name);
     std::sort(names.begin(), names.end());
@@ -132,7 +132,7 @@ class PieceHash {
     }
   }
 
-  // Initializers and value_info, by the numbers of their values.
+  // Initializers and value_info, in the order of their values' numbers.
   void add_unordered(const std::vector<Field>& fields) {
     std::vector<std::pair<std::uint64_t, std::string>> digests;
     for (const Field& field : fields) {

@@ -1,6 +1,6 @@
-// 1. The piece is cut out, its boundary pinned or frozen, its opset raised: as the remedies say.
-// 2. Its key is looked up; what is known is the answer.
-// 3. check, compile, and run on each sample; the first that fails is the verdict.
+// 1. The piece is cut out, its boundary pinned or frozen, its opset raised, as the remedies say.
+// 2. Its key is looked up; a known verdict is the answer.
+// 3. Otherwise check, compile, and run on each sample; the first failure is the verdict.
 #include "formats/lowering/piece_lowerer.h"
 
 #include <filesystem>
@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Tolerances at which bfloat16 is right; see the comparison of lower precisions in the report.
+// Tolerances at which bfloat16 counts as right; see the comparison of lower precisions in the
+// report.
 constexpr CompareTolerance kLowerPrecision = {.rtol = 2e-2, .atol = 2e-2, .integers = 0};
 
 Error error_of(const WriteFault& fault) {
@@ -268,7 +269,7 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
   return compared;
 }
 
-// Of a single node that gives indices: whether its wrong ones name equal elements.
+// For a single node that outputs indices: whether the wrong ones refer to equal elements.
 bool PieceLowerer::is_order_of_ties(const Piece& piece, const PieceFiles& files) const {
   const Graph& graph = context_.model.graph;
   if (piece.nodes.size() != 1) return false;

@@ -1,6 +1,6 @@
-// PieceLowerer: cuts a piece out of the model, changes it by the remedies that are asked for, and
-// hands it to one backend: check, compile, and, with reference values, run and compare. What is
-// known already is not asked again.
+// PieceLowerer: cuts a piece out of the model, changes it by the given remedies, and passes it to
+// one backend: check, compile, and, with reference values, run and compare. Known verdicts are not
+// asked for again.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace cleave {
 
-// What pieces are lowered with. All that it points to must outlive the lowerer.
+// The context of lowering pieces. All that it refers to must outlive the lowerer.
 struct PieceContext {
   const LoadedModel& model;
   OnnxCutter& cutter;  // of the model
   VerdictStore& store;
-  std::span<const ReferenceRun> samples;  // none: nothing is pinned, frozen or compared
+  std::span<const ReferenceRun> samples;  // empty: no pinning, freezing or comparison
   bool compares = false;
   std::string folder;    // for files of pieces
   std::string identity;  // of the backend
@@ -31,7 +31,7 @@ struct PieceContext {
 
 struct PieceResult {
   Attempt attempt;
-  bool is_unchanged = false;  // the remedies change nothing of this piece: it was not asked
+  bool is_unchanged = false;  // the remedies do not change this piece: the backend was not asked
   bool can_run = true;        // every input and output has a reference value
   std::size_t pinned = 0;     // inputs
   std::size_t frozen = 0;
@@ -42,21 +42,21 @@ struct PieceResult {
 
 class PieceLowerer {
  public:
-  // `converter`: the reference's session, which raises opsets; null: none is there.
+  // `converter` is the reference's session, which raises opsets; null: there is none.
   PieceLowerer(PieceContext context, BackendSession& session, BackendSession* converter)
       : context_(std::move(context)), session_(session), converter_(converter) {}
 
-  // Error: what cleave itself could not do: write the piece or the journal.
+  // Error: a failure of cleave itself to write the piece or the journal.
   Result<PieceResult, Error> lower(const Piece& piece);
 
-  // The same as an answer to the culprit search. An error becomes `unresolved`, and is kept.
+  // The same as an answer to the culprit search. An error becomes `unresolved` and is kept.
   Answer answer(const Piece& piece);
   const std::optional<Error>& error() const { return error_; }
 
   std::size_t calls() const { return calls_; }  // of the backend, for all pieces so far
-  std::size_t hits() const { return hits_; }    // pieces whose verdict was known
+  std::size_t hits() const { return hits_; }    // pieces with a known verdict
 
-  // Writes the piece as it is handed to the backend; for findings and artefacts.
+  // Writes the piece as the backend gets it; for findings and artefacts.
   Status<Error> write(const Piece& piece, const std::string& path);
 
  private:

@@ -1,5 +1,5 @@
-// What the reference makes of a model: each tensor of one run of the whole model, by the name of its
-// value. Boundary shapes are pinned to these, values of pieces compared with these.
+// The reference's results for a model: each tensor of one run of the whole model, by the name of
+// its value. Boundary shapes are pinned to them, and values of pieces compared with them.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@ struct ReferenceTensor {
 class ReferenceRun {
  public:
   // Runs the model once in the worker of `session`, which must serve "capture"; tensors go to
-  // `folder`. `inputs`: a .npz file, or a folder of ONNX test data; "" draws them from `seed`.
+  // `folder`. `inputs` is a .npz file, or a folder of ONNX test data; "" makes random ones from
+  // `seed`.
   static Result<ReferenceRun, Error> make(BackendSession& session, const LoadedModel& model,
                                           const std::string& folder, const std::string& inputs,
                                           std::uint64_t seed);
 
-  // Null for a value that is not in the run, or is no tensor.
+  // Null for a value that is not in the run, or not a tensor.
   const ReferenceTensor* find(std::string_view name) const;
   std::size_t count() const { return tensors_.size(); }
 

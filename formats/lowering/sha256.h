@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), by which pieces of models are known in the cache of verdicts.
+// SHA-256 (FIPS 180-4), the key of pieces in the cache of verdicts.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@ namespace cleave {
 class Sha256 {
  public:
   void add(std::string_view bytes);
-  // A text and its length, so that texts in a row have one reading.
+  // Adds a text and its length, so that sequences of texts are distinguished.
   void add_text(std::string_view text);
   void add_number(std::uint64_t number);
-  // 64 hexadecimal digits. Nothing may be added afterwards.
+  // 64 hexadecimal digits. Do not add anything afterwards.
   std::string hex() &&;
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 bool names_indices(std::string_view op) { return op == "TopK" || op == "ArgMax" || op == "ArgMin"; }
 
-// Elements before and behind the axis, in one step of it.
+// Strides around the axis.
 struct Strides {
   std::uint64_t axis = 1;   // size of the axis in the data
   std::uint64_t inner = 1;  // elements from one index to the next

@@ -85,7 +85,7 @@ VerdictStore::~VerdictStore() {
 
 Status<Error> VerdictStore::open_journal(const std::string& path) {
   const std::string text = text_of(path);
-  std::size_t whole = 0;  // bytes of lines that are not cut off
+  std::size_t whole = 0;  // bytes of complete lines
   for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n', whole)) {
     auto event = attempt_of(std::string_view(text).substr(whole, end - whole));
     if (event) journaled_.insert(*std::move(event));
@@ -135,7 +135,7 @@ Status<Error> VerdictStore::add(const std::string& key, const Attempt& attempt) 
   const std::string line = line_of(key, attempt);
   if (journal_ >= 0 && !write_all(journal_, line)) return cannot_write("the journal");
   if (cache_.empty() || !says_something(attempt.verdict)) return Done{};
-  // The cache is a convenience: what cannot be kept is computed again.
+  // The cache is optional: a verdict that cannot be stored is computed again.
   const std::string path = cache_path(key);
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);

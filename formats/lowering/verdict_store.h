@@ -1,10 +1,10 @@
-// Verdicts that are known already: those of this run, those in the journal of a run that was killed,
-// and those in the cache that all runs share.
+// Known verdicts: those of this run, those in the journal of a killed run, and those in the cache
+// shared by all runs.
 //
-//   journal   one line of JSON an event, flushed before the next child starts; a last line that is
-//             cut off is ignored. A run that was killed loses one compile.
-//   cache     one file a verdict, named by its key: backend file, version, stage, remedies, piece.
-//             Only what says something about the piece is kept, not timeouts or crashes.
+//   journal   one line of JSON per event, flushed before the next child starts; a last line that is
+//             cut off is ignored. A killed run loses one compilation.
+//   cache     one file per verdict, named by its key: backend file, version, stage, remedies,
+//             piece. Only verdicts about the piece itself are kept, not timeouts or crashes.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@
 
 namespace cleave {
 
-// $XDG_CACHE_HOME/cleave/lower, else ~/.cache/cleave/lower; "" when neither is known.
+// $XDG_CACHE_HOME/cleave/lower, else ~/.cache/cleave/lower; "" when neither is set.
 std::string default_verdict_cache();
 
 class VerdictStore {
  public:
-  // Folders of the cache are made when they are needed; "": no cache.
+  // Folders of the cache are made when needed; "": no cache.
   explicit VerdictStore(std::string cache_folder) : cache_(std::move(cache_folder)) {}
   ~VerdictStore();
   VerdictStore(const VerdictStore&) = delete;
   VerdictStore& operator=(const VerdictStore&) = delete;
 
-  // Reads what the journal has and goes on writing it. Error: it cannot be written.
+  // Reads the journal and continues it. Error: it cannot be written.
   Status<Error> open_journal(const std::string& path);
 
-  // What is known of the key. One of the journal is no cache hit, since this run made it.
+  // The known verdict for the key. One from the journal is not a cache hit, since this run made it.
   std::optional<Attempt> find(const std::string& key);
   // Adds a verdict. Error: the journal cannot be written.
   Status<Error> add(const std::string& key, const Attempt& attempt);
@@ -44,8 +44,9 @@ class VerdictStore {
   std::string cache_;
   int journal_ = -1;
   std::mutex mutex_;
-  std::unordered_map<std::string, Attempt> seen_;       // in this run
-  std::unordered_map<std::string, Attempt> journaled_;  // by the run before, and not yet asked for
+  std::unordered_map<std::string, Attempt> seen_;  // in this run
+  // from the previous run, and not asked for yet
+  std::unordered_map<std::string, Attempt> journaled_;
 };
 
 }  // namespace cleave

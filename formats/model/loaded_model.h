@@ -1,5 +1,5 @@
 // LoadedModel: a model that was read, whatever its format. Passes use the graph; the writer of the
-// same format also uses the origin, which says where the parts of the file are.
+// same format also uses the origin, which knows the offsets of things in the file.
 #pragma once
 
 #include <memory>
@@ -17,22 +17,22 @@ namespace cleave {
 
 struct OnnxModel;  // formats/onnx/index/model.h
 
-// Deletes the index of an ONNX file. It is defined with the index, so that this room needs none of
-// ONNX's headers.
+// Deletes the index of an ONNX file. Defined next to the index, so that this folder needs no ONNX
+// header.
 struct DeleteOnnxModel {
   void operator()(OnnxModel* model) const noexcept;
 };
 
 struct Pt2Model;  // formats/pt2/model.h
 
-// Deletes what is kept of a torch.export archive, which is defined in the room of its readers.
+// Deletes the data kept from a torch.export archive. Defined next to its readers.
 struct DeletePt2Model {
   void operator()(Pt2Model* model) const noexcept;
 };
 
 // Read from native graph JSON.
 struct GraphJsonOrigin {
-  SourceSpan output_tree;  // empty where the file has none
+  SourceSpan output_tree;  // empty when the file has none
 };
 
 // Read from an ONNX file.
@@ -54,9 +54,9 @@ struct LoadedModel {
   SourceFile source;
   ModelOrigin origin;
   Graph graph;
-  std::vector<Diagnostic> warnings = {};  // what was read but may surprise
+  std::vector<Diagnostic> warnings = {};  // what was read but may surprise the user
   std::vector<std::string> notes = {};  // for reports: shapes that stay unknown, names made unique
-  ShapeBindings bindings = {};          // what the model was read with
+  ShapeBindings bindings = {};          // those the model was read with
   ModelLimits limits = {};
 
   ModelFormat format() const { return static_cast<ModelFormat>(origin.index()); }
@@ -65,12 +65,12 @@ struct LoadedModel {
     const OnnxOrigin* const from = std::get_if<OnnxOrigin>(&origin);
     return from == nullptr ? nullptr : from->model.get();
   }
-  // What is kept of the torch.export archive; null for a model of another format.
+  // The data kept from the torch.export archive; null for a model of another format.
   const Pt2Model* pt2() const {
     const Pt2Origin* const from = std::get_if<Pt2Origin>(&origin);
     return from == nullptr ? nullptr : from->model.get();
   }
-  // Empty where the file has none, and for a model of another format than native JSON.
+  // Empty when the file has none, and for formats other than native JSON.
   SourceSpan output_tree() const {
     const GraphJsonOrigin* const from = std::get_if<GraphJsonOrigin>(&origin);
     return from == nullptr ? SourceSpan{} : from->output_tree;

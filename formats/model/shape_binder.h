@@ -1,5 +1,5 @@
-// ShapeBinder: what the user says about shapes (--dim, --input-shape) held against what a file has,
-// so that a name that binds nothing does not go unnoticed.
+// ShapeBinder: matches what the user gives about shapes (--dim, --input-shape) with what a file
+// has, so that a name that binds no dim or input is reported.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ class ShapeBinder {
  public:
   explicit ShapeBinder(const ShapeBindings& bindings);
 
-  // To be asked for each symbolic dim of the file: the size that it is bound to.
+  // Call for each symbolic dim of the file. Returns the size that it is bound to.
   std::optional<std::int64_t> size_of(std::string_view symbol);
-  // To be asked for each input of the file: the dims it is to have, -1 where it stays free; null
-  // when nothing was said of it.
+  // Call for each input of the file. Returns the dims it is to have, -1 for free ones; null when
+  // the user gave no shape for it.
   const std::vector<std::int64_t>* shape_of(std::string_view input);
-  // Bindings that nothing asked for, and sizes below 0.
+  // Reports bindings that matched no dim or input, and sizes below 0.
   void report_faults(JsonFaults& faults) const;
 
  private:
   const ShapeBindings& bindings_;
-  // Names met in the file; kept only when there are bindings, for suggestions.
+  // Names found in the file; kept only when there are bindings, for suggestions.
   std::set<std::string, std::less<>> symbols_, inputs_;
 };
 

@@ -1,4 +1,4 @@
-// What a user may say about the shapes of a model on the command line.
+// What a user may give about the shapes of a model on the command line.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace cleave {
 
 // Where types and shapes of an ONNX model come from. (Native JSON states them for every value.)
 enum class ShapeInference {
-  off,   // what is declared for the inputs and outputs of graphs, and initializers
+  off,   // declarations of the graphs' inputs and outputs, and initializers
   file,  // also value_info
-  full,  // also what follows from the operators
+  full,  // also what operators imply
 };
 
 // "off", "file", "full"

@@ -1,5 +1,5 @@
-// Reads an archive's directory, tells the container by its records, and makes one table of weights
-// out of what each container has for it.
+// Reads an archive's directory, recognises the container by its records, and makes the table of
+// weights from what each container has.
 #include "formats/pt2/archive.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class ArchiveReader {
     return source_.bytes().substr(record.offset, record.size);
   }
 
-  // What is wrong with the record that is to be read, or nothing.
+  // What is wrong with the record to be read; empty if nothing is.
   std::string check(const ZipRecord* record, std::string_view name) const {
     if (record == nullptr) return "has no record " + quoted(name);
     if (has_its_crc(source_.bytes(), *record)) return {};
@@ -60,7 +60,7 @@ class ArchiveReader {
     return fault;
   }
 
-  // What is no archive of torch.export, by the records that it has.
+  // Names other kinds of files, by their records.
   std::string stranger(const std::vector<ZipRecord>& records) const {
     const auto has = [&](std::string_view part) {
       return std::any_of(records.begin(), records.end(), [&](const ZipRecord& record) {
@@ -112,7 +112,7 @@ class ArchiveReader {
     return "holds several models and none is called \"model\": " + names;
   }
 
-  // "model", or the only one there is.
+  // "model", or the only one.
   std::optional<std::string> choose_model(const std::vector<ZipRecord>& records) const {
     const std::string prefix = root_ + "/models/";
     constexpr std::string_view kJson = ".json";

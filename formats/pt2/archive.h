@@ -1,12 +1,12 @@
-// A torch.export archive (.pt2), whichever torch wrote it: the text of the program, and where the
-// bytes of each weight lie. Three containers, told apart by their records:
+// A torch.export archive (.pt2) of any torch version: the text of the program, and where the bytes
+// of each weight are. There are three containers, recognised by their records:
 //
 //   old     torch up to 2.7   serialized_exported_program.json, weights in two torch.save files
 //   nested  torch 2.8         models/<model>.json, weights in two torch.save files
-//   raw     from torch 2.9    models/<model>.json, a record a storage, two JSON configs
+//   raw     from torch 2.9    models/<model>.json, one record per storage, two JSON configs
 //
-// A torch.save file is a zip of its own, stored, whose data.pkl is a pickle. Weights are never read:
-// each is a range of the file.
+// A torch.save file is a zip archive of its own, stored, whose data.pkl is a pickle. Weights are
+// never read: each is a range of the file.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ namespace cleave {
 
 enum class Pt2Container : std::uint8_t { old, nested, raw };
 
-// The bytes of one storage, or of one object that only Python reads.
+// The bytes of one storage, or of an object that only Python can read.
 struct Pt2Record {
-  std::string path;  // "weight_3": what an archive's config calls it
+  std::string path;  // its name in the archive's config: "weight_3"
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
   std::uint32_t crc = 0;
@@ -41,15 +41,15 @@ struct Pt2Table {
   std::vector<Pt2Record> records;
   std::vector<Pt2Entry> entries;  // by name
 
-  // The entry of that name, or null.
+  // The entry with that name, or null.
   const Pt2Entry* find(std::string_view name) const;
 };
 
 struct Pt2Archive {
   Pt2Container container = Pt2Container::raw;
-  std::string program_name;  // of the record that holds the program
-  // The program as JSON, readable for 64 bytes beyond its end; a part of the source, or of
-  // `own_program` where the source's is no JSON (torch up to 2.7 writes Infinity and NaN).
+  std::string program_name;  // name of the program's record
+  // The program as JSON, readable for 64 bytes beyond its end. A view into the source, or into
+  // `own_program` if the source's text is not JSON (torch up to 2.7 writes Infinity and NaN).
   std::string_view program;
   std::vector<char> own_program;
   Pt2Table weights;         // parameters and persistent buffers
@@ -57,11 +57,11 @@ struct Pt2Archive {
   Pt2Record sample_inputs;  // size 0: there is none
 };
 
-// True of what begins as a zip archive does.
+// True for bytes that begin like a zip archive.
 bool looks_like_pt2(std::string_view bytes);
 
-// Reads the directory, the program's place and the tables; refuses archives of other kinds by name.
-// `source` must outlive the result. Linear in the records and the tables.
+// Reads the directory, the position of the program and the tables; refuses other kinds of archives
+// by name. `source` must outlive the result. Linear in the records and the tables.
 Loaded<Pt2Archive> read_pt2_archive(const SourceFile& source);
 
 }  // namespace cleave

@@ -107,7 +107,7 @@ void Pt2Arguments::read_symbol(Read& read) {
   }
 }
 
-// A list of those; a list of integers when none is a name.
+// A list of these; a list of integers if no item is a name.
 void Pt2Arguments::read_symbols(Read& read) {
   const auto begin = static_cast<std::uint32_t>(program_.integers.size());
   const std::size_t refs = program_.refs.size();
@@ -130,7 +130,7 @@ void Pt2Arguments::take_integer(Read&) {
   program_.integers.push_back(*number);
 }
 
-// Infinity and NaN stand as strings.
+// Infinity and NaN are strings.
 void Pt2Arguments::take_real() {
   if (is_over()) return;
   if (cursor_.type() == JsonType::number) {
@@ -146,7 +146,7 @@ void Pt2Arguments::take_real() {
   fail(at, "must be a number");
 }
 
-// A list of literals; `type` is that of the list.
+// A list of literals; `type` is the type of the list.
 void Pt2Arguments::read_list(AttributeType type, Read& read) {
   const auto size = [&]() -> std::size_t {
     if (type == AttributeType::reals) return program_.reals.size();
@@ -170,7 +170,7 @@ void Pt2Arguments::read_list(AttributeType type, Read& read) {
                   static_cast<std::uint32_t>(size() - begin)};
 }
 
-// {key: argument}: what is read counts, the keys do not.
+// {key: argument}: reads the arguments and ignores the keys.
 void Pt2Arguments::read_named_arguments(Read& read) {
   if (depth_ == kMostNested) return fail(cursor_.offset(), "is nested too deep");
   ++depth_;
@@ -322,7 +322,7 @@ Pt2Arguments::Read Pt2Arguments::read() {
     read_kind(*key, read);
   }
   if (!is_over() && keys != 1) fail(at, "an argument must have one key");
-  const bool is_tensor = read.kind == Pt2ValueKind::tensor;  // as every value to begin with
+  const bool is_tensor = read.kind == Pt2ValueKind::tensor;  // the default kind of a value
   for (std::size_t i = read.ref_begin; i < program_.refs.size() && !is_tensor; ++i) {
     program_.values[program_.refs[i].value].kind = read.kind;
   }

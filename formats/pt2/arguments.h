@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// What was wrong first, and where in the text.
+// The first fault, and its offset in the text.
 struct Pt2Fault {
   std::uint64_t offset;
   std::string message;
@@ -23,7 +23,7 @@ class Pt2Arguments {
   Pt2Arguments(JsonCursor& cursor, Pt2Program& program, const ModelLimits& limits)
       : cursor_(cursor), program_(program), limits_(limits) {}
 
-  // What an argument turned out to be; its refs are the last in program.refs.
+  // What was read of an argument; its refs are the last ones in program.refs.
   struct Read {
     std::uint32_t ref_begin = 0;
     Pt2ValueKind kind = Pt2ValueKind::tensor;  // of the refs
@@ -32,12 +32,12 @@ class Pt2Arguments {
     bool has_literal = false;
     Pt2Literal literal = {};
   };
-  // The union at the cursor.
+  // Reads the union at the cursor.
   Read read();
 
-  // The number of the value of that name; entered when it is new.
+  // The number of the value with that name; adds the name if it is new.
   std::uint32_t value_named(std::string_view name);
-  // The string at the cursor; "" and a fault when there is none.
+  // The string at the cursor; "" and a fault if it is not a string.
   std::string_view take_name();
   std::string_view kept(JsonString text);
 
@@ -45,7 +45,7 @@ class Pt2Arguments {
   bool is_over() const { return fault_.has_value() || cursor_.fault().has_value(); }
   const std::optional<Pt2Fault>& fault() const { return fault_; }
 
-  // Steps into the object at the cursor; its keys, none after a fault. Likewise lists.
+  // Steps into the object at the cursor; then its keys, none after a fault. The same for lists.
   void enter(JsonType wanted);
   std::optional<std::string_view> next_key();
   bool next_item();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kBare = {"-Infinity", "Infinity", "NaN"};
 
-// Behind the string that begins at `at`.
+// The offset after the string that begins at `at`.
 std::size_t end_of_string(std::string_view json, std::size_t at) {
   for (++at; at < json.size() && json[at] != '"'; ++at) {
     if (json[at] == '\\') ++at;

@@ -1,5 +1,5 @@
-// The numbers that JSON lacks: torch up to 2.7 writes Infinity, -Infinity and NaN as they are, later
-// ones as strings, "Infinity", which is what JSON readers take.
+// Numbers that JSON does not have: torch up to 2.7 writes Infinity, -Infinity and NaN bare, later
+// versions as strings, "Infinity", which JSON readers accept.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-// The text with such numbers in quotes, and 64 zero bytes behind it; empty when there are none.
+// The text with such numbers in quotes, followed by 64 zero bytes; empty when there are none.
 // Linear.
 std::vector<char> with_quoted_numbers(std::string_view json);
 

@@ -1,8 +1,8 @@
-// In three rounds over the nodes:
-//   1. what each operator writes and shares, by its schema and by the exceptions that schemas leave
-//      out; values that share memory are joined (union-find)
-//   2. of the classes that are written, which have views
-//   3. new names after each write, and the order between writers and readers
+// Three rounds over the nodes:
+//   1. find what each operator writes and shares, from its schema and from the exceptions that
+//      schemas omit; join values that share memory (union-find)
+//   2. find which of the written classes have views
+//   3. give new names after each write, and order writers and readers
 #include "formats/pt2/effects.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace cleave {
 namespace {
 
-// Schemas do not say that these write their running statistics in training.
+// Operators that write their running statistics in training, which their schemas do not state.
 struct TrainingOperator {
   std::string_view name, flag;
 };
@@ -27,7 +27,7 @@ constexpr std::array<TrainingOperator, 4> kTrainingOperators = {{
     {"aten.instance_norm.default", "use_input_stats"},
 }};
 constexpr std::array<std::string_view, 2> kStatistics = {"running_mean", "running_var"};
-// Nor that results of these may be their arguments.
+// Operators whose results may be their arguments, which their schemas do not state either.
 constexpr std::array<std::string_view, 9> kMaybeViews = {
     "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "einsum", "contiguous",
     "to",      "type_as",         "meshgrid"};
@@ -35,7 +35,7 @@ constexpr std::string_view kAten = "torch.ops.aten.";
 
 struct Share {
   std::uint32_t from, to;
-  bool is_same;  // the result is the argument itself, written
+  bool is_same;  // the result is the argument itself, after the write
 };
 
 struct NodeEffects {
@@ -74,7 +74,7 @@ class EffectFinder {
   struct MemoryClass {
     bool has_views = false;
     std::uint32_t last_writer = kNoPt2;
-    std::vector<std::uint32_t> readers;  // since then
+    std::vector<std::uint32_t> readers;  // since the last write
     std::vector<std::uint32_t> nodes;
   };
 
@@ -141,7 +141,7 @@ class EffectFinder {
     }
   }
 
-  // A user's operator without results can only write.
+  // A user's operator without results must write its arguments.
   void add_custom_writes(const Pt2Node& node, NodeEffects& effects) {
     const bool is_custom = node.target.starts_with("torch.ops.") &&
                            !node.target.starts_with(kAten) &&
@@ -192,7 +192,7 @@ class EffectFinder {
     }
   }
 
-  // The written classes that the node touches, each once, in order of its values.
+  // The written classes that the node uses, each once, in order of its values.
   std::vector<std::uint32_t> touch(std::uint32_t number) {
     const Pt2Node& node = program_.nodes[number];
     std::vector<std::uint32_t> touched;
@@ -266,7 +266,7 @@ class EffectFinder {
   Pt2Effects found_;
   std::vector<std::uint32_t> parent_, newest_;
   std::unordered_map<std::string_view, std::optional<TorchOperator>> operators_;
-  std::unordered_map<std::uint32_t, MemoryClass> classes_;  // those that are written, by root
+  std::unordered_map<std::uint32_t, MemoryClass> classes_;  // written ones, by root
 };
 
 }  // namespace

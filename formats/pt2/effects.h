@@ -1,8 +1,10 @@
-// What a program's operators do beside making results: they write their arguments (`relu_`,
-// `index_copy_`, batch norm in training), and results share memory with arguments (`view`).
+// The side effects of a program's operators: they write their arguments (`relu_`, `index_copy_`,
+// batch norm in training), and results share memory with arguments (`view`).
 //
-// Values that may share memory are a *memory class*. Of a class that nothing writes, nothing need
-// be known. In one that is written but has no views, every write makes a new name: after
+// Values that may share memory are a *memory class*. A class that is never written needs no care.
+// In a class that is written but has no views, every write makes a new name: after y = relu_(x) a
+// reader of x reads y, which is exact. A class that is written and has a view must stay in one
+// partition. Programs after run_decompositions() write no memory.
 // y = relu_(x) a reader of x reads y, which is exact. A class with a view in it must stay in one
 // part. Programs after run_decompositions() write nothing.
 #pragma once
@@ -18,19 +20,19 @@ namespace cleave {
 // A graph input that operators write in place.
 struct Pt2WrittenInput {
   std::uint32_t value = 0;
-  std::uint32_t newest = 0;          // the value that holds what it is in the end
+  std::uint32_t newest = 0;          // the value with its final contents
   std::uint32_t last_writer = 0;     // node
-  std::vector<std::uint32_t> nodes;  // that touch its memory, in order
+  std::vector<std::uint32_t> nodes;  // that use its memory, in order
 };
 
 struct Pt2Effects {
-  // By number of the ref: the value that is read, which is another than the text names where an
-  // operator has written that in between.
+  // By number of the ref: the value to read, which differs from the name in the text if an operator
+  // has written it in between.
   std::vector<std::uint32_t> read_as;
-  std::vector<bool> is_renamed;                                // by node: some ref of it
+  std::vector<bool> is_renamed;                                // by node: some ref of it is renamed
   std::vector<std::uint32_t> newest;                           // by value: after all nodes
   std::vector<std::pair<std::uint32_t, std::uint32_t>> order;  // nodes: first before second
-  std::vector<std::vector<std::uint32_t>> whole;  // nodes that must be in one part, in order
+  std::vector<std::vector<std::uint32_t>> whole;  // nodes that must be in one partition, in order
   std::vector<Pt2WrittenInput> written_inputs;    // in order of the inputs
 };
 

@@ -1,4 +1,4 @@
-// Torch's numbers of element types, layouts and memory formats, as archives have them.
+// Torch's numbers for element types, layouts and memory formats in archives.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace cleave {
 
-// DType::unknown for numbers that this version does not know, and for complex32, which no other
-// format has.
+// DType::unknown for numbers that are not in the table, and for complex32, which no other format
+// has.
 DType dtype_from_torch(std::int64_t number);
 
 // "strided", "coo", ...; "unknown".

@@ -1,5 +1,5 @@
-// A torch.export archive as it is read: what its writer needs beside the graph. Nodes of the graph
-// have the numbers of the program's.
+// A torch.export archive as read: what its writer needs besides the graph. The graph's nodes have
+// the same numbers as the program's.
 #pragma once
 
 #include <cstdint>

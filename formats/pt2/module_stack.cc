@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-// Where the next `wanted` outside of brackets stands; npos when there is none.
+// Position of the next `wanted` outside brackets; npos when there is none.
 std::size_t find_outside(std::string_view text, char wanted, std::size_t from) {
   int depth = 0;
   for (std::size_t i = from; i < text.size(); ++i) {

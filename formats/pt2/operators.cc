@@ -63,7 +63,7 @@ TorchOperator read_operator(std::string_view line) {
   return found;
 }
 
-// The number, text or truth value that `text` says; nothing for "none".
+// The number, text or truth value in `text`; nullopt for "none".
 std::optional<Literal> read_literal(std::string_view text) {
   if (text == "none" || text.empty()) return std::nullopt;
   if (text == "true") return Literal(std::int64_t{1});

@@ -1,6 +1,6 @@
-// The machine of a pickle: opcodes push values onto a stack, gather them to tuples, lists and dicts,
-// and keep some in a memo to push them again. A value is a number in `values_`; what a container
-// holds is a range of such numbers, so nothing is copied and no depth is walked.
+// Runs a pickle: opcodes push values onto a stack, collect them into tuples, lists and dicts, and
+// keep some in a memo to push them again. A value is a number in `values_`; a container holds such
+// numbers, so nothing is copied and no recursion is needed.
 #include "formats/pt2/pickle.h"
 
 #include <algorithm>
@@ -23,9 +23,9 @@ enum class Kind : std::uint8_t {
   text,
   name,  // of a function or class
   list,  // tuples and lists
-  dict,  // keys and values by turns
+  dict,  // keys and values alternate
   storage,
-  tensor,  // a parameter, where an item says whether it wants a gradient
+  tensor,  // a parameter if an item says whether it needs a gradient
 };
 
 struct PickleValue {
@@ -35,7 +35,7 @@ struct PickleValue {
   std::vector<std::uint32_t> items;  // of lists, dicts and storages
 };
 
-// Storages by the class that a pickle names, as torch's numbers of element types.
+// Storage classes that a pickle names, with torch's numbers of element types.
 constexpr std::array<std::pair<std::string_view, int>, 14> kStorages = {{
     {"torch.ByteStorage", 1},
     {"torch.CharStorage", 2},
@@ -81,7 +81,7 @@ constexpr std::string_view kParameter = "torch._utils._rebuild_parameter";
 constexpr std::string_view kParameterState = "torch._utils._rebuild_parameter_with_state";
 constexpr std::string_view kOrderedDict = "collections.OrderedDict";
 constexpr std::size_t kMostDims = 64;
-constexpr std::size_t kDimsOfByte = 4;  // of a pickle, at the most: tensors may be named twice
+constexpr std::size_t kDimsOfByte = 4;  // per byte of a pickle, at most: tensors may be named twice
 
 template <std::size_t N>
 int number_of(const std::array<std::pair<std::string_view, int>, N>& table, std::string_view name) {
@@ -114,7 +114,7 @@ class Unpickler {
   }
   void damaged() { fail("is a damaged pickle, at byte " + std::to_string(at_)); }
 
-  // The next bytes; empty, and a fault, when there are not so many.
+  // The next bytes; empty, with a fault, when there are fewer.
   std::string_view take(std::size_t size) {
     if (size > bytes_.size() - at_) {
       damaged();
@@ -154,7 +154,7 @@ class Unpickler {
     push({.kind = Kind::integer, .integer = number, .items = {}});
   }
 
-  // The last value; a fault, and the first there is, when the stack has none above a mark.
+  // Pops the last value; a fault, and the first value, when the stack has none above the last mark.
   Id pop() {
     const std::size_t floor = marks_.empty() ? 0 : marks_.back();
     if (stack_.size() <= floor) {
@@ -212,7 +212,7 @@ class Unpickler {
     }
   }
 
-  // Opcodes that move what is there. False when it is none of these.
+  // Opcodes that move existing values. False for other opcodes.
   bool step_stack(char code) {
     switch (code) {
       case '\x80':
@@ -246,7 +246,7 @@ class Unpickler {
       case 'e':
         append_to(pop_to_mark(), Kind::list);
         return true;
-      case 'b':  // the state of an ordered dict: not wanted
+      case 'b':  // the state of an ordered dict: ignored
         pop();
         return true;
       case 'R':
@@ -263,7 +263,7 @@ class Unpickler {
     }
   }
 
-  // Opcodes that push a value. False when it is none of these.
+  // Opcodes that push a value. False for other opcodes.
   bool step_value(char code) {
     switch (code) {
       case '}':
@@ -406,7 +406,7 @@ class Unpickler {
     return numbers;
   }
 
-  // The tensors of the dict that the pickle leaves on the stack.
+  // Collects the tensors of the dict that the pickle leaves on the stack.
   void gather() {
     const PickleValue& dict = values_[pop()];
     if (fault_.empty() && dict.kind != Kind::dict) fail("holds no dict of tensors");

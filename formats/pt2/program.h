@@ -1,10 +1,10 @@
-// Pt2Program: what a program's JSON says, by number and place: nodes with their arguments and
-// results, values with their types, the signature. The text itself is kept, and every thing knows
-// where it stands in it, so that a writer copies what it does not change.
+// Pt2Program: the contents of a program's JSON, by number and position: nodes with their arguments
+// and results, values with their types, the signature. The text is kept, and everything has its
+// position in it, so that a writer can copy what it does not change.
 //
 //   value   anything with a name: a graph input, a result of a node
-//   ref     one reading of a value, with the place of the name
-//   lifted  an input that the archive holds: parameter, buffer, constant, object
+//   ref     one read of a value, with the position of the name
+//   lifted  an input whose data is in the archive: parameter, buffer, constant, object
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ inline constexpr std::uint32_t kNoPt2 = std::numeric_limits<std::uint32_t>::max(
 
 enum class Pt2ValueKind : std::uint8_t { tensor, sym_int, sym_float, sym_bool, custom_obj };
 
-// One dim, as the file has it.
+// One dim as in the file.
 struct Pt2Size {
   std::int64_t size = -1;            // -1: an expression
   std::string_view expression = {};  // as sympy writes it
-  std::int64_t traced = -1;          // the size it had when the model was exported; -1: not known
+  std::int64_t traced = -1;          // its size when the model was exported; -1: unknown
 };
 
 struct Pt2Value {
@@ -41,10 +41,10 @@ struct Pt2Value {
   Pt2ValueKind kind = Pt2ValueKind::tensor;
   std::uint32_t maker = kNoPt2;  // the node that makes it
   std::uint32_t input = kNoPt2;  // its position among the graph's inputs
-  // What the tables of values say of it.
-  SourceSpan entry = {};                         // length 0: nothing
+  // Its entry in the tables of values:
+  SourceSpan entry = {};                         // length 0: none
   std::uint8_t table = 0;                        // number of the table, in order of kPt2ValueTables
-  bool has_meta = false;                         // is a tensor with the following
+  bool has_meta = false;                         // it is a tensor with the following
   int scalar_type = 0;                           // torch's number
   int layout = 0;                                // torch's number
   std::uint32_t size_begin = 0, size_count = 0;  // in sizes
@@ -56,7 +56,7 @@ inline constexpr std::string_view kPt2ValueTables[] = {
 
 struct Pt2Ref {
   std::uint32_t value = 0;
-  std::uint64_t name_at = 0;  // where the name's opening quote stands
+  std::uint64_t name_at = 0;  // offset of the name's opening quote
 };
 
 // A literal that rules can ask about; [begin, begin + count) in the pool of its type.
@@ -66,10 +66,10 @@ struct Pt2Literal {
 };
 
 struct Pt2Argument {
-  std::string_view name;  // "" where the operator has none
+  std::string_view name;  // "" if the operator has none
   bool is_keyword = false;
   bool is_list = false;      // of values
-  bool has_literal = false;  // else it is values, or None
+  bool has_literal = false;  // otherwise it is values, or None
   std::uint32_t ref_begin = 0, ref_end = 0;
   Pt2Literal literal = {};
 };
@@ -83,9 +83,9 @@ struct Pt2Node {
   SourceSpan metadata = {};  // the object
   std::uint32_t argument_begin = 0, argument_end = 0;
   std::uint32_t result_begin = 0, result_end = 0;  // in refs
-  // A call of a body as torch up to 2.7 writes it, which newer torch cannot read.
+  // A call of a body in the form of torch up to 2.7, which newer torch cannot read.
   bool is_old_body_call = false;
-  bool lists_results = false;  // its results stand in one list
+  bool lists_results = false;  // its results are in one list
 };
 
 enum class Pt2InputKind : std::uint8_t {
@@ -110,16 +110,16 @@ enum class Pt2OutputKind : std::uint8_t {
 
 struct Pt2Input {
   Pt2InputKind kind = Pt2InputKind::user_input;
-  std::uint32_t value = kNoPt2;  // none: a constant
-  std::string_view target = {};  // full name of what is lifted
+  std::uint32_t value = kNoPt2;  // kNoPt2: a constant
+  std::string_view target = {};  // full name of the lifted parameter, buffer, constant or object
   bool is_persistent = true;     // a buffer
   SourceSpan argument, spec;
 };
 
 struct Pt2Output {
   Pt2OutputKind kind = Pt2OutputKind::user_output;
-  std::vector<Pt2Ref> refs = {};  // none: a constant
-  std::string_view target = {};   // what is mutated
+  std::vector<Pt2Ref> refs = {};  // empty: a constant
+  std::string_view target = {};   // the target of a mutation
   SourceSpan argument, spec;
 };
 
@@ -136,14 +136,14 @@ struct Pt2Program {
   std::vector<Pt2Input> inputs;
   std::vector<Pt2Output> outputs;
   std::vector<std::pair<std::string_view, SourceSpan>> ranges;   // of symbols
-  std::vector<std::pair<std::string_view, SourceSpan>> fields;   // of the document, other ones
+  std::vector<std::pair<std::string_view, SourceSpan>> fields;   // other fields of the document
   std::vector<std::pair<std::string_view, SourceSpan>> modules;  // of the module call graph
   SourceSpan nodes_at, modules_at;  // the lists of nodes and of module calls
   NameTable value_table;
-  StringArena arena;  // names that are written with escapes, and made ones
+  StringArena arena;  // names written with escapes, and names made here
 
   std::string_view text_of(SourceSpan span) const { return text.substr(span.offset, span.length); }
-  // The number of the value of that name, or kNoPt2.
+  // The number of the value with that name, or kNoPt2.
   std::uint32_t find_value(std::string_view name) const;
 };
 
@@ -151,8 +151,8 @@ inline bool is_lifted(Pt2InputKind kind) {
   return kind != Pt2InputKind::user_input && kind != Pt2InputKind::constant_input;
 }
 
-// Streams the program's JSON, once. Errors name the record and the place in it. Linear.
-// `file`: the archive, for messages.
+// Streams the program's JSON, once. Errors name the record and the position in it. Linear. `file`
+// is the archive, for messages.
 Loaded<Pt2Program> read_pt2_program(const Pt2Archive& archive, const std::string& file,
                                     const ModelLimits& limits);
 

@@ -1,9 +1,8 @@
 // Reads the document of a program in one pass:
 //   1. the graph: inputs, outputs, nodes, tables of values
-//   2. the signature: what the inputs and outputs are
-//   3. the rest, by place: module calls, ranges of symbols, versions
-// Objects of the format may have more fields than are known here: newer torch adds some, and they
-// mean nothing to a reader that does not know them.
+//   2. the signature: the kinds of the inputs and outputs
+//   3. positions of the rest: module calls, ranges of symbols, versions
+// Unknown fields of objects are ignored: newer torch adds fields that older readers do not need.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -53,7 +52,7 @@ class ProgramReader {
     arguments_.enter(JsonType::list);
     while (arguments_.next_item()) visit();
   }
-  // Passes the value at the cursor, and tells where it stands.
+  // Skips the value at the cursor and returns its position.
   SourceSpan pass() {
     const std::uint64_t begin = cursor_.offset();
     cursor_.skip();
@@ -215,7 +214,8 @@ void ProgramReader::read_node() {
   program_.nodes.push_back(node);
 }
 
-// Torch up to 2.7 names no nodes: they are called after their only result, else after the operator.
+// Torch up to 2.7 has no node names: a node is named after its only result, else after the
+// operator.
 void ProgramReader::name_node(Pt2Node& node) {
   const std::string number = std::to_string(program_.nodes.size());
   const bool has_one = node.result_end - node.result_begin == 1 && !node.lists_results;
@@ -440,7 +440,7 @@ void ProgramReader::read_modules() {
   program_.modules_at = span_from(list);
 }
 
-// Joins the graph's lists of inputs and outputs with what the signature says of them.
+// Joins the graph's lists of inputs and outputs with the signature.
 void ProgramReader::check_inputs() {
   if (!has_signature_) return fail(0, "has no signature");
   if (program_.modules_at.length == 0) return fail(0, "has no \"module_call_graph\"");
@@ -471,7 +471,7 @@ void ProgramReader::check_inputs() {
   }
 }
 
-// Every value that is read is an input or made by a node that comes before.
+// Checks that every value that is read is an input or made by an earlier node.
 void ProgramReader::check_refs() {
   const auto check = [&](const Pt2Ref& ref, std::uint32_t reader) {
     const Pt2Value& value = program_.values[ref.value];

@@ -1,8 +1,8 @@
 // From an archive to a graph:
-//   1. the archive's directory and tables, the program's JSON, what its operators write
-//   2. what --input-shape says of inputs becomes sizes of symbols
-//   3. inputs, lifted values and nodes, in the program's order, with the names that are read after
-//      in-place operators
+//   1. read the archive's directory and tables, the program's JSON, and what its operators write
+//   2. turn shapes from --input-shape into sizes of symbols
+//   3. add inputs, lifted values and nodes, in the program's order, under the names that are read
+//      after in-place operators
 #include "formats/pt2/reader.h"
 
 #include <algorithm>
@@ -23,18 +23,18 @@ namespace {
 
 constexpr std::size_t kNodesBetweenTold = 4096;
 
-// What --input-shape says, as sizes of symbols: inputs' dims are symbols or fixed.
+// Turns shapes from --input-shape into sizes of symbols: dims of inputs are symbols or fixed.
 class InputShapes {
  public:
   InputShapes(const Pt2Program& program, const std::string& file)
       : program_(program), file_(file) {}
 
-  // `bindings` with a dim for each symbol that a shape binds.
+  // `bindings` with a dim added for each symbol that a shape binds.
   Loaded<ShapeBindings> bind(const ShapeBindings& bindings) {
     ShapeBindings all = bindings;
     for (const auto& [name, dims] : bindings.inputs) {
       const std::uint32_t number = program_.find_value(name);
-      if (number == kNoPt2 || program_.values[number].input == kNoPt2) continue;  // told later
+      if (number == kNoPt2 || program_.values[number].input == kNoPt2) continue;  // reported later
       const std::string fault = bind_input(program_.values[number], dims, all);
       if (!fault.empty()) {
         return Diagnostics{
@@ -105,7 +105,7 @@ class GraphMaker {
   }
 
   const ShapeBinder& binder() const { return binder_; }
-  // Symbols that no one bound, with the sizes they had when the model was exported.
+  // Symbols without a binding, with the sizes they had when the model was exported.
   const std::map<std::string, std::int64_t, std::less<>>& traced() const { return traced_; }
 
  private:
@@ -183,7 +183,7 @@ class GraphMaker {
     (void)number;
   }
 
-  // Positional ones come first; a keyword is one where the file has it as such.
+  // Positional ones come first; an operand is a keyword if it is one in the file.
   void add_operands(const Pt2Node& node, bool keywords) {
     for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
       const Pt2Argument& argument = program_.arguments[a];

@@ -18,14 +18,15 @@ struct Pt2Loaded {
   std::vector<std::string> notes;
 };
 
-// Linear. The graph's names are views into `source` and the model. Operators are called by their
-// targets: "torch.ops.aten.conv2d.default". `bindings` sets symbols, "s77", by --dim or by the
-// shape of an input; others keep their name, and a note tells the sizes that they were
-// traced with.
+// Linear. The graph's names are views into `source` and the model. An operator's name is its
+// target: "torch.ops.aten.conv2d.default". `bindings` sets symbols, "s77", by --dim or by the shape
+// of an input; other symbols keep their name, and a note lists the sizes that they were traced
+// with.
 Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindings,
                            const ModelLimits& limits = {}, const Progress& progress = {});
 
-// Defaults of arguments by torch's schemas, and the names that lists have for its operators.
+// Defaults of arguments from torch's schemas, and the names that support lists use for its
+// operators.
 OpFacts torch_op_facts();
 
 }  // namespace cleave

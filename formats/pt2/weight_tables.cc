@@ -18,7 +18,7 @@ Pt2Record record_of(std::string path, const ZipRecord& record, std::uint64_t bas
   return {std::move(path), base + record.offset, record.size, record.crc};
 }
 
-// Sorts the entries; the name that is there twice, or nothing.
+// Sorts the entries; returns a name that occurs twice, or nullopt.
 std::optional<std::string> sort_entries(Pt2Table& table) {
   const auto by_name = [](const Pt2Entry& a, const Pt2Entry& b) { return a.name < b.name; };
   std::sort(table.entries.begin(), table.entries.end(), by_name);
@@ -118,7 +118,7 @@ std::string device_json(std::string_view device) {
          ", \"index\": " + (has_number ? std::string(number) : "null") + "}";
 }
 
-// What a raw archive's config says of the tensor.
+// The tensor's entry as a raw archive's config would have it.
 std::string config_of(const PickledTensor& tensor, const std::string& path) {
   constexpr std::string_view kStrided = "7";
   const auto flag = [](bool is_true) { return is_true ? "true" : "false"; };

@@ -1,8 +1,8 @@
 // Reads a zip directory from back to front:
-//   1. the end record, in the last 65,557 bytes, and the zip64 end record where a locator names one
+//   1. the end record, in the last 65,557 bytes, and the zip64 end record if there is a locator
 //   2. the entries of the central directory, with their zip64 fields
-//   3. the local header of each, which must have the same name, and where its data begins
-//   4. all ranges together: none overlaps another
+//   3. the local header of each, which must have the same name, and the offset of its data
+//   4. all ranges together: none may overlap another
 #include "formats/pt2/zip_directory.h"
 
 #include <zlib.h>
@@ -25,10 +25,10 @@ constexpr std::uint32_t kEnd64Signature = 0x06064b50;
 constexpr std::size_t kLocalSize = 30, kEntrySize = 46, kEndSize = 22, kLocatorSize = 20;
 constexpr std::size_t kEnd64Size = 56;
 constexpr std::size_t kLongestComment = 65535;
-constexpr std::uint32_t kIn64 = 0xffffffff;   // the number stands in the zip64 field
+constexpr std::uint32_t kIn64 = 0xffffffff;   // the number is in the zip64 field
 constexpr unsigned kEncryptedFlags = 0x2041;  // encrypted, strongly, with its header masked
 
-// `size` bytes at `at`, little-endian, which must be there.
+// The `size` bytes at `at`, little-endian; they must exist.
 std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t size) {
   std::uint64_t number = 0;
   for (std::size_t i = size; i-- > 0;) {
@@ -47,12 +47,12 @@ struct Directory {
 
 struct Entry {
   ZipRecord record;
-  std::uint64_t header;  // where the local header stands
+  std::uint64_t header;  // offset of the local header
   std::uint64_t packed;
   unsigned flags, method;
 };
 
-// A range of the file that a record takes, with its local header.
+// The range of the file that a record and its local header take.
 struct Taken {
   std::uint64_t begin, end;
   std::string_view name;
@@ -82,7 +82,7 @@ class DirectoryReader {
     const std::uint64_t disks = number_at(bytes_, end + 4, 4);
     Directory found{number_at(bytes_, end + 16, 4), number_at(bytes_, end + 12, 4),
                     number_at(bytes_, end + 10, 2)};
-    std::uint64_t before = end;  // what the directory must end before
+    std::uint64_t before = end;  // the directory must end before it
     if (end >= kLocatorSize && number_at(bytes_, end - kLocatorSize, 4) == kLocatorSignature) {
       const std::uint64_t at = number_at(bytes_, end - kLocatorSize + 8, 8);
       if (!fits(bytes_, at, kEnd64Size) || at > end ||
@@ -105,7 +105,7 @@ class DirectoryReader {
     return found;
   }
 
-  // The last end record whose comment ends where the file does.
+  // The last end record whose comment ends at the end of the file.
   std::size_t find_end() const {
     if (bytes_.size() < kEndSize) return bytes_.npos;
     const std::size_t last = bytes_.size() - kEndSize;
@@ -126,7 +126,7 @@ class DirectoryReader {
     }
   }
 
-  // Returns where the next entry stands.
+  // Returns the offset of the next entry.
   std::size_t read_entry(std::string_view table, std::size_t at, std::uint64_t directory) {
     if (!fits(table, at, kEntrySize) || number_at(table, at, 4) != kEntrySignature) {
       fail("has a damaged directory");
@@ -156,7 +156,7 @@ class DirectoryReader {
     return next;
   }
 
-  // The zip64 field: 64-bit numbers for those that are 0xffffffff, in this order.
+  // The zip64 field: 64-bit values of those fields that are 0xffffffff, in this order.
   void read_extra(std::string_view extra, Entry& entry) {
     for (std::size_t at = 0; at + 4 <= extra.size();) {
       const std::size_t size = number_at(extra, at + 2, 2);
@@ -211,7 +211,7 @@ class DirectoryReader {
     }
   }
 
-  // Finds where the data begins, by the local header.
+  // Finds the start of the data from the local header.
   void place(Entry& entry, std::uint64_t directory) {
     const std::string record = "record " + quoted(entry.record.name);
     if (entry.header > directory || directory - entry.header < kLocalSize ||

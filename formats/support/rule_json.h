@@ -6,11 +6,11 @@
 
 namespace cleave {
 
-// An allow rule as a value on one line, such as formats/support/support_rule.h reads. The rule must not ask
-// for an operator's schema version: native lists cannot say that.
+// Writes an allow rule as a value on one line, which formats/support/support_rule.h can read. The
+// rule must not ask for an operator's schema version: native lists cannot express that.
 void write_allow_rule(JsonText& json, const Rule& rule);
 
-// A deny rule, likewise, with its reason.
+// Writes a deny rule in the same way, with its reason.
 void write_deny_rule(JsonText& json, const Rule& rule);
 
 }  // namespace cleave

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20U;  // of a list
 
-// What people call a dtype elsewhere.
+// Other names in use for dtypes.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kOtherNames = {{
     {"float", "float32"}, {"double", "float64"}, {"half", "float16"},      {"bf16", "bfloat16"},
     {"fp16", "float16"},  {"fp32", "float32"},   {"fp64", "float64"},      {"f16", "float16"},
@@ -52,7 +52,7 @@ std::string meant_type(std::string_view name) {
 
 enum class SupportFormat { json, required_operators, text };
 
-// `domain;opset;...`, the opset being a number or a list of them.
+// `domain;opset;...`, where the opset is a number or a list of numbers.
 bool is_operators_line(std::string_view line) {
   const std::size_t first = line.find(';');
   if (first == line.npos) return false;

@@ -1,5 +1,5 @@
-// Support lists: native JSON, plain text, ONNX Runtime's required-operators config. Told apart by
-// content.
+// Support lists in three formats, recognised by content: native JSON, plain text, ONNX Runtime's
+// required-operators config.
 #pragma once
 
 #include <limits>
@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// How many lists there may be at once: a reason names its list by this many numbers.
+// The most lists at once: a reason stores the number of its list in this type.
 inline constexpr std::size_t kMostSupportLists =
     std::size_t{std::numeric_limits<decltype(Reason::list)>::max()} + 1;
 
@@ -23,7 +23,7 @@ struct LoadedSupport {
 
 // Reads one list. On error: every fault with its line and column, at most 20.
 Loaded<LoadedSupport> read_support_file(const std::string& path);
-// The same from a text, as if read from `path`.
+// Parses a text as if read from `path`.
 Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view bytes);
 
 }  // namespace cleave

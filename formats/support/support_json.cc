@@ -1,4 +1,4 @@
-// Native support lists: the list around the rules.
+// Native support lists: the object around the rules.
 #include "core/base/quantity.h"
 #include "core/support/support.h"
 #include "formats/json/walk.h"
@@ -35,7 +35,7 @@ class ListReader {
   }
 
  private:
-  // Everything told so far follows from the file being something else.
+  // Refuses the file as a whole: earlier errors only follow from the file being something else.
   void refuse(std::size_t at, std::string message) {
     faults_.errors().clear();
     faults_.warnings().clear();
@@ -94,7 +94,7 @@ class ListReader {
   SupportList& list_;
   PlaceCounter places_;
   bool has_format_ = false;
-  bool is_other_ = false;  // refused as a whole
+  bool is_other_ = false;  // the file was refused as a whole
 };
 
 }  // namespace

@@ -3,9 +3,9 @@
 //   ai.onnx;12;Add,Cast{"inputs": {"0": ["float"]}, "outputs": {"0": ["int64_t"]}},Concat
 //   ai.onnx;12,13;Relu
 //
-// The opset is the one that the model imports, or one in which the op has the same schema. What
-// stands in braces behind an op limits its types, named as in C++. Lines that begin with `!`, and
-// "custom" types, speak of how ONNX Runtime is built: they are passed with a warning.
+// The opset is the one that the model imports, or one in which the op has the same schema. Braces
+// after an op limit its types, with the names of C++. Lines that begin with `!`, and "custom"
+// types, concern how ONNX Runtime is built: they are skipped with a warning.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -56,8 +56,8 @@ std::optional<DType> cpp_dtype(std::string_view name) {
   return std::nullopt;
 }
 
-// Where the op at the start of the text ends: at a comma outside of braces, or at the end. Nothing
-// when a brace is not closed. Braces inside of strings count, as they do for ONNX Runtime.
+// The end of the op at the start of the text: a comma outside braces, or the end of the text.
+// nullopt when a brace is not closed. Braces inside strings count, as they do for ONNX Runtime.
 std::optional<std::size_t> end_of_op(std::string_view text) {
   std::size_t depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -195,7 +195,7 @@ class OperatorsReader {
         });
   }
 
-  // The types that cleave knows; any, when it knows none of them.
+  // The types that cleave knows; any type when it knows none of them.
   MaybeTypes take_types(JsonWalk& json) {
     TypeSet types;
     json.each_item("types", "a list of C++ types", [&] {

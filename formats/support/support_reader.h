@@ -1,4 +1,4 @@
-// What the readers of the three formats of support lists share: where faults go, names of types,
+// Shared by the readers of the three formats of support lists: positions of rules, names of types,
 // and the readers' entry points.
 #pragma once
 
@@ -13,11 +13,11 @@
 
 namespace cleave {
 
-// Line and column of offsets that do not decrease. All together they cost one walk over the text.
+// Line and column of offsets that do not decrease. All calls together walk over the text once.
 class PlaceCounter {
  public:
   explicit PlaceCounter(std::string_view text) : text_(text) {}
-  // Writes the place into the rule.
+  // Writes the position into the rule.
   void mark(Rule& rule, std::size_t offset);
 
  private:
@@ -27,11 +27,11 @@ class PlaceCounter {
   std::uint32_t column_ = 1;
 };
 
-// Adds the dtype or the type of non-tensors to the set. Otherwise the message that says what is
-// wrong with the name, with the name that was meant where that can be told.
+// Adds the dtype, or the type of non-tensors, to the set. Otherwise returns a message about what is
+// wrong with the name, with the likely intended name if there is one.
 Status<std::string> add_type(TypeSet& types, std::string_view name);
 
-// Each appends the rules that it reads to the list; a list with faults is not to be used.
+// Each appends the rules that it reads to the list; a list with faults must not be used.
 void read_support_json(std::string_view text, SupportList& list, TextFaults& faults);
 void read_support_text(std::string_view text, SupportList& list, TextFaults& faults);
 void read_required_operators(std::string_view text, SupportList& list, TextFaults& faults);

@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-// ---- conditions: each reads one field of a rule ----
+// ---- conditions: each function reads one field of a rule ----
 
 void read_name(JsonWalk& json, const std::string& what, std::string& name) {
   const std::size_t at = json.offset();

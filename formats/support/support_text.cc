@@ -1,4 +1,4 @@
-// Plain text: one op a line, `#` comments, optional `domain::op`.
+// Plain text: one op per line, `#` comments, optional `domain::op`.
 #include <algorithm>
 
 #include "core/base/white_space.h"

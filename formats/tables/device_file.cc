@@ -113,7 +113,7 @@ class DevicesReader {
     }
   }
 
-  // Beyond these, times lose their sense.
+  // Beyond these limits times become meaningless.
   static constexpr double kLeastSpeed = 1e-9;
   static constexpr double kMostSpeed = 1e9;
 

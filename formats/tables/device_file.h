@@ -1,11 +1,11 @@
-// The devices that stages go to, as a user lists them:
+// The devices that stages run on, as the user lists them:
 //
 //   name,memory,speed,link
 //   big,24GiB,1,gen4x16
 //   small,8GiB,0.5,
 //
-// CSV or TSV. The first line names the columns that there are, of which only `name` must be; a cell
-// left empty takes what the options say.
+// CSV or TSV. The first line names the columns present; only `name` is required. An empty cell
+// takes the value of the command's options.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct DeviceSpec {
   std::optional<Link> link;             // to its neighbours
 };
 
-// The devices in the order in which stages take them; at least one.
+// The devices in the order in which stages use them; at least one.
 Loaded<std::vector<DeviceSpec>> read_devices(const SourceFile& source);
 
 }  // namespace cleave

@@ -38,7 +38,7 @@ std::string keys_text(const Json& object) {
   return text.empty() ? "no keys" : text;
 }
 
-// Walks the spec beside what is returned; `path` tells where: "output[1].loss".
+// Walks the spec along with what is returned; `path` is the current position: "output[1].loss".
 class SpecReader {
  public:
   Status<> read(const Json& spec, const Json& returned, const std::string& path) {
@@ -114,7 +114,7 @@ class NameFinder {
  public:
   NameFinder(const LoadedModel& model, const Json& returned) : model_(model), returned_(returned) {}
 
-  // The value that is returned under this key, or of this name.
+  // The value returned under this key, or with this name.
   Result<ValueId> find(const std::string& name) const {
     std::string value = name;
     if (returned_.is_object() && returned_.contains(name) && returned_[name].is_string()) {
@@ -149,7 +149,7 @@ class NameFinder {
   const Json& returned_;
 };
 
-// True for what can only be meant as JSON.
+// True for a text that can only be meant as JSON.
 bool is_structure(const std::string& spec) {
   return spec == "true" || spec == "false" || spec.front() == '[' || spec.front() == '{';
 }

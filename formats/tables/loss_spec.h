@@ -1,5 +1,5 @@
-// Which output of a model is the loss, as the user says it: by name, or as JSON of the structure of
-// what the model returns, with true at the loss and false at everything else.
+// Which output of a model is the loss, as the user specifies it: by name, or as JSON with the
+// structure of what the model returns, with true at the loss and false at everything else.
 //
 //   returns {"logits": y, "loss": l}      --loss-output loss
 //                                         --loss-output '{"logits": false, "loss": true}'
@@ -14,10 +14,10 @@
 
 namespace cleave {
 
-// The loss. Without a spec: what is returned under the key "loss", or the output of that name.
-// Refuses a spec of another structure, length or keys than what the model returns, none or several
-// marked, and what is no value. Where the model's file does not tell the structure, it is the list
-// of its outputs, or the output itself when there is one.
+// The loss. Without a spec: the value returned under the key "loss", or the output of that name.
+// Refuses a spec with another structure, length or keys than what the model returns, one that marks
+// none or several, and one that marks something other than a value. If the model's file does not
+// give the structure, it is the list of its outputs, or the output itself if there is one.
 Result<ValueId> find_loss(const LoadedModel& model, const std::optional<std::string>& spec);
 
 }  // namespace cleave

@@ -1,7 +1,7 @@
 // Node lists: some nodes of a model, by name.
 //
-//   ["conv1", "relu"]      JSON, also for names that hold line breaks
-//   conv1                  text: a name a line; empty lines are passed over
+//   ["conv1", "relu"]      JSON, also for names with line breaks
+//   conv1                  text: one name per line; empty lines are skipped
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 namespace cleave {
 
 // The nodes of the list in the file ("-": standard input), in model order, each once. Constants may
-// be in it, which changes nothing. Refuses names that the graph does not have, the first ten of them
-// named, and a list without nodes.
+// be listed, without effect. Refuses names that the graph does not have (naming the first ten) and
+// a list without nodes.
 Loaded<std::vector<NodeId>> read_node_list(const std::string& path, const Graph& graph);
 
 }  // namespace cleave

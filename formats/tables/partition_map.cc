@@ -114,8 +114,8 @@ class MapResolver {
  private:
   static constexpr std::uint32_t kUnmapped = NameTable::kAbsent;
 
-  // Maps mostly have the nodes in the model's order: the name after the one found last is looked at
-  // first, and a table of all names is made where that fails.
+  // Maps usually list the nodes in model order: the name after the last one found is tried first,
+  // and a table of all names is made only when that fails.
   void find_nodes() {
     std::uint32_t next = 0;
     for (std::uint32_t i = 0; i < entries_.size(); ++i) {
@@ -179,7 +179,7 @@ class MapResolver {
     std::vector<std::string_view> ids;
     NameTable parts;  // over them
     const auto id_of = [&](std::uint32_t i) { return ids[i]; };
-    std::uint32_t part = 0;  // of the node before: mostly this one's, too
+    std::uint32_t part = 0;  // of the node before: usually this one's, too
     for (const NodeId node : graph_.nodes()) {
       const std::string_view id = entries_[entry_of_[node]].part;
       if (ids.empty() || ids[part] != id) {
@@ -200,7 +200,7 @@ class MapResolver {
   const std::string& path_;
   TextFaults faults_;
   PerNode<std::uint32_t> entry_of_;
-  NameTable table_;  // over nodes and constants, once it is needed
+  NameTable table_;  // over nodes and constants; made when first needed
   bool has_table_ = false;
   std::size_t unknown_count_ = 0;
 };

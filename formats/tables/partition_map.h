@@ -1,4 +1,4 @@
-// Partition maps: which part each node goes to, as computed elsewhere.
+// Partition maps: the partition of each node, as computed elsewhere.
 //
 //   {"conv1": 0, "relu": "encoder"}         JSON
 //   conv1,0                                  CSV: node,partition; or with tabs between (TSV).
@@ -18,22 +18,22 @@ namespace cleave {
 
 struct PartitionMapEntry {
   std::string_view node;
-  std::string_view part;   // a number as it is written
+  std::string_view part;   // a number as written, or a name
   std::size_t offset = 0;  // of the entry in the file
 };
 
 struct PartitionMap {
   std::vector<PartitionMapEntry> entries;  // in the order of the file
-  StringArena kept;                        // names that do not stand in the file as they are
+  StringArena kept;                        // names that differ from their text in the file
 };
 
-// The map in a file of these bytes, which must outlive it. Refuses what is neither JSON nor CSV nor
-// TSV, a node that stands twice, and a part that is neither a whole number nor a name.
+// Parses the map in `bytes`, which must outlive the result. Refuses text that is neither JSON nor
+// CSV nor TSV, a node given twice, and a partition that is neither a whole number nor a name.
 Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_view bytes);
 
-// Reads the map of the graph's nodes; parts are called `submod_<id>`. Constants may be in it, which
-// changes nothing. Refuses names that the graph does not have and a map in which a node is missing:
-// the first ten of each are named.
+// Reads the map for the graph's nodes; partitions are called `submod_<id>`. Constants may be
+// listed, without effect. Refuses names that the graph does not have, and a map without some of the
+// nodes; names the first ten of each.
 Loaded<Assignment> read_partition_map(const std::string& path, const Graph& graph);
 
 }  // namespace cleave

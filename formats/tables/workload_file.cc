@@ -109,7 +109,7 @@ class WorkloadReader {
     WorkloadNode node{.offset = cursor_.offset()};
     JsonFields fields(cursor_, faults_, kNodeFields, subject);
     while (const auto field = fields.next()) read_node_field(*field, fields, node);
-    const std::size_t needed = kColour;  // what stands before
+    const std::size_t needed = kColour;  // the fields before it
     if (has_all(fields, std::span(kNodeFields).first(needed), subject, node.offset)) {
       parts_.nodes.push_back(node);
     }
@@ -139,7 +139,7 @@ class WorkloadReader {
         node.bytes = read_amount(fields).value_or(0);
         return;
       default:
-        return cursor_.skip();  // for people only
+        return cursor_.skip();  // comments for people
     }
   }
 
@@ -171,7 +171,7 @@ class WorkloadReader {
     return all;
   }
 
-  // Finite and not below 0.
+  // A finite number, not below 0.
   std::optional<double> read_amount(JsonFields& fields) {
     const std::uint64_t offset = cursor_.offset();
     if (!fields.is(JsonType::number)) return std::nullopt;
@@ -218,8 +218,8 @@ class WorkloadReader {
   WorkloadParts parts_;
 };
 
-// Why the file is none of a workload, by a first look at what its outermost object holds; empty: it
-// may be one. So a file of another kind is refused once, and not for each of its nodes.
+// Why the file is not a workload, judged by the fields of its outermost object; empty if it may be
+// one. So a file of another kind is refused once, and not for each of its nodes.
 std::string why_no_workload(const SourceFile& source) {
   JsonCursor cursor(source.bytes());
   if (cursor.type() != JsonType::object) return {};

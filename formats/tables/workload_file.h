@@ -1,6 +1,6 @@
 // Workloads: the public inputs of "Efficient Algorithms for Device Placement of DNN Graph
-// Operators" (Tarnawski et al., NeurIPS 2020), JSON files of a graph with costs and the devices it
-// is to be placed on. Their optima are known, so that balanced stages can be held against them.
+// Operators" (Tarnawski et al., NeurIPS 2020), JSON files of a graph with costs and the devices to
+// place it on. Their optima are known, so balanced stages can be compared with them.
 //
 //   {"maxFPGAs": 6, "maxCPUs": 1, "maxSizePerFPGA": 17185374208.0,
 //    "nodes": [{"id": 1, "supportedOnFpga": true, "fpgaLatency": 0.7, "cpuLatency": 7,
@@ -9,11 +9,11 @@
 //
 // "FPGA" is any accelerator. Latencies and costs are in one unit (ms), sizes in bytes. Booleans are
 // written as true and false or as 1 and 0. The cost of an edge is that of moving its source's one
-// output, so that all edges out of a node bear the same.
+// output, so all edges out of a node have the same cost.
 //
-// What the stages' order is made of: edges between forward nodes. A backward node stands with the
-// nodes of its colour class; where a class has no forward node, edges between backward nodes count
-// the other way round, as if a forward node without cost stood for it.
+// The order of the stages follows edges between forward nodes. A backward node goes with the nodes
+// of its colour class. In a class without a forward node, edges between backward nodes count in the
+// other direction, as if the class had a forward node without cost.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,16 @@ struct Workload {
   BalanceProblem problem;          // items: the nodes in the file's order; no devices yet
   std::vector<std::string> names;  // of the items: their ids
   std::size_t edge_count = 0;
-  WorkloadDevices devices;  // as the file has them
+  WorkloadDevices devices;  // as in the file
   Diagnostics warnings;
 };
 
-// Refuses, beside what is no such file: ids that stand twice or nowhere, edges out of one node with
-// costs more than 1e-6 apart, edges from a backward node to a forward one, cycles. Linear, but for
-// sorting.
+// Refuses files that are not workloads, ids given twice or missing, edges out of one node whose
+// costs differ by more than 1e-6, edges from a backward node to a forward one, and cycles. Linear,
+// plus sorting.
 Loaded<Workload> read_workload(const SourceFile& source);
 
-// The devices as stages take them, which is in any order.
+// The devices for balancing; stages may use them in any order.
 std::vector<BalanceDevice> balance_devices(const WorkloadDevices& devices);
 
 }  // namespace cleave

@@ -133,7 +133,7 @@ class WorkloadMaker {
     }
   }
 
-  // One for each node that has readers.
+  // One net for each node that has readers.
   void add_nets() {
     for (std::size_t next = 0; next < ends_.size();) {
       const std::uint32_t producer = ends_[next].source;
@@ -145,7 +145,7 @@ class WorkloadMaker {
     }
   }
 
-  // Whether a forward node decides where the item stands in the order.
+  // Whether a forward node decides the item's place in the order.
   bool stands_by_forward_node(std::uint32_t item) const {
     const std::uint32_t colour = workload_.problem.items[item].colour;
     return colour != kNoItem && has_forward_[colour] != 0;
@@ -176,7 +176,7 @@ class WorkloadMaker {
   Workload workload_;
   std::unordered_map<std::int64_t, std::uint32_t> item_of_;  // by id
   std::vector<Ends> ends_;                                   // of the edges, sorted
-  std::vector<double> cost_of_;                              // by item; below 0: nothing reads it
+  std::vector<double> cost_of_;                              // by item; below 0: no node reads it
   std::vector<std::uint8_t> has_forward_;                    // by colour
 };
 

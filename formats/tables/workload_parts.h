@@ -1,4 +1,4 @@
-// The nodes and edges of a workload file as they are read, and the balance problem that they make.
+// The nodes and edges of a workload file, and the balance problem made from them.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ struct WorkloadParts {
   std::vector<WorkloadEdge> edges;
 };
 
-// The checks that read_workload promises; what is wrong goes into `faults`, and nothing is worth
-// using then.
+// Makes the checks that read_workload promises. Faults go into `faults`; the result is then not to
+// be used.
 Workload make_workload(const WorkloadParts& parts, JsonFaults& faults);
 
 }  // namespace cleave

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::literals;
 
-// What the runner takes off the front of a line: all that Unicode calls white space.
+// What the runner strips from the front of a line: everything Unicode calls white space.
 constexpr std::array kBlanks = {
     "\t"sv,     "\v"sv,     "\f"sv,     " "sv,      "\u0085"sv, "\u00a0"sv, "\u1680"sv, "\u2000"sv,
     "\u2001"sv, "\u2002"sv, "\u2003"sv, "\u2004"sv, "\u2005"sv, "\u2006"sv, "\u2007"sv, "\u2008"sv,

@@ -1,6 +1,6 @@
-// Text for the log of a CI that takes orders from it. GitHub's runner reads what a step prints: a line
-// that begins with "::", after blanks, is a command to it (workflow commands, `::error ...::`), and so
-// is what follows "##[" anywhere in a line. A node may be called so, and a model may come from
+// Text for the log of a CI that reads commands from it. GitHub's runner treats a line that begins
+// with "::" (after blanks) as a command (workflow commands, `::error ...::`), and also whatever
+// follows "##[" anywhere in a line. A node may have such a name, and a model may come from
 // anywhere.
 //
 // Source: the runner's ActionCommand.cs, TryParseV2 and TryParse.
@@ -11,8 +11,9 @@
 
 namespace cleave {
 
-// The text with those characters as \xNN that would make commands of names; in a JSON document, which
-// begins with '{' and ends with '}', as \u00NN, so that it reads back as the same. Linear.
+// The text with the characters that would make commands of names escaped as \xNN; in a JSON
+// document, which begins with '{' and ends with '}', as \u00NN, so that it reads back the same.
+// Linear.
 std::string without_ci_commands(std::string_view text);
 
 }  // namespace cleave

@@ -31,7 +31,7 @@ void CsvRows::take_row() {
   }
 }
 
-// Leaves the reader at the separator or line end behind the cell.
+// Leaves the reader at the separator or line end after the cell.
 std::string_view CsvRows::take_cell() {
   if (at_ < text_.size() && text_[at_] == '"') return take_quoted_cell();
   const std::size_t begin = at_;
@@ -41,7 +41,7 @@ std::string_view CsvRows::take_cell() {
 
 std::string_view CsvRows::take_quoted_cell() {
   const std::size_t begin = at_++;
-  std::string parts;  // of the cell, each up to a doubled quote and with one of the two
+  std::string parts;  // of the cell, each up to and including the first of two doubled quotes
   for (;;) {
     const std::size_t quote = text_.find('"', at_);
     if (quote == text_.npos) {

@@ -1,6 +1,6 @@
-// Rows of a CSV or TSV text, as RFC 4180 has them: a cell in quotes may hold separators, line ends,
-// and doubled quotes. The first line shows what separates: a tab, else a comma, else a semicolon.
-// White space around cells without quotes means nothing; empty lines are passed over.
+// Rows of a CSV or TSV text, as in RFC 4180: a cell in quotes may contain separators, line ends,
+// and doubled quotes. The first line decides the separator: a tab, else a comma, else a semicolon.
+// White space around unquoted cells is dropped; empty lines are skipped.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 namespace cleave {
 
 struct CsvRow {
-  std::size_t offset = 0;               // of its beginning
-  std::vector<std::string_view> cells;  // in the text, or kept by the reader
+  std::size_t offset = 0;               // of its first byte
+  std::vector<std::string_view> cells;  // views into the text, or into the reader's own memory
 };
 
 class CsvRows {
  public:
   CsvRows(std::string_view text, TextFaults& faults);
 
-  // The next row, which is there until this is called again; its cells live as long as the text and
-  // this. Null at the text's end, and once there are faults enough.
+  // The next row, valid until the next call; its cells live as long as the text and this object.
+  // Null at the end of the text, and after too many faults.
   const CsvRow* next();
   char separator() const { return separator_; }
-  // What cells that are not in the text are kept in, for those who go on using them.
+  // The memory of cells that are not in the text, for callers that keep using them.
   StringArena take_kept() && { return std::move(kept_); }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kLineColumns = 100;
 constexpr std::size_t kQuotedCharacters = 200;
 
-// Characters that change what a terminal shows around them. Given as UTF-8 of a valid character.
+// Characters that change how a terminal shows the text around them. `character` is a valid one.
 bool is_unsafe(std::string_view character) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
   if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
@@ -38,7 +38,7 @@ void append_escaped(std::string& to, std::string_view bytes) {
   }
 }
 
-// A character of the text, or one byte that is none.
+// A character of the text, or one byte that is not part of one.
 struct Piece {
   std::string_view bytes;
   bool is_valid;
@@ -57,7 +57,7 @@ std::uint64_t count_characters(std::string_view text) {
   return count;
 }
 
-// The line around `offset`, and where it begins; without its line break.
+// The line around `offset` without its line break, and the offset where it begins.
 struct Line {
   std::string_view text;
   std::uint64_t begin;
@@ -85,14 +85,14 @@ std::string shown(std::string_view text) {
   return out;
 }
 
-// A start of the text of at most `columns` characters and not many more bytes than it shows.
+// A prefix of the text with at most `columns` characters, and not many more bytes than it shows.
 std::string_view cut_end(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
   while (at < text.size() && columns-- > 0) at += first_piece(text.substr(at)).bytes.size();
   return text.substr(0, at);
 }
 
-// An end of the text of about `columns` characters, which begins with a character.
+// A suffix of the text with about `columns` characters; starts at a character.
 std::string_view cut_start(std::string_view text, std::size_t columns) {
   std::size_t at = text.size();
   while (at > 0 && columns-- > 0) {
@@ -103,7 +103,7 @@ std::string_view cut_start(std::string_view text, std::size_t columns) {
   return text.substr(at);
 }
 
-// The line as it is shown: the place stands in the middle of one that must be cut.
+// The line for display; when it must be cut, the position is in the middle.
 Shown show_line(std::string_view line, std::size_t place) {
   constexpr std::string_view kCut = "...";
   constexpr std::size_t kHalf = kLineColumns / 2 - kCut.size();

@@ -1,5 +1,5 @@
-// Diagnostic: what is wrong with a file, where, and the way out. Located errors are data; they are
-// put into words in one place, format_diagnostic.
+// Diagnostic: what is wrong with a file, where, and what to do about it. Located errors are data;
+// format_diagnostic alone turns them into text.
 //
 //   model.json:17:23: error: node "conv1" reads "x7", which nothing produces
 //       {"name": "conv1", "inputs": ["x7"]},
@@ -21,13 +21,13 @@ enum class Severity : std::uint8_t { error, warning, note };
 struct Diagnostic {
   Severity severity = Severity::error;
   std::string file;          // as the user named it; "<stdin>" for standard input
-  std::uint64_t line = 0;    // from 1; 0: no place
+  std::uint64_t line = 0;    // from 1; 0: no position
   std::uint64_t column = 0;  // in characters, from 1
-  std::string message;       // lower case, names quoted, says the mend where there is one
+  std::string message;       // lower case, names quoted, with the remedy if there is one
   std::vector<std::string> notes = {};
-  // The line of the place, fit to be shown: escaped, and cut around the place to 100 columns.
+  // The line with the fault, fit for display: escaped, and cut to 100 columns around the position.
   std::string source_line = {};  // empty: none is shown
-  std::uint64_t caret = 0;       // the place within source_line, from 1; 0: no caret
+  std::uint64_t caret = 0;       // the position within source_line, from 1; 0: no caret
 };
 
 using Diagnostics = std::vector<Diagnostic>;
@@ -44,18 +44,18 @@ Diagnostic diagnostic_at(std::string_view file, std::string_view text, std::uint
 // A diagnostic about a file as a whole.
 Diagnostic diagnostic_of(std::string_view file, std::string message);
 
-// The text with what a terminal should not see escaped as \xNN, byte by byte: control characters,
-// invalid UTF-8, direction marks, line separators, U+FFFE and U+FFFF.
+// The text with characters that a terminal should not get escaped as \xNN, byte by byte: control
+// characters, invalid UTF-8, direction marks, line separators, U+FFFE and U+FFFF.
 std::string escaped(std::string_view text);
 
-// The same of a text of several lines, whose breaks stay.
+// As above for a text of several lines; keeps the line breaks.
 std::string escaped_lines(std::string_view text);
 
 // The text in double quotes, escaped; at most 200 characters of it, then "...".
 std::string quoted(std::string_view text);
 
-// The candidate nearest to `name` when near enough to be a slip of spelling, else empty: see
-// core/spelling.h.
+// The candidate nearest to `name` if it is near enough to be a misspelling, else empty: see
+// core/base/spelling.h.
 std::string nearest_name(std::string_view name, const std::vector<std::string_view>& candidates);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// TextFaults: collects what is wrong with a text file that people write by hand, and where.
+// TextFaults: collects the faults of a text file that people write by hand, with their positions.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ class TextFaults {
   TextFaults(std::string file, std::string_view text) : file_(std::move(file)), text_(text) {}
 
   void error(std::size_t offset, std::string message, std::vector<std::string> notes = {});
-  // The same message is kept once, and 20 messages at most.
+  // Keeps each message once, and at most 20.
   void warning(std::size_t offset, std::string message);
 
-  // No more errors are kept: the reader may stop.
+  // True when no more errors are kept: the reader may stop.
   bool is_full() const;
   Diagnostics& errors() { return errors_; }
   Diagnostics& warnings() { return warnings_; }

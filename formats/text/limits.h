@@ -1,5 +1,5 @@
-// Limits on what is read of a model: far above any model there is, low enough that no file can make
-// the reader run away. The table in limits.cc names each; `--limit nodes=N` sets one.
+// Limits on what is read from a model: far above any known model, but low enough that no file can
+// make the reader run away. The table in limits.cc names them; `--limit nodes=N` sets one.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 namespace cleave {
 
 struct ModelLimits {
-  std::uint64_t nodes = 100'000'000;                   // those of bodies and functions, too
-  std::uint64_t values = 1'000'000'000;                // that nodes read and make, each time
+  std::uint64_t nodes = 100'000'000;                   // including those of bodies and functions
+  std::uint64_t values = 1'000'000'000;                // read and made by nodes, counted each time
   std::uint64_t attributes = 100'000;                  // of one node
   std::uint64_t dims = 1000;                           // of one shape
   std::uint64_t depth = 1000;                          // of brackets; ONNX: of messages, 100
@@ -23,18 +23,18 @@ struct ModelLimits {
 };
 
 struct LimitRow {
-  std::string_view name;  // as --limit has it
+  std::string_view name;  // as in --limit
   std::uint64_t ModelLimits::*value;
-  std::uint64_t most;     // that it can be set to
-  std::string_view what;  // "nodes": what there may be so many of
+  std::uint64_t most;     // the largest value it can be set to
+  std::string_view what;  // "nodes": what is counted
 };
 std::span<const LimitRow> limit_rows();
 
-// Sets the limit that `text` names: "nodes=5000". Refuses, in words for the user, what is no such
-// text, a name that is no limit, and a number above the most that is possible.
+// Sets the limit named in `text`: "nodes=5000". Refuses, with a message for the user, any other
+// text, an unknown limit, and a number above its maximum.
 Status<std::string> set_limit(ModelLimits& limits, std::string_view text);
 
-// "--limit nodes=N sets the most that is read": the way out, for the message of a reader.
+// "--limit nodes=N sets the most that is read": the remedy in a reader's message.
 std::string limit_hint(std::uint64_t ModelLimits::*limit);
 
 // "more than 5,000 nodes; --limit nodes=N sets the most that is read"

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestWord = 1000;
 
-// Where the character at `at` ends; a byte that is none counts as one.
+// Where the character at `at` ends; an invalid byte counts as one.
 std::size_t behind_character(std::string_view text, std::size_t at) {
   return at + std::max<std::size_t>(utf8_character(text.substr(at)), 1);
 }
@@ -25,7 +25,7 @@ void end_line(std::string& text) {
   text += '\n';
 }
 
-// The text's first characters; all when it has no more.
+// The text's first columns; all of it when it is shorter.
 std::string first_columns(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < columns && at < text.size(); ++i) at = behind_character(text, at);

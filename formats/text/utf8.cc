@@ -10,8 +10,8 @@ unsigned byte_at(std::string_view text, std::size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
-// What a first byte promises: how many bytes, and between what the second one must lie (narrower
-// than 80..BF where overlong forms, surrogates or numbers past U+10FFFF would begin).
+// What a first byte implies: the number of bytes, and the range of the second one. It is narrower
+// than 80..BF where overlong forms, surrogates or numbers past U+10FFFF would begin.
 struct Lead {
   std::size_t length;
   unsigned low, high;
@@ -47,7 +47,7 @@ std::size_t utf8_character(std::string_view text) {
 std::size_t first_invalid_utf8(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {
-    // Eight bytes of ASCII at a time: models are little else.
+    // Eight bytes of ASCII at a time: models are almost all ASCII.
     std::uint64_t word = 0;
     if (text.size() - at >= sizeof word) {
       std::memcpy(&word, text.data() + at, sizeof word);

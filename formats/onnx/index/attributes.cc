@@ -60,7 +60,7 @@ void decode_field(OnnxFields& field, OnnxAttributeValue& out) {
   }
 }
 
-// A scalar has one element, the last that the file gives; 0 or "" where it gives none.
+// A scalar has one element, the last in the file; 0 or "" if there is none.
 template <class T>
 void keep_last(std::vector<T>& elements) {
   if (elements.empty()) elements.emplace_back();

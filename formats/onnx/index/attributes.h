@@ -18,9 +18,9 @@ struct OnnxAttributeValue {
   std::vector<std::string_view> strings;
 };
 
-// The attribute's record was walked before, when the file was indexed: nothing in it is refused.
+// The record was checked when the file was indexed: it is not refused here.
 OnnxAttributeValue decode_onnx_attribute(const OnnxAttribute& attribute);
-// The same into `out`, whose memory is used again.
+// Decodes into `out`, reusing its memory.
 void decode_onnx_attribute(const OnnxAttribute& attribute, OnnxAttributeValue& out);
 
 }  // namespace cleave

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Why a location is not even looked up; empty when it may be.
+// Why a location is refused without a lookup; empty when it is acceptable.
 std::string_view fault_of_location(std::string_view location) {
   if (location.empty()) return "names no file";
   if (location.find('\0') != location.npos) return "holds a zero byte";

@@ -1,5 +1,5 @@
-// External data of an ONNX model: the slice of a file beside the model that holds a tensor's
-// elements, found and checked before anything is copied from it.
+// External data of an ONNX model: finds and checks the slice of a file next to the model that holds
+// a tensor's elements, before it is copied.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace cleave {
 
-// Bytes [offset, offset + length) of a file, given by its index in a list of sources.
+// Bytes [offset, offset + length) of a file, which is an index into a list of sources.
 struct ByteRange {
   std::uint32_t source = 0;
   std::uint64_t offset = 0;
@@ -23,12 +23,12 @@ struct ByteRange {
 
 class OnnxExternalFiles {
  public:
-  // `folder`: the one that locations start from. New files are added to `sources` as they are met.
+  // `folder` is the folder that locations are relative to. New files are appended to `sources`.
   OnnxExternalFiles(std::string folder, std::vector<ByteSource>& sources);
 
-  // Where the elements of an external tensor lie. Refuses a location that is absolute, holds "..",
-  // or leads out of the folder over a link; what is no regular file; a slice that reaches past the
-  // file's end, or is not as long as dims and type ask.
+  // The bytes of an external tensor's elements. Refuses a location that is absolute, contains "..",
+  // or leads out of the folder through a link; a file that is not regular; a slice that extends
+  // past the file's end, or whose length does not match dims and type.
   Result<ByteRange, std::string> find(const OnnxTensor& tensor);
 
  private:
@@ -44,8 +44,8 @@ class OnnxExternalFiles {
   std::unordered_map<std::string, File> files_;
 };
 
-// Bytes of the tensor's elements, dense, as raw_data holds them. Nothing where the dtype does not
-// tell or a dim is negative.
+// Bytes of the tensor's elements, dense, as in raw_data. nullopt when the dtype has no fixed size
+// or a dim is negative.
 std::optional<std::uint64_t> onnx_tensor_bytes(const OnnxTensor& tensor);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// The numbers of the fields of ONNX's messages, for readers and writers. Names and numbers are those of
+// The field numbers of ONNX's messages, for readers and writers. Names and numbers are those of
 // onnx.proto up to IR version 13.
 #pragma once
 

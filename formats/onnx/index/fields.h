@@ -1,5 +1,5 @@
-// The wire format under ONNX files: the fields of one protobuf message at a time, as views of the
-// bytes. Nothing is copied, and no length is believed that the bytes do not bear out.
+// The wire format of ONNX files: the fields of one protobuf message at a time, as views of the
+// bytes. No bytes are copied, and every length is checked against the bytes present.
 //
 // Damage ends a walk: the first fault is noted in the OnnxWalk, and from then on each message of
 // the walk is at its end and each value is 0 or empty. Who starts a walk asks is_refused() after it.
@@ -35,8 +35,8 @@ struct OnnxWalk {
 // Refuses the file for being beyond a limit: `whose` has more of it than is read.
 void refuse_beyond_limit(OnnxWalk& walk, std::string_view whose, std::uint64_t ModelLimits::*limit);
 
-// One message deeper, for as long as this lives. Counts as protobuf itself does: a graph in a
-// node's attribute is three deeper than the node's graph.
+// Enters one more level of messages while it lives. Counts as protobuf does: a graph in a node's
+// attribute is three levels deeper than the node's graph.
 class OnnxDeeper {
  public:
   static constexpr std::uint64_t kMaxDepth = 100;
@@ -49,7 +49,7 @@ class OnnxDeeper {
   OnnxWalk& walk_;
 };
 
-// A field's key: its number and its wire type in one, as it stands in the file.
+// A field's key as in the file: its number and its wire type combined.
 constexpr std::uint32_t varint_field(std::uint32_t number) { return number << 3U; }
 constexpr std::uint32_t bytes_field(std::uint32_t number) { return number << 3U | 2U; }
 constexpr std::uint32_t double_field(std::uint32_t number) { return number << 3U | 1U; }
@@ -69,17 +69,17 @@ class OnnxFields {
 
   void skip();
   std::int64_t number();
-  // Of type int32 or enum: what does not fit loses its upper bits, as in protobuf.
+  // For type int32 or enum: drops the upper bits of larger values, as protobuf does.
   std::int32_t number32() { return static_cast<std::int32_t>(number()); }
   float real();          // of a float_field
   double double_real();  // of a double_field
   std::string_view text();
-  // The same of a name, which the limits hold for.
+  // A text that is a name, and so subject to the limit.
   std::string_view name();
   OnnxRecord record();
-  // The whole field, key and length too. Only after its value was taken or skipped.
+  // The whole field with key and length. Only after its value was taken or skipped.
   std::string_view whole() const { return {start_, static_cast<std::size_t>(at_ - start_)}; }
-  // Varints that stand packed in one bytes field.
+  // Appends varints that are packed in one bytes field.
   void append_packed(std::vector<std::int64_t>& out);
 
  private:
@@ -98,18 +98,18 @@ class OnnxFields {
   OnnxWalk& walk_;
 };
 
-// An attribute's or initializer's TensorProto or SparseTensorProto. Steps over the elements; holds
-// the dims against the limits.
+// Indexes a TensorProto or SparseTensorProto of an attribute or initializer. Skips the elements;
+// checks the dims against the limits.
 OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk);
 OnnxTensor index_onnx_sparse_tensor(OnnxRecord record, OnnxWalk& walk);
-// Takes the field of a NodeProto where it is anything but an attribute; false: it is still to be
+// Takes a field of a NodeProto unless it is an attribute; returns false if the field must still be
 // taken.
 bool index_onnx_node_field(OnnxFields& field, OnnxNode& out, OnnxWalk& walk);
-// The same of an AttributeProto, where it is anything but a graph.
+// The same for an AttributeProto, unless the field is a graph.
 bool index_onnx_attribute_field(OnnxFields& field, OnnxAttribute& out, OnnxWalk& walk);
-// AttributeProto.AttributeType of a value that stands in the field of this number; 0: no value.
+// The AttributeProto.AttributeType whose value is in the field with this number; 0: not a value.
 std::int32_t onnx_attribute_type(std::uint32_t field_number);
-// A StringStringEntryProto.
+// Indexes a StringStringEntryProto.
 OnnxKeyValue index_onnx_key_value(std::string_view payload, OnnxWalk& walk);
 
 }  // namespace cleave

@@ -1,11 +1,11 @@
 // The index of an ONNX file: one walk over its protobuf that keeps views of the records.
 //
-// Only tags, lengths and short fields are read; the walk steps over the elements of tensors, so
-// that their pages are never touched. Names and numbers of the fields are those of onnx.proto (up
-// to IR 13); what it does not name is stepped over, and stays in the enclosing record for writers.
+// Only tags, lengths and short fields are read; the walk skips the elements of tensors, so that
+// their pages are never touched. Unknown fields are skipped too and stay in the enclosing record
+// for writers.
 //
-// The bytes may be hostile: lengths are checked against what is there before anything is made from
-// them, and memory grows with the bytes walked only.
+// The bytes may be hostile: lengths are checked against the bytes present before they are used, and
+// memory grows only with the bytes walked.
 #include "formats/onnx/index/index.h"
 
 #include <sys/mman.h>
@@ -57,7 +57,7 @@ class Indexer {
   OnnxWalk walk_;
   std::vector<std::int64_t> scratch_;
   std::uint64_t nodes_ = 0;
-  std::uint64_t values_ = 0;                 // that nodes read and make
+  std::uint64_t values_ = 0;                 // read and made by nodes
   std::vector<std::string_view> locations_;  // of external data, as the file has them
 };
 
@@ -98,7 +98,7 @@ OnnxValueInfo Indexer::value_info(OnnxRecord record) {
   return out;
 }
 
-// Reads the field when it holds a graph.
+// Reads the field if it is a graph.
 bool Indexer::attribute_body(OnnxFields& field, OnnxAttribute& out) {
   if (field.key() != bytes_field(attribute_field::kGraph) &&
       field.key() != bytes_field(attribute_field::kGraphs))
@@ -116,8 +116,7 @@ OnnxAttribute Indexer::attribute(OnnxRecord record) {
     if (derived == 0) derived = onnx_attribute_type(field.field_number());
     if (attribute_body(field, out) || index_onnx_attribute_field(field, out, walk_)) continue;
     if (field.key() ==
-        bytes_field(
-            attribute_field::kInts)) {  // checked, so that who decodes it later meets no damage
+        bytes_field(attribute_field::kInts)) {  // check it here, so that later decoding cannot fail
       scratch_.clear();
       field.append_packed(scratch_);
     } else {
@@ -129,7 +128,7 @@ OnnxAttribute Indexer::attribute(OnnxRecord record) {
   return out;
 }
 
-// `out` is an empty node, which may have been used before.
+// `out` is an empty node, possibly a reused one.
 void Indexer::read_node(OnnxRecord record, OnnxNode& out) {
   const OnnxDeeper deeper(walk_);
   count_node();
@@ -156,7 +155,7 @@ OnnxNode Indexer::node(OnnxRecord record) {
   return out;
 }
 
-// Takes the field of a graph, which is no node.
+// Takes a field of a graph other than a node.
 void Indexer::graph_field(OnnxFields& field, OnnxGraphFields& out) {
   switch (field.key()) {
     case bytes_field(graph_field::kName):
@@ -338,7 +337,7 @@ OnnxModel Indexer::model() {
   return out;
 }
 
-// Tells the kernel not to read ahead: between two short records there may be a gigabyte of weights.
+// Tells the kernel not to read ahead: there may be a gigabyte of weights between two short records.
 void expect_scattered_reads(std::string_view bytes) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());

@@ -8,8 +8,8 @@
 
 namespace cleave {
 
-// Refuses truncated or malformed protobuf, nesting deeper than 100, records past 4 GiB, a model
-// without a graph, and what exceeds a limit. Linear in the records; weights are not touched.
+// Refuses truncated or malformed protobuf, nesting deeper than 100, records above 4 GiB, a model
+// without a graph, and anything beyond a limit. Linear in the records; does not read weights.
 Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits = {});
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Limits of ONNX files that need a look inside a record.
+// Limits on ONNX files that require looking inside a record.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace cleave {
 
-// Refuses a tensor's TypeProto with too many dims: before every node that reads the value has a
-// copy of them.
+// Refuses a tensor's TypeProto with too many dims, before every node that reads the value copies
+// them.
 void check_onnx_dims(std::string_view type, OnnxWalk& walk);
 
 }  // namespace cleave

@@ -14,7 +14,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostErrors = 20;
-constexpr std::size_t kMostSuggestions = 3;  // each costs a look at every name
+constexpr std::size_t kMostSuggestions = 3;  // each one searches all names
 constexpr std::uint32_t kNoNode = std::numeric_limits<std::uint32_t>::max();
 
 using Names = std::unordered_set<std::string_view>;
@@ -25,7 +25,7 @@ class Linker {
   Loaded<OnnxLinks> run();
 
  private:
-  // The bodies around the one that is being read, outermost first: the names that each makes.
+  // The bodies around the current one, outermost first: the names that each makes.
   using Scopes = std::vector<const Names*>;
 
   void enter(std::string_view name, std::uint32_t node);
@@ -54,7 +54,7 @@ class Linker {
   bool is_known(std::string_view name) const {
     return out_.values.find(name) != OnnxValueNumbers::kNone;
   }
-  // kNoNode for an input or initializer, and for what is not known.
+  // kNoNode for an input or initializer, and for an unknown name.
   std::uint32_t maker_of(std::string_view name) const {
     const std::uint32_t number = out_.values.find(name);
     return number == OnnxValueNumbers::kNone ? kNoNode : makers_[number];
@@ -68,8 +68,8 @@ class Linker {
     std::size_t owner;
   };
   std::vector<BodyValue> made_in_bodies_;
-  std::vector<BodyValue> hidden_;  // values of bodies that have the name of an outer one
-  Names captured_;                 // by the node that is being linked
+  std::vector<BodyValue> hidden_;  // values of bodies with the name of an outer one
+  Names captured_;                 // by the current node
   std::size_t suggestions_ = 0;
   OnnxLinks out_;
   Diagnostics errors_;
@@ -136,7 +136,7 @@ void Linker::enter_all() {
   out_.first_output.push_back(out_.values.count());
 }
 
-// A body's own values. Where an enclosing body has made the name, too, that one is hidden.
+// A body's own values. A value of an enclosing body with the same name is hidden.
 Names Linker::names_made(const OnnxGraph& body, std::size_t node, const Scopes& scopes) {
   Names made;
   for (const OnnxValueInfo& input : body.inputs) made.insert(input.name);
@@ -158,7 +158,7 @@ Names Linker::names_made(const OnnxGraph& body, std::size_t node, const Scopes& 
   return made;
 }
 
-// Bodies nest as deep as the index allows, no deeper.
+// The recursion is as deep as bodies nest, which the index limits.
 void Linker::read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes) {
   const Names made = names_made(body, node, scopes);
   for (const std::string_view name : made) made_in_bodies_.push_back({name, node});
@@ -216,7 +216,7 @@ void Linker::link_nodes() {
 
 void Linker::link_bodies(std::size_t i, const OnnxNode& node) {
   const auto begin = static_cast<std::uint32_t>(out_.captures.size());
-  out_.capture_begin.resize(i + 1, begin);  // of nodes without bodies before it, too
+  out_.capture_begin.resize(i + 1, begin);  // also for the nodes without bodies before it
   captured_.clear();
   captured_.insert(node.inputs.begin(), node.inputs.end());
   for (const OnnxAttribute& attribute : node.attributes) {
@@ -276,7 +276,7 @@ void Linker::report_cycle(const std::vector<std::uint32_t>& cycle) {
   error(text + node_text(cycle.front()), std::move(notes));
 }
 
-// Inputs and captures.
+// The node's inputs and captures.
 std::vector<std::string_view> Linker::reads_of(std::size_t node) const {
   const auto captures = out_.captures_of(node);
   OnnxNode room;
@@ -285,7 +285,7 @@ std::vector<std::string_view> Linker::reads_of(std::size_t node) const {
   return reads;
 }
 
-// Where the order of the file first goes wrong.
+// Reports the first place where the file's order is wrong.
 void Linker::report_order() {
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     const auto is_later = [&](std::string_view name) {
@@ -323,9 +323,9 @@ void Linker::sort() {
   out_.order = std::move(sorted.order);
 }
 
-// Bodies that make a name which they can see from outside. ONNX forbids it, tools write it, and
-// runtimes read it: inside the body, the body's own value counts. A name that is made later than the
-// owner of the body is no such name.
+// Finds values of bodies that have the name of a visible outer value. ONNX forbids this, tools
+// write it, and runtimes read it: inside the body, the body's own value counts. A name that is made
+// after the owner of the body is not visible.
 void Linker::find_hidden() {
   if (made_in_bodies_.empty()) return;
   std::vector<std::uint32_t> place(graph_.nodes.size());

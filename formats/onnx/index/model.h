@@ -1,10 +1,10 @@
 // OnnxModel: an index of an ONNX file. Every record is a view of the mapped file, so that writers
-// can copy it byte for byte; weights are never looked at.
+// can copy it byte for byte; weights are never read.
 //
 //   OnnxModel -> OnnxMainGraph -> OnnxNode -> OnnxAttribute -> OnnxGraph (bodies, nested)
 //
-// Nodes of the main graph, of which there may be millions, are decoded when they are looked at:
-// see OnnxNodes. Those of bodies and functions stand in the index as they are.
+// The main graph may have millions of nodes; they are decoded when they are used: see OnnxNodes.
+// Nodes of bodies and functions are stored decoded.
 #pragma once
 
 #include <cstddef>
@@ -35,14 +35,14 @@ struct OnnxKeyValue {
 // An initializer, or the tensor of a Constant or an attribute.
 struct OnnxTensor {
   OnnxRecord record;
-  std::string_view name;  // of a sparse tensor: of its values
+  std::string_view name;  // for a sparse tensor the name of its values
   DType dtype = DType::unknown;
   std::int32_t dtype_number = 0;  // as in the file, also when cleave does not know it
   std::vector<std::int64_t> dims;
   // The elements as consecutive little-endian bytes: raw_data, or a packed float_data or
-  // double_data that holds just these bytes. Empty: none, or not to be had like that.
+  // double_data with exactly these bytes. Empty: no elements, or in another form.
   std::string_view raw;
-  bool has_typed_data = false;  // the elements stand in a *_data field other than raw_data
+  bool has_typed_data = false;  // the elements are in a *_data field other than raw_data
   bool is_sparse = false;
   bool is_external = false;
   std::string_view location;  // external: as written in the file
@@ -79,7 +79,7 @@ struct OnnxValueInfo {
   std::string_view type;  // payload of the TypeProto; empty when there is none
 };
 
-// What a graph has besides its nodes.
+// The fields of a graph other than its nodes.
 struct OnnxGraphFields {
   OnnxRecord record;
   std::string_view name, doc_string;
@@ -94,24 +94,24 @@ struct OnnxGraph : OnnxGraphFields {
   std::vector<OnnxNode> nodes;
 };
 
-// The nodes of a main graph: 16 bytes each. What a node says is decoded from its record each time,
-// which takes about as long as reading so much from memory would. Nodes with bodies are kept whole,
-// so that the address of a body tells which one it is.
+// The nodes of a main graph: 16 bytes each. A node is decoded from its record at each use, which
+// takes about as long as reading that much memory. Nodes with bodies are stored decoded, so that
+// the address of a body identifies it.
 class OnnxNodes {
  public:
   std::size_t size() const { return places_.size(); }
   bool empty() const { return places_.empty(); }
 
-  // Node i: in `room`, whose memory is used again, or where it is kept. It is there until `room` is
-  // used for another.
+  // Node i: decoded into `room`, whose memory is reused, or a stored one. Valid until `room` is
+  // used for another node.
   const OnnxNode& read(std::size_t i, OnnxNode& room) const;
-  // The same; but attributes and metadata are there only where the node has bodies.
+  // The same, but with attributes and metadata only if the node has bodies.
   const OnnxNode& read_names(std::size_t i, OnnxNode& room) const;
   std::string_view name(std::size_t i) const;
   OnnxRecord record(std::size_t i) const;
   bool has_bodies(std::size_t i) const { return places_[i].has_bodies; }
 
-  // For the index, which has checked all of the node. Leaves `node` to be used again.
+  // For the index, which has checked the whole node. Leaves `node` for reuse.
   void add(OnnxNode& node);
 
  private:
@@ -152,16 +152,16 @@ struct OnnxModel {
   std::vector<OnnxRecord> metadata_props;  // of the model
   std::vector<OnnxRecord> training_infos;
   std::vector<OnnxRecord> configurations;  // device configurations, IR 11
-  std::vector<OnnxRecord> other_fields;    // fields this version does not know
+  std::vector<OnnxRecord> other_fields;    // fields not in field_numbers.h
 
-  // How the graph's ids map to the file. Filled by the reader.
+  // Maps the graph's ids to the file. Set by the reader.
   std::vector<std::uint32_t> node_index;    // by NodeId (nodes and constants): index in graph.nodes
   std::vector<std::uint32_t> tensor_index;  // by ValueId of a file parameter: index in
                                             // initializers; kNone-like 0xffffffff elsewhere
-  // Serialized TypeProto of values whose type a dtype and a shape do not tell (sequences, maps,
-  // optionals, sparse tensors), read or inferred. By ValueId.
+  // Serialized TypeProto, read or inferred, of values that need more than a dtype and a shape
+  // (sequences, maps, optionals, sparse tensors). By ValueId.
   std::unordered_map<std::uint32_t, std::string> full_types;
-  // Names that nodes go by where the file leaves them out or repeats them are in Graph.
+  // Names given to nodes that have none in the file, or a repeated one, are in Graph.
 };
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// Nodes and attributes of an ONNX file, field by field: for its index, and for who looks at a node
-// of the main graph later.
+// Nodes and attributes of an ONNX file, field by field: for the index, and for decoding nodes of
+// the main graph later.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace cleave {
 namespace {
 
-// The index has held the file against the limits that were asked for; nothing is refused here.
+// The index has already checked the file against the user's limits; here no limit applies.
 OnnxWalk walk_of_what_is_checked() {
   ModelLimits limits;
   for (const LimitRow& row : limit_rows()) {
@@ -163,7 +163,7 @@ OnnxRecord OnnxNodes::record(std::size_t i) const {
           .field = {place.payload - place.head, std::size_t{place.size} + place.head}};
 }
 
-// A file that has changed since then is refused later, by its stamp: what is damaged now ends
+// If the file has changed since then, its stamp refuses it later; decoding damaged bytes just ends
 // early.
 const OnnxNode& OnnxNodes::read(std::size_t i, OnnxNode& room) const {
   return read_fields(i, room, [](OnnxFields& field, OnnxNode& out, OnnxWalk& walk) {

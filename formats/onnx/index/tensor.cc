@@ -1,4 +1,4 @@
-// Tensors in the index of an ONNX file: name, dims, dtype, and where the elements lie.
+// Tensors in the index of an ONNX file: name, dims, dtype, and the position of the elements.
 #include <charconv>
 #include <string>
 #include <utility>
@@ -45,7 +45,7 @@ void add_external_data(const OnnxKeyValue& entry, OnnxTensor& out, OnnxWalk& wal
   if (entry.key == "length") out.length = external_number(entry, walk);
 }
 
-// True when packed float_data or double_data of this type is the elements' bytes themselves.
+// True when packed float_data or double_data of this type has the same bytes as raw_data.
 bool is_raw(DType dtype, std::uint32_t field_number) {
   if (field_number == tensor_field::kFloatData) {
     return dtype == DType::float32 || dtype == DType::complex64;
@@ -95,7 +95,7 @@ OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk) {
         ++typed_chunks;
         break;
       default:
-        // Elements in a typed field, also unpacked.
+        // Elements in a typed field, packed or not.
         switch (field.field_number()) {
           case tensor_field::kFloatData:
           case tensor_field::kInt32Data:

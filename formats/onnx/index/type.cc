@@ -115,7 +115,7 @@ std::string serialize_shape(const std::vector<OnnxDim>& dims) {
   return shape;
 }
 
-// The two dims as one. What contradicts is unknown.
+// Merges the two dims. Contradicting ones give an unknown dim.
 OnnxDim merged_dim(const OnnxDim& inferred, const OnnxDim& declared, bool& agree) {
   if (inferred.is_fixed() && declared.is_fixed() && inferred.size != declared.size) {
     agree = false;

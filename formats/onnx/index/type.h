@@ -1,4 +1,4 @@
-// Types of ONNX values, as inference and reader see them: read from and written as TypeProto.
+// Types of ONNX values for inference and the reader: read from and written as TypeProto.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// One dimension as ONNX has it: a size, else a name, else (neither) unknown.
+// One dimension in ONNX: a size, else a name, else unknown.
 struct OnnxDim {
   std::int64_t size = -1;
   std::string name;
@@ -23,19 +23,19 @@ struct OnnxDim {
 };
 
 struct OnnxType {
-  // tensor, sequence, map, optional; unknown: nothing is known.
+  // tensor, sequence, map, optional; or unknown.
   ValueType type = ValueType::unknown;
   DType dtype = DType::unknown;  // tensors
   bool has_shape = false;
   std::vector<OnnxDim> dims;
-  // Serialized TypeProto of what a dtype and a shape do not tell: sequences, maps, optionals,
-  // sparse tensors. Empty for a plain tensor.
+  // Serialized TypeProto of a type that needs more than a dtype and a shape: sequences, maps,
+  // optionals, sparse tensors. Empty for a plain tensor.
   std::string full;
 
   bool is_tensor() const { return type == ValueType::tensor; }
   bool is_known() const { return type != ValueType::unknown || !full.empty(); }
-  std::size_t rank() const { return dims.size(); }  // only where has_shape
-  // Number of elements along a dim, -1 when not known.
+  std::size_t rank() const { return dims.size(); }  // only if has_shape
+  // The size of a dim, -1 when unknown.
   std::int64_t size(std::size_t axis) const { return dims[axis].size; }
   void set_shape(std::vector<OnnxDim> shape) {
     dims = std::move(shape);
@@ -44,20 +44,21 @@ struct OnnxType {
   bool operator==(const OnnxType&) const = default;
 };
 
-// A tensor of unknown rank; of these dims.
+// A tensor of unknown rank, or with these dims.
 OnnxType onnx_tensor_type(DType dtype);
 OnnxType onnx_tensor_type(DType dtype, std::vector<OnnxDim> dims);
 
-// Of a TypeProto's payload. What is damaged is unknown; so is a dim below 0.
+// Parses the payload of a TypeProto. A damaged one gives an unknown type, and a dim below 0 an
+// unknown dim.
 OnnxType parse_onnx_type(std::string_view type_proto);
-// The TypeProto's payload; empty when nothing is known.
+// The payload of the TypeProto; empty for an unknown type.
 std::string serialize_onnx_type(const OnnxType& type);
 
-// What a sequence or optional holds; unknown when that is not told.
+// The element type of a sequence or optional; unknown when it is not given.
 OnnxType onnx_element_type(const OnnxType& type);
 
-// What was inferred and what the file declares, as one. A declared dtype holds: no runtime takes a
-// model where it is wrong; a declared shape may be, so where shapes disagree neither is believed.
+// The inferred and the declared type merged. A declared dtype wins, since no runtime accepts a
+// model in which it is wrong. A declared shape may be wrong: if shapes disagree, neither is used.
 struct OnnxMergedType {
   OnnxType type;
   bool agree = true;

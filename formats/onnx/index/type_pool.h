@@ -1,4 +1,4 @@
-// Types of ONNX values, each kept once: a model of a million values has a few hundred types.
+// A pool of ONNX types, each stored once: a model with a million values has a few hundred types.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ namespace cleave {
 
 class OnnxTypePool {
  public:
-  // The type of which nothing is known.
+  // The unknown type.
   static const OnnxType* unknown();
-  // The type as it is kept: at the same address for equal types, for as long as the pool lives,
-  // also when it is moved.
+  // The stored type: equal types have the same address, which stays valid as long as the pool
+  // lives, also when it is moved.
   const OnnxType* keep(OnnxType type);
 
  private:

@@ -22,7 +22,7 @@ bool has_bodies(const OnnxNode& node) {
                      [](const OnnxAttribute& attribute) { return !attribute.graphs.empty(); });
 }
 
-// Visits the nodes and those of their bodies.
+// Visits the nodes and the nodes of their bodies.
 template <class F>
 void for_each_node(const std::vector<OnnxNode>& nodes, const F& visit) {
   for (const OnnxNode& node : nodes) {
@@ -59,7 +59,8 @@ OnnxConstants::OnnxConstants(const OnnxModel& model) : model_(model) {
   judge_functions();
 }
 
-// A function is impure when a node in it is, or calls one that is: spread from callee to callers.
+// A function is impure when a node in it is impure, or calls an impure function: this spreads from
+// callees to callers.
 void OnnxConstants::judge_functions() {
   std::unordered_map<const OnnxFunction*, std::vector<const OnnxFunction*>> callers;
   std::vector<const OnnxFunction*> work;

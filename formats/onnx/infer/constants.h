@@ -1,5 +1,5 @@
 // Constants of an ONNX model: nodes that compute on initializers and other constants only. They are
-// no nodes of the split; each part that reads one gets a copy of it and its makers.
+// not nodes of the split; each partition that reads one gets a copy of it and of its makers.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ class OnnxConstants {
  public:
   explicit OnnxConstants(const OnnxModel& model);
 
-  // Whether the node, whose inputs are all constant (or which has none), gives the same each time:
-  // no random operator, none in its bodies, none in the function it calls; and its operator is one
-  // whose meaning is known. Without inputs: only what is there to make constants.
+  // Whether the node, whose inputs are all constant or which has none, gives the same result each
+  // time: its operator is known, and there is no random operator in it, in its bodies, or in the
+  // function it calls. Without inputs only operators made for constants count.
   bool is_pure(const OnnxNode& node) const;
 
  private:
@@ -34,7 +34,7 @@ class OnnxConstants {
   std::unordered_map<std::string_view, const OnnxTensor*> booleans_;  // initializers
 };
 
-// Key of a model's own function: domain ("ai.onnx" is ""), name and overload.
+// The key of a model's own function: domain ("ai.onnx" is ""), name and overload.
 std::string onnx_function_key(std::string_view domain, std::string_view name,
                               std::string_view overload);
 

@@ -1,6 +1,7 @@
-// Loop: what the body carries from one trip to the next has a type that holds for every trip. It is
-// found by running the body on the types that go in, and again on what these and the result have in
-// common, until nothing changes.
+// Loop: a value carried from one trip to the next needs a type that holds for every trip. Steps:
+// 1. infer the body with the types of the initial values;
+// 2. keep what these types and the results have in common;
+// 3. repeat from the common types until they no longer change.
 #include "formats/onnx/infer/control_flow.h"
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 namespace cleave {
 namespace {
 
-constexpr int kMostRounds = 4;  // one to find out, one for dims, one for ranks, one to confirm
-constexpr std::size_t kLoopInputs = 2;  // before what is carried: trip count and condition
+constexpr int kMostRounds = 4;          // first result, dims, ranks, confirmation
+constexpr std::size_t kLoopInputs = 2;  // before the carried values: trip count and condition
 
 const OnnxGraph* body_of(const OnnxOpCall& call, std::string_view name) {
   const OnnxAttribute* found = call.attribute(name);
@@ -26,7 +27,7 @@ std::optional<std::int64_t> single(const OnnxOpCall& call, std::size_t input) {
   return known && known->size() == 1 ? std::optional((*known)[0]) : std::nullopt;
 }
 
-// What holds for both.
+// What both types have in common.
 OnnxType common_type(const OnnxType& a, const OnnxType& b) {
   if (!a.is_known() || a.type != b.type || a.dtype != b.dtype) return {};
   if (!a.is_tensor()) return a.full == b.full ? a : OnnxType{};
@@ -89,7 +90,7 @@ class LoopTypes {
   }
 
  private:
-  // In every trip the condition is true, or there would be none.
+  // The condition is true in every trip, else the body would not run.
   OnnxBodyValues inputs() const {
     OnnxBodyValues in{.types = {scalar(DType::int64), scalar(DType::boolean)}, .elements = {}};
     in.types.insert(in.types.end(), carried_.begin(), carried_.end());
@@ -99,7 +100,7 @@ class LoopTypes {
     return in;
   }
 
-  // Widens the carried types by what the trip made of them; true when they were so already.
+  // Widens the carried types to cover the trip's results; true when they already did.
   bool is_settled(const OnnxBodyValues& made) {
     bool is_same = true;
     for (std::size_t i = 0; i < carried_.size(); ++i) {
@@ -129,7 +130,7 @@ class LoopTypes {
     }
   }
 
-  // One element a trip, along a new first axis.
+  // One element per trip, along a new first axis.
   static OnnxType collected(OnnxType type, std::optional<std::int64_t> trips) {
     if (!type.is_tensor() || !type.has_shape) return type;
     type.dims.insert(type.dims.begin(), OnnxDim{.size = trips.value_or(-1), .name = {}});

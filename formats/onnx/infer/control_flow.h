@@ -1,6 +1,6 @@
-// If and Loop, as far as what is known before the model runs decides what they do: an If whose
-// condition is known has the outputs of its branch, a Loop whose trip count is known the length of
-// what it collects.
+// If and Loop, as far as they are decided before the model runs: an If with a known condition has
+// the outputs of its branch; a Loop with a known trip count makes that many elements of each value
+// it collects.
 #pragma once
 
 #include <functional>
@@ -12,23 +12,23 @@
 
 namespace cleave {
 
-// What is known of a body's inputs, or of its outputs.
+// What is known of a body's inputs or outputs.
 struct OnnxBodyValues {
   std::vector<OnnxType> types;
-  OnnxElementList elements;  // as long as `types`, or empty: none are known
+  OnnxElementList elements;  // as long as `types`, or empty: none known
 };
 
 using OnnxBodyRun =
     std::function<OnnxBodyValues(const OnnxGraph& body, const OnnxBodyValues& inputs)>;
 
-// The branch that a call of If takes; null where its condition is not known, or the call is none.
+// The branch that a call of If takes; null when its condition is unknown, or the call is not an If.
 const OnnxGraph* taken_branch(const OnnxOpCall& call);
 
-// How often the body of a Loop runs, if its condition stays true: nothing where that is not known.
+// How often the body of a Loop runs while its condition stays true; nullopt when unknown.
 std::optional<std::int64_t> loop_trip_count(const OnnxOpCall& call);
 
-// Fills call.outputs and call.output_elements. False: it does not apply, the schema is to be asked. A body of
-// Loop is run a few times, until the types of what it carries stay the same.
+// Sets call.outputs and call.output_elements. False: not applicable, ask the schema. The body of a
+// Loop is run a few times, until the types of the values it carries stay the same.
 bool infer_control_flow(OnnxOpCall& call, const OnnxBodyRun& run);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Arithmetic on dims: what does not follow for sure is unknown.
+// Arithmetic on dims. A result that is not certain is unknown.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ OnnxDim dim_plus(const OnnxDim& dim, std::int64_t more);
 OnnxDim dim_times(const OnnxDim& dim, std::int64_t factor);
 OnnxDim product_of(const OnnxDim& a, const OnnxDim& b);
 OnnxDim sum_of(const OnnxDim& a, const OnnxDim& b);
-// Only where `divisor` divides a fixed dim.
+// Known only if `divisor` divides a fixed dim.
 OnnxDim dim_over(const OnnxDim& dim, std::int64_t divisor);
 
-// The dim that two broadcast to: of a fixed one above 1 and any other, the fixed one. Where two
-// fixed ones contradict each other: unknown.
+// The dim that two dims broadcast to: with a fixed one above 1, that one. Two fixed ones that
+// contradict each other give an unknown dim.
 OnnxDim broadcast_dim(const OnnxDim& a, const OnnxDim& b);
 std::vector<OnnxDim> broadcast_shape(const std::vector<OnnxDim>& a, const std::vector<OnnxDim>& b);
 

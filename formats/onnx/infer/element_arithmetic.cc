@@ -11,7 +11,7 @@ namespace {
 
 using MaybeInt = std::optional<std::int64_t>;
 
-// Whether the dtype can hold the number: a result that it cannot hold wraps in some runtimes.
+// Whether the dtype can hold the number: in some runtimes a larger result wraps around.
 bool holds(DType dtype, std::int64_t value) {
   const auto in = [value](std::int64_t low, std::int64_t high) {
     return low <= value && value <= high;
@@ -54,11 +54,11 @@ MaybeInt multiply(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   return __builtin_mul_overflow(a, b, &out) ? MaybeInt() : out;
 }
-// Towards zero, as C does.
+// Rounds towards zero, as C does.
 MaybeInt divide(std::int64_t a, std::int64_t b) {
   return b == 0 || (a == INT64_MIN && b == -1) ? MaybeInt() : a / b;
 }
-// With the sign of the divisor, as Python does.
+// The result has the sign of the divisor, as in Python.
 MaybeInt modulo(std::int64_t a, std::int64_t b) {
   if (b == 0 || b == -1) return b == 0 ? MaybeInt() : 0;
   const std::int64_t rest = a % b;
@@ -72,7 +72,7 @@ using Reals = double (*)(double, double);
 
 struct Operation {
   Integers integers;
-  Reals reals;                                     // null: not followed
+  Reals reals;                                     // null: not tracked
   MaybeInt neutral_right = {}, neutral_left = {};  // x op right = x, left op x = x
 };
 
@@ -83,7 +83,8 @@ OnnxElement combined(const Operation& op, DType dtype, const OnnxElement& a, con
   return {};
 }
 
-// Both are of one kind; the output's dtype is that of the elements, but for comparisons.
+// Both are integers or both are reals. The output has the dtype of the elements, except for
+// comparisons.
 std::optional<OnnxElements> broadcast(const OnnxElements& a, const OnnxElements& b,
                                       const Operation& op) {
   std::optional<std::vector<std::int64_t>> dims = broadcast_dims(a.dims, b.dims);
@@ -138,7 +139,7 @@ std::optional<OnnxElements> max_elements(const OnnxOpCall& call) {
   return fold_inputs(call, {greater, nullptr});
 }
 
-// Comparisons and logic: of integers only.
+// Comparisons and logic, for integers only.
 template <class F>
 std::optional<OnnxElements> compare(const OnnxOpCall& call, F holds_of) {
   const OnnxElements* a = call.elements(0);
@@ -252,7 +253,7 @@ OnnxElement cast_integer(DType to, const OnnxElement& from) {
 }
 
 MaybeInt cast_real(double real) {
-  if (!(std::fabs(real) < 9e15)) return std::nullopt;  // also not a number
+  if (!(std::fabs(real) < 9e15)) return std::nullopt;  // also false for NaN
   return static_cast<std::int64_t>(real);
 }
 

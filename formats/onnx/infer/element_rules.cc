@@ -47,7 +47,7 @@ std::optional<Dims> fixed_dims(const OnnxType& type) {
   return dims;
 }
 
-// The same elements under the output's dims: Reshape, Squeeze, Unsqueeze, Flatten, Identity.
+// The same elements with the output's dims: Reshape, Squeeze, Unsqueeze, Flatten, Identity.
 std::optional<OnnxElements> reshaped(const OnnxOpCall& call) {
   const OnnxElements* from = call.elements(0);
   std::optional<Dims> dims = fixed_dims(call.outputs[0]);
@@ -88,7 +88,7 @@ std::optional<OnnxElements> size_elements(const OnnxOpCall& call) {
       .dtype = DType::int64, .dims = {}, .integers = {{.value = product, .name = {}}}, .reals = {}};
 }
 
-// `value` is told by the tensor itself, see the driver.
+// The attribute `value` is handled by the driver, which has the tensor.
 std::optional<OnnxElements> constant_elements(const OnnxOpCall& call) {
   for (const OnnxAttribute& attribute : call.node().attributes) {
     const OnnxAttribute* bound = call.attribute(attribute.name);
@@ -218,7 +218,7 @@ std::optional<OnnxElements> concat_elements(const OnnxOpCall& call) {
   std::optional<std::size_t> axis;
   OnnxElements out;
   std::int64_t outer = 1;
-  std::vector<std::pair<const OnnxElements*, std::int64_t>> parts;  // and elements of a row
+  std::vector<std::pair<const OnnxElements*, std::int64_t>> parts;  // with the elements of a row
   for (std::size_t i = 0; i < call.input_count(); ++i) {
     const OnnxElements* part = call.elements(i);
     if (part == nullptr || part->dims.empty()) return std::nullopt;
@@ -310,7 +310,7 @@ std::optional<OnnxSliceRange> slice_range(std::int64_t size, std::int64_t start,
     const std::int64_t stop = std::clamp<std::int64_t>(from_end(end), -1, size - 1);
     if (stop < out.start && size > 0) out.count = (out.start - stop - 1) / -step + 1;
   }
-  if (out.count < 2) out.step = 1;  // the one given may be huge
+  if (out.count < 2) out.step = 1;  // the given step may be huge
   return out;
 }
 
@@ -343,11 +343,11 @@ std::vector<std::size_t> broadcast_picks(const Dims& from, const Dims& to) {
 namespace {
 
 struct Rules {
-  OnnxElementRule first = nullptr;     // of output 0
-  OnnxElementListRule list = nullptr;  // asked where the first knows nothing
+  OnnxElementRule first = nullptr;     // for output 0
+  OnnxElementListRule list = nullptr;  // used when `first` gives no elements
 };
 
-// Others index them by their dims.
+// Checks the elements against their dims: other rules use the dims as bounds.
 bool is_sound(const OnnxElements& made) {
   if (small_count(made.dims) != made.count()) return false;
   return std::none_of(made.reals.begin(), made.reals.end(),

@@ -60,7 +60,7 @@ void append_raw(std::string_view raw, OnnxElements& out) {
   }
 }
 
-// The number of the *_data field that holds elements of the dtype when raw_data does not.
+// The number of the *_data field for elements of the dtype that are not in raw_data.
 std::uint32_t typed_field(DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -113,7 +113,7 @@ bool append_typed(const OnnxTensor& tensor, OnnxElements& out) {
 }  // namespace
 
 std::optional<std::size_t> small_count(const std::vector<std::int64_t>& dims) {
-  std::size_t count = 1;  // of the dims that are not 0: steps between elements must stay small too
+  std::size_t count = 1;  // of the dims that are not 0: strides must stay small too
   bool is_empty = false;
   for (const std::int64_t dim : dims) {
     if (dim < 0) return std::nullopt;

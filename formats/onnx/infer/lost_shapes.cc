@@ -12,11 +12,11 @@
 namespace cleave {
 namespace {
 
-// Operators whose data decide how much they make.
+// Operators whose output size depends on their data.
 constexpr std::array<std::string_view, 6> kCounting = {
     "NonZero", "Unique", "Compress", "NonMaxSuppression", "StringSplit", "SplitToSequence"};
 
-// Operators an input of which gives the shape: the input's position.
+// Operators with an input that gives the shape: its position.
 constexpr std::array<std::pair<std::string_view, std::size_t>, 16> kShaping = {{
     {"Reshape", 1},
     {"Expand", 1},
@@ -124,7 +124,7 @@ class LostShapes {
     return quoted(links_.values.name(reads[input]));
   }
 
-  // The graph's inputs that decide the condition of an If, where each is of one element.
+  // The graph's inputs that decide the condition of an If, if each has one element.
   std::string set_input(std::uint32_t i) const {
     constexpr std::size_t kMostSteps = 64;
     std::set<std::string_view> inputs;
@@ -163,7 +163,7 @@ class LostShapes {
     return static_cast<std::uint32_t>(after - first.begin() - 1);
   }
 
-  // "; --dim x:1=SIZE states it" for dims that the node's outputs leave open.
+  // "; if you know it, give --dim x:1=SIZE", for dims of the node's outputs that are unknown.
   std::string options(std::uint32_t i) const {
     std::string text;
     for (std::uint32_t at = links_.first_output[i]; at < links_.first_output[i + 1]; ++at) {

@@ -1,5 +1,5 @@
-// The ONNX library at hand knows opsets up to 17; what later ones added stands in a table. A test
-// holds both against the newest library that there is from PyPI.
+// The ONNX library knows opsets up to 17; a table has what later ones added. A test checks both
+// against the newest library on PyPI.
 #include "formats/onnx/infer/names.h"
 
 #include <onnx/defs/schema.h>
@@ -15,8 +15,8 @@
 namespace cleave {
 namespace {
 
-// What came after opset 17 (ai.onnx.ml 3), up to opset 27. `since` 0: an older operator, which got
-// attributes.
+// Additions after opset 17 (ai.onnx.ml 3), up to opset 27. `since` 0: an older operator that got
+// new attributes.
 struct NewerOp {
   std::string_view domain, op;
   std::int64_t since;
@@ -104,7 +104,7 @@ class Registry {
     const std::int64_t since = schema.SinceVersion();
     names.since = is_new ? since : std::min(names.since, since);
     const int inputs = schema.max_input();
-    constexpr int kMany = 1000;  // variadic schemas say so by the largest number
+    constexpr int kMany = 1000;  // variadic schemas have the largest number here
     names.inputs =
         std::max(names.inputs, inputs > kMany ? kVariadic : static_cast<std::size_t>(inputs));
     for (const auto& attribute : schema.attributes()) names.attributes.push_back(attribute.first);
@@ -126,7 +126,7 @@ class Registry {
     names.erase(std::unique(names.begin(), names.end()), names.end());
   }
 
-  std::vector<onnx::OpSchema> schemas_;  // whose names the map refers to
+  std::vector<onnx::OpSchema> schemas_;  // the map refers to their names
   std::map<std::string_view, Ops> domains_;
 };
 

@@ -1,5 +1,5 @@
-// Names of ONNX: every operator and attribute that any version of the standard had, for telling a
-// slip of spelling from an operator that is merely not in the model at hand.
+// Names of ONNX: every operator and attribute of any version of the standard. They distinguish a
+// misspelling from an operator that the model just does not have.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace cleave {
 
 struct OnnxOpNames {
   std::int64_t since = 1;  // the first opset that has the operator
-  std::size_t inputs = 0;  // the most that any version takes; SIZE_MAX for variadic ones
+  std::size_t inputs = 0;  // the maximum over versions; SIZE_MAX for variadic ones
   std::vector<std::string_view> attributes;  // of all versions, in alphabetical order
 };
 
-// Null when no version has the operator. The domain is the default one, ai.onnx.ml or a preview
-// domain; what other domains have is not known.
+// Null when no version has the operator. Covers the default domain, ai.onnx.ml and the preview
+// domains.
 const OnnxOpNames* find_onnx_op(std::string_view domain, std::string_view op);
 
 bool is_onnx_domain(std::string_view domain);

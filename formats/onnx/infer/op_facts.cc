@@ -1,5 +1,5 @@
-// What the ONNX library's schema registry knows of operators. It knows opsets up to 17 of the
-// default domain; a later one is answered with its newest.
+// Facts from the ONNX library's schema registry. It knows opsets up to 17 of the default domain;
+// for a later one its newest schema is used.
 #include "formats/onnx/infer/op_facts.h"
 
 #include <onnx/defs/schema.h>

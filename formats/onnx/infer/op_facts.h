@@ -1,4 +1,4 @@
-// What ONNX's schema registry knows about operators, for support rules.
+// Facts from ONNX's schema registry about operators, for support rules.
 #pragma once
 
 #include "core/support/support.h"

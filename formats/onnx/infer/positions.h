@@ -15,7 +15,7 @@ namespace cleave {
 // Row-major steps from one element to the next along each dim.
 std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& dims);
 
-// Elements of `from` at `picks`, under `dims`.
+// The elements of `from` at `picks`, with dims `dims`.
 OnnxElements picked(const OnnxElements& from, std::vector<std::int64_t> dims,
                     std::span<const std::size_t> picks);
 
@@ -23,7 +23,7 @@ OnnxElements picked(const OnnxElements& from, std::vector<std::int64_t> dims,
 struct OnnxAxisLines {
   std::size_t outer = 1;  // elements of the dims before the axis
   std::size_t size = 0;
-  std::size_t inner = 1;  // and behind it
+  std::size_t inner = 1;  // elements of the dims after it
 
   std::size_t at(std::size_t o, std::size_t i, std::size_t k) const {
     return (o * size + i) * inner + k;
@@ -35,7 +35,7 @@ OnnxAxisLines lines_along(const std::vector<std::int64_t>& dims, std::size_t axi
 // The index of row-major position `at` in a tensor of these dims, none of which is 0.
 std::vector<std::int64_t> index_at(std::size_t at, const std::vector<std::int64_t>& dims);
 
-// An index into a dim of `size`, counted from its end when below 0; nothing outside.
+// An index into a dim of `size`, counted from its end when below 0; nullopt when it is outside.
 std::optional<std::size_t> wrapped_index(std::int64_t index, std::int64_t size);
 
 }  // namespace cleave

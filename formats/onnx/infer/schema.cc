@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kNewestOpset = 17;  // of the default domain in this version of the library
 
-// False of dims that no tensor has: the library multiplies them without a look.
+// False for dims that no tensor can have: the library multiplies them without a check.
 bool can_be(const std::vector<OnnxDim>& dims) {
   std::int64_t count = 1;
   return std::all_of(dims.begin(), dims.end(), [&](const OnnxDim& dim) {
@@ -61,7 +61,7 @@ OnnxType from_proto(const onnx::TypeProto& proto) {
   return type;
 }
 
-// Nothing where its bytes are not whole elements: the library copies them as if they were.
+// nullopt when the bytes are not a whole number of elements: the library would copy them anyway.
 std::optional<onnx::TensorProto> tensor_proto(const OnnxTensor& tensor) {
   onnx::TensorProto proto;
   const std::string_view bytes = tensor.record.payload;
@@ -108,7 +108,7 @@ std::optional<onnx::TensorProto> real_tensor_proto(const OnnxElements& elements)
   return proto;
 }
 
-// A tensor attribute: with its elements when they are few, else with dtype and dims alone.
+// A tensor attribute: with its elements if they are few, else with dtype and dims only.
 onnx::TensorProto attribute_tensor(const OnnxTensor& tensor) {
   if (tensor.record.payload.size() <= OnnxOpCall::kSmallTensor && !tensor.is_sparse) {
     if (auto proto = tensor_proto(tensor)) return *std::move(proto);
@@ -140,7 +140,7 @@ onnx::AttributeProto attribute_proto(const OnnxAttribute& attribute) {
   return proto;
 }
 
-// Bodies are inferred by the driver, with what it knows of outer values.
+// The driver infers bodies, since it knows the outer values.
 class BodyInferencer final : public onnx::GraphInferencer {
  public:
   BodyInferencer(const OnnxGraph& body, const OnnxBodyInference& infer)
@@ -170,7 +170,7 @@ class BodyInferencer final : public onnx::GraphInferencer {
   std::vector<onnx::TypeProto> results_;
 };
 
-// A call as the library's functions ask about it. What they ask for is made then, and kept.
+// A call in the form that the library's functions expect. Parts are made when asked for, and kept.
 class Context final : public onnx::InferenceContext {
  public:
   Context(const OnnxOpCall& call, const OnnxBodyInference& infer_body)
@@ -205,7 +205,7 @@ class Context final : public onnx::InferenceContext {
     return data_[index]->has_value() ? &**data_[index] : nullptr;
   }
 
-  // What is known in part only is for the driver's own rules.
+  // Partly known shapes are left to the driver's own rules.
   const onnx::TensorShapeProto* getSymbolicInput(std::size_t) const override { return nullptr; }
   const onnx::SparseTensorProto* getInputSparseData(std::size_t) const override { return nullptr; }
 
@@ -271,7 +271,7 @@ OnnxSchemaAnswer infer_by_schema(OnnxOpCall& call, const OnnxBodyInference& infe
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     call.outputs[i] = from_proto(*context.getOutputType(i));
-    // What was inferred before it failed need not hold.
+    // Results from before the failure may be wrong.
     if (answer.outcome == Outcome::failed) {
       call.outputs[i].has_shape = false;
       call.outputs[i].dims.clear();

@@ -1,6 +1,5 @@
-// The border to the ONNX library: types of a node's outputs by the type and shape inference
-// function of its operator's schema, one node at a time. Slow on first use: the library sets up its
-// registry.
+// The interface to the ONNX library: infers types of a node's outputs with the inference function
+// of its operator's schema, one node at a time.
 #pragma once
 
 #include <functional>
@@ -11,7 +10,7 @@
 
 namespace cleave {
 
-// Types of the outputs of a body of the node, given the types of what the node feeds its inputs.
+// Types of the outputs of one of the node's bodies, given the types of the body's inputs.
 using OnnxBodyInference = std::function<std::vector<OnnxType>(const OnnxGraph& body,
                                                               const std::vector<OnnxType>& inputs)>;
 
@@ -21,8 +20,8 @@ struct OnnxSchemaAnswer {
   std::string why;  // failed: in the library's words
 };
 
-// Fills call.outputs as far as the library can tell. It knows opsets up to 17; for a later one its
-// newest answer is given, which the caller overrides where an operator has changed.
+// Sets call.outputs as far as the library can. It knows opsets up to 17; for a later one it uses
+// its newest, and the caller overrides the result if the operator has changed.
 OnnxSchemaAnswer infer_by_schema(OnnxOpCall& call, const OnnxBodyInference& infer_body);
 
 }  // namespace cleave

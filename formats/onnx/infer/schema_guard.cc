@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-// No sum or product of a few of them overflows.
+// Limit below which no sum or product of a few numbers overflows.
 constexpr std::int64_t kMost = INT32_MAX;
 
 bool is_sane(std::int64_t value) { return -kMost <= value && value <= kMost; }
@@ -24,13 +24,13 @@ std::string input_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
   return {};
 }
 
-// "seq(tensor(float))" and the like: what holds tensors.
+// "seq(tensor(float))" and the like: types that hold tensors.
 bool takes_holders(const onnx::OpSchema::FormalParameter& formal) {
   return std::any_of(formal.GetTypes().begin(), formal.GetTypes().end(),
                      [](const std::string* type) { return !type->starts_with("tensor"); });
 }
 
-// What holds tensors is no tensor, but is asked for its dims as if it were.
+// A type that holds tensors is not a tensor, but the library asks for its dims as if it were.
 std::string holder_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
   const auto& formals = schema.inputs();
   for (std::size_t i = 0; i < call.input_count() && !formals.empty(); ++i) {
@@ -43,7 +43,7 @@ std::string holder_fault(const OnnxOpCall& call, const onnx::OpSchema& schema) {
   return {};
 }
 
-// Integers of the default domain are axes, counts and sizes; ai.onnx.ml's are also data.
+// Integers of the default domain are axes, counts and sizes; those of ai.onnx.ml may also be data.
 bool are_too_large(const OnnxOpCall& call, const OnnxAttribute& attribute) {
   if (!call.domain().empty()) return false;
   const std::vector<std::int64_t> values = decode_onnx_attribute(attribute).integers;
@@ -63,7 +63,7 @@ std::string attribute_fault(const OnnxOpCall& call, const onnx::OpSchema& schema
   return {};
 }
 
-// Some look into types without asking whether they are known.
+// Some functions read types without checking whether they are known.
 std::string unknown_input_fault(const OnnxOpCall& call) {
   return call.input(0) == nullptr ? "the type of its input is not known" : "";
 }
@@ -76,7 +76,7 @@ std::string gather_nd_fault(const OnnxOpCall& call) {
   return fits ? "" : "its attribute \"batch_dims\" does not fit its indices";
 }
 
-// One cell of a table a letter: of small letters alone.
+// The library has one table cell per lower-case letter and accepts no other.
 std::string einsum_fault(const OnnxOpCall& call) {
   const std::string_view equation = call.text("equation", "");
   const bool is_plain = std::all_of(equation.begin(), equation.end(), [](char c) {
@@ -125,7 +125,7 @@ std::string layer_norm_fault(const OnnxOpCall& call) {
 }
 
 struct OwnFault {
-  std::string_view domain, op;  // op "": all of the domain
+  std::string_view domain, op;  // op "": the whole domain
   std::string (*fault)(const OnnxOpCall& call);
 };
 constexpr std::array<OwnFault, 11> kOwnFaults = {{

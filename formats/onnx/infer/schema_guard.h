@@ -1,6 +1,6 @@
-// What the inference functions of the ONNX library take for granted of a node: where it does not
-// hold they read past dims and inputs, or do not come to an end. They were found by calls of every
-// operator with types and attributes that do not fit, under sanitizers.
+// Assumptions that the inference functions of the ONNX library make about a node. If one is
+// violated, they read beyond dims and inputs, or do not end. The assumptions were found by calling
+// every operator with types and attributes that do not fit, under sanitizers.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ class OpSchema;
 
 namespace cleave {
 
-// Why the schema's function must not be called with the node; empty: it may be.
+// Why the schema's function must not be called for the node; empty: it may be.
 std::string fault_before_schema(const OnnxOpCall& call, const onnx::OpSchema& schema);
 
 }  // namespace cleave

@@ -26,7 +26,7 @@ class Schemas {
         [](const OnnxSchemaEntry& a, const OnnxSchemaEntry& b) { return key_of(a) < key_of(b); });
   }
 
-  // Whether the headers had any operator of the domain.
+  // Whether the headers had an operator of the domain.
   bool knows(std::string_view domain) const {
     const auto at = std::lower_bound(
         entries_.begin(), entries_.end(), domain,
@@ -62,7 +62,7 @@ const onnx::OpSchema* find_onnx_schema(std::string_view domain, std::string_view
   constexpr std::int64_t kNewestOfAny = 1000;
   const auto version = static_cast<int>(std::clamp<std::int64_t>(opset, 1, kNewestOfAny));
   if (schemas.knows(domain)) return schemas.find(domain, op, version);
-  constexpr std::string_view kOnnxDomains = "ai.onnx";  // others are no business of the library
+  constexpr std::string_view kOnnxDomains = "ai.onnx";  // the library does not know other domains
   if (!domain.empty() && !domain.starts_with(kOnnxDomains)) return nullptr;
   return onnx::OpSchemaRegistry::Schema(std::string(op), version, std::string(domain));
 }

@@ -22,7 +22,7 @@ std::string shape_text(const std::vector<std::int64_t>& sizes) {
   return '[' + text + ']';
 }
 
-// "16000", "0.5", "true" as the one element of a tensor of the type.
+// Parses "16000", "0.5", "true" as the one element of a tensor of the type.
 std::optional<OnnxElements> held_value(const OnnxType& type, const std::string& text) {
   OnnxElements held{.dtype = type.dtype,
                     .dims = std::vector<std::int64_t>(type.dims.size(), 1),
@@ -48,7 +48,7 @@ std::optional<OnnxElements> held_value(const OnnxType& type, const std::string& 
   return held;
 }
 
-// Collects what is wrong with the bindings, and the sizes that they give to symbols.
+// Collects faults of the bindings, and the sizes that they give to symbols.
 class Checker {
  public:
   Checker(const std::string& file, const OnnxModel& model, const OnnxLinks& links,
@@ -130,7 +130,7 @@ class Checker {
     }
   }
 
-  // VALUE:AXIS of a value that a node of the main graph makes.
+  // Parses VALUE:AXIS, where a node of the main graph makes the value.
   std::optional<std::pair<std::string, std::size_t>> axis_named(const std::string& name) const {
     const std::size_t colon = name.rfind(':');
     if (colon == std::string::npos) return std::nullopt;

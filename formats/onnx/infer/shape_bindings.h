@@ -1,4 +1,4 @@
-// What the user says about shapes (--dim, --input-shape), checked against an ONNX model.
+// What the user gives about shapes (--dim, --input-shape), checked against an ONNX model.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ using OnnxBoundAxes = std::map<std::string, std::map<std::size_t, std::int64_t>,
 
 class OnnxBoundShapes {
  public:
-  // A dim is named by its symbol in the file or, where it has none, as VALUE:AXIS of a value of the
+  // A dim is named by its symbol in the file or, if it has none, as VALUE:AXIS of a value of the
   // main graph. Errors: a dim or input that the model does not have; two sizes for one dim; a shape
   // that contradicts the one in the file.
   static Loaded<OnnxBoundShapes> make(const std::string& file, const OnnxModel& model,
                                       const OnnxLinks& links, const ShapeBindings& bindings);
 
-  // The type with bound dims put in; of a graph input also the shape given for it.
+  // The type with bound dims replaced; for a graph input also with the shape given for it.
   OnnxType bound(OnnxType type) const;
   OnnxType bound_input(std::string_view name, OnnxType type) const;
-  // What --set-input says that the input holds; its dims are known to be of size 1 each, or none.
+  // The input's element given with --set-input; its dims are all of size 1.
   std::optional<OnnxElements> held_by(std::string_view name) const;
-  // For one of several models: what binds nothing of this one.
+  // With several models: the bindings that match none of this one.
   const std::vector<std::string>& notes() const { return notes_; }
-  // Puts the sizes of VALUE:AXIS into the value's type, for dims that are not fixed.
+  // Sets the sizes given as VALUE:AXIS in the value's type, for dims that are not fixed.
   void bind_value(std::string_view name, OnnxType& type) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-// By domain and op in one, so that a look-up makes no string.
+// Domain and op as one key, so that a lookup makes no string.
 struct Key {
   std::string_view domain, op;
   bool operator==(const Key&) const = default;
@@ -33,7 +33,7 @@ const std::unordered_map<Key, OnnxShapeRule, KeyHash>& rules() {
   return kRules;
 }
 
-// Number of elements of a 1-D input, nothing when not known or past any rank there is.
+// Number of elements of a 1-D input; nullopt when it is unknown or larger than any rank.
 std::optional<std::size_t> list_length(const OnnxOpCall& call, std::size_t i) {
   constexpr std::int64_t kMaxRank = 256;
   const OnnxType* type = call.shaped_input(i);
@@ -43,7 +43,7 @@ std::optional<std::size_t> list_length(const OnnxOpCall& call, std::size_t i) {
   return static_cast<std::size_t>(size);
 }
 
-// Operators that move axes in or out by an input whose elements may not be known.
+// The rank for operators that add or remove axes given by an input, whose elements may be unknown.
 std::optional<std::size_t> weakest_rank(const OnnxOpCall& call) {
   const std::string_view op = call.op();
   const OnnxType* from = call.shaped_input(0);

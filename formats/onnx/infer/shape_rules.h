@@ -1,5 +1,5 @@
-// Cleave's own rules for types and shapes: where the ONNX library at hand knows an operator not at
-// all, knows an older meaning of it, or gives up a rank that can be told.
+// Cleave's own rules for types and shapes: for operators that the ONNX library does not know, knows
+// only in an older version, or gives no rank although it can be inferred.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-// Fills call.outputs as far as can be told. False: it does not apply, the schema is to be asked.
+// Sets call.outputs as far as possible. False: not applicable, ask the schema.
 using OnnxShapeRule = bool (*)(OnnxOpCall& call);
 
 struct OnnxShapeRuleEntry {
@@ -18,10 +18,10 @@ struct OnnxShapeRuleEntry {
   OnnxShapeRule rule;
 };
 
-// By the rule for the call's operator, if there is one and it applies.
+// Applies the rule for the call's operator. False when there is none or it does not apply.
 bool infer_by_rule(OnnxOpCall& call);
 
-// After schema and rule have given no rank: the weakest that is sure.
+// When schema and rule gave no rank: sets the rank alone, if it is certain.
 void add_weakest_rank(OnnxOpCall& call);
 
 // The rules by subject.

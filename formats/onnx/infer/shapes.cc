@@ -19,30 +19,30 @@
 #include "formats/onnx/infer/value_scope.h"
 
 // The driver. Values are looked up through scopes: a body sees its own values and those around it.
-// For each node, in order:
-//   1. our own rule, where there is one; else the schema function of the ONNX library;
-//   2. the weakest rank that is sure, where neither gave a rank;
-//   3. what the file declares is merged in; where both disagree a dim is unknown;
-//   4. what is known of the elements of small integer tensors is handed on, for later shapes.
-// A node where a step goes wrong keeps what the file declares, and costs no other node its shape.
-// With ShapeInference::file only step 3 is taken; with `off` it leaves value_info out, too.
+// Steps for each node, in order:
+//   1. apply our own rule, if there is one; otherwise the schema function of the ONNX library;
+//   2. if neither gave a rank, set the rank alone if it is certain;
+//   3. merge what the file declares; where both disagree a dim is unknown;
+//   4. pass on the known elements of small integer tensors, for later shapes.
+// A node in which a step fails keeps what the file declares; other nodes keep their shapes. With
+// ShapeInference::file only step 3 runs; with `off` it ignores value_info, too.
 
 namespace cleave {
 namespace {
 
-constexpr std::size_t kNotes = 10;  // of a kind; the rest is counted
+constexpr std::size_t kNotes = 10;  // of a kind; the rest are counted
 constexpr std::size_t kNodesBetweenTold = 1024;
-constexpr int kFunctionDepth = 32;  // calls of the model's functions within each other
-// Nodes inferred within functions, all calls together: functions that call each other stand for
-// exponentially many, so that what a small file may ask for is little.
+constexpr int kFunctionDepth = 32;  // nested calls of the model's functions
+// Limits on nodes inferred within functions, over all calls: functions that call each other can
+// expand to exponentially many nodes, so a small file gets a small budget.
 constexpr std::size_t kMostBudget = 4'000'000;
 constexpr std::size_t kLeastBudget = 50'000;
 constexpr std::size_t kBudgetPerNode = 100;
 
-// Lines of one kind: the first few, and how many there are.
+// Notes of one kind: the first few, and the number of all.
 class NoteList {
  public:
-  // `text()` makes the line, where it is one of the first.
+  // `text()` makes the note; called only for the first ones.
   template <class Text>
   void add(const Text& text) {
     if (++count_ <= kNotes) notes_.push_back(text());
@@ -108,8 +108,8 @@ class Inference {
   const OnnxModel& model_;
   const OnnxLinks& links_;
   OnnxTypePool pool_;
-  OnnxNode room_;                   // of the main graph's node at hand
-  const OnnxNode* main_ = nullptr;  // that node, and
+  OnnxNode room_;                   // for the current node of the main graph
+  const OnnxNode* main_ = nullptr;  // the current node of the main graph
   std::uint32_t main_index_ = 0;    // its index
   const OnnxBoundShapes& bound_;
   ShapeInference from_;
@@ -162,7 +162,7 @@ void Inference::infer_main_node(OnnxValueScope& scope, std::uint32_t i) {
                                   [](std::string_view name) { return !name.empty(); });
   const bool is_as_linked = node.inputs.size() == reads.size() &&
                             made == links_.first_output[i + 1] - links_.first_output[i];
-  if (!is_as_linked) return;  // the file has changed, which is refused in the end
+  if (!is_as_linked) return;  // the file has changed; it is refused in the end
   std::vector<OnnxValueFacts*> inputs;
   inputs.reserve(reads.size());
   for (const std::uint32_t number : reads) {
@@ -178,7 +178,7 @@ void Inference::infer_node(OnnxValueScope& scope, const OnnxNode& node) {
   infer_call(scope, node, std::move(inputs), {scope});
 }
 
-// Nested calls come here again, for the nodes of bodies and functions; as deep as those nest.
+// Recurses for nested calls, that is for the nodes of bodies and functions.
 void Inference::infer_call(OnnxValueScope& scope, const OnnxNode& node,
                            std::vector<OnnxValueFacts*> inputs, OnnxOutputPlaces outputs) {
   const std::string_view domain = plain_domain(node.domain);
@@ -186,7 +186,7 @@ void Inference::infer_call(OnnxValueScope& scope, const OnnxNode& node,
   OnnxOpCall call(node, opset != scope.opsets->end() ? opset->second : 1, std::move(inputs),
                   scope.bindings);
   std::vector<const OnnxGraph*> inferred;
-  // What a Constant holds is stated, as an initializer's type is.
+  // The contents of a Constant are stated in the file, as an initializer's type is.
   const bool is_stated = call.op() == "Constant" && call.domain().empty();
   if (from_ == ShapeInference::full || is_stated) infer_outputs(scope, call, inferred);
   infer_bodies_left(scope, call, inferred);
@@ -210,7 +210,8 @@ void Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
       return run(body, {.types = inputs, .elements = {}}).types;
     };
     const OnnxSchemaAnswer answer = infer_by_schema(call, bodies);
-    // Where an input's type is not known that alone can be why: told of where it begins.
+    // An unknown input type explains the failure by itself; it was reported where it first
+    // appeared.
     const bool is_failed = answer.outcome == OnnxSchemaAnswer::Outcome::failed;
     if (is_failed && knows_inputs(call) && is_noted(call.node().record.field.data())) {
       failures_.add([&] { return node_text(call.node()) + ": shapes do not fit: " + answer.why; });
@@ -219,7 +220,7 @@ void Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
   add_weakest_rank(call);
 }
 
-// Bodies that the node's inference did not ask about: by what the file declares.
+// Infers bodies that the node's own inference did not visit, from the file's declarations.
 void Inference::infer_bodies_left(OnnxValueScope& scope, const OnnxOpCall& call,
                                   const std::vector<const OnnxGraph*>& inferred) {
   // The other branch never runs.
@@ -234,8 +235,8 @@ void Inference::infer_bodies_left(OnnxValueScope& scope, const OnnxOpCall& call,
   dead_depth_ -= is_dead ? 1 : 0;
 }
 
-// Whether something at this place of the file is worth a note: the first time that it is met, in
-// code that runs. Bodies may be inferred several times.
+// Whether this place of the file deserves a note: when it is first visited, in code that runs.
+// Bodies may be inferred several times.
 bool Inference::is_noted(const char* place) {
   return dead_depth_ == 0 && noted_.insert(place).second;
 }
@@ -262,7 +263,7 @@ void Inference::record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call) {
   }
 }
 
-// Notes where the two disagree.
+// Adds a note if the two disagree.
 const OnnxType* Inference::merged(std::string_view name, const OnnxType& inferred,
                                   const OnnxType& declared) {
   OnnxMergedType both = merged_onnx_type(inferred, declared);
@@ -275,7 +276,7 @@ const OnnxType* Inference::merged(std::string_view name, const OnnxType& inferre
   return pool_.keep(std::move(both.type));
 }
 
-// Nodes of the main graph are gone when others come: of their small tensors there is a copy.
+// The node's memory is reused for other nodes of the main graph: copies its small tensors.
 void Inference::note_constant(const OnnxOpCall& call, OnnxValueFacts& facts) const {
   const OnnxAttribute* value = call.attribute("value");
   if (value == nullptr || value->tensors.empty()) return;
@@ -300,7 +301,7 @@ void Inference::give_inputs(OnnxValueScope& scope, const OnnxGraph& body,
   }
 }
 
-// What is known of a value's elements, also where they are in the file.
+// The known elements of a value, also if they are in the file.
 std::optional<OnnxElements> elements_of(const OnnxValueFacts& facts) {
   if (facts.elements != nullptr) return *facts.elements;
   const bool is_small = facts.tensor != nullptr && !facts.tensor->is_external &&
@@ -341,7 +342,7 @@ const OnnxFunction* Inference::function_of(const OnnxNode& node) const {
   return found != functions_.end() ? found->second : nullptr;
 }
 
-// The function's body with the call's types and constants put in for its inputs.
+// Infers the function's body with the call's types and constants as its inputs.
 void Inference::infer_function(OnnxValueScope& caller, OnnxOpCall& call,
                                const OnnxFunction& function) {
   within_calls_ += function.nodes.size();

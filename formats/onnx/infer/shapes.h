@@ -1,6 +1,6 @@
-// Types and shapes of an ONNX model's values: what the file states first, then (unless the user
-// asks for less, see ShapeInference) the ONNX library's schema functions, one node at a time, on a
-// skeleton of the model without weights.
+// Types and shapes of an ONNX model's values: what the file states, and then (unless the user asks
+// for less, see ShapeInference) what the ONNX library's schema functions infer, node by node,
+// without weights.
 #pragma once
 
 #include <memory>
@@ -19,27 +19,28 @@
 
 namespace cleave {
 
-// By the graph's address in the index.
+// By the address of the graph in the index.
 struct OnnxBodyTypes;
 using OnnxTypesOfBodies = std::unordered_map<const OnnxGraph*, std::unique_ptr<OnnxBodyTypes>>;
 
-// Types of a body's own values, and of the bodies in it. Names are scoped: each has its own table.
+// Types of a body's own values, and of the bodies in it. Names are scoped: each body has its own
+// table.
 struct OnnxBodyTypes {
   std::unordered_map<std::string_view, const OnnxType*> types;
   OnnxTypesOfBodies bodies;
 };
 
 struct OnnxTypes {
-  OnnxTypePool pool;                  // keeps them all
+  OnnxTypePool pool;                  // owns all types
   std::vector<const OnnxType*> main;  // of the main graph's values, by number: see OnnxValueNumbers
   OnnxTypesOfBodies bodies;
   std::vector<std::string> notes;         // values and nodes whose shape stays unknown, and why
-  std::vector<std::string> unbound;       // bindings that are for another of several models
+  std::vector<std::string> unbound;       // bindings that match another of several models only
   std::vector<std::string_view> unknown;  // values of the main graph without a rank
 };
 
-// Errors: a binding that names no input or no symbol of the model, or contradicts the file. Linear
-// but for calls of the model's own functions, which are inferred call by call up to a limit.
+// Errors: a binding that names no input or no symbol of the model, or contradicts the file. Linear,
+// except for calls of the model's own functions, which are inferred call by call up to a limit.
 Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
                                    const OnnxLinks& links, const ShapeBindings& bindings,
                                    const Progress& progress = {});

@@ -1,6 +1,6 @@
-// What is known of values while types are inferred, by scope: a body sees its own values and, by
-// name, those of the graphs around it. Values of the main graph have numbers, and are looked up
-// without their names.
+// What is known of values during type inference, by scope: a body sees its own values and, by name,
+// those of the graphs around it. Values of the main graph have numbers and are found without their
+// names.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace cleave {
 
 using OnnxOpsets = std::unordered_map<std::string_view, std::int64_t>;
 
-// By domain, "ai.onnx" as "".
+// By domain, with "ai.onnx" as "".
 inline OnnxOpsets onnx_opsets(
     const std::vector<std::pair<std::string_view, std::int64_t>>& imports) {
   OnnxOpsets out;
@@ -32,15 +32,15 @@ inline OnnxOpsets onnx_opsets(
 struct OnnxMainValues {
   const OnnxLinks& links;
   std::vector<OnnxValueFacts> facts;
-  std::vector<const OnnxType*> declared;  // null where the file says nothing; empty: of all
+  std::vector<const OnnxType*> declared;  // null when the file declares none; empty: none at all
 };
 
 struct OnnxValueScope {
   OnnxValueScope* outer = nullptr;  // null for the main graph, and for a function
-  OnnxMainValues* main = nullptr;   // of the main graph: there values are, instead of here
+  OnnxMainValues* main = nullptr;   // in the main graph: values are stored there instead of here
   const OnnxOpsets* opsets = nullptr;
   const OnnxBindings* bindings = nullptr;  // null outside functions
-  OnnxTypesOfBodies* bodies = nullptr;     // null within functions: their types are not asked for
+  OnnxTypesOfBodies* bodies = nullptr;     // null within functions: their types are not needed
   int function_depth = 0;
   std::unordered_map<std::string_view, OnnxValueFacts> values = {};
   std::unordered_map<std::string_view, const OnnxType*> declared = {};
@@ -58,7 +58,7 @@ struct OnnxValueScope {
     const std::uint32_t number = main.links.values.find(name);
     return number == OnnxValueNumbers::kNone ? nullptr : &main.facts[number];
   }
-  // Of a value of this scope, entered where it is new.
+  // A value of this scope, added if it is new.
   OnnxValueFacts& own(std::string_view name) {
     return main != nullptr ? *find_main(*main, name) : values[name];
   }
@@ -74,14 +74,14 @@ struct OnnxValueScope {
   }
 };
 
-// A node on its way through inference: where what is known of its outputs goes.
+// A node during inference: where the facts about its outputs are stored.
 struct OnnxOutputPlaces {
   OnnxValueScope& scope;
-  std::uint32_t number = 0;  // in the main graph: of its next output that has a name
+  std::uint32_t number = 0;  // in the main graph: number of its next named output
 
   struct Place {
     OnnxValueFacts& facts;
-    const OnnxType* declared;  // null: the file says nothing
+    const OnnxType* declared;  // null: not declared in the file
   };
   Place next(std::string_view name) {
     if (scope.main != nullptr) {

@@ -32,7 +32,7 @@ void add_callees(const std::vector<OnnxNode>& nodes, const FunctionIndex& functi
 
 }  // namespace
 
-// The order of functions is one in which callees come first, which a circle does not have.
+// A cycle exists when no order puts all callees first.
 std::vector<std::uint32_t> circle_of_functions(const OnnxModel& model) {
   FunctionIndex functions;
   for (std::uint32_t i = 0; i < model.functions.size(); ++i) {
@@ -55,7 +55,7 @@ OnnxFunctionCalls::OnnxFunctionCalls(const OnnxModel& model) : model_(model) {
   }
 }
 
-// Also the calls in the node's bodies: as deep as the file nests, which its reader limits.
+// Includes calls in the node's bodies; recurses as deep as the file nests, which its reader limits.
 void OnnxFunctionCalls::add_calls(const OnnxNode& node, std::vector<std::uint32_t>& found) const {
   const auto at = functions_.find(key_of(node.domain, node.op_type));
   if (at != functions_.end()) found.insert(found.end(), at->second.begin(), at->second.end());

@@ -11,8 +11,8 @@
 
 namespace cleave {
 
-// Functions that call each other in a circle, by index: each calls the next, and the last the first.
-// Empty where there is no circle. Linear.
+// Functions that call each other in a cycle, by index: each calls the next, and the last the first.
+// Empty when there is no cycle. Linear.
 std::vector<std::uint32_t> circle_of_functions(const OnnxModel& model);
 
 class OnnxFunctionCalls {

@@ -16,7 +16,7 @@ namespace {
 
 using Names = std::unordered_set<std::string_view>;
 
-// What an operator makes by its schema, for a value that nothing else is known of.
+// The output type of an operator by its schema, for a value of otherwise unknown type.
 ValueType type_by_op(std::string_view op) {
   static constexpr std::array<std::string_view, 7> kSequences = {
       "SequenceConstruct", "SequenceEmpty",   "SequenceInsert", "SequenceErase",
@@ -37,10 +37,10 @@ class GraphMaker {
   Loaded<OnnxGraphMade> run();
 
  private:
-  // A body's values by name, and the bodies around it.
+  // A body's values by name, with the bodies around it.
   struct Body {
     const Body* outer;
-    const OnnxBodyTypes* types;  // null where none are known
+    const OnnxBodyTypes* types;  // null when none are known
     std::unordered_map<std::string_view, ValueHandle> values = {};
     Names constants = {};
     std::string path = {};  // attributes from the outermost node on: "then_branch/body"
@@ -87,7 +87,7 @@ class GraphMaker {
   std::vector<ValueHandle> handles_;   // by number of the value
   std::unordered_map<const OnnxType*, ShapeId> shapes_;
   OnnxScopes scopes_;
-  OnnxAttributeValue attribute_;               // whose room is used again
+  OnnxAttributeValue attribute_;               // reused for its memory
   std::vector<std::uint32_t> node_of_handle_;  // by NodeHandle; body nodes: none
   std::vector<std::pair<ValueHandle, std::string>> full_types_;
   std::vector<Diagnostic> warnings_;
@@ -125,7 +125,7 @@ ShapeId GraphMaker::shape_of(const OnnxType& type) {
   return builder_.intern_shape(dims);
 }
 
-// The value of the main graph that has this number is there.
+// Records the value of the main graph with this number.
 void GraphMaker::define(std::uint32_t number, ValueHandle value) {
   handles_[number] = value;
   const std::string& full = types_.main[number]->full;
@@ -238,9 +238,10 @@ void GraphMaker::add_node(std::uint32_t i, const OnnxNode& node, std::string_vie
   if (!constant) add_bodies(node, handle, nullptr, &types_.bodies);
 }
 
-// In topological order: what is constant follows from what was met.
+// In topological order: whether a node is constant depends on earlier nodes.
 void GraphMaker::add_nodes() {
-  constexpr std::size_t kMostTimes = 16;  // what the rest is taken to need of what is there already
+  // limit of the estimate for the rest, in multiples of what is there
+  constexpr std::size_t kMostTimes = 16;
   const OnnxUniqueNames names(model_.graph.nodes, builder_, notes_);
   OnnxNode room;
   std::size_t added = 0;
@@ -263,8 +264,8 @@ const ValueHandle* GraphMaker::find_local(const Body& scope, std::string_view na
   return nullptr;
 }
 
-// Names that the bodies of the node read from around them, each once. `inner`: made within; a name
-// that one body makes may be an outer one to its neighbour.
+// Names that the bodies of the node read from outside, each once. `inner` are names made inside; a
+// name that one body makes may be an outer one for its neighbour.
 void GraphMaker::free_names(const OnnxNode& node, Names& inner, Names& seen,
                             std::vector<std::string_view>& out) const {
   const auto read = [&](std::string_view name) {
@@ -306,7 +307,7 @@ void GraphMaker::add_body_operands(const OnnxNode& node, const Body& scope) {
   for (const std::string_view name : captured) add(name, OperandSlot::capture());
 }
 
-// As for nodes of the main graph; a body's own inputs are no constants, what it captures may be.
+// As for nodes of the main graph; a body's own inputs are not constant, but its captures may be.
 bool GraphMaker::is_body_constant(const OnnxNode& node, const Body& scope) const {
   const auto is_constant_name = [&](std::string_view name) {
     for (const Body* body = &scope; body != nullptr; body = body->outer) {
@@ -369,7 +370,7 @@ void GraphMaker::add_body_node(const OnnxNode& node, std::size_t i, NodeHandle o
   add_bodies(node, owner, &scope, scope.types == nullptr ? nullptr : &scope.types->bodies);
 }
 
-// Nested bodies come here again, as deep as they nest.
+// Recurses into nested bodies.
 void GraphMaker::add_bodies(const OnnxNode& node, NodeHandle owner, const Body* outer,
                             const OnnxTypesOfBodies* types) {
   for (const OnnxAttribute& attribute : node.attributes) {

@@ -1,4 +1,4 @@
-// From the index of an ONNX file, its links and its types to the graph that passes work on.
+// Makes the graph that passes work on from the index of an ONNX file, its links and its types.
 #pragma once
 
 #include <string>

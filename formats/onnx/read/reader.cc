@@ -21,8 +21,12 @@
 #include "formats/text/limits.h"
 #include "formats/text/utf8.h"
 
-// From the file to the graph: (1) index; (2) checks of single records; (3) links: who makes what is
-// read; (4) types; (5) the graph.
+// From the file to the graph:
+// 1. the index;
+// 2. checks of single records;
+// 3. links: which node makes each value that is read;
+// 4. types;
+// 5. the graph.
 
 namespace cleave {
 namespace {
@@ -31,7 +35,7 @@ constexpr std::size_t kMostErrors = 20;
 constexpr std::int64_t kNewestIr = 13;
 constexpr std::int64_t kFirstIrWithOpsets = 3;
 
-// What can be told of one record at a time.
+// Checks records one at a time.
 class Checker {
  public:
   Checker(const std::string& file, const OnnxModel& model) : file_(file), model_(model) {}
@@ -40,7 +44,7 @@ class Checker {
 
  private:
   using Domains = std::unordered_set<std::string_view>;
-  using Text = std::function<std::string()>;  // which node it is, made when it is asked
+  using Text = std::function<std::string()>;  // names the node; called only when needed
 
   void error(std::string message);
   void check_ir();
@@ -54,7 +58,7 @@ class Checker {
 
   const std::string& file_;
   const OnnxModel& model_;
-  Domains missing_;  // domains that were told of
+  Domains missing_;  // domains already reported
   Diagnostics errors_;
   std::vector<Diagnostic> warnings_;
 };
@@ -73,7 +77,7 @@ void Checker::check_ir() {
                                   "); read as far as it is known"});
 }
 
-// `whose` says whose name it is, when it is asked.
+// `whose` names the owner of the name; called only when needed.
 template <class Whose>
 void Checker::check_name(std::string_view name, const Whose& whose) {
   if (first_invalid_utf8(name) == std::string_view::npos) return;
@@ -118,7 +122,7 @@ Checker::Domains Checker::domains_of(
   return domains;
 }
 
-// Nodes of bodies come here too, as deep as bodies nest.
+// Recurses into the nodes of bodies.
 void Checker::check_node(const OnnxNode& node, const Text& text, const Domains& imported) {
   check_name(node.name, text);
   check_name(node.op_type, [&] { return "the operator of " + text(); });
@@ -162,7 +166,7 @@ void Checker::check_functions() {
   check_circle();
 }
 
-// "f" calls "g", "g" calls "f": no runtime can put the bodies in for the calls.
+// "f" calls "g", "g" calls "f": no runtime can inline such calls.
 void Checker::check_circle() {
   constexpr std::size_t kShown = 8;
   const std::vector<std::uint32_t> circle = circle_of_functions(model_);
@@ -199,7 +203,8 @@ Diagnostic warning(const SourceFile& source, std::string message) {
   return made;
 }
 
-// What a split will refuse: initializers whose data is not beside the model, or not all of it.
+// Faults that a split will refuse: initializers whose data next to the model is missing or
+// incomplete.
 std::vector<Diagnostic> faults_of_external_data(const SourceFile& source, const OnnxModel& model) {
   constexpr std::size_t kShown = 3;
   std::vector<ByteSource> files;

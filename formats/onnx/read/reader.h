@@ -19,8 +19,8 @@ struct OnnxLoaded {
   std::vector<std::string> notes;
 };
 
-// Index, shapes and graph. Linear in the records of the file; weights are not touched. Errors name
-// the node: `m.onnx: node "x": reads "y", which nothing produces`.
+// Reads index, shapes and graph. Linear in the records of the file; does not read weights. Errors
+// name the node: `m.onnx: node "x": reads "y", which nothing produces`.
 Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
                              const ModelLimits& limits = {}, const Progress& progress = {});
 

@@ -53,7 +53,7 @@ std::string scope_of_path(std::string_view name) {
 
 OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
                                  std::vector<std::string>& notes) {
-  NameTable given;  // by the file: the first node of each name
+  NameTable given;  // names in the file: the first node with each
   const auto given_name = [&](std::uint32_t i) { return nodes.name(i); };
   std::vector<std::uint32_t> nameless;
   OnnxNode room;
@@ -65,7 +65,7 @@ OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
   }
   if (nameless.empty()) return;
   made_.resize(nodes.size());
-  NameTable taken;  // of what is made
+  NameTable taken;  // names that were made
   const auto made_name = [&](std::uint32_t i) { return made_[i]; };
   std::size_t unnamed = 0, repeated = 0;
   std::string example;

@@ -1,4 +1,4 @@
-// Names that an ONNX file gives: made unique where they must be, and read for the module scope.
+// Names from an ONNX file: made unique, and parsed for the module scope.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace cleave {
 
-// A name for each node of the main graph: the file's, or where it gives none `<op>_<index>`, and
-// where a name was there before `<name>_<index>`; never two alike.
+// A unique name for each node of the main graph: the file's; `<op>_<index>` if it has none;
+// `<name>_<index>` if an earlier node has the same.
 class OnnxUniqueNames {
  public:
-  // Names that are made are kept by the builder. Tells in `notes` how many.
+  // The builder keeps names that are made. Appends to `notes` how many were.
   OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder, std::vector<std::string>& notes);
 
   std::string_view of(std::uint32_t i, const OnnxNode& node) const {
@@ -23,19 +23,19 @@ class OnnxUniqueNames {
   }
 
  private:
-  std::vector<std::string_view> made_;  // by node, "" where it keeps its own; empty where all do
+  std::vector<std::string_view> made_;  // by node, "" if it keeps its own; empty if all do
 };
 
-// The dotted path of the module that the node came from: as the exporter noted it, else from a name
-// that is a path. `/encoder/layer.0/attn/MatMul` is of `encoder.layer.0.attn`.
+// The dotted path of the module that the node came from: as noted by the exporter, else from a name
+// that is a path. `/encoder/layer.0/attn/MatMul` is in `encoder.layer.0.attn`.
 class OnnxScopes {
  public:
-  // Until the next call; the builder knows the name.
+  // Valid until the next call; the name is interned in the builder.
   std::string_view of(const OnnxNode& node, GraphBuilder& builder);
 
  private:
   std::string_view kept(std::string_view scope, GraphBuilder& builder);
-  std::string_view path_;  // of the node before, where its name was one: up to the last '/'
+  std::string_view path_;  // of the node before, if its name was a path: up to the last '/'
   std::string scope_;      // of that node
 };
 

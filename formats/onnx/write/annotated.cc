@@ -17,7 +17,7 @@ class AnnotatedBuilder {
     }
   }
 
-  // Field by field as the file has them; its reader has walked all of it before.
+  // Copies field by field from the file, which its reader has already checked.
   BytePieces build() {
     BytePieces out;
     OnnxWalk walk;
@@ -73,7 +73,7 @@ class AnnotatedBuilder {
 
   const OnnxSplitJob& job_;
   const OnnxWeightPlaces& places_;
-  std::vector<NodeId> node_of_;  // by record; none: a constant
+  std::vector<NodeId> node_of_;  // by record; kNone: a constant
   OnnxNode room_;
   std::uint32_t next_node_ = 0;
   std::uint32_t next_weight_ = 0;

@@ -1,9 +1,9 @@
-// annotated.onnx: the model as it was, unsplit, each node with the name of its part as `layer_ann`
-// in its metadata_props. ONNX Runtime places nodes by that:
+// annotated.onnx: the original unsplit model, each node with the name of its partition as
+// `layer_ann` in its metadata_props. ONNX Runtime places nodes by it:
 //
 //   session.layer_assignment_settings = "gpu(_run_on_acc);cpu(_run_on_cpu)"
 //
-// Everything else is copied as it stands; weights by the rule that root.onnx follows.
+// All else is copied unchanged; weights follow the same rule as in root.onnx.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@
 
 namespace cleave {
 
-// Lays annotated.onnx out. Constants are in no part, so nothing is said of them. Error: it would be
-// larger than protobuf reads.
+// Lays annotated.onnx out. Constants are in no partition and get no annotation. Error: the file
+// would be larger than protobuf can read.
 Result<BytePieces, std::string> build_onnx_annotated(const OnnxSplitJob& job,
                                                      const OnnxWeightPlaces& places);
 

@@ -70,7 +70,7 @@ std::vector<const OnnxAnnotation*> OnnxAnnotations::about(
     const std::size_t first = out.size();
     const auto [begin, end] = by_value_.equal_range(index(value));
     for (auto at = begin; at != end; ++at) out.push_back(&annotations_[at->second]);
-    // File order, whatever the table's.
+    // In file order, independent of the table's.
     std::sort(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
   }
   return out;

@@ -1,5 +1,5 @@
-// Quantization annotations: which initializers hold the scale and zero point of a value. Nothing
-// that runs a model reads them, tools that quantize do; so each file keeps those of its values.
+// Quantization annotations: which initializers hold the scale and zero point of a value. Tools that
+// quantize use them, runtimes do not; each written file keeps those of its values.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class OnnxAnnotations {
   explicit OnnxAnnotations(const LoadedModel& model);
 
   bool empty() const { return annotations_.empty(); }
-  // Those about the values, in the values' order.
+  // The annotations about the values, in the values' order.
   std::vector<const OnnxAnnotation*> about(const std::vector<ValueId>& values) const;
 
  private:

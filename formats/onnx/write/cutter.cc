@@ -13,7 +13,7 @@ constexpr PartId kPiece{0};
 
 }  // namespace
 
-// A job whose partition is another one for each piece. Nodes are not tagged: tags are of splits.
+// A job whose partition changes for each piece. Nodes get no tags: tags belong to splits.
 struct OnnxCutter::State {
   State(const LoadedModel& model, OnnxSource&& source, std::vector<std::string> references)
       : untagged(make_piece(model.graph, {}, "")),

@@ -1,5 +1,5 @@
-// Cutter: pieces of an ONNX model as models of their own, one after the other. What all pieces need
-// to know of the model is found once, so that a piece costs what it holds.
+// Cutter: writes pieces of an ONNX model as models of their own, one after another. Data about the
+// whole model is computed once, so that a piece only costs its own size.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@
 namespace cleave {
 
 struct CutPiece {
-  std::vector<ValueId> inputs, outputs;  // in the order in which the written model has them
+  std::vector<ValueId> inputs, outputs;  // in the order of the written model
 };
 
 class OnnxCutter {
  public:
-  // Linear in the model. `model` must be ONNX and outlive this. With RootWeights::reference, weights
-  // stay where they are, for pieces that are written to the folder `references_from`: see
-  // references.h; else they are copied. Errors: external data that is not there; for references, a
-  // folder from which no runtime would follow them.
+  // Linear in the model. `model` must be ONNX and outlive this. With RootWeights::reference,
+  // weights stay where they are, for pieces written to the folder `references_from` (see
+  // references.h); otherwise they are copied. Errors: missing external data; with references, a
+  // folder from which runtimes do not follow them.
   static Result<OnnxCutter, WriteFault> open(const LoadedModel& model, RootWeights weights,
                                              const std::string& references_from);
-  // The same; weights are copied.
+  // As above; copies weights.
   static Result<OnnxCutter, WriteFault> open(const LoadedModel& model) {
     return open(model, RootWeights::inlined, {});
   }
@@ -36,9 +36,9 @@ class OnnxCutter {
   ~OnnxCutter();
 
   // Writes the model of `nodes`, which are in model order and convex, to `output`, and weights that
-  // it has no room for to a file beside it, `<output>.data`. A piece that nothing reads gives what its last node makes.
-  // Linear in the piece's edges and the bytes written, plus clearing about 10 bytes for each value
-  // of the model.
+  // do not fit to a file next to it, `<output>.data`. A piece whose values are not read outputs
+  // what its last node makes. Linear in the piece's edges and the bytes written, plus clearing
+  // about 10 bytes for each value of the model.
   Result<CutPiece, WriteFault> write(std::span<const NodeId> nodes, const OutputPath& output);
 
  private:

@@ -20,7 +20,7 @@ OnnxEdits::OnnxEdits(const OnnxModel& model, const Finder& find) {
   });
 }
 
-// Also what is in the node's bodies: as deep as the file nests, which its reader limits.
+// Recurses into the node's bodies, as deep as the file nests, which its reader limits.
 void OnnxEdits::add_node(const OnnxNode& node, const Finder& find) {
   if (node.domain == "ai.onnx") edits_.push_back({node.record.payload, std::nullopt});
   for (const OnnxAttribute& attribute : node.attributes) add_attribute(attribute, find);

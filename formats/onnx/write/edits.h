@@ -1,6 +1,6 @@
-// Messages inside nodes and functions that do not come out as they stand in the model's file:
-// tensors whose elements lie in another file, since the written files stand elsewhere; and nodes
-// that spell the default domain "ai.onnx", since a function knows it by no other name than "".
+// Messages inside nodes and functions that cannot be copied unchanged: tensors whose elements are
+// in another file, since the written files are elsewhere; and nodes that write the default domain
+// as "ai.onnx", since in a function only "" works.
 #pragma once
 
 #include <functional>
@@ -15,20 +15,20 @@ namespace cleave {
 
 struct OnnxEdit {
   std::string_view payload;
-  std::optional<ByteRange> elements;  // of a tensor; none: a node
+  std::optional<ByteRange> elements;  // of a tensor; nullopt: a node
 };
 
 class OnnxEdits {
  public:
-  // Where the elements of an external tensor lie; nothing where that is a fault.
+  // Finds the elements of an external tensor; nullopt on a fault.
   using Finder = std::function<std::optional<ByteRange>(const OnnxTensor&)>;
 
   OnnxEdits() = default;
   OnnxEdits(const OnnxModel& model, const Finder& find);
 
-  // True when some edit is of a message within these bytes. O(log edits).
+  // True when some edit is for a message within these bytes. O(log edits).
   bool are_within(std::string_view bytes) const;
-  // The edit of just this message, or null.
+  // The edit for exactly this message, or null.
   const OnnxEdit* of(std::string_view payload) const;
 
  private:

@@ -1,5 +1,5 @@
-// Protobuf for what a writer makes anew: fields appended to a string, and the few ONNX messages
-// that cleave makes itself. Everything else is copied from the model as it stands.
+// Protobuf encoding for writers: fields appended to a string, and the few ONNX messages that cleave
+// makes itself. All other messages are copied from the model.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ void put_varint(std::string& out, std::uint64_t value);
 void put_number(std::string& out, std::uint32_t field, std::int64_t value);
 // Fields of type string, bytes, and messages.
 void put_bytes(std::string& out, std::uint32_t field, std::string_view payload);
-// What stands before a payload of `length` bytes that follows elsewhere.
+// Writes what precedes a payload of `length` bytes that is written separately.
 void put_header(std::string& out, std::uint32_t field, std::uint64_t length);
 
 // A StringStringEntryProto and an OperatorSetIdProto.
@@ -28,7 +28,7 @@ std::string encode_ints(std::string_view name, const std::vector<std::int64_t>& 
 
 // A ValueInfoProto; without a type when `type` is empty.
 std::string encode_value_info(std::string_view name, std::string_view type);
-// The TypeProto of a tensor. Without a shape where the rank is unknown: an empty one would say
+// The TypeProto of a tensor. Without a shape when the rank is unknown: an empty one would mean
 // scalar.
 std::string encode_tensor_type(const Graph& graph, ValueId value);
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kConfigurationIrVersion = 11;
 constexpr std::string_view kPartition = "cleave.partition";
 constexpr std::string_view kDevice = "cleave.device";
 constexpr std::string_view kReason = "cleave.reason";
-constexpr std::string_view kLayer = "layer_ann";  // ONNX Runtime's own word
+constexpr std::string_view kLayer = "layer_ann";  // ONNX Runtime's name
 constexpr std::string_view kPipeline = "cleave.pipeline";
 
 // Fields of DeviceConfigurationProto and NodeDeviceConfigurationProto.
@@ -41,7 +41,7 @@ std::string_view configuration_id(std::string_view payload, OnnxWalk& walk) {
   return {};
 }
 
-// A field of a NodeProto that an earlier split has left there. What is damaged stays as it is.
+// True for a field of a NodeProto that an earlier split wrote. A damaged one is left alone.
 bool is_ours(std::uint32_t number, std::string_view payload) {
   OnnxWalk walk;
   if (number == node_field::kMetadataProps) {
@@ -54,7 +54,7 @@ bool is_ours(std::uint32_t number, std::string_view payload) {
 
 }  // namespace
 
-// Constants are in no part, nor are markers that only end a stage.
+// False for constants, and for markers that only end a stage.
 bool OnnxNodeTags::is_in_part(NodeId node) const {
   return model_.graph.nodes().contains(node) && partition_.part_of[node] != kNone<PartId>;
 }

@@ -10,14 +10,14 @@
 namespace cleave {
 namespace {
 
-// Weights in a file of their own begin at multiples of this, so that a runtime can map them.
+// Weights in a separate file begin at multiples of this, so that a runtime can map them.
 constexpr std::uint64_t kDataAlignment = 4096;
-// What is smaller stays in the model all the same.
+// Smaller weights always stay in the model.
 constexpr std::uint64_t kSmallWeight = 1024;
 
 class PartBuilder {
  public:
-  // `weights_outside`: weights go to the file beside the model.
+  // `weights_outside`: weights go to the file next to the model.
   PartBuilder(const OnnxSplitJob& job, PartId part, bool weights_outside)
       : job_(job), part_(part), weights_outside_(weights_outside) {}
 
@@ -55,7 +55,7 @@ class PartBuilder {
       initializers_.insert(initializers_.end(), annotation->parameters.begin(),
                            annotation->parameters.end());
     }
-    // In file order, so that neighbours are copied in one run.
+    // In file order, so that neighbours are copied together.
     std::sort(initializers_.begin(), initializers_.end());
     initializers_.erase(std::unique(initializers_.begin(), initializers_.end()),
                         initializers_.end());

@@ -1,5 +1,5 @@
-// One part of a split as a model of its own: its inputs are what flows in, its outputs what flows
-// out, its weights are inside.
+// One partition of a split as a model of its own: its inputs and outputs are the partition's
+// boundary, its weights are inside.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// Where a part's files hold the elements of an initializer.
+// Where a partition's files hold the elements of an initializer.
 struct OnnxPlacedWeight {
   std::uint32_t initializer;
   bool in_data;  // in `<part>.onnx.data`, else in `<part>.onnx`
@@ -21,16 +21,16 @@ struct OnnxPlacedWeight {
 
 struct OnnxPart {
   BytePieces model;
-  BytePieces data;  // `<part>.onnx.data`, for weights that the model has no room for; mostly empty
+  BytePieces data;  // `<part>.onnx.data`, for weights that do not fit into the model; usually empty
   std::vector<OnnxPlacedWeight> weights;
 };
 
-// What the part gives: its boundary outputs; where it has none, what its last node makes, since a
-// model without outputs is none. Empty when no node of it makes anything.
+// The partition's outputs: those of its boundary, or, if it has none, those of its last node, since
+// a model must have outputs. Empty when no node of it has outputs.
 std::vector<ValueId> part_outputs(const OnnxSplitJob& job, PartId part);
 
-// Lays the part's files out. Error: the model would be larger than protobuf reads, with its weights
-// in a file of their own, too.
+// Lays the partition's files out. Error: the model would be larger than protobuf can read even with
+// its weights in a file of their own.
 Result<OnnxPart, std::string> build_onnx_part(const OnnxSplitJob& job, PartId part);
 
 }  // namespace cleave

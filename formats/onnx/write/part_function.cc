@@ -1,6 +1,6 @@
-// What a function must be so that ONNX Runtime and the ONNX checker take it: no output that is an
-// input; no node name twice; everything that a body of its nodes captures is an input or made
-// inside; the model's own opset imports.
+// Requirements of ONNX Runtime and the ONNX checker on a function: no output that is also an input;
+// no repeated node name; everything that a body of its nodes captures is an input or made inside;
+// the model's own opset imports.
 #include "formats/onnx/write/part_function.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::uint64_t kSmallWeight = 1024;
 
 constexpr std::int64_t kFreeInitializersIrVersion = 4;
 
-// The first opset whose Constant has any but float types, and those that let it have more.
+// The first opset whose Constant allows non-float types, and later ones that allow more.
 constexpr std::int64_t kAnyConstantOpset = 9;
 struct ConstantTypes {
   std::int64_t since_opset;
@@ -38,8 +38,8 @@ bool constant_takes(const OnnxTensor& tensor, std::int64_t opset) {
   return tensor.dtype_number >= 1 && tensor.dtype_number <= last;
 }
 
-// ONNX Runtime, told not to optimise, may crash on a sparse Constant within a function: what is
-// sparse is made in the root.
+// ONNX Runtime without optimisation may crash on a sparse Constant within a function: sparse ones
+// are made in the root.
 bool is_sparse_constant(const OnnxNode& node) {
   const auto is_sparse = [](const OnnxAttribute& attribute) {
     return attribute.name == "sparse_value";

@@ -1,4 +1,4 @@
-// A part as a model-local function of root.onnx.
+// A partition as a model-local function of root.onnx.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,19 @@ namespace cleave {
 struct OnnxFunctionBody {
   BytePieces pieces;                     // the FunctionProto
   std::vector<std::string_view> inputs;  // boundary inputs, then weights
-  std::vector<std::uint32_t> weights;    // initializers that are passed as inputs
-  std::vector<NodeId> constants;         // nodes whose outputs are, too: the root holds them
+  std::vector<std::uint32_t> weights;    // initializers passed as inputs
+  // constants whose outputs are passed as inputs, too: they are in the root
+  std::vector<NodeId> constants;
 };
 
 class OnnxPartFunctions {
  public:
   explicit OnnxPartFunctions(const OnnxSplitJob& job);
 
-  // The domain of all functions of parts, which nothing else in the model uses.
+  // The domain of all partitions' functions, which the model does not use otherwise.
   const std::string& domain() const { return domain_; }
-  // True for an initializer that is listed as graph input, too, from the IR version on where that
-  // means that a caller may give another value.
+  // True for an initializer that is also listed as a graph input, from the IR version on in which
+  // that means that a caller may override it.
   bool is_overridable(std::uint32_t initializer) const {
     return overridable_.contains(initializer);
   }
@@ -34,7 +35,7 @@ class OnnxPartFunctions {
   OnnxFunctionBody build(PartId part) const;
 
  private:
-  // True when the initializer becomes a Constant node in each function that reads it.
+  // True when each function that reads the initializer gets its own Constant node for it.
   bool is_made_inside(std::uint32_t initializer) const;
 
   const OnnxSplitJob& job_;

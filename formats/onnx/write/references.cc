@@ -11,14 +11,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The path behind all links; as it stands where it cannot be looked up.
+// The path with all links resolved; unchanged when it cannot be looked up.
 fs::path real_path(const std::string& path) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
   return error ? fs::path(path) : real;
 }
 
-// By source: whether a weight that is referred to lies in it.
+// By file: whether it contains a weight that is referred to.
 std::vector<bool> sources_needed(const LoadedModel& model, const OnnxSource& source) {
   std::vector<bool> needed(source.files().size(), false);
   for (std::uint32_t i = 0; i < model.onnx()->graph.initializers.size(); ++i) {
@@ -28,7 +28,7 @@ std::vector<bool> sources_needed(const LoadedModel& model, const OnnxSource& sou
   return needed;
 }
 
-// The file's path from the folder; nothing when it lies outside.
+// The file's path relative to the folder; nullopt when it is outside.
 std::optional<std::string> path_within(const fs::path& folder, const fs::path& file) {
   const fs::path within = file.lexically_relative(folder);
   if (within.empty() || *within.begin() == "..") return std::nullopt;

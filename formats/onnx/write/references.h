@@ -1,9 +1,9 @@
-// Weights that stay where they are (--weights reference): written files point to the bytes in the
-// model's own file, or in its files of external data, so that a split costs no copy of them.
+// Weights that stay where they are (--weights reference): written files refer to the bytes in the
+// model's own file, or in its files of external data, so that a split does not copy them.
 //
 // A runtime reads external data only from the folder of the file that refers to it, or below: not
-// over "..", an absolute path or a link. So the output folder must hold the files of the weights:
-// it is the model's own folder, or one above it.
+// through "..", an absolute path or a link. So the output folder must contain the files of the
+// weights: it is the model's own folder, or one above it.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,12 @@
 
 namespace cleave {
 
-// Weights of up to this many bytes are copied all the same, so that a tool that looks at one file
-// finds shapes and scales in it.
+// Weights of up to this many bytes are copied in any case, so that a tool that reads one file finds
+// shapes and scales in it.
 inline constexpr std::uint64_t kSmallReference = 1024;
 
-// By source of `source`: its path as files in `folder` name it. Empty for a file that holds no
-// weights of more than kSmallReference bytes. Error: which file lies outside `folder`, and the
-// folder to give instead.
+// By file of `source`: its path relative to `folder`. Empty for a file without weights above
+// kSmallReference bytes. Error: names the file outside `folder`, and the folder to give instead.
 Result<std::vector<std::string>, std::string> onnx_references(const LoadedModel& model,
                                                               const OnnxSource& source,
                                                               const std::string& folder);

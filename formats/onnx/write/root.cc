@@ -11,9 +11,9 @@
 namespace cleave {
 namespace {
 
-// Functions came with this version of the format.
+// The first IR version with functions.
 constexpr std::int64_t kFunctionsIrVersion = 8;
-// Before this one, every initializer was listed among the inputs, too.
+// Before this version every initializer had to be listed among the inputs, too.
 constexpr std::int64_t kFreeInitializersIrVersion = 4;
 
 class RootBuilder {
@@ -53,8 +53,8 @@ class RootBuilder {
     std::vector<std::string_view> inputs;
   };
 
-  // The constants that graph outputs are or that functions take, and their makers. They are
-  // numbered makers first.
+  // Finds the constants that are graph outputs or that functions take, and their makers, numbered
+  // makers first.
   void find_constants(const std::vector<NodeId>& passed) {
     const Graph& graph = job_.graph();
     const IdRange<NodeId> all = graph.constants();
@@ -131,7 +131,7 @@ class RootBuilder {
     }
   }
 
-  // Inputs and outputs as the file has them, and what it says of the values between calls.
+  // Adds the file's inputs and outputs, and its declarations of the values between calls.
   void add_interface(BytePieces& graph) {
     std::vector<ValueId> values;
     const bool drops_weights = job_.onnx().ir_version < kFreeInitializersIrVersion;

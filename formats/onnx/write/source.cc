@@ -19,8 +19,7 @@ bool holds_elements(std::uint32_t field) {
          field == tensor_field::kExternalData || field == tensor_field::kDataLocation;
 }
 
-// The tensor's fields that tell what it is, without those that hold its elements or say where they
-// are.
+// The tensor's fields other than those with its elements or their position.
 std::string fields_without_elements(std::string_view tensor) {
   std::string out;
   OnnxWalk walk;
@@ -86,7 +85,7 @@ void OnnxSource::add_bytes(BytePieces& out, std::string_view bytes) const {
   out.add_range(0, static_cast<std::uint64_t>(bytes.data() - bytes_.data()), bytes.size());
 }
 
-// The fields of a message, edited.
+// Adds the fields of a message, with edits.
 void OnnxSource::add_fields(BytePieces& out, std::string_view payload,
                             const OnnxFieldTest& left_out) const {
   if (!edits_.are_within(payload) && !left_out) return add_bytes(out, payload);
@@ -135,7 +134,7 @@ void OnnxSource::add_message(BytePieces& out, std::uint32_t field, std::string_v
   out.append(fields);
 }
 
-// The fields of a TensorProto with these elements; yields where in `out` they stand.
+// Adds the fields of a TensorProto with these elements; returns their offset in `out`.
 std::uint64_t OnnxSource::add_tensor_fields(BytePieces& out, std::string_view payload,
                                             const ByteRange& elements) const {
   std::string made = fields_without_elements(payload);

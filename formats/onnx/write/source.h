@@ -1,5 +1,5 @@
-// OnnxSource: the model as writers see it, something to copy from. Records are copied as they
-// stand, but for the edits of onnx_edits.h.
+// OnnxSource: the model as a source that writers copy from. Records are copied unchanged, except
+// for the edits of edits.h.
 #pragma once
 
 #include <cstdint>
@@ -18,46 +18,46 @@
 
 namespace cleave {
 
-// Where a tensor's elements lie, as another file refers to them.
+// The position of a tensor's elements, as another file refers to it.
 struct OnnxLocation {
-  std::string_view file;  // beside the file that refers to it
+  std::string_view file;  // relative to the file that refers to it
   std::uint64_t offset = 0;
 };
 
-// True of a field of a message that is not to be copied, by its number and payload.
+// True for a field, by number and payload, that is not copied.
 using OnnxFieldTest = std::function<bool(std::uint32_t number, std::string_view payload)>;
 
 class OnnxSource {
  public:
-  // Looks up the external data of all tensors, also those inside nodes. `model` must outlive this.
+  // Finds the external data of all tensors, also those inside nodes. `model` must outlive this.
   static Loaded<OnnxSource> open(const LoadedModel& model);
 
   std::span<const ByteSource> files() const { return files_; }
 
-  // Bytes of the model's file, as they stand.
+  // Adds bytes of the model's file unchanged.
   void add_bytes(BytePieces& out, std::string_view bytes) const;
-  // A record of the model's file, which is the field of that number.
+  // Adds a record of the model's file that is the field with that number.
   void add_record(BytePieces& out, std::uint32_t field, const OnnxRecord& record) const;
-  // The message of a record as the given field, with `appended` behind its own fields: what
-  // stands last in a protobuf message wins. Fields of bytes that `left_out` holds of are not there.
+  // Adds the message of a record as the given field, with `appended` after its own fields: in
+  // protobuf the last one wins. Leaves out the fields for which `left_out` is true.
   void add_message(BytePieces& out, std::uint32_t field, std::string_view payload,
                    std::string_view appended = {}, const OnnxFieldTest& left_out = nullptr) const;
 
-  // The elements of an initializer (index into the graph's) as raw bytes; nothing where they are
-  // not to be had as such: strings, numbers in varints, sparse tensors.
+  // The elements of an initializer (index into the graph's) as raw bytes; nullopt if they are not
+  // stored that way: strings, numbers in varints, sparse tensors.
   const std::optional<ByteRange>& elements(std::uint32_t initializer) const {
     return elements_[initializer];
   }
-  // Bytes that an initializer takes when it is written with its elements inside.
+  // Bytes of an initializer written with its elements inside.
   std::uint64_t size(std::uint32_t initializer) const;
 
-  // Adds an initializer to a GraphProto. Yields where in `out` its elements() stand.
+  // Adds an initializer to a GraphProto. Returns the offset of its elements() in `out`.
   std::optional<std::uint64_t> add_initializer(BytePieces& out, std::uint32_t initializer) const;
-  // The same without its elements(), which lie in another file.
+  // The same without its elements(), which are in another file.
   void add_initializer_at(BytePieces& out, std::uint32_t initializer,
                           const OnnxLocation& location) const;
-  // Adds a Constant node that makes the initializer, which is not sparse, as field `field` of a
-  // graph or function.
+  // Adds a Constant node for the initializer, which must not be sparse, as field `field` of a graph
+  // or function.
   void add_constant_node(BytePieces& out, std::uint32_t field, std::uint32_t initializer) const;
 
  private:

@@ -21,9 +21,8 @@ void put_text(std::string& out, std::uint32_t field, std::string_view text) {
   if (!text.empty()) put_bytes(out, field, text);
 }
 
-// What ONNX takes for granted of an operator, spelt out where it stands in a function: there,
-// ONNX's own inference goes through the operator's definition and forgets the defaults of its
-// attributes.
+// Default attributes of an operator, written out for a node inside a function: there, ONNX's own
+// inference expands the operator's definition and forgets the defaults of its attributes.
 std::string forgotten_attributes(const OnnxNode& node) {
   const bool is_normalization = node.op_type == "MeanVarianceNormalization" &&
                                 plain_domain(node.domain).empty() && node.attributes.empty();
@@ -39,7 +38,7 @@ class ImportList {
       list.emplace_back(plain_domain(domain), version);
     }
   }
-  // Also those of the node's bodies: as deep as the file nests, which its reader limits.
+  // Recurses into the node's bodies, as deep as the file nests, which its reader limits.
   void add_domains(const OnnxNode& node) {
     add(node.domain, 1);
     for (const OnnxAttribute& attribute : node.attributes) {

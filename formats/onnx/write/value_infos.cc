@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-// A dim as the file has it: a size, else a name, else nothing.
+// A dim as in the file: a size, else a name, else neither.
 struct FileDim {
   std::optional<std::int64_t> size;
   std::string_view name;
@@ -62,7 +62,7 @@ FileTensorType read_tensor_type(std::string_view payload, OnnxWalk& walk) {
   return out;
 }
 
-// Nothing for what is no tensor, or damaged.
+// nullopt for a non-tensor or a damaged one.
 std::optional<FileTensorType> tensor_type_of(std::string_view type) {
   OnnxWalk walk;
   std::optional<FileTensorType> out;
@@ -82,7 +82,7 @@ bool same_dim(const Graph& graph, Dim known, const FileDim& stated) {
   return known.is_symbol() ? stated.name == graph.text(known.name()) : stated.name.empty();
 }
 
-// True when the file states no more and no less than the graph knows.
+// True when the file states exactly what the graph knows.
 bool says_the_same(const Graph& graph, ValueId value, const FileTensorType& stated) {
   if (dtype_from_onnx(stated.dtype) != graph.value(value).dtype) return false;
   if (stated.has_shape != graph.has_rank(value)) return false;
@@ -99,7 +99,7 @@ bool says_the_same(const Graph& graph, ValueId value, const FileTensorType& stat
 OnnxValueInfos::OnnxValueInfos(const LoadedModel& model)
     : graph_(model.graph), model_(*model.onnx()), declared_(model.graph.value_count(), nullptr) {
   std::unordered_map<std::string_view, const OnnxValueInfo*> by_name;
-  // An input's or output's declaration beats a value_info of the same name.
+  // An input's or output's declaration takes precedence over a value_info of the same name.
   for (const auto* list :
        {&model_.graph.inputs, &model_.graph.outputs, &model_.graph.value_infos}) {
     for (const OnnxValueInfo& info : *list) by_name.emplace(info.name, &info);
@@ -125,7 +125,7 @@ std::string OnnxValueInfos::known(ValueId value) const {
     if (type && says_the_same(graph_, value, *type)) return std::string(stated->record.payload);
   }
   if (graph_.value(value).dtype == DType::unknown) {
-    // A type that cleave does not know is passed on as it stands.
+    // A type that cleave does not know is copied unchanged.
     if (stated != nullptr) return std::string(stated->record.payload);
     return encode_value_info(name, {});
   }

@@ -1,5 +1,5 @@
-// Types of values as written files state them: ValueInfoProtos, the file's own where it has one
-// that says what the graph knows, else made from the graph's dtype and shape.
+// Types of values in written files: ValueInfoProtos. The file's own is used if it agrees with the
+// graph; otherwise one is made from the graph's dtype and shape.
 #pragma once
 
 #include <string>
@@ -16,16 +16,16 @@ class OnnxValueInfos {
   // `model` must outlive this.
   explicit OnnxValueInfos(const LoadedModel& model);
 
-  // What the file itself declares of a value among its inputs, outputs and value_info; null where
-  // it says nothing.
+  // The declaration of a value among the file's inputs, outputs and value_info; null if there is
+  // none.
   const OnnxValueInfo* declared(ValueId value) const { return declared_[value]; }
-  // A ValueInfoProto that says all that is known: dims by the names they have in the graph, no
-  // shape where the rank is unknown, no type where that is.
+  // A ValueInfoProto with all that is known: dims under their names in the graph, no shape if the
+  // rank is unknown, no type if that is unknown.
   std::string known(ValueId value) const;
 
-  // True when a session can take or give the value as known() states it.
+  // True when a session can take or give the value with the type that known() states.
   bool has_type(ValueId value) const;
-  // False for a tensor of unknown rank, and where has_type() is false.
+  // False for a tensor of unknown rank, and if has_type() is false.
   bool has_rank(ValueId value) const;
 
  private:

@@ -3,7 +3,7 @@
 namespace cleave {
 namespace {
 
-// Weights of up to this many bytes stand in the file itself.
+// Weights of up to this many bytes are written into the file itself.
 constexpr std::uint64_t kInlineWeight = 1024;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Where root.onnx and annotated.onnx find the weights: inside, in the files of parts, or where they
-// were all along.
+// Where root.onnx and annotated.onnx have the weights: inside, in the files of partitions, or where
+// they were before.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace cleave {
 
-// Where the elements of each initializer lie in the files of parts.
+// Where the elements of each initializer are in the files of partitions.
 struct OnnxWeightPlaces {
   struct Place {
     std::uint32_t file = kNowhere;  // index into `files`
@@ -22,8 +22,8 @@ struct OnnxWeightPlaces {
   std::vector<Place> by_initializer;
 };
 
-// Adds an initializer to a GraphProto: as the options of the job ask for, but small weights, and
-// those that no part holds, inside.
+// Adds an initializer to a GraphProto in the way that the job's options ask for. Small weights, and
+// weights that no partition holds, are always inside.
 void add_shared_weight(const OnnxSplitJob& job, const OnnxWeightPlaces& places, BytePieces& graph,
                        std::uint32_t initializer);
 

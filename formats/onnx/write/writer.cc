@@ -1,4 +1,4 @@
-// The parts first, then the root, whose weights point into the files of the parts.
+// Writes the partitions first, then the root, whose weights refer to the partitions' files.
 #include "formats/onnx/write/writer.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ std::vector<std::string> files_of_parts(const Partition& partition) {
   return files;
 }
 
-// About how many: weights, once in the parts and once more in each whole model that holds them.
+// An estimate: weights count once in the partitions and once in each complete model that has them.
 std::uint64_t estimated_bytes(const OnnxSplitJob& job) {
   if (job.options.root_weights == RootWeights::reference) return 0;
   std::uint64_t bytes = 0;
@@ -69,7 +69,7 @@ class SplitWriter {
     return folder_.final_path() + "/" + std::string(file);
   }
 
-  // What is to be written must not take the place of what it is copied from or refers to.
+  // Output must not overwrite the files that it is copied from or refers to.
   Diagnostics check_sources() const {
     Diagnostics faults;
     for (const ByteSource& source : job_.source.files()) {
@@ -108,7 +108,7 @@ class SplitWriter {
     return Done{};
   }
 
-  // The first part that holds a weight is the one that the root refers to.
+  // The root refers to the first partition that contains a weight.
   void place(const OnnxPlacedWeight& weight, const std::string& file) {
     OnnxWeightPlaces::Place& place = places_.by_initializer[weight.initializer];
     if (place.file != OnnxWeightPlaces::kNowhere) return;
@@ -133,7 +133,7 @@ class SplitWriter {
     return done;
   }
 
-  // True of a file that what is written refers to.
+  // True for a file that the output refers to.
   bool is_source(const std::string& file) const {
     const auto& references = job_.references;
     return std::find(references.begin(), references.end(), file) != references.end();

@@ -1,11 +1,11 @@
-// How a split program is called: JSON for the manifest, which a driver of the parts follows.
+// How a split program is called: JSON for the manifest, for drivers of the partitions.
 //
-//   order     the parts, each with `inputs` and `outputs`, names of values in the order of its
+//   order     the partitions, each with `inputs` and `outputs`, names of values in the order of its
 //             arguments and results, and `writes_inputs`, those that it writes in place
 //   inputs    the program's own, in flat order; null for one that is a constant
 //   outputs   the program's own: a value's name, or the constant
-//   state     values that the caller holds: a buffer or parameter that several parts touch
-//   mutations what is written when all parts have run: `target` becomes `value`
+//   state     values that the caller keeps: a buffer or parameter that several partitions use
+//   mutations what is written after all partitions have run: `target` becomes `value`
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@
 
 namespace cleave {
 
-// `names`: of the partition's parts; `files`: their files; `models`: their models within a bundle,
-// empty when each has a file of its own.
+// `names` are those of the partitions, `files` their files, `models` their models within a bundle;
+// `models` is empty when each partition has its own file.
 struct Pt2ChainNames {
   const std::vector<std::string>& names;
   const std::vector<std::string>& files;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kLeaf = "{\"type\": null, \"context\": null, \"children_spec\": []}";
 
-// A flat tuple of so many, as torch's pytree writes it.
+// A flat tuple with `count` items, as torch's pytree writes it.
 std::string flat_tuple(std::size_t count) {
   const std::vector<std::string> leaves(count, std::string(kLeaf));
   return "{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": " +
@@ -149,7 +149,7 @@ class PartDocument {
     text += "}";
   }
 
-  // Those of symbols that the part has.
+  // The ranges of the symbols that the part uses.
   std::string ranges() const {
     JsonObjectText ranges;
     for (const auto& [symbol, span] : program_.ranges) {
@@ -174,7 +174,7 @@ class PartDocument {
   const Pt2Part& part_;
   std::size_t nodes_begin_ = 0;
   std::vector<std::string> inputs_, input_specs_, outputs_, output_specs_;
-  std::vector<std::uint32_t> values_;  // that the part has anything to do with
+  std::vector<std::uint32_t> values_;  // that the part uses
   std::unordered_set<std::string> symbols_;
 };
 
@@ -205,7 +205,7 @@ std::string pt2_root_document(const Pt2Model& model, const Pt2Plan& plan,
   if (has_root) modules_text += program.text_of(program.modules.front().second);
   modules_text += has_root || calls.empty() ? calls : calls.substr(2);
   modules_text += "]";
-  // The rest of the document stays as it is.
+  // The rest of the document is unchanged.
   struct Part {
     SourceSpan at;
     const std::string& text;

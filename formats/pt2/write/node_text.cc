@@ -1,4 +1,4 @@
-// A node's text is cut where something else is to stand, in order of the places.
+// A node's text is assembled from pieces between edits, in order of position.
 #include "formats/pt2/write/node_text.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace cleave {
 namespace {
 
-// Bytes [begin, end) of the program's text, and what takes their place.
+// Bytes [begin, end) of the program's text, and their replacement.
 struct Edit {
   std::uint64_t begin, end;
   std::string text;
@@ -34,7 +34,7 @@ class NodeText {
     }
   }
 
-  // Torch up to 2.7 lists the results of a body's call as one list, and does not say whether they
+  // Torch up to 2.7 puts the results of a body's call into one list, and does not say whether they
   // are one tensor.
   void repair_body_call() {
     if (!node_.is_old_body_call) return;
@@ -84,7 +84,7 @@ class NodeText {
     return json_list(items);
   }
 
-  // The fields as they were, but for the module, and the partition among the user's notes.
+  // The fields unchanged, except for the module, and the partition in the user's notes.
   std::string metadata(SourceSpan at, std::string_view module, std::string_view name) const {
     JsonObjectText fields;
     std::string custom;
@@ -108,7 +108,7 @@ class NodeText {
     return fields.text();
   }
 
-  // The user's notes, an object, with one more.
+  // The user's notes, an object, with one note added.
   static std::string with_note(std::string_view custom, std::string_view name) {
     std::string note = "{\"cleave_partition\": " + json_string(name);
     const std::size_t begin = custom.find('{');

@@ -1,8 +1,8 @@
-// In this order, since each step needs the ones before:
-//   1. the order of the parts, by data and by in-place writes
-//   2. nodes that are repeated, then what each part reads and does not make
-//   3. which state is native and which the caller holds
-//   4. outputs: what other parts, mutations and the program's outputs read
+// Steps, each of which needs the ones before:
+//   1. the order of the partitions, by data and by in-place writes
+//   2. repeated nodes, then what each partition reads and does not make
+//   3. which state is native and which the caller keeps
+//   4. outputs: what other partitions, mutations and the program's outputs read
 //   5. inputs, those from the archive first, each kind in the program's order
 #include "formats/pt2/write/split_plan.h"
 
@@ -114,7 +114,7 @@ class SplitPlanner {
     }
   }
 
-  // Parts in call order: of those whose needs are there, the one whose first node comes first.
+  // Parts in call order: of the ready ones, the one whose first node is first.
   void order_parts() {
     const auto count = static_cast<Part>(partition_.count());
     std::vector<std::vector<Part>> next(count);
@@ -164,7 +164,8 @@ class SplitPlanner {
     return kind == Pt2ValueKind::tensor || kind == Pt2ValueKind::sym_int;
   }
 
-  // What a part reads and does not make, each once; makers of what cannot cross join the part.
+  // What a part reads and does not make, each once; makers of values that cannot cross join the
+  // part.
   void repeat_nodes() {
     for (Part part = 0; part < bodies_.size() && !is_bad(); ++part) {
       std::vector<std::uint32_t>& body = bodies_[part];
@@ -201,7 +202,7 @@ class SplitPlanner {
     }
   }
 
-  // Those that joined since the last time; they are looked at, too.
+  // Adds the nodes that joined since the last call; their reads are examined, too.
   static void append_repeated(const Pt2Part& plan, std::vector<std::uint32_t>& body) {
     std::unordered_set<std::uint32_t> known(body.begin(), body.end());
     for (const std::uint32_t node : plan.repeated) {
@@ -231,7 +232,7 @@ class SplitPlanner {
     }
   }
 
-  // The input that a mutation writes; none when it names none.
+  // The input that a mutation writes; kNoPt2 when it names none.
   std::uint32_t target_of(const Pt2Output& output) const {
     const bool is_user = output.kind == Pt2OutputKind::user_input_mutation;
     for (const Pt2Input& input : program_.inputs) {
@@ -253,7 +254,8 @@ class SplitPlanner {
                        [&](Part reader) { return reader == part_of(maker); });
   }
 
-  // Which state the caller holds: what a mutation or an in-place write of another part changes.
+  // Finds the state that the caller keeps: what a mutation, or an in-place write of another part,
+  // changes.
   void find_state() {
     for (std::uint32_t i = 0; i < program_.outputs.size(); ++i) {
       const Pt2Output& output = program_.outputs[i];
@@ -290,8 +292,8 @@ class SplitPlanner {
     if (is_output_[part].insert(value).second) outputs_[part].push_back(value);
   }
 
-  // Sees to it that the caller gets the value, from the part that makes it, or for what an archive
-  // holds from a part that hands it on.
+  // Makes sure that the caller gets the value, from the part that makes it, or, for a value in an
+  // archive, from a part that returns it.
   void hand_out(std::uint32_t value) {
     const std::uint32_t maker = program_.values[value].maker;
     if (maker != kNoPt2) {
@@ -347,8 +349,8 @@ class SplitPlanner {
     }
   }
 
-  // An input that operators write in place: where one part alone touches it, it is that part's own;
-  // else the caller gets its newest value.
+  // An input that operators write in place: if only one part uses it, it belongs to that part;
+  // otherwise the caller gets its newest value.
   void add_written(const Pt2WrittenInput& written) {
     const std::set<Part> parts = parts_of(written);
     const Pt2Input& input = *input_of(written.value);
@@ -409,7 +411,7 @@ class SplitPlanner {
   std::vector<std::vector<std::uint32_t>> needs_;   // by part: values
   std::map<Part, std::set<std::uint32_t>> extra_needs_;
   std::unordered_map<std::uint32_t, std::vector<Part>> readers_;  // by value, in call order
-  std::set<std::uint32_t> held_;                                  // inputs that the caller holds
+  std::set<std::uint32_t> held_;                                  // inputs that the caller keeps
   std::set<std::uint32_t> native_;                                // outputs of the program
   std::unordered_set<std::uint32_t> handed_on_;
   std::vector<std::vector<std::uint32_t>> outputs_;  // by part

@@ -19,8 +19,8 @@ constexpr std::string_view kBundleFile = "bundle.pt2";
 constexpr std::string_view kRootFile = "root.pt2";
 constexpr std::string_view kMainModel = "model";
 
-// Names that are Python attributes, since modules are, and no two equal: "a-b" and "a.b" become
-// "a_b" and "a_b_1".
+// Names that are valid Python attributes, since modules are attributes, and distinct: "a-b" and
+// "a.b" become "a_b" and "a_b_1".
 std::vector<std::string> module_names(const std::vector<std::string>& names) {
   std::vector<std::string> modules;
   std::set<std::string> taken = {std::string(kMainModel)};
@@ -43,7 +43,7 @@ class ArchivePieces {
  public:
   ArchivePieces(const Pt2Model& model, std::string root) : model_(model), zip_(std::move(root)) {}
 
-  // `lifted`: the numbers of the values that the model holds.
+  // `lifted` are the numbers of the values whose data the model contains.
   void add_model(std::string_view name, const std::string& document,
                  const std::vector<std::uint32_t>& lifted, const Pt2Record* sample_inputs) {
     std::string weights, constants;

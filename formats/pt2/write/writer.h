@@ -1,6 +1,6 @@
-// Writes the split of a torch.export archive: `<part>.pt2` for each part, which torch.export.load
-// reads, and `root.pt2`, the whole program with a module for each part. Weights go from file to file
-// without passing through memory.
+// Writes the split of a torch.export archive: `<part>.pt2` for each partition, which
+// torch.export.load reads, and `root.pt2`, the whole program with a module for each partition.
+// Weights are copied from file to file without passing through memory.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@
 namespace cleave {
 
 enum class Pt2Files : std::uint8_t {
-  one_a_part,  // and root.pt2
-  bundle       // bundle.pt2 alone: root and parts as models of one archive that share weights
+  one_a_part,  // a file for each partition, and root.pt2
+  bundle       // bundle.pt2 alone: root and partitions as models of one archive with shared weights
 };
 
 struct Pt2Written {
   std::vector<std::string> part_files;  // by part
-  std::string chain;                    // JSON: how the parts are called; see pt2_chain_json()
+  std::string chain;                    // JSON: how the partitions are called; see pt2_chain_json()
 };
 
-// The layout of the files is that of torch 2.9 and later, whatever the model's. Errors: what
-// plan_pt2_split() refuses; what the system says. Time: that of copying the bytes written; memory:
-// the program's JSON a few times over.
+// The files have the layout of torch 2.9 and later, whatever the model's. Errors: those of
+// plan_pt2_split(), and system errors. Takes as long as copying the bytes written, and a few times
+// the program's JSON of memory.
 Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const Partition& partition,
                                                Pt2Files files, const OutputFolder& folder,
                                                const Progress& progress);

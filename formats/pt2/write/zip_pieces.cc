@@ -9,18 +9,18 @@ namespace cleave {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
-constexpr std::uint64_t kIn64 = 0xffffffff;  // from here on a number stands in the zip64 field
-constexpr std::uint64_t kVersion64 = 45;     // of zip, that has zip64
+constexpr std::uint64_t kIn64 = 0xffffffff;  // larger numbers are in the zip64 field
+constexpr std::uint64_t kVersion64 = 45;     // the zip version with zip64
 constexpr std::uint64_t kUtf8Flag = 0x800;
 constexpr std::uint64_t kDate = 0x21;  // 1980-01-01: the same bytes every time
 constexpr std::uint64_t kZip64Id = 1;
-constexpr std::string_view kPaddingId = "FB";  // as torch calls its padding
+constexpr std::string_view kPaddingId = "FB";  // torch's name for its padding
 
 void put(std::string& out, std::uint64_t number, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(number >> (8 * i) & 0xffU);
 }
 
-// Numbers of so many bytes each.
+// A number written with `bytes` bytes.
 struct Number {
   std::uint64_t value;
   int bytes;

@@ -1,6 +1,6 @@
-// A zip archive as torch writes it, laid out before a byte of it is written: records stored as they
-// are, their data at multiples of 64 bytes, so that readers can map it. Sizes and checksums are
-// known beforehand; those of copied records come from the archive that they are copied from.
+// A zip archive in torch's layout, laid out before a byte is written: records are stored, their
+// data at multiples of 64 bytes, so that readers can map it. Sizes and checksums are known
+// beforehand; those of copied records come from the archive that they are copied from.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace cleave {
 
 class ZipPieces {
  public:
-  // `root`: the folder that all records are in.
+  // `root` is the folder of all records.
   explicit ZipPieces(std::string root) : root_(std::move(root)) {}
 
-  // A record made here.
+  // Adds a record with this data.
   void add(std::string_view name, std::string_view data);
-  // A record copied from source 0 of the list that the pieces are written with.
+  // Adds a record copied from source 0 of the list that the pieces are written with.
   void add_copy(std::string_view name, const Pt2Record& record);
 
-  // The archive with its directory; zip64 where a number needs it. The same records give the same
+  // The archive with its directory; zip64 if a number needs it. The same records give the same
   // bytes.
   BytePieces finish() &&;
 

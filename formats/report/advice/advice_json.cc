@@ -1,5 +1,5 @@
-// Advice as JSON. Every remedy can be tried: its rule is one of a native support list, to be given
-// with one more --support.
+// Advice as JSON. Every remedy can be tried: its rule is one of a native support list, to be passed
+// with another --support.
 #include <algorithm>
 
 #include "formats/json/text.h"
@@ -113,7 +113,7 @@ class AdviceWriter {
     json_.end_object();
   }
 
-  // Which rule stands in the way; null when none names the op.
+  // The rule that refuses the nodes; null when none names the op.
   void write_refusal(const Gap& gap) {
     json_.key("refused_by");
     if (gap.kind == Gap::Kind::op) return json_.null();

@@ -1,5 +1,5 @@
-// Advice for people: the best order to implement things in, what each would bring by itself, and
-// what other settings would.
+// Advice for people: the best order to implement things in, the gain of each by itself, and the
+// effect of other settings.
 #include <algorithm>
 #include <cmath>
 
@@ -35,14 +35,14 @@ std::string_view goal_text(Goal goal) {
   return {};
 }
 
-// "+3", "-1", "=": by how much a count grows.
+// "+3", "-1", "=": the change of a count.
 std::string change_text(std::uint64_t before, std::uint64_t after,
                         std::string (*text)(std::uint64_t)) {
   if (before == after) return "=";
   return after > before ? "+" + text(after - before) : "-" + text(before - after);
 }
 
-// "+6.5%", in points of a percent.
+// "+6.5%", in percentage points.
 std::string points_text(double before, double after) {
   const double points = (after - before) * 100;
   if (points == 0) return "=";
@@ -51,13 +51,13 @@ std::string points_text(double before, double after) {
   return sign + (digits == "0.0" ? "<0.1" : digits) + "%";
 }
 
-// What bounds nothing has no rate; where bytes are not known neither is the rate.
+// Without a bound there is no rate; with unknown bytes the rate is unknown.
 std::string qps_text(const Outcome& outcome, const std::optional<double>& qps) {
   if (outcome.unknown_bytes > 0) return "?";
   return qps ? rate_text(*qps) : "-";
 }
 std::string qps_text(const Outcome& outcome) { return qps_text(outcome, outcome.qps()); }
-// Where all partitions share the link.
+// The rate when all partitions share the link.
 std::string shared_text(const Outcome& outcome) { return qps_text(outcome, outcome.shared_qps()); }
 
 std::string link_bytes_text(const Outcome& outcome) {
@@ -87,7 +87,7 @@ std::string short_signature(const Signature& signature) {
   return "(" + text + (text.empty() ? "" : ", ") + rest;
 }
 
-// The op and what it reads. Of a dotted name that is too long the end is kept.
+// The op and what it reads. Of a dotted name that is too long the end is shown.
 std::string gap_name(const Gap& gap, std::size_t columns) {
   std::string op = escaped((gap.domain.empty() ? "" : gap.domain + "::") + gap.op);
   const std::string signature = short_signature(gap.signature);
@@ -124,7 +124,7 @@ class AdviceText {
     return others == 0 ? first : first + " and " + counted(others, "more model", "more models");
   }
 
-  // What the goal is about.
+  // The value that the goal measures.
   std::string goal_value(const Outcome& outcome) const {
     switch (report_.options.goal) {
       case Goal::subgraphs:
@@ -167,7 +167,7 @@ class AdviceText {
     return gap_name(gap, kNameColumns);
   }
 
-  // What stands in the way beyond that no rule names the op.
+  // What refuses the nodes, unless it is just that no rule names the op.
   std::string obstacle_of(const Gap& gap) const {
     if (gap.kind == Gap::Kind::op) return {};
     const SupportList& list = report_.lists[gap.list];
@@ -177,7 +177,7 @@ class AdviceText {
     return deny_rule_text(list, gap.rule);
   }
 
-  // The table, and below each row what stands in the way.
+  // Appends the table, and below each row what refuses the nodes.
   void append(std::string_view table, const std::vector<std::string>& obstacles) {
     text_ += '\n';
     for (const std::string& obstacle : obstacles) {
@@ -249,8 +249,8 @@ class AdviceText {
 
   // ---- settings ----
 
-  // Of the sides under one minimum size the one that serves the goal best: the side asked for
-  // when it is as good.
+  // Of the start sides under one minimum size, the best one for the goal; the given side if it is
+  // as good.
   const Setting& best_side(std::size_t first, std::size_t last) const {
     const auto& settings = report_.sweep.settings;
     const StartSide asked = report_.split.subgraphs.start;

@@ -120,7 +120,7 @@ Coverage take_coverage(const Field& share) {
   return coverage;
 }
 
-// Adds the tensors of a boundary; null bytes of a tensor are not known.
+// Adds the tensors of a boundary; null as a tensor's bytes means unknown.
 void add_boundary(const Field& values, Measures& measures) {
   values.each([&](const Field& value) {
     if (value["type"].text() == "tensor" && value["bytes"].json().is_null()) {

@@ -1,4 +1,4 @@
-// Baselines: earlier results that `check` holds the present one against. A file holds one for each
+// Baselines: earlier results that `check` compares the present one with. A file has one for each
 // model and list, `cleave.baseline`; or it is one report, as `preview --json` prints it.
 #pragma once
 
@@ -18,25 +18,26 @@
 
 namespace cleave {
 
-// What is left of a result in its report.
+// The parts of a result that its report has.
 struct EarlierResult {
   NamedPlaces places;
   Measures measures;
   SplitOptions options;
-  std::optional<double> link_bandwidth;  // bytes a second; nothing: the link bounded nothing
+  std::optional<double> link_bandwidth;  // bytes per second; nullopt: the link set no bound
   ShapeBindings bindings;
-  std::vector<std::string> other_settings;   // names of settings that this version does not know
-  std::optional<std::uint64_t> fingerprint;  // of the model; reports of other makers have none
-  std::optional<std::vector<std::string>> lists;  // texts of the support lists; likewise
+  std::vector<std::string> other_settings;   // names of settings that this version does not have
+  std::optional<std::uint64_t> fingerprint;  // of the model; missing in reports of other programs
+  // texts of the support lists; may be missing as well
+  std::optional<std::vector<std::string>> lists;
 };
 
 struct Baseline {
   std::string path;
-  // By model and list, as the command line of that time named them.
+  // By model and list, with the names used on the command line at that time.
   std::map<std::pair<std::string, std::string>, EarlierResult> results;
-  bool is_single = false;  // one report: it serves for any one model and list
+  bool is_single = false;  // one report: used for any one model and list
 
-  // Null when it has none for them.
+  // Null when it has no result for them.
   const EarlierResult* find(const std::string& model, const std::string& list) const;
 };
 
@@ -49,7 +50,7 @@ struct BaselineItem {
   std::string report;  // as report_json makes it
 };
 
-// cleave.baseline version 1. Items of one model stand together, in the order in which models first
+// cleave.baseline version 1. Items of one model are grouped, in the order in which models first
 // appear.
 std::string baseline_json(const std::vector<BaselineItem>& items);
 

@@ -1,5 +1,5 @@
-// From a report to a check's data: gates, then what moved since the baseline and why, then the
-// nodes on the CPU with the rules to blame.
+// Makes a check's data from a report: gates, what moved since the baseline and why, then the nodes
+// on the CPU with the rules to blame.
 #include "formats/report/check/check.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class CheckMaker {
 
   Origin origin(const LoadedModel* earlier) const {
     Origin origin{.options = before_->options};
-    // What the baseline does not state is as now.
+    // Settings that the baseline does not state are taken from the present run.
     KeepOptions& keep = origin.options.keep;
     const KeepOptions& keep_now = report_.options.keep;
     origin.link = report_.preview.link;
@@ -67,7 +67,7 @@ class CheckMaker {
     std::vector<SupportList> lists;
     for (const std::string& text : *before_->lists) {
       auto list = parse_support("baseline", text);
-      if (!list) return origin;  // of a version that read more than this one
+      if (!list) return origin;  // from a version that could read more
       lists.push_back(std::move(list->list));
     }
     origin.lists = std::move(lists);
@@ -76,7 +76,7 @@ class CheckMaker {
 
   void compare_with_baseline() {
     run_.before = before_->measures;
-    std::optional<LoadedModel> earlier;  // the model under the shapes of the baseline
+    std::optional<LoadedModel> earlier;  // the model with the baseline's shapes
     const auto bindings = changed_bindings(before_->bindings, report_.model.bindings);
     if (!bindings.empty()) earlier = read_again(report_.model, before_->bindings);
     const std::vector<Step> trail = make_trail(
@@ -86,7 +86,7 @@ class CheckMaker {
     run_.removed = comparison.removed.size();
     for (const Move& move : comparison.moves) {
       if (move.to == Place::acc && move.from != Place::cpu)
-        continue;  // new there: no loss, no gain
+        continue;  // new on the accelerator: neither loss nor gain
       auto& moves = move.to == Place::cpu ? run_.regressions : run_.improvements;
       moves.push_back({checked_node(report_, move.node), move.from, move.to, move.cause});
     }

@@ -1,5 +1,5 @@
-// A check: what came of holding models and lists against gates and a baseline. Plain data, free of
-// the models that it was made from; the writers of text, JSON, JUnit, SARIF, Markdown and GitHub
+// A check: the result of comparing models and lists with gates and a baseline. Plain data,
+// independent of the models; the writers of text, JSON, JUnit, SARIF, Markdown and GitHub
 // annotations all start from it.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace cleave {
 
 struct CheckedGate {
   Gate gate;
-  std::string detail;  // which nodes break it, or why it cannot be judged; empty: nothing to say
+  std::string detail;  // which nodes break it, or why it cannot be judged; may be empty
 };
 
 struct CheckRun {
@@ -28,9 +28,9 @@ struct CheckRun {
   std::vector<CheckedGate> gates;
   std::vector<CheckedMove> regressions;   // to the CPU, or new there; model order
   std::vector<CheckedMove> improvements;  // from the CPU to the accelerator
-  std::size_t removed = 0;                // nodes of the baseline that are gone
-  std::vector<std::string> settings;      // that differ from the baseline's: "start: cpu, was acc"
-  // On the CPU, model order; those that break a gate first, and at most kMostCpuNodes.
+  std::size_t removed = 0;                // nodes of the baseline that no longer exist
+  std::vector<std::string> settings;      // differences from the baseline: "start: cpu, was acc"
+  // On the CPU, in model order; those that break a gate come first; at most kMostCpuNodes.
   std::vector<CheckedNode> cpu_nodes;
 
   bool passed() const;
@@ -41,22 +41,22 @@ struct Check {
   bool passed() const;
 };
 
-inline constexpr std::size_t kMostCpuNodes = 5000;  // what GitHub keeps of a SARIF run
+inline constexpr std::size_t kMostCpuNodes = 5000;  // GitHub keeps this many per SARIF run
 
 struct CheckRequest {
   GateLimits limits = {};
   std::vector<std::string> require = {};  // names or globs of nodes, or ops
 };
 
-// `before`: null when there is no baseline.
+// `before` is null when there is no baseline.
 CheckRun check_report(const Report& report, const CheckRequest& request,
                       const EarlierResult* before);
 
-// A requirement that met no node in any run asks for what is not there: it fails in all of them.
+// A requirement that matches no node in any run is a mistake: it fails in all runs.
 void fail_vain_requirements(Check& check);
 
-// Nodes that a `require` asks for: of that name or op, both as globs, or with such a node in a body
-// (which is where they are).
+// Nodes that a `require` matches: by name or op, both as globs, or by such a node in one of their
+// bodies.
 std::vector<NodeId> required_nodes(const Graph& graph, const std::string& pattern);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// cleave.check: the fields of the format's description, and for each entry whose it is.
+// cleave.check: the fields of the format's description; each entry also has its model and list.
 #include "formats/json/text.h"
 #include "formats/report/check/check_text.h"
 #include "formats/report/check/check_words.h"
@@ -63,7 +63,7 @@ class CheckWriter {
     json_.end_object();
   }
 
-  // Against a baseline that had no rate there is no limit.
+  // If the baseline had no rate, there is no limit.
   static std::optional<double> limit_of(const Gate& gate) {
     if (gate.kind == GateKind::qps_regression && !gate.baseline) return std::nullopt;
     return gate.limit;

@@ -48,7 +48,7 @@ std::string run_text(const CheckRun& run) {
   return text;
 }
 
-// With several runs: where to look.
+// An overview of several runs.
 std::string overview_text(const Check& check) {
   TextTable table(
       {"", "model", "list", "node coverage", "subgraphs", "gates"},

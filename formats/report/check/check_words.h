@@ -1,4 +1,4 @@
-// Words that every output of `check` uses.
+// Texts that every output of `check` uses.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ std::string gate_title(const Gate& gate);
 // "95.7% (66 of 69 nodes)", "not known", "3"
 std::string gate_actual(const CheckRun& run, const Gate& gate);
 
-// "at least 97%", "at most 4"; empty where there is no number to it.
+// "at least 97%", "at most 4"; empty when the gate has no number.
 std::string gate_limit(const Gate& gate);
 
 // `node coverage is 95.7% (66 of 69 nodes), must be at least 97%; conv1, conv2`

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestChain = 10'000;
 
-// The rule that the reason, or that of the node blamed by it, and so on, comes from.
+// The rule that caused the reason, found by following the nodes to blame.
 RulePlace root_of_reason(const Report& report, NodeId node) {
   for (std::size_t i = 0; i < kLongestChain && report.model.graph.nodes().contains(node); ++i) {
     const Reason& reason = report.split.reasons[node];

@@ -1,5 +1,5 @@
-// A node as checks and diffs speak of it: its reason in words and the rule at the root of it, free
-// of the graph.
+// A node in checks and diffs: its reason as text and the rule that caused it, independent of the
+// graph.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// Where a rule stands; line 0: the file as a whole.
+// The position of a rule; line 0: the file as a whole.
 struct RulePlace {
   std::string file;
   std::uint32_t line = 0;
@@ -23,10 +23,10 @@ struct CheckedNode {
   std::string name;
   std::string op;
   ReasonCode code = ReasonCode::none;  // none: on the accelerator
-  std::string cause;                   // what nodes of one cause have in common, in words
+  std::string cause;                   // the text that all nodes with this cause share
   std::string detail;                  // the whole reason
   std::string because;                 // the node to blame; empty for none
-  RulePlace place;           // of the rule that is the root of the reason, else of the list
+  RulePlace place;                     // of the rule that caused the reason, else of the list
   bool breaks_gate = false;  // new on the CPU where that is not allowed, or required elsewhere
 };
 
@@ -37,16 +37,17 @@ struct CheckedMove {
   Change change;  // the one to blame
 };
 
-// Cost: the words of a reason, and the chain of nodes that blame each other.
+// Cost: making the text of a reason, and following the chain of nodes that blame each other.
 CheckedNode checked_node(const Report& report, NodeId node);
 
-// The list, where a rule of it is not to be told.
+// The list as a whole, for when no rule can be named.
 RulePlace place_of_list(const Report& report);
 
-// Moves of the same change and cause, in the order in which they first appear, model changes first.
+// Moves with the same change and cause, in the order in which they first appear, model changes
+// first.
 struct MoveGroup {
   Change change;
-  std::string cause;  // in words; empty when they are on the accelerator
+  std::string cause;  // as text; empty when they are on the accelerator
   std::vector<const CheckedMove*> moves;
 };
 std::vector<MoveGroup> group_moves(const std::vector<CheckedMove>& moves);

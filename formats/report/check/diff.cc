@@ -86,7 +86,7 @@ class DiffMaker {
 
   const Report& before_;
   const Report& after_;
-  std::optional<LoadedModel> earlier_;  // the later model under the earlier shapes
+  std::optional<LoadedModel> earlier_;  // the later model with the earlier shapes
   std::unordered_map<std::string_view, NodeId> nodes_before_;
   Diff diff_;
 };

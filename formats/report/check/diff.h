@@ -1,4 +1,4 @@
-// A diff: what moved between two splits and which change moved it. Plain data, as formats/check.h.
+// A diff: what moved between two splits, and which change moved it. Plain data, as in check.h.
 #pragma once
 
 #include <string>
@@ -19,9 +19,9 @@ struct Diff {
   DiffSide before, after;
   bool is_same_model = true;
   bool is_same_list = true;
-  std::vector<std::string> settings;  // that differ: "start: cpu, was acc"
-  // Nodes that both have, model order. Of those now on the accelerator, `cause` and `detail` say
-  // why they were not.
+  std::vector<std::string> settings;  // differences: "start: cpu, was acc"
+  // Nodes in both models, in model order. For nodes now on the accelerator, `cause` and `detail`
+  // say why they were not there before.
   std::vector<CheckedMove> to_cpu, to_acc;
   std::vector<CheckedMove> added;  // with their places now
   struct Removed {
@@ -31,8 +31,8 @@ struct Diff {
   std::vector<Removed> removed;  // by name
 };
 
-// `side.model` and `side.list` are the caller's to fill. Nodes are matched by name. Cost: up to two
-// more splits, and a reading of the later model under the earlier shapes where these differ.
+// The caller sets `side.model` and `side.list`. Nodes are matched by name. Cost: up to two more
+// splits, and reading the later model with the earlier shapes if these differ.
 Diff diff_reports(const Report& before, const Report& after);
 
 // The numbers of both side by side, then the nodes by the change to blame. At most 100 columns.

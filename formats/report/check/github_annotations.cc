@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMost = 10;
 
-// Characters that a message, or one of its properties, must not hold.
+// Escapes characters that a message, or one of its properties, must not contain.
 std::string command_text(std::string_view text, std::string_view special) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string result;

@@ -7,9 +7,9 @@
 
 namespace cleave {
 
-// `::error file=npu.json,line=7,title=...::message`, a line each: gates that fail, then causes that
-// moved nodes to the CPU. GitHub shows ten a step: at most so many are given, and the last says how
-// many more there are.
+// `::error file=npu.json,line=7,title=...::message`, one per line: gates that fail, then causes
+// that moved nodes to the CPU. GitHub shows ten per step, so at most ten are written; the last one
+// says how many more there are.
 std::string check_annotations(const Check& check);
 
 }  // namespace cleave

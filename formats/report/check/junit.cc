@@ -11,7 +11,8 @@
 namespace cleave {
 namespace {
 
-// Text of an attribute or element. What XML has no character for was made \xNN by escaped().
+// Text of an attribute or element. escaped() has already turned characters that XML lacks into
+// \xNN.
 std::string xml(std::string_view text) {
   std::string result;
   for (const char c : escaped(text)) {
@@ -44,7 +45,7 @@ struct Counts {
   std::size_t failures = 0;
   std::size_t skipped = 0;
 
-  // Of all suites together; the schema that Jenkins goes by has no `skipped` there.
+  // Totals of all suites; Jenkins's schema has no `skipped` there.
   std::string of_all() const {
     return attribute("tests", std::to_string(tests)) +
            attribute("failures", std::to_string(failures)) + attribute("errors", "0");
@@ -78,7 +79,7 @@ std::string properties(const CheckRun& run) {
   return text + "    </properties>\n";
 }
 
-// The nodes that broke the gate and why, a line each.
+// The nodes that broke the gate and why, one per line.
 std::string broken_by(const CheckRun& run, const CheckedGate& checked) {
   std::string text = checked.detail.empty() ? "" : escaped(checked.detail) + "\n";
   if (checked.gate.kind != GateKind::max_new_cpu_nodes) return text;
@@ -90,7 +91,7 @@ std::string broken_by(const CheckRun& run, const CheckedGate& checked) {
   return text;
 }
 
-// The lines of a text, each fit for XML.
+// The lines of a text, each escaped for XML.
 std::string xml_lines(std::string_view text) {
   std::string result;
   while (!text.empty()) {

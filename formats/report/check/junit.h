@@ -1,5 +1,5 @@
-// JUnit XML, as CI servers read it: a test suite for each model and list, a test case for each
-// gate, the numbers as properties. Field list: github.com/testmoapp/junitxml.
+// JUnit XML for CI servers: a test suite for each model and list, a test case for each gate, the
+// numbers as properties. Field list: github.com/testmoapp/junitxml.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cleave {
 
-// Gates that cannot be judged fail; those with nothing to hold them against are skipped. No times:
-// the same check gives the same bytes.
+// Gates that cannot be judged fail; gates without anything to compare with are skipped. There are
+// no times: the same check gives the same bytes.
 std::string check_junit(const Check& check);
 
 }  // namespace cleave

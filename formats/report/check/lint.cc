@@ -16,7 +16,7 @@ std::string op_text(const Rule& rule) {
   return cleave::quoted(rule.domain.empty() ? rule.op : rule.domain + "::" + rule.op);
 }
 
-// Where the other rule stands: "line 12"; on the rule's own line with the column.
+// The position of the other rule: "line 12"; with the column if it is on the same line as `rule`.
 std::string place_text(const Rule& other, const Rule& rule) {
   if (other.line == 0) return "another line";
   const std::string line = "line " + std::to_string(other.line);
@@ -35,7 +35,7 @@ bool is_plain_name(const Rule& rule) {
   return !rule.op.empty() && !is_glob(rule.op) && rule.op.find('.') == rule.op.npos;
 }
 
-// Do the names in the list look like ONNX's?
+// Whether the names in the list look like ONNX's.
 bool looks_like_onnx(const SupportList& list) {
   std::size_t plain = 0;
   std::size_t known = 0;
@@ -117,7 +117,7 @@ class Linter {
     }
   }
 
-  // Domains that are not ONNX's are anyone's, but for slips.
+  // Any other domain may be a user's own; only near misses of ONNX's names are reported.
   void look_up_domain(const Rule& rule) {
     const std::string near =
         nearest_name(rule.domain, {"ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training",
@@ -178,7 +178,7 @@ class Linter {
             ", but the op has at most " + counted(op.inputs, "input", "inputs"));
   }
 
-  // ---- of the rules among themselves ----
+  // ---- rules compared with each other ----
 
   void add_fault(const RuleFault& fault) {
     const Rule& rule = rule_of(fault.rule);

@@ -1,5 +1,5 @@
-// What `lint-support` finds: faults of one support list, told by the rules themselves, by ONNX's
-// registry of operators, and by models held against it.
+// The findings of `lint-support`: faults of one support list, found in the rules themselves, with
+// ONNX's registry of operators, and with models.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace cleave {
 
 struct LintFinding {
   LintKind kind;
-  Severity severity;       // error: the rule cannot mean what it says; warning; note
+  Severity severity;       // error: the rule cannot be meant this way; warning; note
   std::uint32_t line = 0;  // in the list; 0: the list as a whole
   std::uint32_t column = 0;
   std::string message;
-  std::string note;  // what to do, or why; empty: nothing to say
+  std::string note;  // what to do, or why; may be empty
 };
 
 struct Lint {
   std::string list;                   // path
   std::vector<std::string> models;    // paths
-  bool is_onnx = false;               // names were held against ONNX's
-  std::vector<LintFinding> findings;  // in the order of lines; those without one last
+  bool is_onnx = false;               // names were compared with ONNX's
+  std::vector<LintFinding> findings;  // in the order of lines; those without one are last
 
   std::size_t count(Severity severity) const;
 };
@@ -35,12 +35,12 @@ struct LintRequest {
   std::vector<std::string> models;
 };
 
-// `use`: what models made of the list; null when there are none. Names of operators are held
-// against ONNX's when a model is ONNX, when the list speaks of opsets, or when half of the plain
-// names in it are ONNX's.
+// `use` is the result of matching models with the list; null when there are none. Names of
+// operators are compared with ONNX's when a model is ONNX, when the list has opsets, or when half
+// of the plain names in it are ONNX's.
 Lint lint_support(const SupportList& list, const RuleUse* use, const LintRequest& request);
 
-// `npu.json:7:5: warning: message [shadowed]` and notes, then a line that counts. For people.
+// `npu.json:7:5: warning: message [shadowed]` and notes, then a summary line. For people.
 std::string lint_text(const Lint& lint);
 
 // "error", "warning", "note"

@@ -1,4 +1,4 @@
-// The findings as compilers tell theirs: a line each, which editors can jump to.
+// The findings in the form of compiler messages: one per line, which editors can jump to.
 #include "formats/report/check/lint.h"
 #include "formats/text/number_text.h"
 

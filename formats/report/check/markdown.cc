@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostGroups = 20;
 constexpr std::size_t kMostNames = 10;
 
-// Text in which nothing is markup: characters that could be are entities, which end as text only.
+// Text without markup: characters that could be markup become entities.
 std::string plain(std::string_view text) {
   constexpr std::string_view kMarkup = "&<>|`*_[]\\~#$^";
   std::string result;
@@ -29,7 +29,7 @@ std::string plain(std::string_view text) {
   return result;
 }
 
-// A name in the type of code: between backticks, or as HTML where it holds what ends these.
+// A name as code: in backticks, or as HTML when it contains characters that end these.
 std::string code(std::string_view name) {
   const std::string text = fitted(escaped(name), 80);
   const bool is_plain = !text.empty() && text.find_first_of("`|\\<>&") == text.npos &&
@@ -86,7 +86,7 @@ std::string gates_text(const CheckRun& run) {
   return text;
 }
 
-// With several runs: where to look.
+// An overview of several runs.
 std::string overview_text(const Check& check) {
   std::string text =
       "\n| | model | list | node coverage | accelerator subgraphs | CPU nodes |\n"

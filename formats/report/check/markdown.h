@@ -1,4 +1,4 @@
-// Markdown of GitHub's flavour: what a step summary or a pull request shows.
+// GitHub Markdown for a step summary or a pull request.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace cleave {
 
 // The verdict, a table of gates for each model and list, and the nodes that moved, by the change to
-// blame. Names are shown as they are, whatever characters they hold.
+// blame. Names are shown literally, whatever characters they contain.
 std::string check_markdown(const Check& check);
 
 }  // namespace cleave

@@ -7,10 +7,11 @@
 
 namespace cleave {
 
-// coverage, acc_subgraphs, cpu_nodes, boundary_bytes, boundary_known, qps: into the object begun.
+// Writes coverage, acc_subgraphs, cpu_nodes, boundary_bytes, boundary_known and qps into the
+// current object.
 void write_measures(JsonText& json, const Measures& measures);
 
-// node, op, from, to, cause, code, detail, because: into the object begun.
+// Writes node, op, from, to, cause, code, detail and because into the current object.
 void write_move(JsonText& json, const CheckedMove& move);
 
 }  // namespace cleave

@@ -23,7 +23,7 @@ struct SarifRule {
   std::string_view help;
 };
 
-// By reason code; the first stands for gates.
+// By reason code; the first is for gates.
 constexpr std::array<SarifRule, kReasonCodeCount> kRules = {{
     {"gate", "GateFails", "A gate of cleave check does not hold.",
      "Change the gate's limit, or fix what breaks it."},
@@ -53,7 +53,7 @@ constexpr std::array<SarifRule, kReasonCodeCount> kRules = {{
      "Run with --place priority to place it by the lists alone."},
 }};
 
-// A path as the reference of a URI: what is no letter, digit or one of -._~/ is %NN.
+// A path as a URI reference: characters other than letters, digits and -._~/ become %NN.
 std::string uri_of(std::string_view path) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string uri = path.starts_with('/') ? "file://" : "";
@@ -130,7 +130,7 @@ class SarifWriter {
     std::string message;
     RulePlace place;
     const CheckRun& run;
-    std::string node;  // empty: of a gate
+    std::string node;  // empty: for a gate
   };
 
   void write_result(const Result& result) {
@@ -174,7 +174,7 @@ class SarifWriter {
     json_.end_list();
   }
 
-  // The same from run to run, whatever else changes: model, list, node and rule.
+  // Identifies a result across runs: depends on model, list, node and rule only.
   static std::string hash_of(const Result& result) {
     const std::string key = result.run.model + '\n' + result.run.list + '\n' + result.node + '\n' +
                             std::string(kRules[result.rule].id) +

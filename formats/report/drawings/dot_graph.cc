@@ -15,7 +15,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// What an id may hold without quotes: also every byte of what is not ASCII.
+// Characters of an id without quotes; includes all bytes outside ASCII.
 bool is_id_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -47,7 +47,7 @@ bool needs_quotes(std::string_view text) {
   return !std::all_of(text.begin(), text.end(), is_id_character) || is_keyword(text);
 }
 
-// Backslashes are part of the value.
+// Backslashes are part of the value and are not escaped.
 void append_quoted(std::string& out, std::string_view text) {
   out += '"';
   for (std::size_t quote = text.find('"'); quote != text.npos; quote = text.find('"')) {
@@ -69,7 +69,7 @@ bool is_before(const DotAttribute& a, const DotAttribute& b) {
   return std::strcmp(a.name, b.name) < 0;
 }
 
-// Puts the attributes in order of their names; of those with one name the last stays.
+// Sorts the attributes by name; of several with one name the last one is kept.
 void arrange(DotAttributes& attributes) {
   const bool is_arranged =
       std::adjacent_find(attributes.begin(), attributes.end(), [](const auto& a, const auto& b) {
@@ -101,7 +101,7 @@ void append_attribute(std::string& out, const DotAttribute& attribute) {
   append_id(out, attribute.value);
 }
 
-// What a whole graph has, and what its nodes or edges have that do not say otherwise.
+// Appends the attributes of the graph, or the defaults of its nodes or edges.
 void append_defaults(std::string& out, std::string_view of, const DotAttributes& attributes) {
   std::size_t count = 0;
   for (const DotAttribute& attribute : attributes) {
@@ -116,8 +116,8 @@ void append_defaults(std::string& out, std::string_view of, const DotAttributes&
   if (count > 0) out += count > 1 ? "\n\t];\n" : "];\n";
 }
 
-// True when the attribute says what holds without it. Attributes come here in order of their names,
-// and `at` goes with them through the defaults.
+// True when the attribute has its default value. Attributes come in order of their names, and `at`
+// moves along with them through the defaults.
 bool is_default(const DotAttribute& attribute, DotAttributes::const_iterator& at,
                 const DotAttributes& defaults) {
   while (at != defaults.end() && is_before(*at, attribute)) ++at;
@@ -144,13 +144,13 @@ void append_attributes(std::string& out, const DotAttributes& attributes,
   out += is_first ? ";\n" : "];\n";
 }
 
-// True of text that dot_text() has nothing to do about.
+// True for text that dot_text() would not change.
 bool is_plain(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '&'; });
 }
 
-// True when `text` begins with a character entity, as "&lt;" or "&#955;".
+// True when `text` begins with a character entity, such as "&lt;" or "&#955;".
 bool is_entity(std::string_view text) {
   const std::size_t end = text.substr(0, 12).find(';');
   if (!text.starts_with('&') || end == text.npos || end < 2) return false;
@@ -159,7 +159,7 @@ bool is_entity(std::string_view text) {
   });
 }
 
-// The same text to Graphviz, whose escapes and entities it holds meant themselves.
+// Escapes the text so that Graphviz shows its escapes and entities literally.
 std::string without_meaning(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -170,7 +170,7 @@ std::string without_meaning(std::string_view text) {
   return out;
 }
 
-// Bytes of the first `count` characters of a valid text, of all where there are fewer.
+// Bytes of the first `count` characters of a valid text; of all when there are fewer.
 std::size_t bytes_of_characters(std::string_view text, std::size_t count) {
   std::size_t at = 0;
   while (count-- > 0 && at < text.size()) at += utf8_character(text.substr(at));
@@ -193,8 +193,8 @@ std::string shortened(std::string_view text, std::size_t most) {
 }  // namespace
 
 DotGraph::DotGraph(std::string_view name) : name_(name) {
-  // Long lines stay whole when Graphviz writes the drawing again: not every reader knows that a
-  // backslash at a line's end continues it.
+  // Long lines are not broken when Graphviz writes the drawing again: some readers do not know that
+  // a backslash at the end of a line continues it.
   set_graph({{"linelength", "0"}});
 }
 
@@ -239,7 +239,7 @@ void DotGraph::add_cluster(const DotAttributes& attributes, std::vector<std::str
   clusters_.push_back({attributes, std::move(members)});
 }
 
-// A node that has an edge, and nothing to say but what holds of all, stands in its edges alone.
+// A node that has an edge and only default attributes gets no statement of its own.
 void DotGraph::append_node(std::uint32_t node, std::string& out) const {
   const Node& drawn = nodes_[node];
   const bool has_edges = drawn.first_edge != kNone || drawn.first_maker != kNone;
@@ -249,7 +249,7 @@ void DotGraph::append_node(std::uint32_t node, std::string& out) const {
   append_attributes(out, drawn.attributes, node_defaults_);
 }
 
-// Edges out of the node, in the order in which what they lead to was added.
+// Edges out of the node, in the order in which their targets were added.
 void DotGraph::list_edges(std::uint32_t node, std::vector<std::uint32_t>& edges) const {
   edges.clear();
   for (std::uint32_t i = nodes_[node].first_edge; i != kNone; i = edges_[i].next) {
@@ -260,8 +260,8 @@ void DotGraph::list_edges(std::uint32_t node, std::vector<std::uint32_t>& edges)
   });
 }
 
-// The node and its edges, and before each edge what it leads to: a node stands where it is met
-// first.
+// The node and its edges, with each target before the edge to it: a node is written where it first
+// occurs.
 void DotGraph::append_from(std::uint32_t node, std::vector<std::uint32_t>& edges,
                            std::string& out) const {
   if (nodes_[node].first_maker >= node) append_node(node, out);

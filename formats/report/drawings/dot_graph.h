@@ -1,9 +1,9 @@
-// DotGraph: a drawing as it grows, and its text in Graphviz's language as Graphviz's own library
-// (cgraph) writes it, byte for byte: a test holds one against the other. The library itself takes
-// several times as long, and a split may have a drawing for each of 30,000 parts.
+// DotGraph: builds a drawing and writes it in Graphviz's language, byte for byte as Graphviz's own
+// library (cgraph) would; a test compares the two. The library takes several times as long, and a
+// split may have a drawing for each of 30,000 partitions.
 //
-// Every node and edge stands at the top level with its attributes, and a cluster lists bare ids:
-// some readers of the format (Netron) drop what is said inside a subgraph. So clusters come last.
+// Every node and edge is at the top level with its attributes, and a cluster only lists ids: some
+// readers of the format (Netron) drop statements inside a subgraph. So clusters come last.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace cleave {
 
 struct DotAttribute {
   const char* name;   // a literal
-  std::string value;  // as Graphviz reads it: text that is not ours must have passed dot_text()
+  std::string value;  // as Graphviz reads it: foreign text must have passed dot_text()
 };
 using DotAttributes = std::vector<DotAttribute>;
 
@@ -26,17 +26,17 @@ class DotGraph {
   explicit DotGraph(std::string_view name);
 
   void set_graph(DotAttributes attributes);
-  // What nodes and edges have that do not say otherwise. Before the first of them.
+  // Default attributes of nodes and edges. Call before adding the first one.
   void set_node_defaults(DotAttributes attributes);
   void set_edge_defaults(DotAttributes attributes);
 
-  // A node is known by its id from here on; giving the same id again changes the same node.
+  // Adds the node with this id; the same id again changes the same node.
   void add_node(const std::string& id, DotAttributes attributes);
   void add_edge(const std::string& from, const std::string& to, DotAttributes attributes);
-  // A box around nodes that are there already; of clusters that share one the first has it.
+  // A box around existing nodes; a node belongs to the first of its clusters.
   void add_cluster(const DotAttributes& attributes, std::vector<std::string> members);
 
-  // Depends on the calls above and their order only. Linear, but for the sorting of a node's edges.
+  // Depends only on the calls above and their order. Linear, plus sorting each node's edges.
   std::string text() const;
 
  private:
@@ -44,13 +44,13 @@ class DotGraph {
   struct Node {
     std::string id;
     DotAttributes attributes;
-    // Edges that go out of it, in order of adding.
+    // Its outgoing edges, in the order of adding.
     std::uint32_t first_edge = kNone, last_edge = kNone;
-    std::uint32_t first_maker = kNone;  // of the nodes with an edge to it, the one added first
+    std::uint32_t first_maker = kNone;  // of the nodes with an edge to it, the first added
   };
   struct Edge {
     std::uint32_t to;
-    std::uint32_t next;  // out of the same node
+    std::uint32_t next;  // the next edge out of the same node
     DotAttributes attributes;
   };
   struct Cluster {
@@ -72,9 +72,9 @@ class DotGraph {
   std::vector<Cluster> clusters_;
 };
 
-// Text for a label or tooltip that is shown as it stands: Graphviz's escapes (\N, \l, ...) and
-// character entities in it mean nothing; control characters, direction marks and what is not UTF-8
-// come out as \xNN; at most `most` characters, the middle of a longer text becoming "...".
+// Text for a label or tooltip that is shown literally: Graphviz's escapes (\N, \l, ...) and
+// character entities are neutralised; control characters, direction marks and bytes that are not
+// UTF-8 become \xNN; of a longer text than `most` characters the middle becomes "...".
 std::string dot_text(std::string_view text, std::size_t most = 400);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// layout_svg: Graphviz's layout and rendering, where its library is there.
+// layout_svg: Graphviz's layout and rendering, if its library is available.
 #include "formats/report/drawings/dot.h"
 
 #ifdef CLEAVE_HAS_GVC
@@ -10,7 +10,7 @@
 #include <memory>
 #include <new>
 
-// Read by the leak sanitizer where one is linked in (g++ and clang name it by macros of their own).
+// Read by the leak sanitizer if it is linked in (g++ and clang define different macros for it).
 // Graphviz's text plugin and the font libraries below it keep their caches until the process ends.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
@@ -28,15 +28,15 @@ struct FreeRendered {
   void operator()(char* bytes) const { gvFreeRenderData(bytes); }
 };
 
-// The one context of the process, never freed: Graphviz's text plugin keeps the fonts of the first
-// context it met and reads them for the next one, which crashes once the first is gone.
+// The only context of the process, never freed: Graphviz's text plugin keeps the fonts of the first
+// context and uses them for the next, which crashes after the first is freed.
 GVC_t* layout_context() {
   static GVC_t* const kContext = gvContext();
   return kContext;
 }
 
-// Graphviz, Pango and fontconfig do not stand a want of memory: they crash, or go on without fonts.
-// So there must be address space for what they may take before they begin.
+// Graphviz, Pango and fontconfig do not survive running out of memory: they crash, or go on without
+// fonts. So the address space that they may need must be available before they start.
 void require_room(std::size_t bytes) {
   void* const room = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) throw std::bad_alloc();
@@ -50,7 +50,7 @@ void set_attribute(Agraph_t* graph, std::string name, std::string value) {
   agset(graph, name.data(), value.data());
 }
 
-// Straight edges, and a bound on the steps of the network simplex method, as a share of the nodes.
+// Uses straight edges, and bounds the steps of the network simplex method by a share of the nodes.
 void make_fast(Agraph_t* graph) {
   set_attribute(graph, "splines", "line");
   set_attribute(graph, "nslimit", "0.1");
@@ -78,7 +78,8 @@ Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   GVC_t* const context = layout_context();
   if (context == nullptr) return fault("no layout context");
   // Neither the layout nor the graph is freed: gvFreeLayout frees memory twice after some layouts
-  // (labels of edges between nodes of the first rank), and Graphviz's own `dot` leaves it, too.
+  // (labels of edges between nodes of the first rank), and Graphviz's own `dot` does not free it
+  // either.
   Agraph_t* const graph = agmemread(dot.c_str());
   if (graph == nullptr) return fault("the drawing is not a graph");
   if (shape == EdgeShape::straight || agnedges(graph) > kMostCurves) make_fast(graph);

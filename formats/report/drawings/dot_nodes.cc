@@ -25,7 +25,7 @@ std::string terminal_label(const Graph& graph, ValueId value) {
          dot_text(type_text(graph, value), kLongestName);
 }
 
-// Edges that enter a part are what the link carries: they stand out.
+// Edges that enter a part are what the link carries: they are emphasised.
 DotAttributes crossing_attributes() { return {{"color", "#333333"}, {"penwidth", "1.6"}}; }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Drawing nodes singly: a box a node, and what flows between them. For whole models and for parts.
+// Draws single nodes: one box per node, and the values that flow between them. For whole models and
+// for partitions.
 #pragma once
 
 #include <optional>
@@ -11,32 +12,32 @@
 
 namespace cleave {
 
-// Green, amber or red, by what support matching and the partition say of the node.
+// Green, amber or red, depending on the support verdict and the partition of the node.
 DotRole node_role(const Report& report, NodeId node);
 
-// Under which the node is known in a drawing.
+// The id of the node in a drawing.
 std::string node_id(const Graph& graph, NodeId node);
 
-// Op type, name and first output's type, a line each.
+// Op type, name and first output's type, one per line.
 std::string node_label(const Graph& graph, NodeId node);
 
-// The legend of the roles that node_role() gives.
+// Adds the legend of the roles that node_role() returns.
 void add_node_legend(DotGraph& drawing);
 
 class NodeDrawing {
  public:
-  // Draws nodes of `only` alone, or of every part.
+  // Draws only nodes of the part `only`, or of every part.
   NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only = std::nullopt);
 
-  // A box with op type, name and type, coloured by role; its tooltip tells where the node runs, and
+  // A box with op type, name and type, coloured by role; its tooltip says where the node runs, and
   // why not elsewhere.
   void add_node(NodeId node);
-  // An ellipse for a value that no drawn node makes; a small box when it is a parameter.
+  // An ellipse for a value that no drawn node makes; a small box for a parameter.
   void add_source(ValueId value);
-  // Edges from where the value comes from to each drawn node that reads it. Thick where it enters a
-  // part; the first of those into each part tells the bytes. After the boxes at its ends.
+  // Edges from the value's source to each drawn node that reads it. Thick if it enters a part; the
+  // first one into each part is labelled with the bytes. Call after adding the boxes at both ends.
   void add_edges(ValueId value);
-  // An ellipse that the value flows into; `number` tells it from the others.
+  // An ellipse for a graph output; `number` makes its id unique.
   void add_output(ValueId value, std::size_t number);
 
  private:
@@ -49,7 +50,7 @@ class NodeDrawing {
   const Report& report_;
   const Graph& graph_;
   std::optional<PartId> only_;
-  // The value whose edge into the part was the last to get a label; one entry when drawing one
+  // By part: the value whose edge into it was the last to get a label; one entry when drawing one
   // part.
   std::vector<ValueId> labelled_;
 };

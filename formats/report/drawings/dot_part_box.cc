@@ -61,7 +61,7 @@ std::string head_lines(const Partition& partition, PartRange range) {
          " on the accelerator\\n" + counted(nodes, "node");
 }
 
-// Of a box that is not all on the accelerator, in a drawing of support.
+// For a box that is not entirely on the accelerator, in a drawing of support.
 std::string support_line(const RoleCounts& counts) {
   std::string line;
   if (counts.unsupported > 0) line = count_text(counts.unsupported) + " unsupported";
@@ -81,7 +81,8 @@ std::string flops_line(const Report& report, PartRange range) {
   return (unknown > 0 ? "at least " : "") + flops_text(flops);
 }
 
-// Parameters and what the link allows: of single parts only, since these numbers do not add up.
+// Parameters and the rate that the link allows: only for single parts, since these numbers do not
+// add up.
 std::string single_part_lines(const Report& report, PartId part) {
   const PartNumbers& numbers = report.preview.parts[part];
   std::string lines;

@@ -1,4 +1,4 @@
-// What is said in the box of a partition, or of several that share one.
+// The text in the box of a partition, or of several in one box.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-// Parts that follow each other: [first, last), at least one.
+// Consecutive parts: [first, last), at least one.
 struct PartRange {
   std::size_t first, last;
   std::size_t count() const { return last - first; }
@@ -23,7 +23,8 @@ enum class PartColours {
 // "_run_on_acc_1: accelerator, 12 nodes"
 std::string part_line(const Partition& partition, PartId part);
 
-// Colour, label and tooltip: device, nodes, op types, FLOPs, parameters, what the link allows.
+// Colour, label and tooltip: device, nodes, op types, FLOPs, parameters, the rate that the link
+// allows.
 DotAttributes part_box(const Report& report, PartRange range, PartColours colours);
 
 }  // namespace cleave

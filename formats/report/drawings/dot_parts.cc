@@ -1,5 +1,5 @@
-// Everything that is drawn has a number: first boxes, then inputs, then outputs of the graph. Flows
-// are found as (from, to, value), sorted, and those with the same ends drawn as one edge.
+// Everything drawn has a number: first boxes, then inputs, then outputs of the graph. Flows are
+// collected as (from, to, value), sorted, and those with the same ends drawn as one edge.
 #include "formats/report/drawings/dot_parts.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::size_t kMostValues = 12;    // in a tooltip
 
 class Numbering {
  public:
-  // At most so many boxes, each but the last of as many parts.
+  // At most `most_boxes` boxes, all but the last with the same number of parts.
   Numbering(const Report& report, std::size_t most_boxes)
       : parts_(report.split.partition.count()),
         inputs_(ellipses(report.model.graph.inputs().size())),
@@ -43,7 +43,7 @@ class Numbering {
   }
 
  private:
-  // One ellipse stands for all where there are too many.
+  // One ellipse represents all when there are too many.
   static std::size_t ellipses(std::size_t count) { return count > kMostEllipses ? 1 : count; }
   std::size_t parts_, inputs_, outputs_;
   std::size_t parts_a_box_ = 1;
@@ -55,7 +55,7 @@ struct Flow {
   auto operator<=>(const Flow&) const = default;
 };
 
-// Where the value comes from; nothing for a parameter.
+// The number of the value's source; nullopt for a parameter.
 std::optional<std::size_t> source_of(const Report& report, const Numbering& numbering,
                                      ValueId value) {
   const Graph& graph = report.model.graph;
@@ -65,7 +65,7 @@ std::optional<std::size_t> source_of(const Report& report, const Numbering& numb
   return numbering.of_part(report.split.partition.part_of[producer]);
 }
 
-// In order of both ends; what flows inside a box is left out.
+// Sorted by both ends; flows inside a box are left out.
 std::vector<Flow> find_flows(const Report& report, const Numbering& numbering) {
   std::vector<Flow> flows;
   const auto add = [&](ValueId value, std::size_t to) {
@@ -84,7 +84,7 @@ std::vector<Flow> find_flows(const Report& report, const Numbering& numbering) {
   return flows;
 }
 
-// Edges that the flows are drawn as.
+// The number of edges that the flows are drawn as.
 std::size_t edge_count(const std::vector<Flow>& flows) {
   std::size_t edges = 0;
   for (std::size_t i = 0; i < flows.size(); ++i) {
@@ -95,7 +95,7 @@ std::size_t edge_count(const std::vector<Flow>& flows) {
   return edges;
 }
 
-// Half as many boxes until there are no more edges than a reader, and Graphviz, can follow.
+// Halves the boxes until there are no more edges than a reader, and Graphviz, can follow.
 std::size_t fitting_boxes(const Report& report, std::size_t most_boxes) {
   for (std::size_t boxes = most_boxes; boxes > 1; boxes /= 2) {
     const Numbering numbering(report, boxes);
@@ -156,7 +156,7 @@ std::vector<std::string> add_ellipses(DotGraph& drawing, const Graph& graph, con
   return ids;
 }
 
-// Ids by number.
+// Adds the boxes and returns all ids by number.
 std::vector<std::string> add_boxes(DotGraph& drawing, const Report& report,
                                    const Numbering& numbering, PartColours colours) {
   const Graph& graph = report.model.graph;

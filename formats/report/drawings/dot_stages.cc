@@ -66,7 +66,7 @@ std::string draw_stages(const StagesDrawing& stages) {
     ids.push_back("stage:" + std::to_string(ids.size()));
     drawing.add_node(ids.back(), box_of(column, &column == &*slowest && column.share > 0));
   }
-  // Keeps the columns in order where nothing flows from one to the next.
+  // Keeps the columns in order when no value flows from one to the next.
   for (std::size_t i = 1; i < ids.size(); ++i) {
     drawing.add_edge(ids[i - 1], ids[i], {{"style", "invis"}, {"weight", "10"}});
   }

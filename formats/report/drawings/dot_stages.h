@@ -1,5 +1,5 @@
-// Drawing stages: columns from left to right in the order of the pipeline, each as tall as it is
-// busy, and what flows between them.
+// Draws stages: columns from left to right in the order of the pipeline, each as tall as its load,
+// and the values that flow between them.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ struct StageColumn {
   double share = 0;                // of the slowest stage's load, 0 to 1
 };
 
-// What goes from one stage to another, all of it.
+// All that flows from one stage to another.
 struct StageFlow {
   std::size_t from = 0;  // columns
   std::size_t to = 0;
   std::string label;
-  bool is_parameters = false;  // that a stage holds and passes on, not what it makes
+  bool is_parameters = false;  // parameters that a stage holds and passes on
 };
 
 struct StagesDrawing {
@@ -28,10 +28,9 @@ struct StagesDrawing {
   std::vector<StageFlow> flows;
 };
 
-// The drawing as Graphviz text: one box a stage, the slowest amber with a thick border; flows to
-// the next stage straight, those that skip stages curved and dashed; parameters in amber, with a
-// diamond at the end.
-// Linear.
+// The drawing as Graphviz text: one box per stage, the slowest in amber with a thick border. Flows
+// to the next stage are straight, those that skip stages curved and dashed; parameters are amber,
+// with a diamond at the end. Linear.
 std::string draw_stages(const StagesDrawing& stages);
 
 }  // namespace cleave

@@ -13,12 +13,12 @@ namespace {
 constexpr const char* kFont = "Helvetica,Arial,sans-serif";
 constexpr std::size_t kLongestId = 200;
 
-// What dot_id() makes itself: no name may begin so.
+// Prefixes that dot_id() uses: no other id may begin with one.
 constexpr std::array<std::string_view, 6> kOwnIds = {
     "node:", "part:", "input:", "output:", "legend:", "parameter:"};
 
 bool is_fit_for_id(std::string_view name) {
-  // cgraph takes a name that begins with '%' for one that it made up itself.
+  // cgraph treats a name that begins with '%' as one that it generated itself.
   if (name.empty() || name.size() > kLongestId || name.starts_with('%')) return false;
   if (name.find('"') != name.npos || dot_text(name, kLongestId) != name) return false;
   return std::none_of(kOwnIds.begin(), kOwnIds.end(),

@@ -1,7 +1,7 @@
-// The look of drawings: what each thing is coloured and shaped like, ids, titles and the legend.
+// The style of drawings: colours and shapes, ids, titles and the legend.
 //
-// Colours are light fills with dark borders that differ in lightness and line style too, so that
-// they are told apart by readers who do not see red and green, and on paper.
+// Colours are light fills with dark borders that also differ in lightness and line style, so that
+// readers who do not distinguish red and green can tell them apart, also on paper.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace cleave {
 
-// What a node of a drawing stands for.
+// The role of a node in a drawing.
 enum class DotRole {
   acc,          // supported, and on the accelerator: green
   kept_on_cpu,  // supported, but on the CPU: amber, dashed
@@ -26,29 +26,28 @@ enum class DotRole {
 };
 
 DotAttributes role_attributes(DotRole role);
-// The same with `more` at the end.
+// The attributes of the role followed by `more`.
 DotAttributes with_role(DotRole role, DotAttributes more);
 
-// Of a box around the nodes of a partition on that device.
+// Attributes of a box around the nodes of a partition on that device.
 DotAttributes cluster_attributes(Device device, const std::string& label);
 
 // An empty drawing, top to bottom, with a title above.
 DotGraph start_drawing(std::string_view name, const std::string& title);
 
-// A box at the corner with an entry for each role.
+// A box in the corner with an entry for each role.
 void add_legend(DotGraph& drawing, const std::vector<std::pair<DotRole, const char*>>& entries);
 
-// Puts nodes that no edge orders into rows of `columns`: they would all stand in one row.
+// Puts nodes that no edge orders into rows of `columns`; otherwise all would be in one row.
 void arrange_in_columns(DotGraph& drawing, const std::vector<std::string>& ids,
                         std::size_t columns);
 
-// The name, where it is fit to be an id as it stands and none of ours; else `<kind>:<number>`,
-// which no name gives.
+// The name, if it is a valid id and not one of ours; else `<kind>:<number>`, which no name equals.
 std::string dot_id(std::string_view name, std::string_view kind, std::uint32_t number);
 
 // An op type without the modules of its host language: `Conv2d` of `torch.nn.modules.conv.Conv2d`.
 std::string_view short_op(std::string_view op);
-// The same as a label.
+// The short op type as a label.
 std::string op_label(std::string_view op);
 
 // Name, type and bytes of a value, on one line.

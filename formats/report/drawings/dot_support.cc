@@ -22,19 +22,19 @@ std::string model_line(const Report& report) {
          counted(report.split.partition.count(), "partition");
 }
 
-// What must be drawn where nodes are drawn singly.
+// The number of boxes when nodes are drawn singly.
 std::size_t box_count(const Graph& graph) {
   return graph.node_count() + graph.inputs().size() + graph.outputs().size();
 }
 
-// Edges of such a drawing, at least.
+// The number of edges of such a drawing, at least.
 std::size_t edge_count(const Graph& graph) {
   std::size_t edges = graph.outputs().size();
   for (const NodeId node : graph.nodes()) edges += graph.operands(node).size();
   return edges;
 }
 
-// Inputs, and parameters: all that are read where there is room for them, else only those that are
+// Inputs and parameters: all that are read if there is room for them, else only those that are
 // outputs of the graph.
 std::vector<ValueId> sources(const Graph& graph, std::size_t most) {
   std::vector<ValueId> read, given;

@@ -19,7 +19,7 @@ constexpr std::uint32_t kOutside = kNone<std::uint32_t>;
 constexpr std::size_t kMostPorts = 24;  // on either side; more are drawn as one
 constexpr std::size_t kLongestTitle = 48;
 
-// A value on its way from one box to another. A port's end is the value that passes it.
+// A value that flows from one box to another. The end at a port is the value itself.
 struct Flow {
   std::uint32_t from;
   std::uint32_t to;
@@ -104,7 +104,7 @@ class ViewDrawing {
     out_.push_back({box_of_[maker], index(value), value, crosses});
   }
 
-  // Where there are many ports they become one, whose number is none.
+  // Many ports are merged into one, which has no number.
   void bundle_ports(std::vector<Flow>& flows, std::uint32_t Flow::*port) {
     std::vector<std::uint32_t> ports;
     ports.reserve(flows.size());
@@ -127,7 +127,7 @@ class ViewDrawing {
             node_label(graph_, node));
   }
 
-  // A box around the nodes of each part, where there are several.
+  // A box around the nodes of each part, if there are several parts.
   void add_part_boxes() {
     std::map<PartId, std::vector<std::string>> members;
     for (const ViewBox box : view().boxes) {
@@ -172,7 +172,7 @@ class ViewDrawing {
 
   // ---- flows ----
 
-  // Flows are sorted by their ends: one edge for those of the same ends.
+  // Flows are sorted by their ends: one edge for all with the same ends.
   void add_flows(const std::vector<Flow>& flows, Side side) {
     for (std::size_t begin = 0; begin < flows.size();) {
       std::size_t end = begin;
@@ -195,7 +195,7 @@ class ViewDrawing {
     drawing_.add_edge(from, to, attributes);
   }
 
-  // The ellipse at the drawing's edge that the value passes; the same value has the same one.
+  // The ellipse at the drawing's edge for a value; the same value always has the same one.
   std::string port_id(const Flow& flow, std::uint32_t port, Side side) {
     std::string id = side == Side::in ? "s" : "t";
     std::string label;

@@ -1,4 +1,4 @@
-// The files of formats/page, which the build puts into the program.
+// The files of the folder `page`, which the build compiles into the program.
 #pragma once
 
 #include <string_view>

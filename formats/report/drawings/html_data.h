@@ -1,5 +1,5 @@
-// What the page of a report shows, as JSON for its script: every text ready to be shown, beside
-// each number that a table sorts by.
+// The data of a report's page as JSON for its script: every text ready for display, next to each
+// number that a table sorts by.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ namespace cleave {
 //  "notes":    [text...]}
 //
 // Numbers with a unit are pairs [number or null, text]. A node's reason is [code, text], or null on
-// the accelerator. Nodes are those that a drawing shows and those on the CPU, 50,000 at most, in
-// model order; `svgs` are the drawings of the views, empty where a view is not to be opened.
+// the accelerator. Nodes are those in a drawing and those on the CPU, at most 50,000, in model
+// order; `svgs` are the drawings of the views, empty for a view that is not opened.
 std::string html_data(const Report& report, const Views& views,
                       const std::vector<std::string>& svgs);
 

@@ -13,7 +13,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kFewBoxes = 24;  // of a view, where Graphviz failed on a larger one
+constexpr std::size_t kFewBoxes = 24;  // in a view, after Graphviz failed on a larger one
 
 std::string html_text(std::string_view text) {
   std::string safe;
@@ -38,7 +38,7 @@ std::string html_text(std::string_view text) {
   return safe;
 }
 
-// JSON inside a script element: '<' stands inside strings only, where it may be an escape, so that
+// JSON inside a script element: '<' occurs only inside strings, where it can be escaped, so that
 // nothing in it ends the element.
 std::string script_text(const std::string& json) {
   std::string safe;
@@ -47,7 +47,7 @@ std::string script_text(const std::string& json) {
   return safe;
 }
 
-// The first paragraph, each sentence on a line of its own however long.
+// The first paragraph, each sentence on its own line, however long.
 std::string conclusion_of(const std::string& text) {
   std::string conclusion = text.substr(0, text.find("\n\n"));
   for (std::size_t at = 0; (at = conclusion.find("\n  ", at)) != std::string::npos;) {
@@ -56,13 +56,13 @@ std::string conclusion_of(const std::string& text) {
   return conclusion;
 }
 
-// The drawing alone, without the lines that make it a document.
+// The SVG element without the lines that make it a document.
 std::string svg_element(const std::string& document) {
   const std::size_t begin = document.find("<svg");
   return begin == std::string::npos ? document : document.substr(begin);
 }
 
-// Stands where a drawing would be.
+// An image in place of a missing drawing.
 std::string placeholder(const std::string& why) {
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"480pt\" height=\"40pt\" "
          "viewBox=\"0 0 480 40\"><g class=\"graph\"><text x=\"10\" y=\"24\" "
@@ -116,7 +116,7 @@ Drawings draw_views(const Report& report, const LayoutLimits& limits, const Prog
   return out;
 }
 
-// The page with each `{{name}}` filled in.
+// The page with each `{{name}}` replaced.
 std::string fill(std::string_view page,
                  const std::vector<std::pair<std::string_view, std::string>>& fields) {
   std::string text;

@@ -1,9 +1,9 @@
-// Each worker process lays out one drawing after the other. Layouts::run
+// Each worker process lays out one drawing after another. Layouts::run
 //   1. gives every idle worker the next drawing;
-//   2. waits until one answers, and looks now and then how much time they have taken;
+//   2. waits until one answers, and regularly checks how much time they have taken;
 //   3. keeps answers, and ends a worker that is late: the next drawing gets a new one;
 //   4. tries a drawing that failed once more, with straight edges.
-// Time is processor time, so that a busy machine does not cost a drawing.
+// Time is processor time, so that results do not depend on how busy the machine is.
 #include "formats/report/drawings/layout.h"
 
 #include <poll.h>
@@ -26,13 +26,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostWorkers = 4;
 constexpr double kShareOfCurves = 0.1;  // of the time, for one drawing with curved edges
-constexpr double kShareOfLines = 0.25;  // with straight ones, where there are several drawings
-constexpr double kSlowestClock = 10;    // seconds of the clock for each of processor time
+constexpr double kShareOfLines = 0.25;  // with straight ones, if there are several drawings
+constexpr double kSlowestClock = 10;    // seconds of the clock per second of processor time
 constexpr int kMillisecondsBetweenLooks = 50;
 constexpr char kIsSvg = 'S';
 constexpr char kIsFault = 'E';
 
-// Begin a request.
+// The first byte of a request.
 constexpr char kCurved = 'C';
 constexpr char kStraight = 'L';
 
@@ -54,7 +54,7 @@ LaidOut result_of(WorkerAnswer answer) {
 }
 
 Clock::duration duration_of(double seconds) {
-  constexpr double kMost = 1e9;  // of seconds, which the clock can count
+  constexpr double kMost = 1e9;  // seconds that the clock can represent
   return std::chrono::duration_cast<Clock::duration>(
       std::chrono::duration<double>(std::min(seconds, kMost)));
 }
@@ -88,7 +88,7 @@ class Layouts {
     explicit Worker(std::uint64_t most_bytes) : process(answer_to, most_bytes) {}
     WorkerProcess process;
     Task task = {0, kCurved};
-    double cpu_before = 0;  // of the process, when it was given the drawing
+    double cpu_before = 0;  // of the process, when it got the drawing
     Clock::time_point deadline = {};
 
     double seconds() const { return std::max(0.0, process.cpu_seconds() - cpu_before); }
@@ -128,14 +128,14 @@ class Layouts {
     return Task{next_++, kCurved};
   }
 
-  // Once, with straight edges; where no time is left the fault stays.
+  // Tries once more, with straight edges; if no time is left the fault stays.
   void try_again(const Task& task) {
     if (task.shape == kCurved && spent_ < limits_.seconds) {
       again_.push_back({task.drawing, kStraight});
     }
   }
 
-  // Until something happens to a worker, or it is time to look; false when none has work.
+  // Waits for a worker's event or the next check; false when no worker has work.
   bool wait() {
     std::vector<::pollfd> sources;
     for (const Worker& worker : workers_) {
@@ -171,7 +171,7 @@ class Layouts {
 
   std::vector<LaidOut> results_;
   LayoutLimits limits_;
-  double spent_ = 0;  // seconds of processor time, on what is laid out or given up
+  double spent_ = 0;  // seconds of processor time, on drawings finished or given up
   std::vector<Worker> workers_;
   std::size_t next_ = 0;
   std::vector<Task> again_;

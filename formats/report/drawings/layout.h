@@ -1,4 +1,4 @@
-// Drawings laid out by Graphviz in processes of their own, within limits: Graphviz crashes on some
+// Lays drawings out with Graphviz in separate processes, within limits: Graphviz crashes on some
 // graphs and takes minutes for others.
 #pragma once
 
@@ -25,14 +25,14 @@ struct LayoutFault {
 };
 using LaidOut = Result<std::string, LayoutFault>;
 
-// The drawing as an SVG document. Seconds for 500 nodes.
+// The drawing as an SVG document. Takes seconds for 500 nodes.
 LaidOut lay_out(const std::string& dot, const LayoutLimits& limits);
 
-// The same for `count` drawings, several at a time; `make(i)` gives the i-th, called in order, or ""
-// for one that is not wanted. Each has a tenth of the time with curved edges; where that fails it is
-// drawn with straight ones, in all the time that is left or, of several drawings, a quarter. The
-// result does not depend on how many are laid out at a time, unless the time is over. A process that
-// takes ten times as long by the clock is ended, too: it waits for something.
+// The same for `count` drawings, several at a time; `make(i)` returns the i-th, called in order, or
+// "" to skip it. Each may use a tenth of the time with curved edges; if that fails it is drawn with
+// straight ones, in all the time left or, with several drawings, a quarter. The result does not
+// depend on how many are laid out at a time, unless time runs out. A process that takes ten times
+// as long by the clock is ended, too.
 std::vector<LaidOut> lay_out_all(std::size_t count,
                                  const std::function<std::string(std::size_t)>& make,
                                  const LayoutLimits& limits, const Progress& progress = {});

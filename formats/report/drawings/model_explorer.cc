@@ -21,7 +21,7 @@ using Layout = JsonText::Layout;
 constexpr std::string_view kGreen = "#c8e6c9";
 constexpr std::string_view kRed = "#ffcdd2";
 
-// Layers are told apart by slashes.
+// Slashes separate layers.
 std::string layer_of(std::string_view text) {
   std::string layer(text);
   std::replace(layer.begin(), layer.end(), '/', '_');
@@ -57,7 +57,7 @@ class ExplorerGraph {
   }
 
  private:
-  // Names of nodes and of values may be equal: ids say which it is.
+  // A node and a value may have the same name: ids distinguish them.
   static std::string id_of(NodeId node) { return "n" + std::to_string(index(node)); }
   static std::string id_of_input(ValueId input) { return "i" + std::to_string(index(input)); }
 
@@ -140,7 +140,7 @@ class ExplorerGraph {
     json_.end_object();
   }
 
-  // Each of the graph's outputs, as listed, is a node that reads it.
+  // Each of the graph's outputs, as listed, becomes a node that reads it.
   void write_outputs() {
     std::size_t number = 0;
     for (const ValueId output : graph_.outputs()) {
@@ -153,7 +153,7 @@ class ExplorerGraph {
     }
   }
 
-  // What the side panel says of each layer that is a partition.
+  // Attributes shown in the side panel for each layer that is a partition.
   void write_partitions() {
     json_.begin_object("groupNodeAttributes");
     json_.begin_object("", Layout::one_line);
@@ -198,7 +198,7 @@ class ExplorerGraph {
     return escaped;
   }
 
-  // What crosses from one partition to another, with its bytes.
+  // The values that cross from one partition to another, with their bytes.
   void write_overlays() {
     json_.begin_object("tasksData");
     json_.begin_list("edgeOverlaysDataListLeftPane");
@@ -250,7 +250,7 @@ class NodeData {
     json_.begin_object("results");
   }
 
-  // False, with nothing written, for a node without outputs: it has no key.
+  // Returns false, without writing, for a node without outputs: it has no key.
   bool begin(NodeId node) {
     const IdRange<ValueId> outputs = graph_.outputs(node);
     if (outputs.empty()) return false;
@@ -279,7 +279,7 @@ class NodeData {
     json_.end_object();
     return std::move(json_).finish();
   }
-  // Of words: a group shows how often each stands in it, and there is nothing to add up.
+  // For texts: a group shows how often each text occurs in it; there is no sum.
   std::string finish_words() && {
     JsonText& json = end_results();
     json.flag("showExpandedSummaryOnGroupNode", true);

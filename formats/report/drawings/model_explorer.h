@@ -14,10 +14,10 @@ struct NamedText {
   std::string text;
 };
 
-// `graph.json`, to be opened first: partitions are layers, CPU nodes have their reason, what
-// crosses a border has its bytes as an edge overlay. Then node data, one file a measure:
-// `partition.json`, `reason.json`, `flops.json`. Nodes are known by their output tensors, so that
-// the data also fits the model as Model Explorer reads it itself. Linear.
+// `graph.json`, to be opened first: partitions are layers, CPU nodes have their reason, and values
+// that cross a border have their bytes as an edge overlay. Then node data, one file per measure:
+// `partition.json`, `reason.json`, `flops.json`. Nodes are identified by their output tensors, so
+// that the data also fits the model as Model Explorer reads it itself. Linear.
 std::vector<NamedText> model_explorer_files(const Report& report);
 // Their names, in this order.
 std::vector<std::string> model_explorer_file_names();

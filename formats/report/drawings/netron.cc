@@ -41,7 +41,7 @@ class Attachment {
   void begin_item(std::string_view kind, std::string_view target, std::string_view name) {
     json_.begin_object(kOneLine);
     json_.text("kind", kind);
-    // Netron looks for the first line of a name.
+    // Netron searches for the first line of a name.
     json_.text("target", target.substr(0, target.find('\n')));
     json_.text("name", name);
     json_.key("value");
@@ -79,7 +79,7 @@ class Attachment {
     add_text("node", name, "why on the CPU", reason_text(reasons_, node, reason));
   }
 
-  // Values that leave a part for another or for the caller.
+  // Values that leave a part for another part or for the caller.
   template <class Visit>
   void each_crossing(const Visit& visit) const {
     for (const PartId part : partition_.parts()) {

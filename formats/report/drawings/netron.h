@@ -1,5 +1,5 @@
-// An attachment for Netron: open the model there, then this file, and the side panel of a node
-// shows its partition and why it is on the CPU, that of a value what it costs to cross.
+// An attachment for Netron: open the model there, then this file. The side panel of a node then
+// shows its partition and why it is on the CPU, that of a value the cost of crossing.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cleave {
 
-// JSON of signature `netron:attachment`. Netron finds nodes and values by name: what has none in
-// the model, or shares it, is not found there. Linear.
+// JSON with signature `netron:attachment`. Netron finds nodes and values by name: it does not find
+// those without a name or with a repeated one. Linear.
 std::string netron_attachment(const Report& report);
 
 }  // namespace cleave

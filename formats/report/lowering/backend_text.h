@@ -1,4 +1,4 @@
-// What `cleave backend` prints.
+// The output of `cleave backend`.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace cleave {
 
-// The result first, then a line a step. At most 100 columns.
+// The result first, then one line per step. At most 100 columns.
 std::string self_test_text(const Backend& backend, const SelfTest& test);
 
 // A table: name, stages, file.

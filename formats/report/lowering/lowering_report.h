@@ -1,4 +1,4 @@
-// What `cleave lower` says of an outcome: lowering.json, lowering.txt, and the learned list.
+// The report of `cleave lower`: lowering.json, lowering.txt, and the learned list.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,24 @@ struct LoweringReport {
   const LowerInput& input;
   const LowerOptions& options;
   const LowerOutcome& outcome;
-  std::string learned_path = {};  // where the learned list was written; "": nowhere
+  std::string learned_path = {};  // where the learned list was written; "": not written
 };
 
-// cleave.lowering version 1. The verdicts of the last round; what was found in any.
+// cleave.lowering version 1. The verdicts of the last round, and the findings of all rounds.
 std::string lowering_json(const LoweringReport& report);
 
-// The same for a person, the conclusion last as the rounds go, at most 100 columns.
+// The report for people, at most 100 columns, with the conclusion last, after the rounds.
 std::string lowering_text(const LoweringReport& report);
 
-// A native support list: the list given and the learned deny rules, each with its reason. Error: the
-// list asks for what native lists cannot say.
+// A native support list: the given list and the learned deny rules, each with its reason. Error:
+// the list has conditions that native lists cannot express.
 Result<std::string, Error> learned_list_json(const SupportList& list,
                                              const std::vector<Rule>& learned);
 
-// "pinned shapes of 4 inputs", "opset 17": what the remedies of a partition change; "" for none.
+// "pinned shapes of 4 inputs", "opset 17": the changes that the remedies of a partition make; ""
+// for none.
 std::string remedy_text(const LoweredPart& part);
-// "If_3239 (named by the backend, confirmed alone)", or what else is known of the culprit.
+// "If_3239 (named by the backend, confirmed alone)", or what else is known about the culprit.
 std::string culprit_text(const Graph& graph, const LowerFinding& finding);
 
 }  // namespace cleave

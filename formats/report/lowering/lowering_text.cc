@@ -11,13 +11,13 @@ constexpr std::size_t kNameColumns = 40;
 
 std::string percent_text(std::size_t part, std::size_t all) {
   char buffer[16];
-  // Rounded down: what is not all is not 100%.
+  // Rounded down: only all is 100%.
   const double share = all == 0 ? 0 : static_cast<double>(1000 * part / all) / 10;
   std::snprintf(buffer, sizeof buffer, "%.1f%%", share);
   return buffer;
 }
 
-// The nodes by name, as many as are worth a line.
+// The names of the nodes, as many as fit a line.
 std::string names_of(const Graph& graph, const std::vector<NodeId>& nodes) {
   constexpr std::size_t kMost = 3;
   std::string text;
@@ -98,7 +98,7 @@ class TextWriter {
     text_ += "\n";
   }
 
-  // Partitions that are worth a line: those that fail, and those that need a remedy.
+  // Prints the partitions of interest: those that fail, and those that need a remedy.
   void write_table(const LowerRound& round) {
     const bool is_one = report_.input.backends.size() == 1;
     TextTable table({"partition", "nodes", is_one ? "verdict" : "backend, verdict", "time", ""},

@@ -27,7 +27,7 @@ std::string accepting_rule(const Report& report, NodeId node) {
          escaped(rule.op) + ")";
 }
 
-// On the accelerator without a rule that accepts it.
+// On the accelerator although no rule accepts it.
 bool rides_along(const Report& report, NodeId node) {
   return report.options.host_shapes.follow && report.split.host_shapes.nodes.contains(node) &&
          !report.split.support.supported.contains(node);
@@ -49,7 +49,7 @@ std::string detail_of(const Report& report, NodeId node) {
   return reason_text(context, node, report.split.reasons[node]);
 }
 
-// The nodes to blame, from the node's own culprit on, as far as each has a culprit itself.
+// The nodes to blame, starting with the node's own culprit, as long as each has a culprit itself.
 std::vector<NodeId> blame_chain(const Report& report, NodeId node) {
   std::vector<NodeId> chain;
   NodeId at = report.split.reasons[node].because;
@@ -72,7 +72,7 @@ std::string signature(const Graph& graph, NodeId node) {
   return text + ')';
 }
 
-// "  why:  the text", going on below its first word where the line ends.
+// "  why:  the text"; further lines are aligned with the text.
 std::string labelled(std::string_view label, const std::string& text) {
   constexpr std::size_t kLabel = 8;
   std::string lines = wrapped(text, kLabel, kLabel);

@@ -1,4 +1,4 @@
-// `explain`: where each of some nodes is, and why, in words and as JSON.
+// `explain`: where given nodes run, and why, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace cleave {
 
-// A block of lines a node: its op and signature, its part, the reason, and the chain of nodes to
-// blame. Nodes may be constants.
+// A block of lines per node: its op and signature, its partition, the reason, and the chain of
+// nodes to blame. Nodes may be constants.
 std::string explain_text(const Report& report, const std::vector<NodeId>& nodes);
 
 // {"format": "cleave.explain", "version": 1, "nodes": [{"node", "op", "domain", "partition",

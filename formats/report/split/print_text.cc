@@ -15,7 +15,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kWidestLeft = 48;  // columns before the = sign that nodes are aligned to
-constexpr std::size_t kMostItems = 8;    // of an attribute's list
+constexpr std::size_t kMostItems = 8;    // of a list attribute
 constexpr std::size_t kLongestString = 60;
 constexpr std::size_t kMostBars = 20;  // before the nodes of nested bodies
 
@@ -90,7 +90,7 @@ class Printer {
     for (const ValueId value : values) text_ += "  " + typed(value) + '\n';
   }
 
-  // The nodes under each other, their = signs aligned as far as they are not too far right.
+  // Prints the nodes one below the other, with = signs aligned unless that is too far to the right.
   template <class Nodes>
   void add_nodes(const Nodes& nodes) {
     std::size_t width = 0;
@@ -105,8 +105,8 @@ class Printer {
   }
 
  private:
-  // The nodes of bodies under the name of each body, deeper by one bar for each node around them. A
-  // body node's target is the path of its body, see onnx_graph_maker.cc.
+  // Prints the nodes of bodies below the name of each body, indented by one bar for each enclosing
+  // node. A body node's target is the path of its body, see onnx/read/graph_maker.cc.
   void add_bodies(NodeId owner) {
     std::string_view last;
     for (const NodeId inner : graph_.body_nodes(owner)) {
@@ -114,7 +114,7 @@ class Printer {
       const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '/')) + 1;
       std::string indent = "  ";
       for (std::size_t i = 0; i < std::min(depth, kMostBars); ++i) indent += "| ";
-      // Back from a body inside this one, the name was given before.
+      // When returning from a body inside this one, the name was printed before.
       const bool is_back = last.substr(0, path.size() + 1) == std::string(path) + '/';
       if (path != last && !is_back) {
         text_ += indent + escaped(path.substr(path.rfind('/') + 1)) + ":\n";
@@ -151,7 +151,7 @@ class Printer {
     return escaped((domain.empty() ? "" : domain + "::") + std::string(graph_.op(node)));
   }
 
-  // Positional inputs with _ where there is none, keywords, captures, own parameters.
+  // Positional inputs with _ for one that is left out, keywords, captures, own parameters.
   std::string operands_text(NodeId node) const {
     std::string text;
     std::uint32_t position = 0;
@@ -204,7 +204,7 @@ class Printer {
     return text;
   }
 
-  // True when an output has the node's own name.
+  // True when an output has the node's name.
   bool bears_name(NodeId node) const {
     const auto outputs = graph_.outputs(node);
     return std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
@@ -237,7 +237,7 @@ std::string title(const Graph& graph) {
   return name + ": " + counted(graph.node_count(), "node", "nodes");
 }
 
-// The side of the split that the part is on; for other parts nothing.
+// The side of the split that the part is on; empty when the split has no sides.
 std::string side_of(const Partition& partition, PartId part) {
   if (partition.devices.empty()) return {};
   return partition.is_acc(part) ? "accelerator" : "CPU";

@@ -147,7 +147,7 @@ class ReportWriter {
     json_.end_list();
   }
 
-  // As they were before small ones were merged.
+  // The subgraphs before small ones were merged.
   void write_subgraphs() {
     const Subgraphs& found = split_.found.subgraphs;
     std::vector<std::string> names(found.count());
@@ -162,7 +162,7 @@ class ReportWriter {
     json_.end_list();
   }
 
-  // What the number to keep costs; null where nothing is over it.
+  // What the limit on subgraphs costs; null when no subgraph is over it.
   void write_cap() {
     const CapCost& cap = split_.cap;
     json_.key("cap");
@@ -221,7 +221,7 @@ class ReportWriter {
     json_.end_object();
   }
 
-  // ---- what follows ----
+  // ---- other fields ----
 
   void write_link() {
     json_.key("link");

@@ -1,4 +1,4 @@
-// The report for people: what came out, then the partitions, then why, then what to look at.
+// The report for people: the result, the partitions, the reasons, then possible problems.
 #include <algorithm>
 #include <cstdint>
 
@@ -70,8 +70,8 @@ class TextReport {
     add_line(line + unknown_text());
   }
 
-  // What the numbers lack, and the option that would tell: "; bytes of 3 values that cross the link
-  // and FLOPs of 60 nodes are not known: give --dim N=SIZE".
+  // What is missing from the numbers, and the option that provides it: "; not known: bytes of 3
+  // values between partitions and FLOPs of 60 nodes (give --dim N=SIZE)".
   std::string unknown_text() const {
     const std::size_t values = values_of_unknown_size().size();
     std::string text;
@@ -268,7 +268,7 @@ class TextReport {
     }
   }
 
-  // ---- what to look at ----
+  // ---- possible problems ----
 
   void write_hazards() {
     std::size_t count = 0;
@@ -285,7 +285,7 @@ class TextReport {
     }
   }
 
-  // Values that enter or leave accelerator parts, each once.
+  // Values that enter or leave accelerator partitions, each once.
   std::vector<ValueId> values_of_unknown_size() const {
     ValueSet seen(graph_.value_count());
     std::vector<ValueId> values;

@@ -1,5 +1,5 @@
-// `support`: the op types of a model with the dtypes that they were met with, as the lists judge
-// them, before any pass keeps an accepted node on the CPU.
+// `support`: the op types of a model with their dtypes, as the lists judge them, before any pass
+// keeps an accepted node on the CPU.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -162,7 +162,7 @@ class TextSupportReport {
   }
 
  private:
-  // The most frequent first.
+  // The most frequent ops first.
   std::vector<OpCount> tables_of(ReasonCode verdict) const {
     OpTable table(graph_);
     for (const NodeId node : graph_.nodes()) {
@@ -201,7 +201,7 @@ class TextSupportReport {
     return is_told ? "" : reason_text(reasons_, node, reason);
   }
 
-  // Each row of the table with its reason below.
+  // Appends each row of the table with its reason below.
   void append_with_reasons(std::string_view table, const std::vector<std::string>& reasons) {
     text_ += '\n';
     for (const std::string& reason : reasons) {

@@ -1,4 +1,4 @@
-// The words and bars of reports on balanced stages.
+// Text and bars of reports on balanced stages.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostCurveRows = 20;
 constexpr std::size_t kCurveBar = 30;
-constexpr double kAsGood = 1.001;  // as BalanceResult::enough_stages has it
+constexpr double kAsGood = 1.001;  // as for BalanceResult::enough_stages
 
 std::string bytes_or_more(double bytes) {
   constexpr double kMost = 1.8e19;
@@ -24,7 +24,7 @@ double microseconds(const StageBalance& balance, double amount) {
   return balance.unit == "ms" ? amount * 1e3 : amount;
 }
 
-// "0.4%", "0.02%": at least the gap, with two digits at most.
+// "0.4%", "0.02%": the gap rounded up, with at most two digits.
 std::string gap_text(double gap) {
   double percent = gap * 100;
   double unit = 0.01;
@@ -43,13 +43,13 @@ std::string certificate_text(const std::string& certificate) {
   return "by the sum of all work";
 }
 
-// What bare numbers count.
+// The unit of bare numbers.
 std::string_view counted_thing(BalanceBy by) {
   return by == BalanceBy::params ? " parameters" : by == BalanceBy::nodes ? " nodes" : "";
 }
 
-// What a proof is about: " for these times (measured 95%)"; empty where no times of nodes were
-// balanced.
+// The times that a proof refers to: " for these times (measured 95%)"; empty when node times were
+// not balanced.
 std::string times_text(const StageBalance& balance) {
   if (!balance.measured_share) return {};
   if (*balance.measured_share <= 0) return " for these times (estimated)";
@@ -87,7 +87,8 @@ std::string rate_line(const StageBalance& balance) {
          " a second; pipeline efficiency " + efficient;
 }
 
-// The points worth a row: few, or the first ones, powers of two and what lies between, the last.
+// The points shown as rows: all if few; else the first ones, powers of two with points in between,
+// and the last.
 std::vector<CurvePoint> thinned(const StageBalance& balance) {
   std::vector<CurvePoint> points;
   for (const CurvePoint& point : balance.curve) {
@@ -135,7 +136,7 @@ std::vector<std::string> balance_conclusions(const StageBalance& balance,
   lines.insert(lines.end(), balance.caveats.begin(), balance.caveats.end());
   const bool is_sure = !balance.is_partly_known && balance.caveats.empty();
   if (balance.curve.empty() || !is_sure) return lines;
-  // With a target, more stages may be faster: then these are the fewest that hold it.
+  // With a target, more stages may be faster: then these are the fewest that meet it.
   const CurvePoint& most = balance.curve.back();
   const bool is_as_good = balance.objective <= most.objective * kAsGood;
   if (is_as_good && balance.enough_stages < most.stages) {

@@ -1,5 +1,5 @@
-// What the reports of `partition` and `stage` are made from: parts in call order, what crosses
-// between them, what they share, and what a balancing policy knows of them.
+// The data for the reports of `partition` and `stage`: parts in call order, what crosses between
+// them, what they share, and their balance.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace cleave {
 
-// What skipping stages costs, and which way was taken.
+// The cost of values that skip stages, and how they are passed.
 struct SkipReport {
   SkipCosts costs;
   bool relayed = false;
@@ -31,15 +31,15 @@ struct StagesReport {
   const Partition& partition;
   const Boundaries& boundaries;
   const Boundaries& root;                  // as the root calls the parts
-  std::vector<std::string> devices = {};   // by part, "" where it has none; empty: none has one
-  const BackwardPlan* backward = nullptr;  // none: the root only calls forward
+  std::vector<std::string> devices = {};   // by part, "" for none; empty: none at all
+  const BackwardPlan* backward = nullptr;  // null: the root only calls forward
   std::optional<SkipReport> skips = {};
   std::optional<StageBalance> balance = {};
   std::vector<std::string> notes = {};
   std::vector<std::string> part_files =
       {};                  // by part, "" for one that was not written; empty: none
   std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
-  // What follows from the above; not to be given.
+  // Computed from the above; not to be given.
   Preview numbers = preview_split(model.graph, partition, boundaries, default_link());
   PerPartLists<PartId> depends_on = find_dependencies(model.graph, boundaries);
 };
@@ -47,11 +47,11 @@ struct StagesReport {
 // cleave.stages version 1, as --json prints it and -o writes manifest.json.
 std::string stages_json(const StagesReport& report);
 
-// The same for a person, at most 100 columns, conclusion first.
+// The report for people, at most 100 columns, conclusion first.
 std::string stages_text(const StagesReport& report);
 
-// The drawing, columns from left to right in call order, each as tall as it is busy: see
-// formats/dot_stages.h.
+// The drawing: columns from left to right in call order, each as tall as its load. See
+// report/drawings/dot_stages.h.
 std::string stages_dot(const StagesReport& report);
 
 }  // namespace cleave

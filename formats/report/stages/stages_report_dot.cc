@@ -1,4 +1,4 @@
-// The drawing of parts or stages: a column each, what flows between them.
+// The drawing of parts or stages: one column each, and the values that flow between them.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -60,10 +60,11 @@ class StagesDrawer {
     std::uint64_t bytes = 0;
     bool is_known = true;
   };
-  // By the stages it goes from and to, values before parameters that are passed on.
+  // By source and target stage; values come before parameters that are passed on.
   using Flows = std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, Flow>;
 
-  // A value comes from the last stage before that gives it: with relays that is the one before.
+  // A value comes from the last stage before the reader that outputs it: with relays, the one just
+  // before.
   void add_flows() {
     Flows flows;
     PerValue<PartId> giver(graph_.value_count(), kNone<PartId>);

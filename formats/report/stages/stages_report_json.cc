@@ -116,7 +116,7 @@ class StagesWriter {
   }
 
   // `submod_1.sub_lin` -> `sub.lin` for each module of a part, each once; then the parameters that
-  // its nodes read themselves, under their own names.
+  // its nodes read directly, under their own names.
   void write_qualname_map() {
     json_.begin_object("qualname_map");
     for (const PartId part : partition_.parts()) {

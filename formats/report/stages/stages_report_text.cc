@@ -1,4 +1,4 @@
-// The report on parts or stages for people: what came out, then the table, then what they share.
+// The report on parts or stages for people: the result, the table, then what they share.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -77,7 +77,7 @@ class StagesText {
     return names.empty() ? "-" : some_of(names, 30);
   }
 
-  // The device stands behind the name, where any stage has one.
+  // The device follows the name if any stage has one.
   std::vector<std::string> row_of(PartId part) const {
     const PartNumbers& numbers = numbers_.parts[part];
     std::vector<std::string> row = {name_text(part)};
@@ -172,7 +172,7 @@ class StagesText {
     for (const std::string& line : report_.balance->assumptions) text_ += wrapped(line, 0, 11);
   }
 
-  // What would make bytes known that are not.
+  // The options that would make unknown bytes known.
   void write_unknown() {
     const auto is_unknown = [&](ValueId value) {
       return graph_.value(value).is_tensor() && !value_bytes(graph_, value);
@@ -223,14 +223,14 @@ class StagesText {
     }
   }
 
-  // A parameter that its stage gives to others.
+  // A parameter that its stage passes to others.
   struct Passed {
     ValueId parameter;
     PartId from;
     std::vector<std::string> to;
   };
 
-  // In the order in which they are first taken in.
+  // In the order in which parts first read them.
   std::vector<Passed> find_passed() const {
     std::vector<Passed> passed;
     PerValue<PartId> giver(graph_.value_count(), kNone<PartId>);

@@ -1,5 +1,5 @@
-// Reports on the stages of a workload: no graph stands behind it, its nodes bear their ids as
-// names, its values the id of the node that makes them.
+// Reports on the stages of a workload. There is no graph: nodes have their ids as names, and values
+// the id of the node that makes them.
 #pragma once
 
 #include <string>
@@ -23,14 +23,14 @@ struct WorkloadReport {
 // "stage_0", ...
 std::string workload_stage_name(std::size_t stage);
 
-// cleave.stages version 1. Stages depend on those that the order of stages says, which are earlier
-// ones; gradients that flow back are among the inputs.
+// cleave.stages version 1. Stages depend on earlier ones, in the given order of stages; gradients
+// that flow back are among the inputs.
 std::string workload_json(const WorkloadReport& report);
 
-// For a person, conclusion first.
+// For people, conclusion first.
 std::string workload_text(const WorkloadReport& report);
 
-// The drawing: see formats/dot_stages.h.
+// The drawing: see report/drawings/dot_stages.h.
 std::string draw_workload(const WorkloadReport& report);
 
 }  // namespace cleave

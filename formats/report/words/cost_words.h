@@ -1,4 +1,4 @@
-// What reports say of the files that costs come from.
+// Descriptions of cost files in reports.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace cleave {
 // by order), 140 of 159 nodes, 12 of them fused into others`
 std::string costs_text(const ModelCosts& costs);
 
-// The largest times that no node was found for: `"ReorderOutput" 43 us, "Transpose" 12 us and 3
-// more`; empty when there are none.
+// The largest times without a node: `"ReorderOutput" 43 us, "Transpose" 12 us and 3 more`; empty
+// when there are none.
 std::string unmatched_text(const ModelCosts& costs);
 
 }  // namespace cleave

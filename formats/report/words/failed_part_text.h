@@ -1,4 +1,4 @@
-// Failed conditions in words: what of the node, what it is, what the rule wants.
+// Failed conditions as text: what about the node, its value, and the value that the rule wants.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How far work has come, as a line for a terminal.
+// The progress of work, as a line for a terminal.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace cleave {
 
-// `reading m.json [#####...............] 25%, 52 MiB of 208 MiB, 71 MiB/s, 3 s left`: after so many
-// seconds of the task. Where the terminal has fewer columns the bar is shorter, then gone, then the
-// line is cut.
+// `reading m.json [#####...............] 25%, 52 MiB of 208 MiB, 71 MiB/s, 3 s left`, after
+// `seconds` of the task. With fewer columns the bar is shorter, then left out, then the line is
+// cut.
 std::string progress_line(const WorkDone& work, std::string_view subject, double seconds,
                           std::size_t columns);
 

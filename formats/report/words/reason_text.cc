@@ -75,8 +75,8 @@ std::string non_tensor_input_text(const Graph& graph, NodeId node, NodeId becaus
   return "reads a non-tensor, " + maker;
 }
 
-// The output to blame: no tensor, and read by `because`, or by the graph's outputs when that is
-// none.
+// The output to blame: a non-tensor that is read by `because`, or, if that is kNone, by the graph's
+// outputs.
 std::string non_tensor_output_text(const Graph& graph, NodeId node, NodeId because) {
   const bool to_graph = because == kNone<NodeId>;
   const std::string reader = to_graph
@@ -98,7 +98,7 @@ std::string small_text(const ReasonContext& context, const Reason& reason) {
          std::to_string(context.min_acc_size);
 }
 
-// `costs more on the accelerator: +0.21 ms link, -0.02 ms compute`: what is 0 is left out.
+// `costs more on the accelerator: +0.21 ms link, -0.02 ms compute`; leaves out terms of 0.
 std::string costs_more_text(const Reason& reason) {
   std::string sum;
   const auto add = [&](float us, std::string_view what) {
@@ -113,12 +113,12 @@ std::string costs_more_text(const Reason& reason) {
   return "costs more on the accelerator" + sum;
 }
 
-// ` "conv1"`, or nothing for none.
+// ` "conv1"`; empty for kNone.
 std::string blamed(const Graph& graph, NodeId because) {
   return because == kNone<NodeId> ? std::string() : " " + quoted(graph.node(because).name);
 }
 
-// What reasons must have in common to be of one cause.
+// Reasons with the same key have the same cause.
 using CauseKey = std::array<std::uint32_t, 4>;
 
 CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {

@@ -1,4 +1,4 @@
-// Reasons in words. Every report, drawing and `explain` takes them from here.
+// Reasons as text. Every report and drawing, and `explain`, takes them from here.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace cleave {
 
 struct Report;
 
-// What is needed to put a reason in words.
+// The data needed to turn a reason into text.
 struct ReasonContext {
   const Graph& graph;
   const std::vector<SupportList>& lists;
@@ -22,7 +22,7 @@ struct ReasonContext {
   std::size_t min_acc_size = 1;
 };
 
-// That of a report, which must outlive it.
+// The context of a report, which must outlive it.
 ReasonContext reason_context(const Report& report);
 
 // One line, lower case, no full stop: `rule "Conv" of npu.json:12 fails: input 0 is int64, wants
@@ -32,27 +32,27 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
 // A code in a few words, for a button or a table: "no rule", "subgraph too small". Empty for none.
 std::string_view reason_code_words(ReasonCode code);
 
-// What the nodes of one cause have in common: `no rule names op "Foo"`, `rule "Conv" of npu.json:12
-// fails`.
+// The text that all nodes with one cause share: `no rule names op "Foo"`, `rule "Conv" of
+// npu.json:12 fails`.
 std::string cause_text(const ReasonContext& context, NodeId node, const Reason& reason);
 
-// What is to be said of the node beyond its cause; empty when there is nothing.
+// What there is to add about the node beyond its cause; may be empty.
 std::string detail_text(const ReasonContext& context, NodeId node, const Reason& reason);
 
 // `samples/npu.json:12`, or the list's name when it has no path.
 std::string rule_place(const SupportList& list, const Rule& rule);
 
-// `denied by npu.json:29 for name "top_2" (accuracy)`: what a deny rule is about.
+// `denied by npu.json:29 for name "top_2" (accuracy)`.
 std::string deny_rule_text(const SupportList& list, const Rule& rule);
 
-// CPU nodes of one cause, in model order.
+// CPU nodes with one cause, in model order.
 struct Cause {
   std::string text;
   std::vector<NodeId> nodes;
 };
 
-// The causes of all nodes on the CPU: the most frequent first, then by their first nodes. Nodes
-// without a reason (code none) are left out. Linear but for sorting the causes.
+// The causes of all nodes on the CPU: the most frequent first, then by their first nodes. Leaves
+// out nodes without a reason. Linear, plus sorting the causes.
 std::vector<Cause> group_by_cause(const ReasonContext& context, const PerNode<Reason>& reasons);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// What every report is made from: the model, the settings, the split and its numbers.
+// The data that every report is made from: the model, the settings, the split and its numbers.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Report {
   const Split& split;
   const Preview& preview;
   std::vector<std::string>
-      notes;  // of the model's reader, the writer, the command; made by the caller
+      notes;  // from the model's reader, the writer and the command; set by the caller
   std::vector<std::string> part_files =
       {};                  // by part, "" for one that was not written; empty: none
   std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
@@ -29,10 +29,10 @@ struct Report {
 // by one space a level, ends in a newline; text that is not UTF-8 is escaped.
 std::string report_json(const Report& report);
 
-// The same for a person, at most 100 columns, conclusion first. No colour.
+// The report for people, at most 100 columns, conclusion first. No colour.
 std::string report_text(const Report& report);
 
-// `support`: op types with the dtypes they were met with, supported and not, and coverage.
+// `support`: op types with their dtypes, supported and not, and coverage.
 std::string support_report_json(const Report& report);
 std::string support_report_text(const Report& report);
 

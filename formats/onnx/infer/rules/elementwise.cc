@@ -1,5 +1,5 @@
-// Operators whose output has the shape of an input, or of what the inputs broadcast to; and those
-// that change the dtype alone.
+// Operators whose output has the shape of an input, or the shape that the inputs broadcast to; and
+// operators that only change the dtype.
 #include <array>
 #include <utility>
 
@@ -16,14 +16,14 @@ bool same_as_first(OnnxOpCall& call) {
   return true;
 }
 
-// The shape of input 0 and this dtype.
+// Output 0 with the shape of input 0 and this dtype.
 bool as_first(OnnxOpCall& call, DType dtype) {
   call.outputs[0] = onnx_tensor_type(dtype);
   if (const OnnxType* from = call.shaped_input(0)) call.outputs[0].set_shape(from->dims);
   return true;
 }
 
-// What all inputs broadcast to, with this dtype.
+// Output 0 with the shape that all inputs broadcast to, and this dtype.
 bool broadcast(OnnxOpCall& call, DType dtype) {
   call.outputs[0] = onnx_tensor_type(dtype);
   std::optional<std::vector<OnnxDim>> shape;
@@ -45,8 +45,8 @@ bool broadcast_to_bool(OnnxOpCall& call) {
 }
 bool as_first_to_bool(OnnxOpCall& call) { return as_first(call, DType::boolean); }
 
-// The library's own answer for these would do up to opset 17; a dtype that it does not know yet
-// (float8, 4-bit integers) it refuses.
+// The library's answer would do up to opset 17, but it refuses dtypes that it does not know
+// (float8, 4-bit integers).
 bool cast(OnnxOpCall& call) {
   const OnnxAttribute* to = call.attribute("to");
   if (to == nullptr || to->type != 2) return false;
@@ -58,7 +58,7 @@ bool cast_like(OnnxOpCall& call) {
   return like != nullptr && as_first(call, like->dtype);
 }
 
-// Both dtypes have one width.
+// Both dtypes have the same width.
 bool bit_cast(OnnxOpCall& call) { return as_first(call, dtype_from_onnx(call.integer("to", 0))); }
 
 bool quantize_linear(OnnxOpCall& call) {

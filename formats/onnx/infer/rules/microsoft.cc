@@ -1,4 +1,4 @@
-// Operators of domain com.microsoft, which ONNX Runtime's optimizer and quantizer put into models.
+// Operators of domain com.microsoft, which ONNX Runtime's optimizer and quantizer insert.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -22,7 +22,7 @@ bool same_as_first(OnnxOpCall& call) {
   return true;
 }
 
-// The shape of the first input; the dtype of input `i`, or `otherwise` where it is left out.
+// The shape of the first input; the dtype of input `i`, or `otherwise` if it is left out.
 bool as_first_with_dtype_of(OnnxOpCall& call, std::size_t i, DType otherwise) {
   if (!same_as_first(call)) return false;
   const OnnxType* typed = call.tensor_input(i);
@@ -37,7 +37,7 @@ bool dequantize_linear(OnnxOpCall& call) { return as_first_with_dtype_of(call, 1
 
 // ---- normalisation, attention ----
 
-// Also the mean, the inverse deviation (one a row), and the sum of input and skip.
+// Further outputs: the mean, the inverse deviation (one per row), and the sum of input and skip.
 bool skip_normalization(OnnxOpCall& call) {
   if (!same_as_first(call)) return false;
   OnnxType row = call.outputs[0];
@@ -74,7 +74,7 @@ bool attention(OnnxOpCall& call) {
   return true;
 }
 
-// The same on 8-bit integers; the scale has the output's dtype.
+// Attention on 8-bit integers; the scale has the output's dtype.
 bool quantized_attention(OnnxOpCall& call) {
   const OnnxType* scale = call.tensor_input(3);
   if (!attention(call)) return false;
@@ -84,7 +84,7 @@ bool quantized_attention(OnnxOpCall& call) {
   return true;
 }
 
-// query: [batch, length, hidden]; value likewise, or [batch, heads, length, head].
+// query: [batch, length, hidden]; value: the same, or [batch, heads, length, head].
 bool multi_head_attention(OnnxOpCall& call) {
   const OnnxType* query = call.tensor_input(0);
   const OnnxType* value = call.shaped_input(2);
@@ -99,7 +99,7 @@ bool multi_head_attention(OnnxOpCall& call) {
   return true;
 }
 
-// query: [batch, length, hidden], with keys and values packed behind it when those are left out.
+// query: [batch, length, hidden], followed by packed keys and values when those are left out.
 bool group_query_attention(OnnxOpCall& call) {
   const OnnxType* query = call.tensor_input(0);
   if (query == nullptr) return false;
@@ -123,7 +123,7 @@ bool group_query_attention(OnnxOpCall& call) {
 
 // ---- matrix products ----
 
-// As numpy's matmul.
+// Broadcasts as numpy's matmul does.
 std::optional<Shape> product_shape(Shape a, Shape b) {
   if (a.empty() || b.empty()) return std::nullopt;
   const bool is_row = a.size() == 1;
@@ -179,8 +179,8 @@ bool fused_gemm(OnnxOpCall& call) {
   return a != nullptr && gemm(call, 1, a->dtype);
 }
 
-// A with scale and zero point, B with both, C, and the output's scale and zero point: without the
-// last the output is real.
+// Inputs: A with scale and zero point, B with both, C, and the output's scale and zero point.
+// Without the last one the output is real.
 bool quantized_gemm(OnnxOpCall& call) {
   const OnnxType* zero_point = call.tensor_input(8);
   return gemm(call, 3, zero_point != nullptr ? zero_point->dtype : DType::float32);
@@ -193,7 +193,7 @@ bool float_product(OnnxOpCall& call) {  // of a real and an integer matrix, or o
   return product(call, 0, 1, is_real ? a->dtype : DType::float32);
 }
 
-// [..., K] times N columns that are packed in some way.
+// [..., K] times N columns in a packed form.
 bool packed_matmul(OnnxOpCall& call) {
   const OnnxType* a = call.tensor_input(0);
   if (a == nullptr) return false;
@@ -205,7 +205,7 @@ bool packed_matmul(OnnxOpCall& call) {
   return true;
 }
 
-// ---- convolution and what is like the operator of the default domain ----
+// ---- convolution, and operators like those of the default domain ----
 
 bool fused_conv(OnnxOpCall& call) {
   OnnxOpCall conv = call.taken_as("Conv", 11);
@@ -221,7 +221,7 @@ bool bias_split_gelu(OnnxOpCall& call) {
   return true;
 }
 
-// A, its scale and zero point, then B.
+// Inputs: A, its scale and zero point, then B.
 bool quantized_binary(OnnxOpCall& call) {
   const OnnxType* a = call.tensor_input(0);
   const OnnxType* b = call.shaped_input(3);
@@ -250,7 +250,7 @@ bool quantized_global_pool(OnnxOpCall& call) {
   return true;
 }
 
-// The output's scale and zero point, then each input with its own.
+// Inputs: the output's scale and zero point, then each input with its own.
 bool quantized_concat(OnnxOpCall& call) {
   const OnnxType* zero_point = call.tensor_input(1);
   call.outputs[0] = onnx_tensor_type(zero_point != nullptr ? zero_point->dtype : DType::unknown);

@@ -10,7 +10,7 @@ namespace {
 
 using Shape = std::vector<OnnxDim>;
 
-// N. Of one sample without a batch runtimes make different things.
+// The batch size N. For one sample without a batch dim, runtimes disagree.
 OnnxDim batch_of(const OnnxOpCall& call) {
   const OnnxType* from = call.shaped_input(0);
   return from != nullptr && from->rank() == 2 ? from->dims[0] : OnnxDim{};
@@ -29,7 +29,7 @@ bool as_first_to_float(OnnxOpCall& call) {
   return true;
 }
 
-// The last axis picked from; a vector is one row.
+// The last axis is picked from; a vector is one row.
 bool array_feature_extractor(OnnxOpCall& call) {
   const OnnxType* from = call.tensor_input(0);
   const OnnxType* indices = call.shaped_input(1);
@@ -46,7 +46,7 @@ bool array_feature_extractor(OnnxOpCall& call) {
   return true;
 }
 
-// By whichever list of values it is given.
+// The dtype is that of the value list that is given.
 bool label_encoder(OnnxOpCall& call) {
   static constexpr std::array<std::pair<std::string_view, DType>, 3> kValues = {
       {{"values_strings", DType::string},
@@ -94,8 +94,8 @@ bool svm_regressor(OnnxOpCall& call) {
   return true;
 }
 
-// The class of each sample, and its scores; how many of those there are for two classes runtimes
-// tell by more than the operator says.
+// Outputs: the class of each sample, and its scores. With two classes, runtimes disagree on the
+// number of scores.
 bool classifier(OnnxOpCall& call) {
   const bool has_names = call.attribute("classlabels_strings") != nullptr;
   call.outputs[0] = onnx_tensor_type(has_names ? DType::string : DType::int64, {batch_of(call)});

@@ -1,4 +1,4 @@
-// Operators that are newer than the library at hand, and a few that it leaves untyped.
+// Operators that are newer than the ONNX library, and a few that it leaves without a type.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -36,7 +36,7 @@ Heads heads_of(const OnnxOpCall& call, const OnnxType* type, std::string_view at
   return {count, dim_at(type, 1), each_head(dim_at(type, 2), count)};
 }
 
-// Output, present key, present value, and the scores.
+// Outputs: result, present key, present value, and the scores.
 bool attention(OnnxOpCall& call) {
   const OnnxType* query = call.tensor_input(0);
   const OnnxType* key = call.tensor_input(1);
@@ -95,7 +95,7 @@ bool linear_attention(OnnxOpCall& call) {
   return true;
 }
 
-// As the input; and the last k - 1 positions, where the kernel has k.
+// Outputs: as the input, and the last k - 1 positions for a kernel of size k.
 bool causal_conv_with_state(OnnxOpCall& call) {
   const OnnxType* from = call.tensor_input(0);
   if (from == nullptr) return false;
@@ -119,13 +119,14 @@ bool rms_normalization(OnnxOpCall& call) {
   return true;
 }
 
-// [height, width, channels], all told by the image alone.
+// [height, width, channels], which depend on the image alone.
 bool image_decoder(OnnxOpCall& call) {
   call.outputs[0] = onnx_tensor_type(DType::uint8, Shape(3));
   return true;
 }
 
-// The parts along a new last axis, as many as the longest has; and how many each has.
+// Outputs: the parts along a new last axis, as many as the longest string has; and how many each
+// string has.
 bool string_split(OnnxOpCall& call) {
   const OnnxType* from = call.tensor_input(0);
   if (from == nullptr) return false;
@@ -144,7 +145,7 @@ bool optional_has_element(OnnxOpCall& call) {
   return true;
 }
 
-// Since opset 18 also of what is no optional: itself.
+// Since opset 18 the input need not be an optional: then it is the output.
 bool optional_get_element(OnnxOpCall& call) {
   const OnnxType* from = call.input(0);
   if (from == nullptr) return false;
@@ -152,7 +153,7 @@ bool optional_get_element(OnnxOpCall& call) {
   return true;
 }
 
-// The mask was of the data's dtype before opset 10.
+// Before opset 10 the mask had the data's dtype.
 bool dropout(OnnxOpCall& call) {
   const OnnxType* from = call.tensor_input(0);
   if (from == nullptr) return false;
@@ -180,7 +181,7 @@ bool one_hot(OnnxOpCall& call) {
   return true;
 }
 
-// As many as the condition has true; without an axis of the flattened input.
+// As many elements as the condition has true ones; without an axis, of the flattened input.
 bool compress(OnnxOpCall& call) {
   const OnnxType* from = call.tensor_input(0);
   if (from == nullptr) return false;

@@ -1,5 +1,5 @@
-// Operators that take a shape, axes or sizes as input. The library gives up the rank where such an
-// input is not wholly known; here each dim is told that can be.
+// Operators that take a shape, axes or sizes as input. The library gives up the rank unless such an
+// input is completely known; these rules infer each dim that they can.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 using Shape = std::vector<OnnxDim>;
 using Integers = std::vector<std::int64_t>;
 
-// A list of integers as one input gives it: its elements, each known or not.
+// A list of integers that is an input: its elements, each known or not.
 const std::vector<OnnxElement>* list_input(const OnnxOpCall& call, std::size_t i) {
   const OnnxElements* list = call.elements(i);
   if (list == nullptr || list->is_real() || list->dims.size() > 1) return nullptr;
@@ -30,7 +30,7 @@ bool same_dtype_unknown_shape(OnnxOpCall& call) {
 
 // ---- Reshape ----
 
-// Fixed factors of a number of elements, its symbolic ones, and whether any is not known at all.
+// A number of elements as fixed factors, symbolic ones, and whether any factor is unknown.
 struct Factors {
   std::int64_t fixed = 1;
   std::vector<std::string> names;
@@ -47,7 +47,7 @@ struct Factors {
   }
 };
 
-// The dim that makes both products equal: `all` = `others` times it.
+// The dim that makes both products equal: `all` = `others` times the dim.
 OnnxDim missing_dim(Factors all, const Factors& others) {
   if (!all.is_known || !others.is_known || others.fixed == 0) return {};
   for (const std::string& name : others.names) {
@@ -68,7 +68,7 @@ Shape reshaped(const OnnxOpCall& call, const std::vector<OnnxElement>& target) {
   Factors all, others;
   std::vector<bool> is_copied(from != nullptr ? from->rank() : 0);
   Shape out;
-  std::size_t left_out = target.size();  // the place of -1
+  std::size_t left_out = target.size();  // position of -1
   for (std::size_t i = 0; i < target.size(); ++i) {
     const bool copies = target[i].value == 0 && zero_copies;
     if (copies) {
@@ -159,14 +159,14 @@ bool tile(OnnxOpCall& call) {
 
 // ---- Slice ----
 
-// One axis cut: what is known of start, end and step.
+// A cut of one axis: what is known of start, end and step.
 struct Cut {
   OnnxElement start, end;
   OnnxElement step = {.value = 1, .name = {}};
 };
 
 OnnxDim cut_dim(const OnnxDim& dim, const Cut& cut) {
-  constexpr std::int64_t kFar = INT32_MAX;  // past any end, as exporters write it
+  constexpr std::int64_t kFar = INT32_MAX;  // beyond any end, as exporters write it
   const bool is_plain = cut.start.value == 0 && cut.step.value == 1;
   const bool is_whole = cut.end.value && *cut.end.value >= kFar;
   const bool is_named = !dim.name.empty() && cut.end.name == dim.name && !cut.end.value;
@@ -186,7 +186,7 @@ std::vector<OnnxElement> elements_of(const Integers& values) {
   return out;
 }
 
-// Nothing when a list's length is not known, or the axes are not.
+// nullopt when the length of a list, or the axes, are unknown.
 std::optional<SliceInputs> slice_inputs(const OnnxOpCall& call) {
   SliceInputs out;
   if (call.opset() < 10) {
@@ -230,7 +230,7 @@ bool slice(OnnxOpCall& call) {
     }
   }
   if (!is_sure) {
-    // Axes may be known though starts and ends are not even by their number.
+    // Axes may be known even when the number of starts and ends is not.
     const auto axes = call.opset() >= 10 ? call.integers(3) : std::nullopt;
     out = axes ? from->dims : Shape(from->rank());
     for (const std::int64_t i : axes.value_or(Integers{})) {
@@ -276,7 +276,7 @@ bool pad(OnnxOpCall& call) {
 // ---- Range, Split, NonZero ----
 
 std::optional<double> range_count(const OnnxOpCall& call) {
-  constexpr double kExact = 4e15;     // integers below it are doubles
+  constexpr double kExact = 4e15;     // doubles represent all integers below it
   std::array<double, 3> arguments{};  // start, limit, delta
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const OnnxElements* known = call.elements(i);
@@ -294,7 +294,7 @@ std::optional<double> range_count(const OnnxOpCall& call) {
   }
   if (arguments[2] == 0) return std::nullopt;
   double length = arguments[1] - arguments[0];
-  // Runtimes subtract in the elements' own type.
+  // Runtimes subtract in the elements' type.
   if (call.elements(0)->dtype == DType::float32) length = double{static_cast<float>(length)};
   const double count = std::ceil(length / arguments[2]);
   return count < kExact ? std::optional(std::max(count, 0.0)) : std::nullopt;
@@ -315,7 +315,7 @@ bool range(OnnxOpCall& call) {
   return true;
 }
 
-// Sizes of the parts along the axis, as far as known.
+// Sizes of the parts along the axis, if known.
 Shape split_sizes(const OnnxOpCall& call, const OnnxDim& whole) {
   const std::size_t count = call.outputs.size();
   const auto parts = static_cast<std::int64_t>(count);
@@ -364,7 +364,7 @@ bool non_zero(OnnxOpCall& call) {
 
 // ---- Reduce... ----
 
-// The axes; nothing when they are given but not known.
+// The axes; nullopt when they are given but unknown.
 std::optional<Integers> reduced_axes(const OnnxOpCall& call) {
   if (auto axes = call.integer_list("axes")) return axes;
   if (!call.has_input(1)) return Integers{};

@@ -1,4 +1,4 @@
-// Resize, Upsample, and what moves elements between space and depth.
+// Resize, Upsample, and operators that move elements between space and depth.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,14 +12,14 @@ namespace {
 
 using Shape = std::vector<OnnxDim>;
 
-// What Resize is asked for, along the axes it resizes.
+// The sizes or scales asked for, along the axes that Resize resizes.
 struct Request {
   std::vector<std::size_t> axes;
-  const std::vector<OnnxElement>* sizes = nullptr;  // as many as axes; else null
+  const std::vector<OnnxElement>* sizes = nullptr;  // as many as axes; or null
   const std::vector<double>* scales = nullptr;
 };
 
-// As runtimes do: in single precision.
+// In single precision, as runtimes do.
 OnnxDim scaled(const OnnxDim& dim, double scale) {
   if (scale == 1) return dim;
   if (!dim.is_fixed() || !(scale > 0)) return {};
@@ -27,7 +27,7 @@ OnnxDim scaled(const OnnxDim& dim, double scale) {
   return size < 9e15F ? fixed_dim(static_cast<std::int64_t>(size)) : OnnxDim{};
 }
 
-// Where the aspect ratio is kept, one scale serves all axes: the least or the greatest of them.
+// When the aspect ratio is kept, one scale applies to all axes: the least or the greatest.
 Shape with_kept_aspect(const OnnxType& from, const Request& request, bool not_larger) {
   Shape out = from.dims;
   for (const std::size_t axis : request.axes) out[axis] = {};
@@ -54,7 +54,7 @@ Shape resized(const OnnxOpCall& call, const OnnxType& from, const Request& reque
   if (policy == "not_larger" || policy == "not_smaller") {
     return with_kept_aspect(from, request, policy == "not_larger");
   }
-  // With this mode the scale is one of the region, which is an input of its own.
+  // In this mode the scale applies to the region, which is a separate input.
   const bool is_cropped = call.text("coordinate_transformation_mode", "") == "tf_crop_and_resize";
   Shape out = from.dims;
   for (std::size_t i = 0; i < request.axes.size(); ++i) {
@@ -70,7 +70,7 @@ Shape resized(const OnnxOpCall& call, const OnnxType& from, const Request& reque
   return out;
 }
 
-// All axes, or those that the attribute names; nothing when one of those is none.
+// All axes, or those that the attribute names; nullopt when one of those does not exist.
 std::optional<std::vector<std::size_t>> resized_axes(const OnnxOpCall& call, std::size_t rank) {
   std::vector<std::size_t> out;
   if (const auto given = call.integer_list("axes")) {
@@ -120,7 +120,7 @@ bool upsample(OnnxOpCall& call) {
   return true;
 }
 
-// The number of elements along each side of a block; nothing when there is none of such a size.
+// The length of each side of a block; nullopt when it is not a valid size.
 std::optional<std::int64_t> block_size(const OnnxOpCall& call) {
   constexpr std::int64_t kMost = 65536;
   const std::int64_t size = call.integer("blocksize", 0);

@@ -1,6 +1,6 @@
-// Operators that slide a window, sample or transform along spatial axes. Pools have changed since
-// the library at hand: dilations, and a last window that may not begin in the padding. Convolutions
-// of weights that do not fit it reads past their dims.
+// Operators that slide a window, sample or transform along spatial axes. Since the library's
+// version, pools have got dilations, and their last window may no longer begin in the padding. The
+// library also reads beyond the dims of convolution weights that do not fit.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 using Shape = std::vector<OnnxDim>;
 using Integers = std::vector<std::int64_t>;
 
-// Larger ones are refused: no sum or product of them overflows.
+// Larger values are refused: no sum or product of these overflows.
 constexpr std::int64_t kMost = INT32_MAX;
 
 bool is_sane(const Integers& values, std::int64_t least) {
@@ -25,7 +25,7 @@ bool is_sane(const Integers& values, std::int64_t least) {
 
 // A window along each spatial axis.
 struct Window {
-  Integers kernel, strides, dilations, pads;  // pads: all beginnings, then all ends
+  Integers kernel, strides, dilations, pads;  // pads: all starts, then all ends
   std::string_view auto_pad;
   bool rounds_up = false;
 
@@ -66,8 +66,8 @@ OnnxDim slid(const OnnxDim& dim, const Window& window, std::size_t i) {
   if (steps < 0) return {};
   std::int64_t count = steps / stride + 1;
   if (window.rounds_up && steps % stride != 0) {
-    if (is_valid) return {};  // told differently by specification and runtimes
-    // One window more, unless it would begin in the padding behind.
+    if (is_valid) return {};  // the specification and runtimes disagree
+    // One more window, unless it would begin in the end padding.
     if (count * stride < dim.size + before) ++count;
   }
   return fixed_dim(count);
@@ -90,7 +90,7 @@ bool pool(OnnxOpCall& call) {
   return true;
 }
 
-// The window of a convolution with those weights; nothing where it is not known or does not fit.
+// The window of a convolution with those weights; nullopt when it is unknown or does not fit.
 std::optional<Window> window_of_weights(const OnnxOpCall& call, const OnnxType& weights) {
   Integers kernel;
   for (std::size_t i = 2; i < weights.rank(); ++i) kernel.push_back(weights.size(i));
@@ -125,13 +125,14 @@ bool conv(OnnxOpCall& call) {
 
 bool conv_integer(OnnxOpCall& call) { return convolve(call, 1, DType::int32); }
 
-// x, scale, zero point, weights, scale, zero point, scale and zero point of what comes out
+// Inputs: x, scale, zero point, weights, scale, zero point, then scale and zero point of the
+// output.
 bool quantized_conv(OnnxOpCall& call) {
   const OnnxType* zero_point = call.tensor_input(7);
   return convolve(call, 3, zero_point != nullptr ? zero_point->dtype : DType::unknown);
 }
 
-// Where windows lay before a convolution of that stride.
+// The dim before a convolution of that stride.
 OnnxDim unslid(const OnnxDim& dim, const Window& window, std::size_t i, std::int64_t padding) {
   const std::int64_t stride = window.strides[i];
   if (window.auto_pad.starts_with("SAME")) return dim_times(dim, stride);
@@ -228,7 +229,7 @@ bool grid_sample(OnnxOpCall& call) {
   return true;
 }
 
-// size: {N, C, spatial...} -> [N, spatial..., how many]
+// size: {N, C, spatial...} -> [N, spatial..., number of spatial dims]
 bool affine_grid(OnnxOpCall& call) {
   const OnnxType* theta = call.tensor_input(0);
   const OnnxElements* size = call.elements(1);
@@ -252,7 +253,7 @@ std::optional<std::size_t> dft_axis(const OnnxOpCall& call, std::size_t rank) {
   return given && given->size() == 1 ? axis_of((*given)[0], rank) : std::nullopt;
 }
 
-// Number of elements along the axis afterwards.
+// Number of elements along the axis in the output.
 OnnxDim dft_length(const OnnxOpCall& call, const OnnxDim& before) {
   const bool is_onesided = call.integer("onesided", 0) != 0;
   const bool is_inverse = call.integer("inverse", 0) != 0;
@@ -311,7 +312,7 @@ bool stft(OnnxOpCall& call) {
   return true;
 }
 
-// The output's shape may be an input of its own.
+// The output's shape may be given as an input.
 bool max_unpool(OnnxOpCall& call) {
   const OnnxType* from = call.tensor_input(0);
   if (from == nullptr) return false;

@@ -1,5 +1,5 @@
-// Arithmetic in which reals take part: Pow, Reciprocal, Round, Clip, Min, Max, Where, comparisons,
-// and the casts of reals to booleans. A result that a runtime may round otherwise is unknown.
+// Arithmetic with reals: Pow, Reciprocal, Round, Clip, Min, Max, Where, comparisons, and casts of
+// reals to booleans. A result that a runtime may round differently is unknown.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,7 +21,7 @@ std::optional<double> number_at(const OnnxElements& from, std::size_t i) {
   return onnx_sort_key(from, i);
 }
 
-// x to the power of y where that is exact: by products that stay whole and small, or y = 1, 2.
+// x to the power of y if that is exact: by products that stay whole and small, or for y = 1 or 2.
 std::optional<double> power(DType dtype, double x, double y) {
   if (y == 1) return x;
   if (y == 2) return onnx_rounded(dtype, x * x);
@@ -71,7 +71,7 @@ OnnxElementList reciprocal_elements(const OnnxOpCall& call) {
   return each_real(call, [](double x) { return 1 / x; });
 }
 
-// Halves go to the even neighbour.
+// Rounds halves to even.
 OnnxElementList round_elements(const OnnxOpCall& call) {
   return each_real(call, [](double x) {
     const double low = std::floor(x);
@@ -81,8 +81,7 @@ OnnxElementList round_elements(const OnnxOpCall& call) {
   });
 }
 
-// A bound of Clip: its input, or before opset 11 its attribute. False where it is given, but not
-// known.
+// A bound of Clip: its input, or before opset 11 its attribute. False when it is given but unknown.
 bool read_bound(const OnnxOpCall& call, std::size_t input, std::string_view name, double& bound) {
   if (call.opset() < 11) {
     bound = call.real(name, bound);
@@ -115,7 +114,7 @@ OnnxElementList clip_elements(const OnnxOpCall& call) {
   return {std::move(out)};
 }
 
-// Folds all inputs, of reals; integers have rules of their own.
+// Folds all inputs if they are reals; integers have their own rules.
 template <class F>
 OnnxElementList fold_reals(const OnnxOpCall& call, F fold) {
   const OnnxElements* first = call.elements(0);

@@ -1,8 +1,8 @@
 // Operators that fold elements along axes: ReduceSum, ReduceProd, ReduceMax, ReduceMin, ReduceMean,
 // ArgMax, ArgMin, CumSum.
 //
-// Runtimes add and multiply reals in an order of their own. So a sum or product of reals is known
-// only where every order gives the same: all numbers on the way are whole and below 2^24.
+// Runtimes add and multiply reals in different orders. So a sum or product of reals is known only
+// if every order gives the same result: all intermediate numbers are whole and below 2^24.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,8 +21,8 @@ using MaybeReal = std::optional<double>;
 struct Fold {
   MaybeInt (*integers)(std::int64_t, std::int64_t);
   double (*reals)(double, double);
-  bool is_order_free = false;       // of reals: a maximum or minimum
-  MaybeInt of_none = std::nullopt;  // of no elements
+  bool is_order_free = false;       // for reals: a maximum or minimum
+  MaybeInt of_none = std::nullopt;  // the result for no elements
 };
 
 constexpr double kMostExact = 1 << 24;
@@ -45,7 +45,7 @@ constexpr Fold kGreatest = {[](std::int64_t a, std::int64_t b) { return MaybeInt
 constexpr Fold kLeast = {[](std::int64_t a, std::int64_t b) { return MaybeInt(std::min(a, b)); },
                          [](double a, double b) { return std::min(a, b); }, true, std::nullopt};
 
-// Which axes are folded; nothing where that is not known.
+// Which axes are folded; nullopt when unknown.
 std::optional<std::vector<bool>> folded_axes(const OnnxOpCall& call, std::size_t rank) {
   const std::int64_t since = call.op() == "ReduceSum" ? 13 : 18;  // axes are an input
   std::optional<Dims> axes = call.opset() < since ? call.integer_list("axes") : call.integers(1);
@@ -63,12 +63,12 @@ std::optional<std::vector<bool>> folded_axes(const OnnxOpCall& call, std::size_t
   return folded;
 }
 
-// Where each element goes, and the dims of what comes out.
+// The target of each element, and the dims of the result.
 struct Plan {
   Dims dims;
   std::vector<std::size_t> into;
   std::size_t count = 1;    // of the output's elements
-  std::size_t members = 0;  // folded into one
+  std::size_t members = 0;  // folded into one element
 };
 
 std::optional<Plan> plan_of(const OnnxOpCall& call, const OnnxElements& from) {
@@ -146,7 +146,7 @@ OnnxElementList reduce_product(const OnnxOpCall& call) { return {reduce(call, kP
 OnnxElementList reduce_max(const OnnxOpCall& call) { return {reduce(call, kGreatest)}; }
 OnnxElementList reduce_min(const OnnxOpCall& call) { return {reduce(call, kLeast)}; }
 
-// A mean of integers is known where it is whole.
+// A mean of integers is known if it is whole.
 OnnxElementList reduce_mean(const OnnxOpCall& call) {
   std::optional<OnnxElements> out = reduce(call, kSum);
   const OnnxElements* from = call.elements(0);
@@ -162,7 +162,7 @@ OnnxElementList reduce_mean(const OnnxOpCall& call) {
   return {std::move(out)};
 }
 
-// The elements as reals or integers that can be compared; nothing unless all are known.
+// Compares the elements as reals or integers; known only if all elements are.
 template <class Better>
 OnnxElementList arg_best(const OnnxOpCall& call, Better is_better) {
   const OnnxElements* from = call.elements(0);

@@ -1,5 +1,5 @@
-// Operators that choose, repeat and place elements by others: Split, Tile, TopK, GatherElements,
-// GatherND, ScatterElements, ScatterND, OneHot, NonZero.
+// Operators that choose, repeat and place elements depending on others: Split, Tile, TopK,
+// GatherElements, GatherND, ScatterElements, ScatterND, OneHot, NonZero.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -14,7 +14,7 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 using Picks = std::vector<std::size_t>;
 
-// As the types of the outputs say, which are inferred already.
+// Uses the types of the outputs, which are already inferred.
 OnnxElementList split(const OnnxOpCall& call) {
   const OnnxElements* from = call.elements(0);
   if (from == nullptr || from->dims.empty()) return {};
@@ -65,14 +65,14 @@ OnnxElementList tile(const OnnxOpCall& call) {
   return {picked(*from, std::move(dims), picks)};
 }
 
-// How many TopK takes: an attribute before opset 10.
+// The number of elements that TopK takes: an attribute before opset 10.
 std::optional<std::int64_t> top_count(const OnnxOpCall& call) {
   if (call.opset() < 10) return call.integer("k", -1);
   const auto given = call.integers(1);
   return given && given->size() == 1 ? std::optional((*given)[0]) : std::nullopt;
 }
 
-// Of equal elements the one before comes first. Unsorted results are in no order that is known.
+// Of equal elements the earlier one comes first. The order of unsorted results is unknown.
 OnnxElementList top_k(const OnnxOpCall& call) {
   const OnnxElements* from = call.elements(0);
   const std::optional<std::int64_t> k = top_count(call);
@@ -110,7 +110,7 @@ OnnxElementList top_k(const OnnxOpCall& call) {
   return {picked(*from, std::move(dims), picks), std::move(indices)};
 }
 
-// For each element of the indices: the position in the data that it names along the axis.
+// For each element of the indices: the position in the data that it selects along the axis.
 std::optional<Picks> named_along_axis(const OnnxOpCall& call, const OnnxElements& data,
                                       const OnnxElements& indices) {
   const auto known = known_integers(indices);
@@ -144,7 +144,7 @@ OnnxElementList gather_along_axis(const OnnxOpCall& call) {
 
 bool replaces(const OnnxOpCall& call) { return call.text("reduction", "none") == "none"; }
 
-// Puts updates[i] at position picks[i]; of several at one position none is sure to be the last.
+// Puts updates[i] at position picks[i]; if a position occurs twice, the result there is unknown.
 OnnxElementList scattered(const OnnxElements& data, const OnnxElements& updates,
                           const Picks& picks) {
   if (data.dtype != updates.dtype || picks.size() != updates.count()) return {};
@@ -172,11 +172,11 @@ OnnxElementList scatter_along_axis(const OnnxOpCall& call) {
   return picks ? scattered(*data, *updates, *picks) : OnnxElementList{};
 }
 
-// Rows of indices name slices of the data: the position where each begins, and its length.
+// Rows of indices select slices of the data: where each slice begins, and its length.
 struct Slices {
   Picks begins;
   std::size_t length = 1;
-  std::size_t depth = 0;  // dims that a row names
+  std::size_t depth = 0;  // dims that a row selects
 };
 
 std::optional<Slices> named_slices(const OnnxElements& data, const OnnxElements& indices) {
@@ -253,7 +253,7 @@ OnnxElementList one_hot(const OnnxOpCall& call) {
   return {picked(*values, std::move(dims), picks)};
 }
 
-// Indices of the elements that are not 0: a row a dim of the input, in row-major order.
+// Indices of the elements that are not 0: one row per dim of the input, in row-major order.
 OnnxElementList non_zero(const OnnxOpCall& call) {
   const OnnxElements* from = call.elements(0);
   if (from == nullptr || from->dims.empty()) return {};
