@@ -94,7 +94,7 @@ class DevicesReader {
   void read_cell(const CsvRow& row, std::string_view column, std::string_view cell,
                  DeviceSpec& device) {
     const auto refuse = [&](std::string_view wanted) {
-      faults_.error(row.offset, quoted(cell) + " is no " + std::string(column) + ": give " +
+      faults_.error(row.offset, quoted(cell) + " is not a " + std::string(column) + ": give " +
                                     std::string(wanted));
     };
     if (column == "name") {
