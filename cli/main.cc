@@ -1,4 +1,6 @@
-// cleave: load, pass, write, exit code. The only place that catches exceptions.
+// cleave: builds the command line, runs one command, and returns its exit code. Exceptions that no
+// other code handles end here: out of memory, output that failed, an input that changed, a bug.
+// Libraries' exceptions are caught where the libraries are called.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -20,7 +22,7 @@
 namespace cleave {
 namespace {
 
-// Printed where `--version` would be: CLI11 stops at what is thrown and hands out its text.
+// Prints in place of `--version`: CLI11 stops at this exception and prints its text.
 [[noreturn]] void print_and_stop(const std::string& text) { throw CLI::CallForVersion(text, 0); }
 
 void add_shell_options(CLI::App& app) {
@@ -56,9 +58,9 @@ void add_terminal_options(CLI::App& app, TerminalOptions& terminal) {
              "how much to print on standard error");
 }
 
-// Whether the options of this command can be needed: making those of all commands takes longer than
-// splitting a small model. Needed are all where something comes before the command (--man-page),
-// and where a configuration file does, which may have tables for each.
+// Whether the options of this command may be needed: making those of all commands takes longer than
+// splitting a small model. All are needed when something precedes the command (--man-page), and
+// with a configuration file, which may have a table for each command.
 bool concerns(std::string_view command, const std::vector<std::string>& arguments) {
   const auto starts_with_name_of = [&](const CommandEntry& entry) {
     return !arguments.empty() && arguments.front() == entry.name;

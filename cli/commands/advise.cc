@@ -1,4 +1,4 @@
-// cleave advise: what to support next, by what it gains over all the models given.
+// cleave advise: what to support next, by the gain over all given models.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -65,7 +65,7 @@ class AdviseCommand : public Command {
   }
 
  private:
-  // Fewer than there are paths when one could not be read, after saying why.
+  // Fewer models than paths when one could not be read; the reason is then printed.
   std::vector<LoadedModel> load_models() const {
     std::vector<LoadedModel> models;
     for (const std::string& path : paths_) {
@@ -81,7 +81,7 @@ class AdviseCommand : public Command {
     ProgressBar bar("");
     options_.progress = bar.observer();
     auto advice = advise(models, lists, split_.options, link, options_);
-    options_.progress = {};  // the bar is gone, what it was shown in stays
+    options_.progress = {};  // the bar no longer exists
     return advice;
   }
 

@@ -1,4 +1,4 @@
-// cleave check: holds models and lists against gates and a baseline, for CI.
+// cleave check: checks models and lists against gates and a baseline, for CI.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -110,7 +110,7 @@ class CheckCommand : public Command {
     return refuse(faults);
   }
 
-  // The lists of each column of the matrix.
+  // The lists of each column of the matrix of models and lists.
   std::vector<std::vector<std::string>> columns() const {
     if (combine_) return {support_.paths};
     std::vector<std::vector<std::string>> columns;
@@ -129,7 +129,7 @@ class CheckCommand : public Command {
     args.path = path;
     const auto model = load_model(args);
     if (!model) {
-      is_whole_ = false;  // what is wrong with the others is said, too
+      is_whole_ = false;  // the faults of the others are printed, too
       return ExitCode::done;
     }
     for (const std::vector<std::string>& lists : columns()) {
@@ -195,7 +195,7 @@ class CheckCommand : public Command {
     return ExitCode::done;
   }
 
-  // GitHub reads them from either stream; JSON on standard output is left alone.
+  // Annotations go to standard error when standard output has JSON; GitHub reads both.
   void write_annotations() const {
     const std::string text = check_annotations(check_);
     if (json_) {

@@ -1,4 +1,4 @@
-// A command of the tool: one file each, cmd_<name>.cc; the table of them is in commands.cc.
+// A command of the tool: one file each, <name>.cc; commands.cc has the table of them.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class Command {
   virtual ~Command() = default;
   // Declares options and arguments, bound to members. Touches no file.
   virtual void add_options(CLI::App& app) = 0;
-  // Does the work; has printed everything, errors too, when it returns.
+  // Does the work. Everything, errors included, is printed when it returns.
   virtual ExitCode run() = 0;
 };
 
@@ -27,7 +27,7 @@ struct CommandEntry {
   std::unique_ptr<Command> (*make)();
 };
 
-// All commands, in the order in which help lists them.
+// All commands, in the order of help.
 std::span<const CommandEntry> commands();
 
 std::unique_ptr<Command> make_split_command();

@@ -1,5 +1,5 @@
-// cleave diff: what moved between two splits, and why. What stands after `to` is said of the second
-// one; what is not said there is as for the first.
+// cleave diff: what moved between two splits, and why. Options after `to` apply to the second
+// split; others are the same as for the first.
 //
 //   cleave diff old.onnx new.onnx -s npu.json
 //   cleave diff m.onnx -s old.json to -s new.json --min-acc-module-size 3
@@ -58,7 +58,7 @@ class DiffCommand : public Command {
     SplitArgs split;
   };
 
-  // Gives the second side each option that was said of the first alone.
+  // Gives the second side each option that was only given for the first.
   void inherit_options() {
     for (CLI::Option* const option : to_->get_options()) {
       if (option->count() > 0 || option->get_lnames().empty()) continue;
@@ -70,7 +70,7 @@ class DiffCommand : public Command {
     }
   }
 
-  // A model that comes through a pipe is there once: the second split is of the same bytes.
+  // A model from a pipe can be read once: the second split uses the same bytes.
   Result<SplitJob, ExitCode> make_second(const SplitJob& before) const {
     ModelArgs model = second_.model;
     if (model.path == first_.model.path) model.path = before.model().source.path_again();

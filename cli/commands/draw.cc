@@ -1,4 +1,5 @@
-// cleave draw: the model coloured by support, or its parts, as a Graphviz file or laid out as SVG.
+// cleave draw: draws the model coloured by support, or its partitions, as a Graphviz file or as
+// SVG.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -15,8 +16,8 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kCollapseDot = 2000;
-constexpr std::size_t kCollapseSvg = 500;  // Graphviz takes minutes beyond
-constexpr std::size_t kFewBoxes = 12;      // where Graphviz failed on more
+constexpr std::size_t kCollapseSvg = 500;  // Graphviz takes minutes above this
+constexpr std::size_t kFewBoxes = 12;      // after Graphviz failed on more
 
 class DrawCommand : public Command {
  public:
@@ -80,7 +81,7 @@ class DrawCommand : public Command {
     return ExitCode::usage;
   }
 
-  // Partitions instead of the nodes; of a partition its op types.
+  // Lays out partitions instead of nodes; for one partition its op types.
   LaidOut lay_out_coarser(const Report& report, const LayoutFault& fault) const {
     const auto& names = report.split.partition.names;
     const auto part = std::find(names.begin(), names.end(), what_);

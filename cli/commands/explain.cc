@@ -1,4 +1,4 @@
-// cleave explain: why nodes are where they are.
+// cleave explain: why nodes run where they do.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
@@ -42,7 +42,7 @@ class ExplainCommand : public Command {
     return nodes;
   }
 
-  // In the order of the patterns, each pattern's nodes in model order, constants after nodes.
+  // Ordered by pattern, each pattern's nodes in model order, constants after nodes.
   std::vector<NodeId> named_nodes(const SplitJob& run) {
     const Graph& graph = run.graph();
     std::vector<NodeId> nodes;
@@ -63,7 +63,7 @@ class ExplainCommand : public Command {
     return nodes;
   }
 
-  // Nodes with a body in which one of those meant stands: a body is where its node is.
+  // Nodes with a matching node in a body: a body runs where its node runs.
   template <class IsMeant>
   static std::vector<NodeId> owners_of(const Graph& graph, const IsMeant& is_meant) {
     std::vector<NodeId> owners;

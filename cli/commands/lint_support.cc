@@ -1,4 +1,4 @@
-// cleave lint-support: faults of a support list.
+// cleave lint-support: finds faults in a support list.
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"

@@ -1,4 +1,5 @@
-// cleave lower: compiles the accelerator partitions by real compilers, and learns what they refuse.
+// cleave lower: compiles the accelerator partitions with real compilers, and learns what they
+// refuse.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <thread>
@@ -125,7 +126,7 @@ class LowerCommand : public Command {
     return backends;
   }
 
-  // False when there is none and it is needed, or it cannot be read.
+  // False when a reference is needed but missing, or it cannot be read.
   bool load_reference() {
     const bool is_needed = options_.compares || options_.freezes_values;
     if (reference_.empty() && is_needed) reference_ = "onnxruntime";
@@ -190,8 +191,8 @@ class LowerCommand : public Command {
     return ExitCode::bug;
   }
 
-  // The learned list, where it was asked for. What is written gives the partitions of the last round
-  // again, which is checked.
+  // Writes the learned list if asked to, and checks that it leads to the partitions of the last
+  // round again.
   ExitCode write_lists(LoweringReport& report) const {
     if (deny_out_.empty()) return ExitCode::done;
     const auto text = learned_list_json(report.input.lists.front(), report.outcome.learned);

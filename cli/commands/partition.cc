@@ -1,4 +1,4 @@
-// cleave partition: splits by a node -> partition map that something else made.
+// cleave partition: splits by a node -> partition map made elsewhere.
 #include <CLI/CLI.hpp>
 #include <optional>
 

@@ -1,4 +1,4 @@
-// cleave print: the model, or its split under support lists, one line a node.
+// cleave print: the model, or its split under support lists, one line per node.
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"

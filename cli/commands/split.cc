@@ -1,4 +1,4 @@
-// cleave split: the whole pipeline; writes the parts, the root, reports and drawings to a folder.
+// cleave split: the whole job; writes the partitions, the root, reports and drawings to a folder.
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"

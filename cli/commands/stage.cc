@@ -38,14 +38,14 @@ class StageCommand : public Command {
   }
 
  private:
-  // What the plan comes to.
+  // The result of the plan.
   struct Pipeline {
     Partition partition;
     StageBoundaries boundaries;
     std::vector<std::string> devices;
-    std::optional<BackwardPlan> backward;  // where a loss was asked for
+    std::optional<BackwardPlan> backward;  // if a loss was asked for
 
-    // ONNX's root holds all weights, and hands each stage those that it reads.
+    // ONNX's root holds all weights, and passes each stage those that it reads.
     const Boundaries& root(const LoadedModel& model) const {
       return model.format() == ModelFormat::onnx ? boundaries.copying : boundaries.root;
     }

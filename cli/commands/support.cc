@@ -1,4 +1,4 @@
-// cleave support: op types that the lists support and do not, with the dtypes they were met with.
+// cleave support: op types that the lists support and do not support, with their dtypes.
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"

@@ -29,14 +29,14 @@ ExitCode write_text(const std::string& path, const std::string& text) {
   return ExitCode::done;
 }
 
-// True of a path inside the folder, as both are written.
+// True for a path inside the folder, comparing the paths as written.
 bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
   if (folder.empty()) return false;
   const auto within = path.lexically_normal().lexically_relative(folder.lexically_normal());
   return !within.empty() && *within.begin() != "..";
 }
 
-// True of a path directly in the folder.
+// True for a path directly in the folder.
 bool is_child(const std::filesystem::path& path, const std::filesystem::path& folder) {
   if (path.empty() || folder.empty()) return false;
   const auto within = path.lexically_normal().lexically_relative(folder.lexically_normal());
@@ -111,7 +111,7 @@ ExitCode ReportFiles::write(const Report& report, const std::string& made) const
   return code == ExitCode::done ? write_model_explorer(report) : code;
 }
 
-// Into the folder, which may be there already; all files or none.
+// Writes into the folder, which may exist already; all files or none.
 ExitCode ReportFiles::write_model_explorer(const Report& report) const {
   if (model_explorer_.empty()) return ExitCode::done;
   std::error_code ignored;

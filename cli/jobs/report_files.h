@@ -1,4 +1,4 @@
-// Files that a report is written to, beside what is printed: an option each.
+// Files that a report is written to, besides standard output: one option each.
 #pragma once
 
 #include <string>
@@ -18,19 +18,19 @@ namespace cleave {
 class ReportFiles {
  public:
   void add_to(CLI::App& app);
-  // Whether those that were asked for can be written, before the work is done. `made`: a folder
-  // that the command makes first; empty: none.
+  // Checks, before the work, that the files asked for can be written. `made` is a folder that the
+  // command makes first; empty: none.
   Status<Diagnostics> check(const std::string& made = {}) const;
-  // Writes those that are to be in the folder that the command makes, before it is committed, so
-  // that its manifest lists them, too. Prints what went wrong.
+  // Writes the files inside the folder that the command makes, before it is committed, so that its
+  // manifest lists them, too. Prints errors.
   ExitCode write_inside(const Report& report, const OutputFolder& folder) const;
-  // Writes the others that were asked for, `made` as for check(); prints what went wrong.
+  // Writes the other files, with `made` as for check(). Prints errors.
   ExitCode write(const Report& report, const std::string& made = {}) const;
-  // Paths of those that were asked for.
+  // Paths of the files asked for.
   std::vector<std::string> written() const;
 
  private:
-  // The HTML page; warns of what could not be laid out.
+  // The HTML page; warns of drawings that could not be laid out.
   std::string page_of(const Report& report) const;
   ExitCode write_model_explorer(const Report& report) const;
 

@@ -32,7 +32,7 @@ SplitRequest request_of(const ModelArgs& model, const SupportArgs& support,
           .link = split.link};
 }
 
-// The progress bar is gone before this prints.
+// Call after the progress bar is gone: this prints.
 Result<SplitJob, ExitCode> finished(Result<SplitJob, JobFault> job) {
   if (!job) return refuse(job.error());
   print_diagnostics(job->warnings());

@@ -1,4 +1,4 @@
-// Jobs of formats/jobs for commands: made from the options, with a progress bar and messages.
+// The jobs of formats/jobs for commands: made from the options, with a progress bar and messages.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// Prints the faults of a job; returns what the process exits with.
+// Prints the faults of a job; returns the exit code.
 ExitCode refuse(const JobFault& fault);
 
 // Reads the model and the lists and runs the passes. Prints warnings. On failure the faults are

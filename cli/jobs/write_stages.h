@@ -1,4 +1,5 @@
-// What `partition` and `stage` do with a result: print the report, and write the pieces when asked.
+// The output of `partition` and `stage`: prints the report, and writes the partitions or stages if
+// asked to.
 #pragma once
 
 #include <optional>
@@ -21,10 +22,10 @@ class StagesOutput {
 
   bool is_json() const { return json_; }
 
-  // The folder to write; nothing when none was asked for.
+  // The folder to write; nullopt when none was asked for.
   Loaded<std::optional<OutputFolder>> create_folder() const;
 
-  // Writes the models, manifest.json, report.txt and stages.dot into the folder, when there is one;
+  // Writes the models, manifest.json, report.txt and stages.dot into the folder, if there is one;
   // prints the report.
   ExitCode write(StagesReport& report, const ModelPieces& pieces,
                  std::optional<OutputFolder>& folder) const;
@@ -32,7 +33,7 @@ class StagesOutput {
   struct Texts {
     std::string json, text, drawing;
   };
-  // The same where there are no models to write.
+  // The same when there are no models to write.
   ExitCode write(const Texts& texts, std::optional<OutputFolder>& folder) const;
 
  private:

@@ -1,4 +1,4 @@
-// The options of balanced stages: what a stage costs, on what devices, and how hard to search.
+// The options of balanced stages: the cost of a stage, the devices, and the effort of the search.
 #pragma once
 
 #include <optional>

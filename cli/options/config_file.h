@@ -1,5 +1,5 @@
-// Options from a file, --config: CLI11's reading of TOML, with keys that may be written with
-// underscores, as options may; and where a key stands, for errors.
+// Options from a file, --config: CLI11's TOML reader, with keys that may contain underscores, as
+// options may; and the line of a key, for errors.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,8 +16,8 @@ class ConfigFile : public CLI::ConfigTOML {
   std::vector<CLI::ConfigItem> from_config(std::istream& text) const override;
 };
 
-// The byte at which the line begins that sets `key`, as CLI11 names it: "check.min-coverage" of
-// section [check]. `text.npos`: no line does.
+// The offset of the line that sets `key`, in CLI11's notation: "check.min-coverage" for section
+// [check]. `text.npos` if there is none.
 std::uint64_t offset_of_key(std::string_view text, std::string_view key);
 
 }  // namespace cleave

@@ -28,7 +28,7 @@ bool is_update(const CLI::App& command) {
   return update != nullptr && update->count() > 0;
 }
 
-// The baseline is an output where it is updated, and an input elsewhere.
+// The baseline is an output if it is updated, and otherwise an input.
 FileRole role_now(FileRole role, const CLI::App& command) {
   if (role != FileRole::updated) return role;
   return is_update(command) ? FileRole::output : FileRole::input;

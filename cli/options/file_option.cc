@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// CLI11 has no place for data of ours in an option but its validators, which have names.
+// CLI11's options cannot hold our data, except in the names of their validators.
 constexpr std::array<std::pair<FileRole, const char*>, 5> kRoles = {
     {{FileRole::input, "file role: input"},
      {FileRole::output, "file role: output"},
@@ -27,7 +27,7 @@ std::vector<std::string> notes_of(CLI::Option& option) {
   for (int i = 0;; ++i) {
     try {
       names.push_back(option.get_validator(i)->get_name());
-    } catch (const CLI::OptionNotFound&) {  // there are no more
+    } catch (const CLI::OptionNotFound&) {  // no more validators
       return names;
     }
   }

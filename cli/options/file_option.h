@@ -1,6 +1,6 @@
-// Options that name files. Each is declared with its role, and the role is recorded in the option
-// itself: what reads the command line later (file_clash.h, usage.h, completions) asks the option, and
-// no list of names is kept beside it.
+// Options that name files. Each is declared with its role, which is stored in the option itself:
+// code that reads the command line later (file_clash.h, usage.h, completions) asks the option, so
+// there is no separate list of names.
 //
 //   add_input_option(app, "--map", map_, "which partition each node goes to");
 //   add_output_option(app, "--html", html_, "also write the report as one page");
@@ -20,21 +20,21 @@ enum class FileRole : std::uint8_t {
   input,          // read
   output,         // written
   report,         // written; "-" is standard output
-  output_folder,  // a folder that is made, or that files are put into
-  updated,        // read, or written where the command has --update-baseline
+  output_folder,  // a folder that is made, or that files are written into
+  updated,        // read, or written if the command has --update-baseline
 };
 
 // Records the role of an option that is declared elsewhere.
 CLI::Option* set_file_role(CLI::Option* option, FileRole role);
 
-// What was recorded; nullopt for an option that names no file.
+// The stored role; nullopt for an option that names no file.
 std::optional<FileRole> file_role(CLI::Option& option);
 
-// Names of files that are put into the folder of an output folder's option, whatever the input.
+// Names of files that are always written into the folder of an output folder's option.
 CLI::Option* set_written_names(CLI::Option* option, const std::vector<std::string>& names);
 std::vector<std::string> written_names(CLI::Option& option);
 
-// `variable`: a path, or a list of paths.
+// `variable` is a path, or a list of paths.
 template <class Paths>
 CLI::Option* add_input_option(CLI::App& app, const std::string& name, Paths& variable,
                               const std::string& help) {
@@ -48,7 +48,7 @@ inline CLI::Option* add_output_option(CLI::App& app, const std::string& name, st
   return set_file_role(app.add_option(name, path, help)->type_name("FILE"), FileRole::output);
 }
 
-// For what goes to standard output unless a file is named.
+// For output that goes to standard output unless a file is named.
 inline CLI::Option* add_report_option(CLI::App& app, const std::string& name, std::string& path,
                                       const std::string& help) {
   return set_file_role(app.add_option(name, path, help)->type_name("FILE"), FileRole::report);

@@ -21,8 +21,8 @@ std::optional<double> parse_number(std::string_view text) {
   return number;
 }
 
-// A share from 0 to 1: "0.95", "95%". The nearest double to what is written, so that a share of
-// nodes that equals it is equal.
+// Parses a share from 0 to 1: "0.95", "95%". Returns the nearest double, so that an equal share of
+// nodes compares equal.
 double parse_share(const std::string& option, const std::string& text) {
   const bool is_percent = !text.empty() && text.back() == '%';
   auto share = parse_number(std::string_view(text).substr(0, text.size() - (is_percent ? 1 : 0)));

@@ -1,4 +1,4 @@
-// The options of `check` that say what must hold.
+// The options of `check` that set gates.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ struct GateArgs {
   bool update_baseline = false;
 
   void add_to(CLI::App& app);
-  // True when something is asked that can fail, or a baseline is to be written.
+  // True when a gate is given that can fail, or a baseline is to be written.
   bool asks_anything() const;
-  // The same with what a baseline without further limits means: no new CPU nodes.
+  // The request with the default gate of a baseline without other limits: no new CPU nodes.
   CheckRequest effective_request() const;
 
  private:

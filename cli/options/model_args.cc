@@ -26,7 +26,7 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
   return size;
 }
 
-// "name=rest", split at the last '=', since names of values may hold one.
+// Parses "name=rest", split at the last '=', since names of values may contain one.
 std::pair<std::string, std::string> parse_binding(const std::string& option,
                                                   const std::string& text,
                                                   const std::string& example) {
@@ -37,7 +37,7 @@ std::pair<std::string, std::string> parse_binding(const std::string& option,
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-// A part's name becomes a name in ONNX and JSON, which take UTF-8 only.
+// A partition's name becomes a name in ONNX and JSON, which only allow UTF-8.
 CLI::Validator utf8_text() {
   const auto refusal = [](const std::string& text) {
     if (first_invalid_utf8(text) == text.npos) return std::string();

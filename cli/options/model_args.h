@@ -21,7 +21,7 @@ struct ModelArgs {
   ShapeBindings bindings;
   ModelLimits limits;
   void add_to(CLI::App& app);
-  // Without MODEL, for commands that take several.
+  // Without MODEL, for commands that take several models.
   void add_bindings_to(CLI::App& app);
 
  private:
@@ -39,7 +39,7 @@ struct SupportArgs {
   void take(const std::vector<std::string>& given);
 };
 
-// What decides the split and the link.
+// The options of the split and the link.
 struct SplitArgs {
   SplitOptions options;
   std::optional<Link> link;  // --pcie-bw

@@ -1,4 +1,4 @@
-// Options of what is written for an ONNX model.
+// Options for writing ONNX and torch.export models.
 #pragma once
 
 #include "formats/onnx/write/writer.h"

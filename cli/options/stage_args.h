@@ -1,4 +1,4 @@
-// Options of pipeline stages, however they were cut: parameters, skip connections, devices.
+// Options of pipeline stages, however they are cut: parameters, skip connections, devices.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ class StageArgs {
   void add_to(CLI::App& app);
 
   const StageBoundaryOptions& boundary_options() const { return boundary_; }
-  // The one stage that is to be printed.
+  // The stage to print, if only one is.
   std::optional<std::size_t> only() const { return only_; }
-  // What --loss-output was given: nothing, or a spec, "" without a value.
+  // The argument of --loss-output: nullopt when not given, else a spec, "" when it has no value.
   const std::optional<std::string>& loss() const { return loss_; }
-  // By stage, "" where none was given; empty when none was. Refuses a stage that there is not.
+  // By stage, "" for none; empty when none were given. Refuses a stage that does not exist.
   Result<std::vector<std::string>> devices(std::size_t stage_count) const;
 
  private:

@@ -17,7 +17,7 @@ const CLI::App& parsed_command(const CLI::App& app) {
   return subcommands.empty() ? app : *subcommands.front();
 }
 
-// Names that the user may have meant by a word that nothing takes.
+// Names that the user may have meant by an unknown word.
 std::vector<std::string> known_words(const CLI::App& app, const CLI::App& command) {
   std::vector<std::string> words;
   if (&app == &command) {
@@ -37,20 +37,21 @@ std::string first_unknown(const CLI::App& app, const CLI::App& command) {
   return {};
 }
 
-// The key of a configuration file that is no option, `check.min-coverag`; empty: that is not it.
+// The unknown key of a configuration file, `check.min-coverag`; empty for another error.
 std::string unknown_key(const CLI::ParseError& error) {
-  constexpr std::string_view kSaying = "INI was not able to parse ";  // CLI11's, of TOML too
+  // CLI11's words, also for TOML
+  constexpr std::string_view kSaying = "INI was not able to parse ";
   const std::string_view what = error.what();
   return std::string(what.starts_with(kSaying) ? what.substr(kSaying.size()) : std::string_view());
 }
 
-// The configuration file; empty: there is none.
+// The path of the configuration file; empty: none.
 std::string config_path(const CLI::App& app) {
   const auto& given = app.get_config_ptr()->results();
   return given.empty() ? std::string() : given.back();
 }
 
-// What is wrong, at the line of the configuration file that sets the key.
+// The error, at the line of the configuration file that sets the key.
 Diagnostic fault_of_key(const CLI::App& app, const std::string& key, const std::string& message) {
   const std::string path = config_path(app);
   if (const auto file = SourceFile::open(path)) {
@@ -62,7 +63,7 @@ Diagnostic fault_of_key(const CLI::App& app, const std::string& key, const std::
   return diagnostic_of(path, message);
 }
 
-// The key behind a message of an option's value, which begins with the option's name, as
+// The key whose value an error message is about: it begins with the option's name. For example
 // "check.min-coverage"; empty: the option is on the command line, or in no file.
 std::string key_of_value(const CLI::App& app, const CLI::App& command, std::string_view message,
                          const std::vector<std::string>& arguments) {
@@ -82,7 +83,7 @@ std::string suggestion(const CLI::App& app, const CLI::App& command, const std::
   return near.empty() ? std::string() : "did you mean " + near + "?";
 }
 
-// What reads standard input a second time, when it was read to its end; empty: all is well.
+// An error message if two options read standard input; otherwise empty.
 std::string standard_input_twice(CLI::App& command) {
   std::vector<std::string> readers;
   for (CLI::Option* const option : command.get_options()) {

@@ -1,5 +1,5 @@
-// Checks for options that are numbers. CLI11 reads "-3" as 2^64 - 3 where the variable has no sign, and
-// its ranges let NaN pass, which is neither below nor above anything.
+// Checks for number options. For an unsigned variable CLI11 reads "-3" as 2^64 - 3, and its ranges
+// accept NaN, which is neither below nor above any number.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,7 @@
 
 namespace cleave {
 
-// Holds for a whole number from 0 to 2^63 - 1.
+// Accepts a whole number from 0 to 2^63 - 1.
 inline CLI::Validator whole_number() {
   const auto refusal = [](const std::string& text) -> std::string {
     std::int64_t number = 0;
@@ -22,7 +22,7 @@ inline CLI::Validator whole_number() {
   return {refusal, "", "whole number"};
 }
 
-// Holds for a number from `least` to `most`, which NaN and the infinities are not.
+// Accepts a number from `least` to `most`, but not NaN or infinities.
 inline CLI::Validator finite_number(double least, double most) {
   const auto refusal = [least, most](const std::string& text) -> std::string {
     double number = 0;

@@ -91,7 +91,7 @@ std::string bash_script(const std::vector<CommandTable>& tables) {
 
 // ---- zsh ----
 
-// Brackets and colons end the parts of a specification.
+// Brackets and colons separate the parts of a specification.
 std::string zsh_help(std::string_view help) {
   std::string text;
   for (const char c : help) {

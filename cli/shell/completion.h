@@ -1,5 +1,5 @@
-// Completion of the command line in bash, zsh and fish: commands, options, the values of those that
-// take one of a few, else files.
+// Command-line completion for bash, zsh and fish: commands, options, the values of options that
+// take one of a few words, and otherwise files.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ enum class Shell { bash, zsh, fish };
 // "bash", "zsh", "fish".
 std::optional<Shell> shell_named(std::string_view name);
 
-// A script for the shell to read, made from the tables: the program's first.
+// A script for the shell, made from the tables; the first one is the program's.
 std::string completion_script(Shell shell, const std::vector<CommandTable>& tables);
 
 }  // namespace cleave

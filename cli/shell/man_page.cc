@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// Text that roff takes as it stands: backslashes and dashes escaped, no control line by accident.
+// Text for roff: escapes backslashes and dashes, and prevents accidental control lines.
 std::string roff(std::string_view text) {
   std::string escaped;
   for (const char c : text) {

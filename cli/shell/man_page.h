@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// cleave(1) in roff's man macros; the program's table first.
+// cleave(1) in roff's man macros; the first table is the program's.
 std::string man_page(const std::vector<CommandTable>& tables, const std::string& version);
 
 }  // namespace cleave

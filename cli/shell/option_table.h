@@ -1,5 +1,5 @@
-// The table of commands and options, taken from CLI11: what completions and the man page are made
-// from, so that they never differ from what is parsed.
+// The table of commands and options, taken from CLI11. Completions and the man page are made from
+// it, so that they never differ from the parser.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ class App;
 namespace cleave {
 
 struct OptionEntry {
-  std::vector<std::string> names;    // "-s", "--support"; of an argument its name alone: "MODEL"
-  std::string value;                 // what it takes: "LIST"; empty for a flag, and for choices
-  std::vector<std::string> choices;  // the values there are, when there are few
+  std::vector<std::string> names;    // "-s", "--support"; for an argument its name: "MODEL"
+  std::string value;                 // what it takes: "LIST"; empty for a flag, and with choices
+  std::vector<std::string> choices;  // the valid values, if there are few
   std::string help;
-  bool is_argument = false;  // no option
+  bool is_argument = false;  // not an option
   bool is_required = false;
 
   bool takes_value() const { return !value.empty() || !choices.empty(); }

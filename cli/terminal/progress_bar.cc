@@ -11,17 +11,17 @@
 namespace cleave {
 namespace {
 
-// A task is shown once it has run so long, and if all of it will take the least.
+// A task is shown after this time, if it will take at least kLeastSeconds.
 constexpr double kSecondsUnseen = 0.4;
 constexpr double kLeastSeconds = 1;
 constexpr double kSecondsBetween = 0.1;
 
 void write_stderr(const std::string& text) {
-  // A terminal that is gone is no reason to stop the work.
+  // A lost terminal is no reason to stop the work.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-// The last column stays free: some terminals wrap when it is written.
+// Leaves the last column free: some terminals wrap when it is written.
 std::size_t terminal_columns() {
   winsize size{};
   const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;

@@ -8,19 +8,19 @@
 
 namespace cleave {
 
-// Shows how far work is that tells its observer, and erases what it showed when it goes out of
-// scope: nothing else may be printed before. Shows nothing with --quiet, or unless standard error
-// is a terminal that can erase; or while standard output is a pipe, whose reader may draw on the
-// same terminal.
+// Shows the progress that its observer receives, and erases it when it goes out of scope; nothing
+// else may be printed before that. Shows nothing with --quiet, when standard error is not a
+// terminal that can erase, or while standard output is a pipe, whose reader may draw on the same
+// terminal.
 class ProgressBar {
  public:
-  // `subject`: what the work is done on, such as a file's name; may be empty.
+  // `subject` is what the work is done on, such as a file's name; may be empty.
   explicit ProgressBar(std::string subject);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // Refers to this; empty where nothing is to be shown.
+  // Refers to this object; empty when there is nothing to show.
   Progress observer();
 
  private:
@@ -28,7 +28,7 @@ class ProgressBar {
   void show(const WorkDone& work);
 
   std::string subject_;
-  std::string task_;  // begins anew when its name changes, or less is done than before
+  std::string task_;  // starts again when its name changes, or the amount done decreases
   std::uint64_t done_ = 0;
   Clock::time_point task_begin_;
   Clock::time_point shown_at_;

@@ -18,7 +18,7 @@
 namespace cleave {
 namespace {
 
-// What stood there before: a sanitizer's handlers tell of crashes themselves.
+// The handler installed before ours: a sanitizer's own reports crashes, and is kept.
 struct FaultSignal {
   int signal;
   struct sigaction before;
@@ -37,7 +37,7 @@ void say(std::string_view text) noexcept {
 
 [[noreturn]] void leave(ExitCode code) noexcept { ::_exit(static_cast<int>(code)); }
 
-// The signal comes again as the handler returns, and finds nobody but the system.
+// The signal is raised again when the handler returns, and then has its default effect.
 void stop(int signal) {
   const int error = errno;
   end_children();
@@ -54,8 +54,7 @@ void stop(int signal) {
   leave(ExitCode::bad_input);
 }
 
-// Where no input is to blame, the handler that was there before gets the same fault when this
-// returns.
+// If no input is to blame, the earlier handler gets the same fault when this returns.
 void tell_fault(int signal, siginfo_t* info, void* /*context*/) {
   const char* const changed = changed_input();
   const char* const at = signal == SIGBUS ? input_at(info->si_addr) : nullptr;
@@ -90,7 +89,7 @@ void tell_faults_at(FaultSignal& fault) {
   ::sigaction(fault.signal, &action, &fault.before);
 }
 
-// Open for the other direction, so that they still cannot be used.
+// Opened for the opposite direction, so that using them remains an error.
 void open_standard_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;

@@ -1,21 +1,19 @@
-// What the process does when the system stops it: temporaries go, and a fault of the machine is
-// told as what it is.
+// What the process does when a signal ends it: it removes temporaries and reports faults of inputs.
 #pragma once
 
 namespace cleave {
 
-// To be called first of all.
-//   SIGINT, SIGTERM, SIGHUP   and all others that end a process by default: temporaries are removed,
-//                             then the signal does what it always does; one that is ignored stays
+// Call this first of all.
+//   SIGINT, SIGTERM, SIGHUP   and all others that end a process by default: temporaries are
+//                             removed, then the signal has its usual effect; an ignored one stays
 //                             ignored (nohup)
-//   SIGBUS, SIGSEGV, SIGABRT  where an input has changed while it was mapped, that is said and the
-//                             process exits with 3; else temporaries are removed and the process
-//                             ends as without a handler
-//   SIGPIPE, SIGXFSZ          are errors of write() instead
-//   no memory                 temporaries are removed, it is said, the process exits with 71: what
-//                             unwinds the stack would need memory itself
-// Also opens those of the descriptors 0 to 2 that are closed, such that using them stays an error:
-// a file that is opened later must not get the number of standard output.
+//   SIGBUS, SIGSEGV, SIGABRT  if an input changed while it was mapped, prints that and exits with
+//                             3; else removes temporaries and ends as without a handler
+//   SIGPIPE, SIGXFSZ          become errors of write()
+//   no memory                 removes temporaries, prints an error and exits with 71: unwinding the
+//                             stack would itself need memory
+// Also opens those of the descriptors 0 to 2 that are closed, in a way that using them remains an
+// error: a file opened later must not get the number of standard output.
 void set_up_signals();
 
 }  // namespace cleave

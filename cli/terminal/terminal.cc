@@ -36,7 +36,7 @@ spdlog::level::level_enum level_of(LogLevel level) {
   return spdlog::level::info;
 }
 
-// On GitHub what is printed can give orders: see ci_text.h.
+// On GitHub printed text may contain commands: see ci_text.h.
 bool is_read_by_ci() {
   const char* const actions = std::getenv("GITHUB_ACTIONS");
   return actions != nullptr && *actions != '\0';
@@ -49,7 +49,7 @@ void log_lines(spdlog::level::level_enum level, std::string_view text) {
   spdlog::log(level, "{}", text);
 }
 
-// A descriptor that does not block was left so by another process: it has room later.
+// Another process may have set the descriptor to non-blocking: waits until it can be written.
 void wait_for_room(int fd) {
   ::pollfd room = {.fd = fd, .events = POLLOUT, .revents = 0};
   ::poll(&room, 1, -1);

@@ -1,4 +1,4 @@
-// Where output goes: reports to standard output, everything else to standard error.
+// Where output goes: reports to standard output, all else to standard error.
 #pragma once
 
 #include <string>
@@ -13,37 +13,36 @@ namespace cleave {
 // Thrown by write_stdout when standard output cannot be written, with the system's words.
 struct OutputFailed {
   std::string why;
-  std::vector<std::string> written = {};  // files and folders that are complete all the same
+  std::vector<std::string> written = {};  // files and folders that are nevertheless complete
 };
 
-// Thrown by write_stdout, before it writes, when an input has changed since it was read: what would
-// be told of it is true of nothing. main exits with 3.
+// Thrown by write_stdout, before it writes, when an input has changed since it was read: the report
+// would describe a file that no longer exists. main exits with 3.
 struct InputChanged {
   std::string path;
 };
 
-// Writes the text to standard output, all of it. What nobody reads any more (`cleave draw ... |
-// head`) is dropped: the exit code is that of what was done.
-// `written`: what the command has written before, and is complete.
-// Where GITHUB_ACTIONS is set, names in it give no orders to the runner: see ci_text.h.
+// Writes all of the text to standard output. If the reader has gone (`cleave draw ... | head`), the
+// rest is dropped, and the exit code is that of the work. `written` lists what the command has
+// written before and is complete. With GITHUB_ACTIONS set, names cannot act as commands to the
+// runner: see ci_text.h.
 void write_stdout(std::string_view text, const std::vector<std::string>& written = {});
-// The same, where the text is meant to be commands to the runner.
+// The same for a text that is meant as commands to the runner.
 void write_commands(std::string_view text, const std::vector<std::string>& written = {});
 
-// Prints diagnostics to standard error, in colour when that is a terminal (and NO_COLOR is not
-// set).
+// Prints diagnostics to standard error, in colour if that is a terminal and NO_COLOR is not set.
 void print_diagnostics(const std::vector<Diagnostic>& diagnostics);
 // "cleave: error: <message>" and its notes on standard error.
 void print_error(std::string_view message, const std::vector<std::string>& notes = {});
 void print_warning(std::string_view message);
-// A line for a person on standard error; nothing with --quiet.
+// Prints a line for people on standard error, unless --quiet is given.
 void print_info(std::string_view message);
 
 // True when a person watches: standard error is a terminal that can erase a line, messages are not
-// turned off, and standard output is no pipe, whose reader may draw on the same terminal.
+// turned off, and standard output is not a pipe, whose reader may draw on the same terminal.
 bool is_progress_wanted();
 
-// What is said on standard error: this and all that is more important.
+// The least important messages that are printed on standard error.
 enum class LogLevel { debug, info, warning, error };
 
 struct TerminalOptions {
@@ -51,8 +50,8 @@ struct TerminalOptions {
 };
 void set_up_terminal(const TerminalOptions& options);
 
-// Prints the diagnostics and returns the exit code they stand for: bad_input whatever `code` says
-// when an input has changed meanwhile.
+// Prints the diagnostics and returns the exit code: `code`, or bad_input if an input has changed in
+// the meantime.
 ExitCode refuse(const std::vector<Diagnostic>& diagnostics, ExitCode code = ExitCode::bad_input);
 
 }  // namespace cleave

@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kMostDevices = 8;  // that are told one by one
+constexpr std::size_t kMostDevices = 8;  // listed individually
 
 bool all_have(const std::vector<DeviceSpec>& devices, bool (*has)(const DeviceSpec&)) {
   return !devices.empty() && std::all_of(devices.begin(), devices.end(), has);
@@ -46,7 +46,7 @@ std::string common_memory(const BalanceFacts& facts) {
   return facts.memory ? bytes_text(*facts.memory) : "";
 }
 
-// Nothing when no memory is limited.
+// Empty when no memory is limited.
 std::string memory_line(const BalanceFacts& facts) {
   std::string memory = common_memory(facts);
   const auto& devices = facts.devices;

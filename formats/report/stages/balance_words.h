@@ -1,4 +1,4 @@
-// What a report on balanced stages says beside the numbers: what they assume, and what they lack.
+// Texts of a report on balanced stages besides the numbers: their assumptions, and what is unknown.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct BalanceFacts {
   std::string devices_path = {};             // the file that they are from
 };
 
-// What the numbers assume, one a line, the words behind the label at column 11.
+// The assumptions of the numbers, one per line, with the text after the label at column 11.
 std::vector<std::string> assumptions_of(const BalanceFacts& facts);
 
 // That the costs of nodes are not known, of how many, and what to give; empty when they are.
