@@ -41,7 +41,7 @@ ExitCode stage_workload(const std::string& path, const StagePlanArgs& args,
                         const StagesOutput& output) {
   if (const std::string option = args.first_not_for_workload(); !option.empty()) {
     print_error(option +
-                " means nothing for a workload: it has costs and edges of its own, and no model");
+                " cannot be used with a workload, which has its own costs and edges and no model");
     return ExitCode::usage;
   }
   auto folder = output.create_folder();

@@ -58,7 +58,7 @@ void BalanceArgs::add_to(CLI::App& app) {
       ->type_name("TIMES")
       ->group(kGroup);
   app.add_flag("--exact-stages", request.options.exact_stages,
-               "exactly so many stages, also where fewer are as good")
+               "use exactly this many stages, even if fewer are as good")
       ->group(kGroup);
   app.add_option_function<std::string>(
          "--target-latency", [this](const std::string& text) { set_target(text); },
@@ -81,7 +81,7 @@ void BalanceArgs::add_to(CLI::App& app) {
   app.add_option_function<std::string>(
          "--device-flops",
          [this](const std::string& text) { request.costs.device_flops = flops_rate_of(text); },
-         "what a device computes, for nodes that were not measured (default 10TFLOP/s)")
+         "speed of a device, for nodes that were not measured (default 10TFLOP/s)")
       ->type_name("RATE")
       ->group(kGroup);
   app.add_option_function<std::string>(
@@ -95,8 +95,8 @@ void BalanceArgs::add_to(CLI::App& app) {
   app.add_option_function<std::string>(
          "--link,--pcie-bw",
          [this](const std::string& text) { request.link = bandwidth_of("--link", text); },
-         "between devices that say no link of their own: 100GiB/s (default), 16GB/s, or a link's "
-         "name such as gen4x16")
+         "link bandwidth between devices without a link of their own: 100GiB/s (default), 16GB/s, "
+         "or a link's name such as gen4x16")
       ->type_name("BANDWIDTH")
       ->group(kGroup);
   add_input_option(app, "--devices", request.devices_path,
@@ -106,7 +106,7 @@ void BalanceArgs::add_to(CLI::App& app) {
              {{"low", Effort::low}, {"normal", Effort::normal}, {"high", Effort::high}},
              "how long to search, counted in moves")
       ->group(kGroup);
-  app.add_option("--seed", request.options.seed, "of what is random in the search")
+  app.add_option("--seed", request.options.seed, "seed of the search's random numbers")
       ->check(whole_number())
       ->capture_default_str()
       ->type_name("N")
@@ -130,11 +130,11 @@ std::optional<Error> BalanceArgs::idle_option(StagePolicy policy) const {
     for (const char* const option :
          {"--comm", "--link", "--costs", "--device-flops", "--device-bandwidth"}) {
       if (app_->count(option) == 0) continue;
-      return Error{std::string(option) + " counts only where times are balanced"};
+      return Error{std::string(option) + " only has an effect when times are balanced"};
     }
   }
   if (request.link && request.options.comm == CommModel::none) {
-    return Error{"--link means nothing to --comm none, where transfers are free"};
+    return Error{"--link has no effect with --comm none, where transfers are free"};
   }
   return std::nullopt;
 }
@@ -175,7 +175,7 @@ void BalanceArgs::set_time_limit(const std::string& text) {
   auto seconds = parse_duration(text);
   const auto number = parse_quantity(text);
   if (!seconds && number && number->unit.empty()) seconds = number->value;
-  if (!seconds) refuse_option("--time-limit", in_quotes(text) + " is no time: give seconds");
+  if (!seconds) refuse_option("--time-limit", in_quotes(text) + " is not a time: give seconds");
   request.options.time_limit_seconds = *seconds;
 }
 

@@ -22,7 +22,7 @@ inline CLI::Option* add_words(CLI::App& app, const std::string& name,
   const std::string list = CLI::detail::join(words, ",");
   const auto set = [words, list, name, take](const std::string& text) {
     const auto found = std::find(words.begin(), words.end(), CLI::detail::to_lower(text));
-    if (found == words.end()) refuse_option(name, in_quotes(text) + " is none of " + list);
+    if (found == words.end()) refuse_option(name, in_quotes(text) + " is not one of " + list);
     take(static_cast<std::size_t>(found - words.begin()));
   };
   return app.add_option_function<std::string>(name, set, help)->type_name("{" + list + "}");

@@ -28,7 +28,7 @@ double parse_share(const std::string& option, const std::string& text) {
   auto share = parse_number(std::string_view(text).substr(0, text.size() - (is_percent ? 1 : 0)));
   if (share && is_percent) *share /= 100;
   if (share && *share >= 0 && *share <= 1) return *share;
-  std::string why = in_quotes(text) + " is no share from 0 to 1";
+  std::string why = in_quotes(text) + " is not a share from 0 to 1";
   if (share && !is_percent && *share > 1 && *share <= 100) {
     why += ": did you mean " + text + "%?";
   } else {
@@ -64,7 +64,7 @@ void GateArgs::add_to(CLI::App& app) {
            limits.boundary_bytes = parse_bytes(text);
            if (limits.boundary_bytes) return;
            refuse_option("--max-boundary-bytes",
-                         in_quotes(text) + " is no size: write 64MiB, or a number of bytes");
+                         in_quotes(text) + " is not a size: write 64MiB, or a number of bytes");
          },
          "maximum bytes into and out of accelerator subgraphs, e.g. 64MiB")
       ->type_name("BYTES");
@@ -73,7 +73,7 @@ void GateArgs::add_to(CLI::App& app) {
          [&limits](const std::string& text) {
            const auto qps = parse_number(text);
            if (!qps || !std::isfinite(*qps) || *qps < 0) {
-             refuse_option("--min-qps", in_quotes(text) + " is no number of 0 or more");
+             refuse_option("--min-qps", in_quotes(text) + " is not a number of 0 or more");
            }
            limits.qps = qps;
          },

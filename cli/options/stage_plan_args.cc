@@ -38,7 +38,7 @@ void StagePlanArgs::add_to(CLI::App& app) {
              [this](const std::string& text) { request_.cuts.between = scope_of_text(text); },
              "make each module directly inside this one a stage; . is the model")
           ->type_name("SCOPE");
-  app.add_option("--stages", request_.stages, "cut into at most so many stages")
+  app.add_option("--stages", request_.stages, "cut into at most this many stages")
       ->check(CLI::Range(1U, 1'000'000U).description(""))
       ->type_name("N")
       ->excludes(split_at)
@@ -50,8 +50,8 @@ void StagePlanArgs::add_to(CLI::App& app) {
               {"bytes", StagePolicy::bytes},
               {"nodes", StagePolicy::nodes},
               {"params-greedy", StagePolicy::params_greedy}},
-             "what the fullest of the stages should have least of: time, flops, params, bytes, "
-             "nodes; or params-greedy, as FairScale cuts");
+             "what to balance over the stages: time, flops, params, bytes, nodes; or "
+             "params-greedy, as FairScale cuts");
   balance_.add_to(app);
 }
 
@@ -78,14 +78,15 @@ std::optional<Error> StagePlanArgs::idle_option() const {
   const std::string given = balance_.first_given();
   if (!asked.has_policy()) {
     if (given.empty() && app_->count("--balance") == 0) return std::nullopt;
-    return Error{.message = (given.empty() ? "--balance" : given) + " is for balanced stages",
-                 .notes = {"give --stages, --devices or --target-latency"}};
+    return Error{
+        .message = (given.empty() ? "--balance" : given) + " only applies to balanced stages",
+        .notes = {"give --stages, --devices or --target-latency"}};
   }
   const bool is_cut = !asked.cuts.at.empty() || asked.cuts.between;
   if (is_cut) return std::nullopt;  // the plan refuses that
   if (asked.policy == StagePolicy::params_greedy) {
     if (given.empty()) return std::nullopt;
-    return Error{given + " means nothing to --balance params-greedy"};
+    return Error{given + " cannot be used with --balance params-greedy"};
   }
   return balance_.idle_option(asked.policy);
 }

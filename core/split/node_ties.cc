@@ -15,7 +15,7 @@ Error divided(const Graph& graph, const Partition& partition, const std::vector<
     names += (i == 0 ? "" : ", ") + quote(graph.node(nodes[i]).name);
   }
   if (nodes.size() > kMostNamed) names += ", ...";
-  return {"nodes that write or view the same memory are in several parts, " +
+  return {"nodes that write or view the same memory are in several partitions, " +
               quote(partition.name(partition.part_of[nodes.front()])) + " and " +
               quote(partition.name(partition.part_of[other])) + ": " + names,
           other};

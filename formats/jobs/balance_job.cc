@@ -38,7 +38,7 @@ OrFault<BalanceOptions> options_for(const BalanceRequest& request, double unit_s
   if (unit_seconds == 0) options.comm = CommModel::none;
   if (request.target_seconds && unit_seconds == 0) {
     return wrong_request("--target-latency is a time, but no times are balanced",
-                         {"a number without a unit is the most that a stage may hold"});
+                         {"give a number without a unit: the most that a stage may hold"});
   }
   if (request.target_number && unit_seconds != 0) {
     const std::string number = rate_text(*request.target_number);
@@ -46,8 +46,8 @@ OrFault<BalanceOptions> options_for(const BalanceRequest& request, double unit_s
                          "ms or " + number + "us");
   }
   if (options.exact_stages && (request.target_seconds || request.target_number)) {
-    return wrong_request("--exact-stages means nothing to --target-latency",
-                         {"the one asks for a number of stages, the other for the fewest"});
+    return wrong_request("--exact-stages cannot be used with --target-latency",
+                         {"the first asks for a number of stages, the second for the fewest"});
   }
   if (request.target_seconds) options.target = *request.target_seconds / unit_seconds;
   if (request.target_number) options.target = *request.target_number;
@@ -97,7 +97,7 @@ std::string idle_option(const BalanceRequest& request, const std::vector<DeviceS
   const auto all = [&](bool (*has)(const DeviceSpec&)) {
     return !devices.empty() && std::all_of(devices.begin(), devices.end(), has);
   };
-  const std::string but = " means nothing here: each device of " + request.devices_path + " has ";
+  const std::string but = " has no effect: each device of " + request.devices_path + " has ";
   if (request.memory != BalanceRequest::Memory::unset &&
       all([](const DeviceSpec& device) { return device.memory.has_value(); })) {
     return "--memory" + but + "its own memory";
@@ -217,8 +217,8 @@ void describe(BalanceRun& run, const WorkloadDevices& devices, CommModel comm) {
                                  : " without a memory limit";
   if (uses_no_accelerator(run)) {
     run.balance.caveats = {
-        "no accelerator is used: all nodes are on the CPU, which is as fast as it "
-        "gets, or the accelerators take none of them"};
+        "no accelerator is used: all nodes are on the CPU, either because that is fastest or "
+        "because no accelerator can run them"};
   }
   run.balance.assumptions = {
       "devices    " + counted(devices.accelerators, "accelerator", "accelerators") + memory +

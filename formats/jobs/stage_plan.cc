@@ -15,9 +15,9 @@ Result<StagePlan, JobFault> plan_by_cuts(const Graph& graph, const CutOptions& c
   if (cuts.at.empty() && !cuts.between && !has_stage_markers(graph)) {
     return job_fault(
         FaultCause::request,
-        Error{.message =
-                  "nothing says where a stage ends: the model has no pippy._pipe_split markers",
-              .notes = {"give --split-at, --split-between or --stages"}});
+        Error{
+            .message = "the stages have no given ends: the model has no pippy._pipe_split markers",
+            .notes = {"give --split-at, --split-between or --stages"}});
   }
   auto numbers = cut_stages(graph, cuts);
   if (!numbers) {
@@ -35,8 +35,8 @@ StagePlan plan_by_parameters(const Graph& graph, std::uint32_t stages) {
   if (shards.count < stages) {
     plan.notes.push_back(counted(shards.count, "stage", "stages") + " instead of " +
                          std::to_string(stages) +
-                         ": nodes that reach back join what lies between, and a large node fills "
-                         "the share of several stages");
+                         ": a node that reads from an earlier stage joins it, with all nodes in "
+                         "between, and a large node fills the share of several stages");
   }
   return plan;
 }

@@ -184,11 +184,11 @@ bool set_extended(SplitOptions& options, const SettingValue& value) {
 constexpr SplitSetting kSettings[] = {
     {.name = "min_acc_module_size",
      .form = SettingForm::count,
-     .help = "smaller accelerator subgraphs go to the CPU; auto: the size with which an inference "
-             "takes least",
+     .help =
+         "smaller accelerator subgraphs go to the CPU; auto: the size with the fastest inference",
      .words = kAuto,
      .placeholder = "NODES",
-     .refusal = "is no whole number of 0 or more",
+     .refusal = "is not a whole number of 0 or more",
      .get = [](const SplitOptions& options) -> SettingValue {
        return std::uint64_t{options.subgraphs.min_acc_size};
      },
@@ -199,45 +199,48 @@ constexpr SplitSetting kSettings[] = {
         "allow_non_tensor", "let non-tensor data cross between accelerator and CPU"),
     flag_setting<&SplitOptions::qdq, &QdqOptions::keep>(
         "keep_qdq",
-        "keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one part"),
+        "keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one "
+        "partition"),
     flag_setting<&SplitOptions::host_shapes, &HostShapeOptions::follow>(
         "host_shapes",
         "let shape computations follow the nodes that use them, whatever the support list says, so "
-        "that a Reshape does not cut a part"),
+        "that a Reshape does not cut a partition"),
     word_setting<&SplitOptions::place, &PlaceOptions::by, kPlaceBy>(
         "place",
-        "put nodes on the accelerator wherever the lists allow it (priority), or where an "
-        "inference takes least (cost)"),
+        "put nodes on the accelerator wherever the lists allow it (priority), or so that an "
+        "inference is fastest (cost)"),
     word_setting<&SplitOptions::latency, &LatencyOptions::residency, kResidency>(
         "residency",
-        "whether the accelerator keeps values that it has made or received until their last reader "
+        "whether the accelerator keeps values that it made or received until their last reader "
         "there has run"),
     word_setting<&SplitOptions::subgraphs, &SubgraphOptions::start, kStartSides>(
-        "start", "side to begin with: reference, cpu, acc, or fewest subgraphs"),
+        "start", "side to start on: reference, cpu, acc, or the one with the fewest subgraphs"),
     {.name = "keep_acc_subgraphs",
      .form = SettingForm::count,
-     .help = "keep at most so many accelerator subgraphs, the most valuable ones; or unlimited; or "
-             "auto: those that make an inference faster",
+     .help = "keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; "
+             "or auto: those that make an inference faster",
      .words = kUnlimitedOrAuto,
      .placeholder = "COUNT",
-     .refusal = "is no count: give a whole number, auto, or unlimited",
+     .refusal = "is not a count: give a whole number, auto, or unlimited",
      .get = most_kept,
      .set = set_most_kept},
     word_setting<&SplitOptions::keep, &KeepOptions::by, kKeepBy>(
         "keep_by",
         "what makes a subgraph valuable: its FLOPs or its time on the CPU, less what the link "
-        "takes; its nodes; or what an inference gains by it",
+        "takes; its nodes; or the time that an inference gains by it",
         "--keep-acc-subgraphs"),
     {.name = "extend",
      .form = SettingForm::other,
      .help = "extend accelerator subgraphs backwards: a subgraph's number or name, all, or auto "
              "(only where fewer bytes cross the link)",
      .placeholder = "WHICH",
-     .refusal = "is no subgraph's number, all or auto",
+     .refusal = "is not a subgraph's number, all or auto",
      .get = extended,
      .set = set_extended},
-    prefix_setting<&PartitionOptions::acc_prefix>("acc_prefix", "name prefix of accelerator parts"),
-    prefix_setting<&PartitionOptions::non_acc_prefix>("non_acc_prefix", "name prefix of CPU parts"),
+    prefix_setting<&PartitionOptions::acc_prefix>("acc_prefix",
+                                                  "name prefix of accelerator partitions"),
+    prefix_setting<&PartitionOptions::non_acc_prefix>("non_acc_prefix",
+                                                      "name prefix of CPU partitions"),
 };
 
 // The schemas of the settings that are the model's: ShapeBindings in formats/model.
@@ -313,7 +316,7 @@ std::string option_name(const SplitSetting& setting) {
 std::string refusal_of(const SplitSetting& setting) {
   if (!setting.refusal.empty()) return std::string(setting.refusal);
   if (setting.form == SettingForm::flag) return "is neither true nor false";
-  return setting.words.empty() ? "is no text" : "is not " + listed(setting.words);
+  return setting.words.empty() ? "is not a string" : "is not " + listed(setting.words);
 }
 
 std::string setting_text(const SettingValue& value) {

@@ -66,7 +66,7 @@ bool OnnxFields::next() {
   const std::uint64_t wire_type = key & 7U;
   const bool is_known = wire_type <= 2 || wire_type == 5;
   if (!is_known || key > UINT32_MAX || key >> 3U == 0) {
-    refuse_damage("has bytes that are no protobuf");
+    refuse_damage("has bytes that are not protobuf");
     return false;
   }
   key_ = static_cast<std::uint32_t>(key);

@@ -34,7 +34,7 @@ std::uint64_t external_number(const OnnxKeyValue& entry, OnnxWalk& walk) {
   const auto [stop, error] = std::from_chars(entry.value.data(), end, number);
   if (error != std::errc() || stop != end) {
     walk.refuse("external data with " + std::string(entry.key) + " " + quoted(entry.value) +
-                ", which is no number of bytes");
+                ", which is not a number of bytes");
   }
   return number;
 }

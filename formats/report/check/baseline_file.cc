@@ -39,7 +39,7 @@ class Field {
   bool has(const char* name) const { return json_.is_object() && json_.contains(name); }
 
   Field operator[](const char* name) const {
-    if (!json_.is_object()) return missing("is no object");
+    if (!json_.is_object()) return missing("is not an object");
     const auto found = json_.find(name);
     if (found == json_.end()) return missing("has no " + cleave::quoted(name));
     return {*found, place_.empty() ? cleave::quoted(name) : place_ + " / " + cleave::quoted(name),
@@ -48,12 +48,12 @@ class Field {
   Field at(const std::string& key) const { return (*this)[key.c_str()]; }
 
   double number() const {
-    if (!json_.is_number()) return refused("is no number", 0.0);
+    if (!json_.is_number()) return refused("is not a number", 0.0);
     return json_.get<double>();
   }
   std::uint64_t count() const {
     if (!json_.is_number_unsigned())
-      return refused("is no whole number of 0 or more", std::uint64_t{0});
+      return refused("is not a whole number of 0 or more", std::uint64_t{0});
     return json_.get<std::uint64_t>();
   }
   bool flag() const {
@@ -62,15 +62,15 @@ class Field {
   }
   const std::string& text() const {
     static const std::string kNone;
-    if (!json_.is_string()) refuse("is no text");
+    if (!json_.is_string()) refuse("is not a string");
     return json_.is_string() ? json_.get_ref<const std::string&>() : kNone;
   }
   const Json& list() const {
-    if (!json_.is_array()) refuse("is no list");
+    if (!json_.is_array()) refuse("is not a list");
     return json_.is_array() ? json_ : nothing();
   }
   const Json& object() const {
-    if (!json_.is_object()) refuse("is no object");
+    if (!json_.is_object()) refuse("is not an object");
     return json_.is_object() ? json_ : nothing();
   }
   template <class Take>
@@ -319,8 +319,8 @@ Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes)
   } catch (const Json::out_of_range& error) {  // "[...] number overflow parsing '1e999'"
     const std::string_view what = error.what();
     const std::size_t quote = std::min(what.find('\''), what.size());
-    return Diagnostics{diagnostic_of(path, "the baseline has a number beyond all that can be: " +
-                                               std::string(what.substr(quote)))};
+    return Diagnostics{diagnostic_of(
+        path, "the baseline has a number that is too large: " + std::string(what.substr(quote)))};
   }
 }
 

@@ -13,9 +13,9 @@ std::string hazard_text(const Graph& graph, const Hazard& hazard) {
   const std::string type = type_text(graph, hazard.value);
   switch (hazard.kind) {
     case Hazard::Kind::non_tensor_input:
-      return "input " + name + " (" + type + ") is no tensor: lowering may stumble over it";
+      return "input " + name + " (" + type + ") is not a tensor: lowering may fail on it";
     case Hazard::Kind::non_tensor_output:
-      return "output " + name + " (" + type + ") is no tensor: lowering may stumble over it";
+      return "output " + name + " (" + type + ") is not a tensor: lowering may fail on it";
     case Hazard::Kind::unknown_bytes:
       return "the bytes of " + name + " " + type +
              " are not known: " + size_mend(graph, hazard.value);

@@ -66,8 +66,8 @@ TEST_CASE("a value that a setting does not take changes nothing, and is worded")
   CHECK(options == SplitOptions{});
   CHECK(refusal_of(setting_of("start")) == "is not reference, cpu, acc or fewest");
   CHECK(refusal_of(setting_of("keep_qdq")) == "is neither true nor false");
-  CHECK(refusal_of(setting_of("acc_prefix")) == "is no text");
-  CHECK(refusal_of(setting_of("extend")) == "is no subgraph's number, all or auto");
+  CHECK(refusal_of(setting_of("acc_prefix")) == "is not a string");
+  CHECK(refusal_of(setting_of("extend")) == "is not a subgraph's number, all or auto");
 }
 
 TEST_CASE("what differs between two settings is told, but for names of parts") {
