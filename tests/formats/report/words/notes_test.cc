@@ -15,7 +15,7 @@ TEST_CASE("notes are a list in JSON, those that come first in front") {
   CHECK(std::move(json).finish() == "{\n \"notes\": [\n  \"a\",\n  \"b\"\n ]\n}\n");
 }
 
-TEST_CASE("notes follow a blank line in text, a line each; without notes there is not a string") {
+TEST_CASE("notes follow a blank line in text, a line each; without notes there is no text") {
   CHECK(notes_text(std::vector<std::string>{"one", "two\x1b"}) == "\nnote: one\nnote: two\\x1b\n");
   CHECK(notes_text({}).empty());
 }
