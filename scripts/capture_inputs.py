@@ -191,7 +191,7 @@ def make_folder(out, force):
             raise FileExistsError(f'"{out}" is there already: give another with -o, or --force')
         others = [path.name for path in out.iterdir() if not (path / "model.onnx").exists()]
         if others:
-            raise FileExistsError(f'"{out}" holds "{others[0]}", which is no captured part')
+            raise FileExistsError(f'"{out}" holds "{others[0]}", which is not a captured partition')
         shutil.rmtree(out)
     out.mkdir(parents=True)
 
@@ -213,7 +213,7 @@ def find_values(options):
     """Values of the inputs of root.onnx, by name. Raises CannotRun, WrongUsage."""
     root = options.folder / "root.onnx"
     if not root.is_file():
-        raise WrongUsage(f"{root}: there is no such file: DIR is no split of an ONNX model")
+        raise WrongUsage(f"{root}: there is no such file: DIR is not a split of an ONNX model")
     parts = read_manifest(options.folder)["partitions"]
     try:
         given = read_inputs(options.inputs, root) if options.inputs else {}

@@ -238,7 +238,7 @@ def tensor_proto(content, name):
 
 def sequence_proto(items, name):
     if not all(isinstance(item, tuple) for item in items):
-        raise CannotWrite("a sequence of what is no tensor")
+        raise CannotWrite("a sequence of non-tensors")
     return onnx.SequenceProto(
         name=name,
         elem_type=onnx.SequenceProto.TENSOR,

@@ -23,7 +23,7 @@ case "${1:-}" in
 esac
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-  echo "setup: this is no Debian system; install what is called there: ${packages[*]}" >&2
+  echo "setup: this is not a Debian system; install the packages named there: ${packages[*]}" >&2
   exit 1
 fi
 

@@ -140,7 +140,7 @@ def external_paths_stay_in_the_folder(bench):
         ("absolute.bin", "leads out of the model's folder through a link"),
         ("up/secret.bin", "leads out of the model's folder through a link"),
         ("device", "leads out of the model's folder through a link"),
-        ("fifo", "is no regular file"), ("sub", "is no regular file"), ("loop", "cannot be opened"),
+        ("fifo", "is not a regular file"), ("sub", "is not a regular file"), ("loop", "cannot be opened"),
         ("none.bin", "cannot be opened"), ("", "names no file"), ("w.bin\0", "holds a zero byte"),
         ("w\x1b[31m.bin", r"w\x1B[31m.bin"), ("w\u202e.bin", r"w\xE2\x80\xAE.bin"), ("n" * 5000, "cannot be opened"),
     ]:
@@ -159,9 +159,9 @@ def external_slices_lie_in_the_file(bench):
         ({"offset": "8", "length": "24"}, "but the file ends after 16"),
         ({"offset": "16", "length": str(most - 15)}, "but dims and type make 24"),
         ({"length": str(most)}, "but dims and type make 24"), ({"length": "23"}, "but dims and type make 24"),
-        ({"offset": str(most + 1)}, "which is no number of bytes"), ({"offset": "-1"}, "which is no number of bytes"),
-        ({"length": "1e3"}, "which is no number of bytes"), ({"length": "\x1b]0;x\x07"}, r"\x1B]0;x\x07"),
-        ({"offset": ""}, "which is no number of bytes"),
+        ({"offset": str(most + 1)}, "which is not a number of bytes"), ({"offset": "-1"}, "which is not a number of bytes"),
+        ({"length": "1e3"}, "which is not a number of bytes"), ({"length": "\x1b]0;x\x07"}, r"\x1B]0;x\x07"),
+        ({"offset": ""}, "which is not a number of bytes"),
     ]:
         bench.split_is_refused(external(**entries), words)
 

@@ -237,9 +237,9 @@ def test_the_first_part_that_drifts_is_named(folder, mobile):
 
 
 def test_capture_refuses_what_is_no_split(folder, mobile):
-    expect(run("capture_inputs.py", folder), 2, "DIR is no split of an ONNX model")
+    expect(run("capture_inputs.py", folder), 2, "DIR is not a split of an ONNX model")
     expect(run("capture_inputs.py", mobile, "--inputs", folder / "none.npz"), 2, "none.npz")
-    expect(run("capture_inputs.py", mobile, "-o", mobile, "--force"), 4, "which is no captured part")
+    expect(run("capture_inputs.py", mobile, "-o", mobile, "--force"), 4, "which is not a captured partition")
 
 
 def main():
