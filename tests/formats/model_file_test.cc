@@ -16,7 +16,7 @@ std::string refusal(std::string_view bytes) {
   return text.substr(path.size() + 9);
 }
 
-TEST_CASE("the format of a model is told by its content") {
+TEST_CASE("the format of a model is recognised by its content") {
   const TestFolder folder;
   const std::string path = folder.with_file(
       "model.onnx", "\n {\"format\": \"cleave.graph\", \"version\": 1, \"nodes\": []}\n");

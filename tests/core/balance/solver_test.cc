@@ -132,7 +132,7 @@ TEST_CASE("one item heavier than all others together bounds the objective by its
   CHECK(result.gap == 0);
 }
 
-TEST_CASE("items of one colour stay together, with what stands between them") {
+TEST_CASE("items of one colour stay together, with the items between them") {
   const BalanceProblem problem = on_devices(balance_problem(R"(
     a 2 #1
     b 2 < a:0
@@ -303,7 +303,8 @@ TEST_CASE("parts that are not connected may share a stage, or each have its own"
   CHECK(balance_stages(four, {}).value().objective == 8);
 }
 
-TEST_CASE("a cap that is just met is met, one that is just missed is told by how much") {
+TEST_CASE(
+    "a limit that is just met is met; one that is just missed is reported with the difference") {
   const char* const text = R"(
     a 1 !60
     b 1 !40 < a:0
@@ -364,7 +365,7 @@ TEST_CASE("a time limit gives an answer all the same, and says that it may not r
   CHECK(result.notes[0] == "the time limit stopped the search: the result may not repeat");
 }
 
-TEST_CASE("messages bear the unit of the times") {
+TEST_CASE("messages have the unit of the times") {
   BalanceProblem problem = on_devices(balance_problem("a 2\nb 2 < a:0\n"), 2);
   problem.unit = "us";
   CHECK(refusal(problem, {.target = 1.5}) ==

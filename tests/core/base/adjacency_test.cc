@@ -94,12 +94,12 @@ TEST_CASE("Components of a chain a million long are found without recursion") {
   CHECK(strongly_connected_components(chain).count == kLength);
 }
 
-TEST_CASE("Of the nodes that are ready the first in the source goes first") {
+TEST_CASE("The first ready node in the source goes first") {
   CHECK(topological_order(adjacency({{3}, {}, {0}, {}})).order ==
         std::vector<std::uint32_t>{1, 3, 0, 2});
 }
 
-TEST_CASE("A cycle is told from maker to reader, without what only hangs on it") {
+TEST_CASE("A cycle is listed from maker to reader, without nodes that only depend on it") {
   const TopologicalOrder found = topological_order(adjacency({{1, 4}, {2}, {3, 4}, {1}, {}}));
   CHECK(found.order == std::vector<std::uint32_t>{4});
   CHECK(found.cycle == std::vector<std::uint32_t>{1, 3, 2});

@@ -37,7 +37,7 @@ TEST_CASE("a rate is a number with a unit") {
   CHECK(rate("7 B/s") == 7);
 }
 
-TEST_CASE("what is not a link and no positive number is refused") {
+TEST_CASE("text that is neither a link nor a positive number is refused") {
   for (const char* text :
        {"",          " ",    "gen0x16", "gen7x16", "gen4x3",  "gen4x", "gen4",  "gen4x016",
         "gen4x16 ?", "0",    "0GB/s",   "-1GB/s",  "nan",     "inf",   "1e999", "fast",
@@ -57,7 +57,7 @@ TEST_CASE("counts of bytes are exact where they are written as whole numbers") {
   CHECK(parse_bytes("18446744073709551615") == 18446744073709551615u);
 }
 
-TEST_CASE("counts of bytes that overflow, or are none, are refused") {
+TEST_CASE("counts of bytes that overflow or are invalid are refused") {
   for (const char* text :
        {"", "x", "-1", "18446744073709551616", "16384PiB", "18446744073709551615kB", "1e20", "GiB",
         "1 Gi", "1GB/s", "nan", "1bit"}) {

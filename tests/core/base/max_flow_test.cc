@@ -52,7 +52,7 @@ TEST_CASE("arcs added later raise the flow from where it was") {
   CHECK(network.augment(kNoLimit) == Approx(3));
 }
 
-TEST_CASE("a flow stops at its limit, and at nothing when the sink is out of reach") {
+TEST_CASE("a flow stops at its limit, and is 0 when the sink cannot be reached") {
   FlowNetwork network;
   network.clear();
   CHECK(network.augment(kNoLimit) == 0);

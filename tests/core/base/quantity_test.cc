@@ -42,7 +42,7 @@ TEST_CASE("rates of computing are FLOPs a second, but a number needs a unit") {
   }
 }
 
-TEST_CASE("a number without a unit is told from other text that is not a bandwidth") {
+TEST_CASE("a number without a unit is distinguished from other text that is not a bandwidth") {
   CHECK(is_bare_number(" 1.5e3 "));
   CHECK_FALSE(is_bare_number("1.5k"));
   CHECK_FALSE(is_bare_number("fast"));

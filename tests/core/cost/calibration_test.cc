@@ -44,7 +44,7 @@ TEST_CASE("What kernels take is found again, op by op") {
   CHECK(time_of(found, "relu").us_per_byte == Approx(3e-5).epsilon(1e-4));
 }
 
-TEST_CASE("Of an op with few kernels there are common numbers only") {
+TEST_CASE("An op with few kernels has common numbers only") {
   std::vector<Kernel> kernels;
   add(kernels, {"conv", 5, 1e-5, 0}, 30, 0);
   add(kernels, {"rare", 2, 0, 0}, kLeastKernelsOfOp - 1, 0);

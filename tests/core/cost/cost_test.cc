@@ -175,7 +175,7 @@ TEST_CASE("einsum is a product for each combination of its indices") {
   )") == -1);
 }
 
-TEST_CASE("quantised variants count as what they stand for") {
+TEST_CASE("quantised variants count as the op they replace") {
   CHECK(flops(R"(
     input a: uint8[3,5]
     param s
@@ -318,7 +318,7 @@ TEST_CASE("moving data, and work on scalars, is free") {
   CHECK(flops("input n: scalar\n y: scalar = _operator.floordiv(n, n)") == 0);
 }
 
-TEST_CASE("of unknown ops and of unknown shapes nothing is said") {
+TEST_CASE("unknown ops and unknown shapes have no FLOPs") {
   CHECK(flops("input x\n y = mylib.conv2d(x)") == -1);
   CHECK(flops("input x\n y = some::Relu(x)") == -1);
   CHECK(flops("input x\n y = TopK(x)") == -1);
@@ -339,7 +339,7 @@ TEST_CASE("bytes are the tensors read, owned and made, each once") {
   CHECK_FALSE(node_cost(graph, NodeId{1}).bytes);
 }
 
-TEST_CASE("of a table in which rows are looked up what is read counts") {
+TEST_CASE("only the rows looked up in a table count") {
   const auto bytes = [](std::string_view text) {
     const Graph graph = graph_from_text(text);
     CHECK(node_costs(graph)[NodeId{0}].bytes == node_cost(graph, NodeId{0}).bytes);

@@ -36,7 +36,7 @@ TEST_CASE("What is not given stays as it was") {
   CHECK(machine.acc.node_us == Approx(3));
 }
 
-TEST_CASE("What is not a target, no number or no value is refused with the way out") {
+TEST_CASE("An unknown target, number or value is refused with the remedy") {
   CHECK(refusal_of("gpu:flops=1T") ==
         "\"gpu:flops=1T\" names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
         "acc:launch=100us,...");

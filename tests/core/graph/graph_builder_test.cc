@@ -30,7 +30,7 @@ std::string order(const Graph& graph) {
 
 // ---- order ----
 
-TEST_CASE("Nodes that stand in order keep it") {
+TEST_CASE("Nodes that are in order keep it") {
   CHECK(order(graph_from_text("input x\nb = f(x)\na = f(x)\nc = f(b)\noutput c")) == "b a c");
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("Forward references reach lists, keywords and captures") {
         "b c d a");
 }
 
-TEST_CASE("Whether nodes stood in order is told") {
+TEST_CASE("The builder says whether nodes were in order") {
   for (const bool in_order : {true, false}) {
     GraphBuilder builder;
     const ValueHandle read = builder.value_named("a");
@@ -125,7 +125,7 @@ TEST_CASE("Sorting any shuffled graph gives the first of the ready nodes each ti
 
 // ---- what is refused ----
 
-TEST_CASE("A value that nothing produces is refused, with the nearest name") {
+TEST_CASE("A value that no node produces is refused, with the nearest name") {
   CHECK(faults("input x7\nconv1 = f(x8)\noutput conv1") ==
         "node \"conv1\" reads \"x8\", which nothing produces\n"
         "  did you mean \"x7\"?\n"
@@ -138,7 +138,7 @@ TEST_CASE("A value without a near name is refused without one") {
         "  at: a = f(elsewhere)\n");
 }
 
-TEST_CASE("Graph outputs, module parameters and aliases of what is not there are refused") {
+TEST_CASE("Graph outputs, module parameters and aliases of unknown values are refused") {
   CHECK(faults("input x\noutput yonder") ==
         "the graph's output reads \"yonder\", which nothing produces\n  at: output yonder\n");
   CHECK(faults("input x\na = f(x) !weight\noutput a") ==
@@ -182,7 +182,7 @@ TEST_CASE("Empty names are refused") {
   CHECK(built.error()[1].where == SourceSpan{5, 7});
 }
 
-TEST_CASE("A cycle is refused, told as a path with one edge a line") {
+TEST_CASE("A cycle is refused with its path, one edge per line") {
   CHECK(faults("input x\na = f(x, c)\nb, b2 = f(a)\nc = f(b2)\nd = f(c)\noutput d") ==
         "the nodes form a cycle: \"a\" -> \"b\" -> \"c\" -> \"a\"\n"
         "  \"a\" makes \"a\", which \"b\" reads\n"
@@ -217,7 +217,7 @@ TEST_CASE("A cycle among constants is refused too") {
   CHECK(faults("const a = f(b)\nconst b = f(a)\n").substr(0, 24) == "the nodes form a cycle: ");
 }
 
-TEST_CASE("Faults are told in the order of their places, 20 at most") {
+TEST_CASE("Faults are reported in the order of their places, 20 at most") {
   CHECK(faults("a = f(gone)\ninput x\nb = f(lost)\ninput x\noutput none") ==
         "node \"a\" reads \"gone\", which nothing produces\n  at: a = f(gone)\n"
         "node \"b\" reads \"lost\", which nothing produces\n  at: b = f(lost)\n"
@@ -249,7 +249,7 @@ TEST_CASE("Values are numbered: inputs, parameters, outputs of constants, of nod
   CHECK(graph.value(value_named(graph, "w")).producer == kNone<NodeId>);
 }
 
-TEST_CASE("Constants stand behind the nodes, in their own topological order") {
+TEST_CASE("Constants come after the nodes, in their own topological order") {
   const Graph graph = graph_from_text(R"(
     input x
     param w
@@ -306,14 +306,14 @@ TEST_CASE("Users of a value are the nodes that read it, each once, in model orde
   CHECK(graph.edge_count() == 4);
 }
 
-TEST_CASE("Graph outputs stand as listed, and may repeat") {
+TEST_CASE("Graph outputs are in the given order, and may repeat") {
   const Graph graph = graph_from_text("input x\na = f(x)\nb = f(a)\noutput b, x, b");
   CHECK(names_of(graph, graph.outputs()) == "b x b");
   CHECK(graph.is_graph_output(value_named(graph, "x")));
   CHECK(!graph.is_graph_output(value_named(graph, "a")));
 }
 
-TEST_CASE("A parameter that is another's name stands for it, through chains") {
+TEST_CASE("An alias is resolved to its parameter, through chains") {
   const Graph graph = graph_from_text("param a = b\nparam b = c\nparam c\nparam d = b\nparam e");
   for (const char* name : {"a", "b", "c", "d"}) {
     CHECK(graph.canonical_parameter(value_named(graph, name)) == value_named(graph, "c"));
@@ -321,7 +321,7 @@ TEST_CASE("A parameter that is another's name stands for it, through chains") {
   CHECK(graph.canonical_parameter(value_named(graph, "e")) == value_named(graph, "e"));
 }
 
-TEST_CASE("A circle of names stands for one of them") {
+TEST_CASE("A cycle of aliases is resolved to one of them") {
   const Graph graph =
       graph_from_text("param a = b\nparam b = c\nparam c = a\nparam d = c\nparam e = e");
   const ValueId canonical = graph.canonical_parameter(value_named(graph, "a"));
@@ -376,7 +376,7 @@ TEST_CASE("Values find their places whatever the order in which they were first 
   CHECK(values == "x p q a=a b=b c=c d=d ");
 }
 
-TEST_CASE("Room made for what is to come changes nothing, however wrong the guess") {
+TEST_CASE("Reserving memory does not change the graph, however wrong the guess") {
   for (const double times : {0.5, 1.0, 3.0}) {
     GraphBuilder builder;
     builder.expect_times(times);

@@ -27,7 +27,7 @@ MessageNames sample_names() {
   return MessageNames(sample(), nodes);
 }
 
-TEST_CASE("Numbers, quoted names and brackets do not tell failures apart") {
+TEST_CASE("Numbers, quoted names and brackets do not distinguish failures") {
   CHECK(signature("Failed analyse for node #12 \"/loop/Loop\" Unimplemented(Loop)\n\n"
                   "Caused by:\n    Wrong number of outputs. Op says 1, node says 2.") ==
         signature("Failed analyse for node #6 \"/loop/Loop\" Unimplemented(Loop)\n\n"
@@ -54,7 +54,7 @@ TEST_CASE("A list of ops of the partition is as long as one op") {
       signature("The following operators are not supported for frontend ONNX: GRU", names));
 }
 
-TEST_CASE("Backtraces go, wherever they stand") {
+TEST_CASE("Backtraces are dropped, wherever they are") {
   CHECK(signature("error: no room\nStack backtrace:\n   0: error at 0x7f\n") ==
         signature("error: no room"));
   CHECK(signature("Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n"
@@ -68,7 +68,7 @@ TEST_CASE("The line that says what is wrong counts, not what is printed before i
   CHECK(signature("\n\nplain words\n") == "compile: plain words");
 }
 
-TEST_CASE("An apostrophe within a word quotes nothing") {
+TEST_CASE("An apostrophe within a word is not a quote") {
   CHECK(signature("error: can't do that, it's late") == "compile: error: can't do that, it's late");
 }
 

@@ -38,7 +38,7 @@ TEST_CASE("A value's name leads to its maker, after nodes that are named") {
   CHECK(hinted("tensor relu_out of /enc/Conv_1") == "/enc/Conv_1 /enc/Relu");
 }
 
-TEST_CASE("Of a named op come the rarest first, and one node a case") {
+TEST_CASE("Nodes of a named op come rarest op first, one node per case") {
   CHECK(hinted("name = \"onnx.Conv\"") == "/enc/Conv /dec/Conv_2");
   CHECK(hinted("Conv, TopK are not supported") == "/dec/layers.0/TopK /enc/Conv /dec/Conv_2");
 }

@@ -46,7 +46,7 @@ class Trial {
   OpFacts facts_;
 };
 
-TEST_CASE("An op of which nothing passed is denied as such") {
+TEST_CASE("An op without a passed case is denied as a whole") {
   const Trial trial(R"(
     opset "" 17
     input x: float32[1,8]

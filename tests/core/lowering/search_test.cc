@@ -121,7 +121,7 @@ TEST_CASE("A remedy that lets the whole partition pass is the finding, after one
   CHECK(result.is_complete);
 }
 
-TEST_CASE("Of two faults one is cured and the other blamed") {
+TEST_CASE("One of two faults is cured and the other blamed") {
   // Node 10 passes with pinned shapes, node 40 never.
   const Graph graph = random_model(4, 60);
   const ItemOrder order = order_items(graph, all_nodes(graph));
@@ -150,7 +150,7 @@ TEST_CASE("Of two faults one is cured and the other blamed") {
   CHECK(remedies >= 1);
 }
 
-TEST_CASE("A remedy that changes nothing of a piece costs no run and is not a finding") {
+TEST_CASE("A remedy without effect on a piece costs no run and is not a finding") {
   const Graph graph = random_model(5, 40);
   const ItemOrder order = order_items(graph, all_nodes(graph));
   FakeBackend backend{

@@ -72,7 +72,7 @@ TEST_CASE("Errors that add up blame no node") {
   CHECK(result.nodes.size() == 32);
 }
 
-TEST_CASE("Two nodes that are wrong only together are told from errors that add up") {
+TEST_CASE("Two nodes that are wrong only together are distinguished from errors that add up") {
   const Graph graph = random_model(4, 64);
   const WrongValues result = find(graph, [](const Piece& piece) {
     return holds(piece, NodeId{5}) && holds(piece, NodeId{60}) ? wrong() : kRight;
@@ -82,7 +82,7 @@ TEST_CASE("Two nodes that are wrong only together are told from errors that add 
   CHECK(std::binary_search(result.nodes.begin(), result.nodes.end(), NodeId{60}));
 }
 
-TEST_CASE("Rounding that decides an order is told, with the node that decides") {
+TEST_CASE("Rounding that decides an order is reported with the node that decides") {
   const Graph graph = graph_from_text(R"(
     input x
     a = Softmax(x)

@@ -78,7 +78,7 @@ TEST_CASE("a part that exchanges no bytes is not bound by the link") {
   CHECK_FALSE(preview.bound);
 }
 
-TEST_CASE("what is not a tensor, and what has no known size, is a hazard of accelerator parts") {
+TEST_CASE("a non-tensor, or a value of unknown size, is a hazard of accelerator parts") {
   const auto [graph, partition, preview] = preview_of(R"(
     input x: float32[n]
     input s: scalar
@@ -124,7 +124,7 @@ TEST_CASE("coverage counts nodes, known FLOPs and parameter bytes") {
   CHECK(preview.parts[PartId{0}].unknown_flops == 1);
 }
 
-TEST_CASE("an empty model is covered in full and bound by nothing") {
+TEST_CASE("an empty model is fully covered and has no bound") {
   const auto [graph, partition, preview] = preview_of("input x\n output x");
   CHECK(preview.coverage.nodes.ratio() == 1);
   CHECK_FALSE(preview.bound);

@@ -72,7 +72,7 @@ TEST_CASE("With launches free and residency the minimum cut is the placement, an
   }
 }
 
-TEST_CASE("Of two placements that take the same time the accelerator's is found") {
+TEST_CASE("When two placements take the same time the one on the accelerator is found") {
   PlacementProblem problem;
   problem.cpu_us = {1};
   problem.acc_us = {1};
@@ -80,7 +80,7 @@ TEST_CASE("Of two placements that take the same time the accelerator's is found"
   CHECK(find_placement(problem, {.most_tried_out = 0}).sides == Sides{1});
 }
 
-TEST_CASE("What must be on the accelerator is, and what is tied to it comes along") {
+TEST_CASE("Required units are on the accelerator, and units tied to them come along") {
   PlacementProblem problem;
   problem.cpu_us = {1, 1, 1};
   problem.acc_us = {9, 9, 9};

@@ -41,7 +41,7 @@ TEST_CASE("A chain of parts is called in its order") {
   CHECK(order_of(graph, "201") == "2: a | 0: b | 1: c");
 }
 
-TEST_CASE("Of several roots the last to appear is called first") {
+TEST_CASE("The last of several roots is called first") {
   const Graph graph = graph_from_text("input x\n a = f(x)\n b = f(x)\n c = f(a, b)\n output c");
   CHECK(order_of(graph, "012") == "1: b | 0: a | 2: c");
   CHECK(order_of(graph, "012", {.keep_original_order = true}) == "0: a | 1: b | 2: c");
@@ -52,7 +52,7 @@ TEST_CASE("A part that becomes ready is called before roots that waited longer")
   CHECK(order_of(graph, "012") == "1: b | 2: c | 0: a");
 }
 
-TEST_CASE("Nodes of a part keep the model's order, wherever they stand") {
+TEST_CASE("Nodes of a part keep the model's order, wherever they are") {
   const Graph graph = graph_from_text("input x\n a = f(x)\n b = f(x)\n c = f(x)\n output a, b, c");
   CHECK(order_of(graph, "010") == "1: b | 0: a c");
 }

@@ -29,7 +29,7 @@ TEST_CASE("What a part reads from outside are its inputs, what others read its o
                    "b") == "acc0(x) -> a\ncpu1(a) -> b\nacc2(b) -> c\n");
 }
 
-TEST_CASE("Inputs stand in order of first use: positional, then keyword, then captured") {
+TEST_CASE("Inputs are in order of first use: positional, then keyword, then captured") {
   CHECK(boundaries(R"(
     input p
     input q
@@ -56,7 +56,7 @@ TEST_CASE("A value is an input once, and an output once") {
                    "b c") == "acc0(x) -> a\ncpu1(a) -> b c\n");
 }
 
-TEST_CASE("Outputs stand in the order in which the model first reads them across parts") {
+TEST_CASE("Outputs are in the order in which the model first reads them across parts") {
   CHECK(boundaries(R"(
     input x
     a = f(x)
@@ -129,7 +129,7 @@ TEST_CASE("A part may have no outputs") {
         "acc0(x) -> a\ncpu1(a) ->\n");
 }
 
-TEST_CASE("Of a node with several outputs only those that are read elsewhere cross") {
+TEST_CASE("Only those outputs of a node cross that are read elsewhere") {
   CHECK(boundaries("input x\n a, b, c = f(x)\n d = f(c)\n output d, a", "d") ==
         "acc0(x) -> c a\ncpu1(c) -> d\n");
 }

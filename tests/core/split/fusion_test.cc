@@ -61,7 +61,7 @@ TEST_CASE("Tensor-free producers of a member join, tensor producers do not") {
             .groups == "{r s c}");
 }
 
-TEST_CASE("What stands on a path between members joins: a group is convex") {
+TEST_CASE("A node on a path between members joins: a group is convex") {
   CHECK(find(R"(
     input x
     s: scalar = size(x)
@@ -88,7 +88,7 @@ TEST_CASE("A node that joins by a path brings what it is tied to") {
             .groups == "{s b r m n c}");
 }
 
-TEST_CASE("A tuple of tensors starts no group, and ties nothing") {
+TEST_CASE("A tuple of tensors starts no group, and ties no nodes") {
   CHECK(find(R"(
     input x
     t: tuple(float32[1], scalar) = chunk(x)
@@ -128,7 +128,7 @@ TEST_CASE("Groups that meet are one") {
             .groups == "{s t a b c}");
 }
 
-TEST_CASE("Groups stand in the order of their first members") {
+TEST_CASE("Groups are in the order of their first members") {
   CHECK(find(R"(
     input x
     s: scalar = size(x)
@@ -156,7 +156,8 @@ TEST_CASE("Two sizes used crosswise are one group") {
 }
 
 // DEPARTS likewise.
-TEST_CASE("Groups that depend on each other in a circle of three are one, with what is between") {
+TEST_CASE(
+    "Groups that depend on each other in a cycle of three are merged, with all nodes between") {
   CHECK(find(R"(
     input x
     s: scalar = size(x)
@@ -175,7 +176,7 @@ TEST_CASE("Groups that depend on each other in a circle of three are one, with w
             .groups == "{s t u a b c m b2 c2 a2}");
 }
 
-TEST_CASE("A group with a member on the CPU is none: all its members leave") {
+TEST_CASE("A group with a member on the CPU is dissolved: all its members leave") {
   const Found found = find(R"(
     input x
     s: scalar = size(x)
@@ -192,7 +193,7 @@ TEST_CASE("A group with a member on the CPU is none: all its members leave") {
 
 // DEPARTS: in the reference a group that is accepted and loses members to another one later stays a
 // group, and ties CPU nodes together.
-TEST_CASE("Of two groups that meet both leave when one has a member on the CPU") {
+TEST_CASE("Both of two groups that share a node leave when one has a member on the CPU") {
   const Found found = find(R"(
     input x
     s: scalar = size(x)
@@ -206,7 +207,7 @@ TEST_CASE("Of two groups that meet both leave when one has a member on the CPU")
   CHECK(found.acc.empty());
 }
 
-TEST_CASE("A merged circle of groups leaves as a whole when a member is on the CPU") {
+TEST_CASE("A merged cycle of groups leaves as a whole when a member is on the CPU") {
   const Found found = find(R"(
     input x
     s: scalar = size(x)
@@ -229,7 +230,7 @@ TEST_CASE("A tensor-free node on the CPU starts no group") {
   CHECK(found.acc == "a");
 }
 
-TEST_CASE("Parameters and graph inputs tie nothing together") {
+TEST_CASE("Parameters and graph inputs tie no nodes together") {
   CHECK(find(R"(
     input k: scalar
     param w: scalar

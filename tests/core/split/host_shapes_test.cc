@@ -51,7 +51,7 @@ TEST_CASE("They go to the CPU with the nodes that use them, which are to blame")
         "s: host_shape g\ng: host_shape u\nu: host_shape k\nk: host_shape y\ny: no_rule\n");
 }
 
-TEST_CASE("With users on both sides they stand where what they are computed from is made") {
+TEST_CASE("With users on both sides they go where their input is made") {
   constexpr const char* kBoth = R"(
     input x: float32[N,4]
     c: float32[N,4] = Conv(x)
@@ -64,7 +64,7 @@ TEST_CASE("With users on both sides they stand where what they are computed from
   CHECK(follow(kBoth, "c b").reasons == "c: no_rule\ns: host_shape b\nb: no_rule\n");
 }
 
-TEST_CASE("One that nothing uses, and one that the list denies, are as the list says") {
+TEST_CASE("One without users, and one that the list denies, go where the list says") {
   CHECK(follow("input x: float32[2]\n s: int64[1] = Shape(x)\n output s", "s").reasons ==
         "s: no_rule\n");
   CHECK(follow("input x: float32[2]\n s: int64[1] = Shape(x)\n output s", "").acc == "s");
@@ -141,7 +141,7 @@ TEST_CASE("In native graphs sizes are shape computations, and ints made of them"
   CHECK(follow(kText, "s h h0 m").acc == "a s h d i h0 m y");
 }
 
-TEST_CASE("In a split a Reshape cuts no part, and how many fewer there are is told") {
+TEST_CASE("In a split a Reshape cuts no part, and the number saved is reported") {
   const Graph graph = graph_from_text(kReshape);
   SupportList list;
   for (const char* op : {"Conv", "Reshape", "Relu"}) list.allow.emplace_back().op = op;
@@ -195,7 +195,7 @@ RandomGraph random_shapes(std::uint32_t seed) {
   return {std::move(text), random.unsupported, std::move(graph), std::move(support)};
 }
 
-TEST_CASE("In random graphs shape computations stand where a user or a maker stands") {
+TEST_CASE("In random graphs shape computations are where a user or a maker is") {
   std::size_t count = 0;
   for (std::uint32_t seed = 0; seed < 1500; ++seed) {
     const RandomGraph random = random_shapes(seed);

@@ -37,7 +37,7 @@ constexpr const char* kText = R"(
   g = cpu(f)
   output g)";
 
-TEST_CASE("The most valuable subgraphs are kept, the others and what stands between are one") {
+TEST_CASE("The most valuable subgraphs are kept, the others are merged with what is between them") {
   const Graph graph = graph_from_text(kText);
   const Kept by_nodes = keep(graph, "c e g", {.most = 1, .by = KeepBy::nodes});
   CHECK(by_nodes.subgraphs == "acc: a b | cpu: c d e f g");
@@ -69,7 +69,7 @@ TEST_CASE("Time is what was measured, else what computing or memory takes") {
         "acc: a b | cpu: c d e f g");
 }
 
-TEST_CASE("Of equals the one with fewer bytes over the link is kept, then the first") {
+TEST_CASE("The one of equals with fewer bytes over the link is kept, then the first") {
   const Graph graph = graph_from_text(R"(
     input x
     a: float32[9] = f(x)
@@ -82,7 +82,7 @@ TEST_CASE("Of equals the one with fewer bytes over the link is kept, then the fi
         "cpu: a b | acc: c | cpu: d e");
 }
 
-TEST_CASE("None may be kept, and what is not over the cap stays as it was") {
+TEST_CASE("The limit may be 0, and subgraphs within it are unchanged") {
   const Graph graph = graph_from_text(kText);
   CHECK(keep(graph, "c e g", {.most = 0}).subgraphs == "cpu: a b c d e f g");
   CHECK(keep(graph, "c e g", {.most = 3}).subgraphs == keep(graph, "c e g", {}).subgraphs);

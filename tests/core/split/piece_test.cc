@@ -40,7 +40,7 @@ TEST_CASE("A piece takes in what it reads and gives what others read") {
   CHECK(boundary_of("a b c d") == "piece(x; w k) -> b d\n");
 }
 
-TEST_CASE("A gap is told with the nodes on its path") {
+TEST_CASE("A gap is reported with the nodes on its path") {
   const Graph graph = graph_from_text(kText);
   const auto gap = find_gap(graph, nodes_of(graph, "a b d"));
   REQUIRE(gap);

@@ -63,7 +63,7 @@ TEST_CASE("A launch counts, once a part") {
   CHECK(placed.fusions.acc.reasons[node_named(made.graph, "b")].launch_us == 9);
 }
 
-TEST_CASE("Groups stay whole, and what is not a tensor does not cross") {
+TEST_CASE("Groups stay whole, and non-tensors do not cross") {
   const Case made(graph_from_text(R"(
     input x: float32[9000]
     a: float32[9000] = cpu(x)

@@ -80,7 +80,8 @@ TEST_CASE("Several inputs and several Qs are of one group") {
     output qy, qz)") == "{da db y qy qz}");
 }
 
-TEST_CASE("What is read in floating point, too, or returned, is not a quantised operator") {
+TEST_CASE(
+    "A result that is also read in floating point, or returned, is not a quantised operator") {
   for (const char* end : {"e = Exp(y)\n output q, e", "output q, y", "output y"}) {
     INFO(end);
     CHECK(groups_of(R"(
@@ -94,7 +95,7 @@ TEST_CASE("What is read in floating point, too, or returned, is not a quantised 
   }
 }
 
-TEST_CASE("An operator without a DQ before it, or without a Q behind it, is not a group") {
+TEST_CASE("An operator without a DQ before it, or without a Q after it, is not a group") {
   CHECK(groups_of("input x\n param s\n y = Conv(x)\n q = QuantizeLinear(y, s)\n output q").empty());
   CHECK(
       groups_of("input x\n param s\n d = DequantizeLinear(x, s)\n y = Conv(d)\n output y").empty());
@@ -136,7 +137,7 @@ TEST_CASE("A group with a node on the CPU leaves, the others stay") {
   CHECK(kept.reasons == "d1: qdq_group p\np: no_rule\nq2: qdq_group p\n");
 }
 
-TEST_CASE("Groups that share a DQ are one, with what is between them") {
+TEST_CASE("Groups that share a DQ are merged, with all nodes between them") {
   constexpr const char* kResidual = R"(
     input x
     param s

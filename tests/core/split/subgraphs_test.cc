@@ -58,7 +58,7 @@ TEST_CASE("An empty graph gives no subgraphs") {
   CHECK(split("", "").empty());
 }
 
-TEST_CASE("A run takes all that is ready before it flips, wherever it stands in the model") {
+TEST_CASE("A run takes all ready nodes before it flips, wherever they are in the model") {
   CHECK(split(R"(
     input x
     a = f(x)
@@ -158,11 +158,11 @@ TEST_CASE("The side to begin with can be chosen") {
   CHECK(split(kText, "a c", {.start = StartSide::fewest}) == "acc: b | cpu: a c");
 }
 
-TEST_CASE("A side with nothing ready is not begun with") {
+TEST_CASE("A side without ready nodes is not the first") {
   CHECK(split("input x\n a = f(x)\n output a", "", {.start = StartSide::cpu}) == "acc: a");
 }
 
-TEST_CASE("How many subgraphs there are from the other side is told") {
+TEST_CASE("The number of subgraphs from the other side is reported") {
   const Graph graph = graph_from_text("input x\n a = f(x)\n b = f(x)\n c = f(a, b)\n output c");
   const Fusions fusions = fusions_of(graph, "a c");
   CHECK(split_subgraphs(graph, fusions, {}).count_from_other_side == 2);

@@ -101,7 +101,7 @@ TEST_CASE("the optimizer's state is held for parameters, not for constants") {
   CHECK(problem.shared_bytes == std::vector<double>{2400});
 }
 
-TEST_CASE("nodes and tensors of unknown cost count nothing, and are counted") {
+TEST_CASE("nodes and tensors of unknown cost count as 0, and are counted") {
   const Graph graph = graph_from_text(R"(
     input x: float32[n]
     y: float32[n] = Mystery(x)

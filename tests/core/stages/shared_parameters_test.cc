@@ -33,7 +33,7 @@ TEST_CASE("A parameter that one part holds is not shared") {
   CHECK(shared("input x\n param w\n a = f(x, w, w)\n b = f(a)\n output b").empty());
 }
 
-TEST_CASE("Parts that hold a parameter stand in call order") {
+TEST_CASE("Parts that hold a parameter are in call order") {
   CHECK(
       shared(
           "input x\n param v\n param w\n a = f(x, w)\n b = f(a, v)\n c = f(b, w, v)\n output c") ==

@@ -89,7 +89,7 @@ TEST_CASE("The choice can be made by parameter, by any of its names") {
             .notes == "the model has no parameter \"fc.wieght\"\ndid you mean \"fc.weight\"?");
 }
 
-TEST_CASE("What a module owns or a constant reads is copied all the same, which is told") {
+TEST_CASE("Parameters that a module owns or a constant reads are copied anyway, with a note") {
   constexpr const char* kText = R"(
     input x
     param w
@@ -105,8 +105,7 @@ TEST_CASE("What a module owns or a constant reads is copied all the same, which 
         "parameters \"w\", \"v\"");
 }
 
-TEST_CASE(
-    "A parameter that no stage uses is left out, which is told; one that is returned is not") {
+TEST_CASE("A parameter that no stage uses is left out with a note; one that is returned is not") {
   const Found found =
       find("input x\n param u\n param v\n param r\n a = f(x)\n output a, r", "0", {});
   CHECK(found.stages == "submod_pp_0(x) -> a\n");

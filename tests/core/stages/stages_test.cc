@@ -88,7 +88,7 @@ TEST_CASE("Adjacent markers count once") {
   CHECK(cut(chain({"", "|", "|", "|", ""}), {}) == "n0 | n1");
 }
 
-TEST_CASE("Markers at the ends make no stage, which is told") {
+TEST_CASE("Markers at the ends make no stage, with a note") {
   CHECK(cut(chain({"|", "", "|", "", "|"}), {}) ==
         "n0 | n1\na cut before the first node makes no stage\n"
         "a cut after the last node makes no stage");
@@ -122,12 +122,12 @@ TEST_CASE("Scopes and markers cut together; cuts at one place count once") {
         "n0 n1 | n2 | n3");
 }
 
-TEST_CASE("A cut by scope at an end of the model makes no stage, which is told") {
+TEST_CASE("A cut by scope at an end of the model makes no stage, with a note") {
   CHECK(cut_at({"a", "b"}, "a", kBegin) == "n0 n1\na cut before the first node makes no stage");
   CHECK(cut_at({"a", "a"}, "a", kEnd) == "n0 n1\na cut after the last node makes no stage");
 }
 
-TEST_CASE("Of a scope that is not there the deepest part that is there is named") {
+TEST_CASE("For an unknown scope the longest known part is named") {
   CHECK(cut_at({"enc.0.att", "enc.1.att"}, "enc.7.att", kBegin) ==
         "no node is in the scope \"enc.7\": \"enc\" is the longest known part of it\ndid you mean "
         "\"enc.0\"?");

@@ -62,7 +62,9 @@ TEST_CASE("Gaps are ranked by what closing them gains for the goal") {
   CHECK(by_bytes.each[0].then.link_bytes == 6 * 16);
 }
 
-TEST_CASE("Of too many gaps those with the most nodes are tried, and the others are counted") {
+TEST_CASE(
+    "When there are too many gaps those with the most nodes are tried, and the others are "
+    "counted") {
   const Graph graph = graph_from_text(kCuts);
   const Advice one = advice_for({&graph}, list_of({"f"}), {.most_tried = 1});
   CHECK(describe(one.each) == "g 2");
@@ -71,7 +73,7 @@ TEST_CASE("Of too many gaps those with the most nodes are tried, and the others 
   CHECK(advice_for({&graph}, list_of({"f"}), {.most_tried = 2}).untried == 0);
 }
 
-TEST_CASE("The best order ends where it is told to, or where nothing more is gained") {
+TEST_CASE("The best order ends at the given number of steps, or when no step gains") {
   const Graph graph = graph_from_text(kCuts);
   CHECK(describe(advice_for({&graph}, list_of({"f"}), {.steps = 1}).steps) == "g 2");
   CHECK(advice_for({&graph}, list_of({"f"}), {.steps = 0}).steps.empty());
@@ -181,7 +183,7 @@ TEST_CASE("Settings are tried where something changes, and the knee is where lit
   CHECK(sweep->settings[sweep->knee].min_acc_size == 3);
 }
 
-TEST_CASE("Of many sizes twelve are tried, the least and the greatest among them") {
+TEST_CASE("Twelve of many sizes are tried, the least and the greatest among them") {
   std::string text = "input x\n a0 = f(x)\n";
   std::string last = "a0";
   for (int size = 1; size <= 20; ++size) {

@@ -99,7 +99,7 @@ TEST_CASE("a trail has a step for the model, and for each other change that was 
         "program: aaa\nlist: aca\nsettings: ccc\n");
 }
 
-TEST_CASE("what is not known of the earlier list is blamed on it, or on model and list") {
+TEST_CASE("an unknown earlier list is blamed, or model and list together") {
   const std::vector<SupportList> some = {list_of({"f"})};
   CHECK(trail_of(some, {}, {.is_same_model = true}) == "list: aca\n");
   CHECK(trail_of(some, {}, {.is_same_model = false}) == "model_or_list: aca\n");
@@ -117,7 +117,7 @@ TEST_CASE(
   CHECK(trail_of(some, {}, extended) == "program: aca\nsettings: aca\n");
 }
 
-TEST_CASE("the fingerprint tells what can move a node from what cannot") {
+TEST_CASE("the fingerprint changes with what can move a node, and with nothing else") {
   const auto of = [](std::string_view text) { return fingerprint(graph_from_text(text)); };
   const std::uint64_t base = of("input x\nn@ u = Conv(x) {group=2, mode=\"same\"}\noutput u");
   CHECK(of("input x\nn@ u = Conv(x) {group=2, mode=\"same\"}\noutput u") == base);

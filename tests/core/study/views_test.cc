@@ -68,14 +68,14 @@ TEST_CASE("A large part is divided by scope, a component at a time") {
               {.most_boxes = 3}) == ": [m.a] [m.b] [m.c] | m.a: n0 n1 | m.b: n2 n3 | m.c: n4 n5");
 }
 
-TEST_CASE("Nodes of the scope itself stand singly where there is room") {
+TEST_CASE("Nodes of the scope itself are single boxes when there is room") {
   CHECK(views(chain(5, {"m", "m", "m.a", "m.a", "m.a"}), "00000", {.most_boxes = 4}) ==
         ": n0 n1 [m.a] | m.a: n2 n3 n4");
   CHECK(views(chain(5, {"m", "m", "m.a", "m.a", "m.a"}), "00000", {.most_boxes = 2}) ==
         ": [m itself] [m.a] | m itself: n0 n1 | m.a: [nodes 1 to 2] n4 | nodes 1 to 2: n2 n3");
 }
 
-TEST_CASE("What nothing tells apart is divided into runs") {
+TEST_CASE("Nodes without distinguishing scopes are divided into runs") {
   CHECK(views(chain(5), "00000", {.most_boxes = 3}) ==
         ": [nodes 1 to 3] [nodes 4 to 5] | nodes 1 to 3: n0 n1 n2 | nodes 4 to 5: n3 n4");
 }

@@ -35,7 +35,7 @@ std::vector<GapFound> gaps_of(const Graph& graph, const std::vector<SupportList>
   return find_gaps(graph, lists, {}, match_support(graph, lists, {}).supported);
 }
 
-TEST_CASE("Ops that no rule names are told apart by what they read") {
+TEST_CASE("Ops that no rule names are distinguished by what they read") {
   const Graph graph = graph_from_text(R"(
     input x: float32[2]
     input i: int64[2]

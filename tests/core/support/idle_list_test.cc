@@ -45,7 +45,7 @@ TEST_CASE("a list whose rules name no op of the model is idle") {
   CHECK(idle(graph, {denying}) == "0: Relu 2 Add 1 Gelu 1\n");
 }
 
-TEST_CASE("no list is idle where there is nothing to put on the accelerator") {
+TEST_CASE("no list is idle for a graph without nodes") {
   CHECK(idle(graph_from_text("input x"), {list_of({"Conv"})}).empty());
 }
 

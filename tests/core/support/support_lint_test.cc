@@ -69,7 +69,7 @@ TEST_CASE("an allow rule whose every node is denied contradicts the deny rule") 
   CHECK(describe(find_rule_faults(list)) == "allow 0 contradiction by deny 0\n");
 }
 
-TEST_CASE("conditions that exclude each other are told") {
+TEST_CASE("conditions that exclude each other are reported") {
   SupportList list;
   Rule ranks = rule_of("A");
   ranks.shapes = {rank_of(0, 4), rank_of(0, 2)};

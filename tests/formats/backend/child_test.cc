@@ -34,13 +34,13 @@ TEST_CASE("a child has its own environment, session and input") {
   CHECK(result.out == "CLEAVE_CHILD\nPATH\n/tmp\n");
 }
 
-TEST_CASE("a program that is not there is told by errno") {
+TEST_CASE("a missing program is reported by errno") {
   const ChildResult result = run_child({.argv = {"no-such-program"}, .environment = {"PATH=/bin"}});
   CHECK(result.end == ChildEnd::not_started);
   CHECK(result.code == ENOENT);
 }
 
-TEST_CASE("a child that crashes is told by its signal") {
+TEST_CASE("a child that crashes is reported by its signal") {
   const ChildResult result = run_child(shell("kill -SEGV $$"));
   CHECK(result.end == ChildEnd::signalled);
   CHECK(result.code == SIGSEGV);

@@ -35,7 +35,7 @@ TEST_CASE("numpy has no bfloat16") {
   CHECK_FALSE(encode_npy({.dtype = DType::bfloat16, .dims = {1}, .bytes = "ab"}));
 }
 
-TEST_CASE("what is not a tensor is refused") {
+TEST_CASE("bytes that are not a tensor are refused") {
   CHECK_FALSE(decode_tensor("garbage"));
   CHECK_FALSE(decode_npy("garbage that is long enough"));
   Tensor short_one = integers();

@@ -54,7 +54,7 @@ TEST_CASE("kernels of a body are part of the node around them") {
              event("loop", 10, 9, "Loop") + event("c", 20, 1)) == "a 2\n(b 0)\nloop 9\nc 1\n");
 }
 
-TEST_CASE("a profile that is none is refused with its place") {
+TEST_CASE("an invalid profile is refused with the place of the fault") {
   CHECK(read("") == "0:0: the profile has no kernel: was the session run before it was ended?\n");
   CHECK(read(R"({"cat":"Node","name":"a_kernel_time","dur":"x"})") ==
         "1:45: \"dur\" of an event must be a number, not a string\n");

@@ -20,7 +20,7 @@ TEST_CASE("A keyword that reads a device becomes an attribute") {
         R"({"name": "a", "kwargs": {}, "attributes": {"device": "x\"y"}})");
 }
 
-TEST_CASE("A node that names no device stays as it is") {
+TEST_CASE("A node that names no device is unchanged") {
   for (const char* node : {R"({"name": "device", "attributes": {"devices": 1}})",
                            R"({"name":"a",  "op": "device"})", R"({"name": "a"})"}) {
     CHECK(with_device(node, "cuda:1") == node);

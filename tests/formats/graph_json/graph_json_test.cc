@@ -356,7 +356,7 @@ TEST_CASE("a key that is given twice is refused") {
         std::string::npos);
 }
 
-TEST_CASE("a dtype or type that is none is refused with the nearest name") {
+TEST_CASE("an unknown dtype or type is refused with the nearest name") {
   CHECK(refusal(with_output(R"(, "dtype": "flaot32", "type": "tensr")")) ==
         "m.json:4:71: error: \"dtype\" of output \"y\" of node \"n\" is \"flaot32\", which is not "
         "an element type\nnote: did you mean \"float32\"?\nm.json:4:90: error: \"type\" of output "
@@ -370,7 +370,7 @@ TEST_CASE("a dtype or type that is none is refused with the nearest name") {
         "\"y\" of node \"n\" must be an object, not a number\n");
 }
 
-TEST_CASE("dims that no tensor has are refused") {
+TEST_CASE("dims that no tensor can have are refused") {
   const std::string mend =
       "; it must be a whole number from 0 to 2^63-1, a name in quotes, or null\n";
   const auto shape = [](const std::string& dims) {
@@ -393,7 +393,7 @@ TEST_CASE("dims that no tensor has are refused") {
       "m.json:4:71: error: \"shape\" of output \"y\" of node \"n\" must be a list, not a number\n");
 }
 
-TEST_CASE("a name that two nodes or two values bear is refused with both places") {
+TEST_CASE("a name of two nodes or two values is refused with both places") {
   CHECK(refusal(with_nodes(R"(
 {"name": "a", "op": "f", "outputs": [{"name": "y"}]},
 {"op": "a", "name": "a", "outputs": [{"name": "y"}]},
@@ -437,7 +437,7 @@ TEST_CASE("a cycle is printed as a path, one edge a line") {
         "note: \"c\" makes \"c\", which \"a\" reads\n");
 }
 
-TEST_CASE("at most 20 faults are told") {
+TEST_CASE("at most 20 faults are reported") {
   std::string nodes;
   for (int i = 0; i < 30; ++i) nodes += std::string(i > 0 ? "," : "") + "{}";
   const Read result = read(with_nodes(nodes));

@@ -153,7 +153,7 @@ std::vector<std::string> node_lines(const Graph& graph) {
   return blocks;
 }
 
-TEST_CASE("what is written reads back as the same graph, and is written the same again") {
+TEST_CASE("a written graph reads back as the same graph, and is written the same again") {
   for (unsigned seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     const LoadedModel model = model_of(RandomGraph(seed).text());

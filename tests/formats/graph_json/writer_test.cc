@@ -225,7 +225,7 @@ LoadedModel made_model() {
           .graph = std::move(*graph)};
 }
 
-TEST_CASE("a graph that was not read from JSON is written from what is known of it") {
+TEST_CASE("a graph that was not read from JSON is written from its records") {
   LoadedModel model = made_model();
   OnnxTensor tensor;
   tensor.raw = model.source.bytes().substr(3, 4);
@@ -254,7 +254,7 @@ TEST_CASE("a graph that was not read from JSON is written from what is known of 
         "  -> s: sequence\noutput s\n");
 }
 
-TEST_CASE("weights that lie in another file are named by their path") {
+TEST_CASE("weights in another file are named by their path") {
   LoadedModel model = made_model();
   model.source = SourceFile::from_text("dir/m.onnx", "");
   OnnxTensor tensor;

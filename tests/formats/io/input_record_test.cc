@@ -28,7 +28,7 @@ TEST_CASE("an input is known under each of its names until it is forgotten") {
   CHECK(input_in_folder(test.path("")).empty());
 }
 
-TEST_CASE("what is opened as a source is an input; devices and missing files are none") {
+TEST_CASE("a file opened as a source is an input; devices and missing files are not") {
   const TestFolder test;
   const std::string path = test.with_file("m.json", "{}");
   { REQUIRE(SourceFile::open(path)); }

@@ -19,7 +19,7 @@ TEST_CASE("a list of files is read back from the manifest that it was put into")
   CHECK(listed_files(test.path("")) == std::vector<ListedFile>{});
 }
 
-TEST_CASE("what is not a manifest of this program's lists nothing") {
+TEST_CASE("a file that is not a manifest of this program lists no files") {
   const TestFolder test;
   CHECK_FALSE(listed_files(test.path("")));
   for (const char* const text :

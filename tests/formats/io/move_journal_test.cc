@@ -98,7 +98,7 @@ TEST_CASE("a set whose run goes on is left alone, and one that is complete stays
         "newnewnew");
 }
 
-TEST_CASE("what is of another make by then is neither moved nor overwritten") {
+TEST_CASE("files of another origin are neither moved nor overwritten") {
   const Scene scene;
   { REQUIRE(scene.begin()); }
   scene.move(Scene::kSteps, false);
@@ -119,7 +119,7 @@ TEST_CASE("a file that was replaced by another before its move is noticed") {
   CHECK_FALSE(journal->replaced_what_it_says());
 }
 
-TEST_CASE("a file that is not a journal is left as it is") {
+TEST_CASE("a file that is not a journal is left unchanged") {
   const TestFolder test;
   fs::create_directory(test.path(".cleave-1-0"));
   test.with_file(".cleave-1-0/moves.journal", "my notes");

@@ -43,7 +43,7 @@ TEST_CASE("a folder appears whole when it is committed") {
   CHECK(test.entry_count() == 1);
 }
 
-TEST_CASE("a folder that is not committed leaves nothing") {
+TEST_CASE("a folder that is not committed leaves no file") {
   const TestFolder test;
   {
     Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), false);
@@ -118,7 +118,7 @@ TEST_CASE("what comes into the folder during the work is not removed") {
   }
 }
 
-TEST_CASE("with force a folder that appears during the work is left as it is") {
+TEST_CASE("with force a folder that appears during the work is left unchanged") {
   const TestFolder test;
   Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), true);
   REQUIRE(folder);
@@ -231,7 +231,7 @@ TEST_CASE("a file that cannot be made is refused in the system's words") {
         "/dev/full: error: cannot be written: No space left on device\n");
 }
 
-TEST_CASE("whether a file can be written is told before, and leaves nothing behind") {
+TEST_CASE("whether a file can be written is checked before, and leaves no file behind") {
   const TestFolder test;
   fs::create_directory(test.path("in"));
   CHECK(check_may_write(test.path("in/new.txt")));
@@ -282,7 +282,7 @@ TEST_CASE("files are added to a folder that is there, all of them or none") {
         test.path("none") + ": error: is not an existing folder\n");
 }
 
-TEST_CASE("a folder that replaces another would remove what is in that") {
+TEST_CASE("a folder that replaces another removes that one's contents") {
   const TestFolder test;
   write_split(test.path("out"), "old", false);
   const Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), true);

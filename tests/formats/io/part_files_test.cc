@@ -22,7 +22,7 @@ TEST_CASE("a part's name becomes a harmless file name") {
   CHECK(stem(std::string(199, 'a') + "\u00e9") == std::string(199, 'a'));
 }
 
-TEST_CASE("a part whose name can be a file's keeps it, whatever stands before it") {
+TEST_CASE("a part whose name can be a file's keeps it, whatever comes before it") {
   CHECK(stems({"a/b", "a_b", "a\\b"}) == Names{"a_b_2", "a_b", "a_b_3"});
   CHECK(stems({"a/b", "a_b", "a_b_2"}) == Names{"a_b_3", "a_b", "a_b_2"});
   CHECK(stems({".", "..", "_", "__"}) == Names{"__2", "___2", "_", "__"});

@@ -21,7 +21,7 @@ TEST_CASE("a new name must be free") {
   CHECK(test.content("c") == "1");
 }
 
-TEST_CASE("two names exchange what they stand for") {
+TEST_CASE("two names exchange their files") {
   const TestFolder test;
   fs::create_directory(test.path("a"));
   test.with_file("a/in", "1");

@@ -87,7 +87,7 @@ TEST_CASE("escapes become the characters that they mean") {
   CHECK(walk(R"("a\u0000b")") == std::string("'a\0b' ", 6));
 }
 
-TEST_CASE("escapes that mean nothing are refused where they stand") {
+TEST_CASE("invalid escapes are refused at their position") {
   CHECK(walk(R"("ab\qc")") == "3: \"\\q\" is not a valid escape");
   CHECK(walk(R"("\u12G4")") == "1: \"\\u12G4\" is not a valid escape");
   CHECK(walk(R"("\u12")") == "1: \"\\u12\" is not a valid escape");
@@ -97,7 +97,7 @@ TEST_CASE("escapes that mean nothing are refused where they stand") {
   CHECK(walk(R"({"\q":1})") == "2: \"\\q\" is not a valid escape");
 }
 
-TEST_CASE("what is not JSON is refused where it stands, also when it is skipped") {
+TEST_CASE("text that is not JSON is refused at its position, also when it is skipped") {
   const std::vector<std::pair<std::string, std::string>> refused = {
       {"{\"a\" 1}", "5: expected ':', found \"1\""},
       {"{\"a\":1 \"b\":2}", "7: expected ',' or '}', found \"\"b\"\""},
@@ -154,7 +154,7 @@ TEST_CASE("a text cut off anywhere is refused") {
   CHECK(cursor.fault()->opened_at == 6);
 }
 
-TEST_CASE("control characters and missing quotes are found where they stand") {
+TEST_CASE("control characters and missing quotes are found at their position") {
   CHECK(walk("[\"a\tb\"]") == "3: a control character inside quotes; write it as \\u00XX");
   CHECK(walk("{\"a: 1,\n\"b\": 2}") ==
         "7: the line ends inside quotes; a closing quote is missing");
@@ -205,7 +205,7 @@ struct LongText {
   }
 };
 
-TEST_CASE("a long text is walked as a short one is, whatever stands where a piece may end") {
+TEST_CASE("a long text is walked like a short one, whatever is at the end of a piece") {
   const std::vector<std::pair<std::string, std::string>> items = {
       {R"({"a": [1, {}], "b": "c"})", "{a:[1 {}]b:'c' }"},
       {R"("}")", "'}' "},
@@ -236,7 +236,7 @@ TEST_CASE("strings and white space longer than a piece are one token and none") 
   CHECK(walk(blank) == "0: contains only white space");
 }
 
-TEST_CASE("what is wrong far into a long text is refused where it stands") {
+TEST_CASE("a fault far into a long text is refused at its position") {
   LongText all;
   all.fill(R"({"a": "\\"})", "");
   const std::string at = std::to_string(all.text.size());

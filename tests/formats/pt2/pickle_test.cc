@@ -31,7 +31,7 @@ std::string fault_of(const std::string& pickle) {
   return read ? "" : read.error();
 }
 
-TEST_CASE("a dict of tensors says where each lies") {
+TEST_CASE("a dict of tensors gives the position of each") {
   const auto read =
       read_pickled_tensors(dict_of(text("w") + tensor("0") + text("v") + tensor("0")));
   REQUIRE(read);

@@ -40,7 +40,7 @@ TEST_CASE("sizes are read as people write them, and computed where symbols are k
   }
 }
 
-TEST_CASE("an expression that is nested without end is left as it is") {
+TEST_CASE("an expression that is nested too deep is left unchanged") {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "Mul(";
   CHECK(read_size_expression(deep, seven).text == deep);

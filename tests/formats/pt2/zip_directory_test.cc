@@ -20,7 +20,7 @@ std::string fault_of(const std::string& bytes) {
   return read ? "" : read.error();
 }
 
-TEST_CASE("what is written as an archive is listed, data at multiples of 64") {
+TEST_CASE("a written archive is listed, with data at multiples of 64") {
   const std::string bytes = small_archive();
   const auto records = read_zip_directory(bytes);
   REQUIRE(records);

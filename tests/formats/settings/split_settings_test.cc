@@ -55,7 +55,7 @@ TEST_CASE("counts are numbers, or words where they have some") {
         ExtendOptions{.which = ExtendOptions::Which::one, .subgraph = 12});
 }
 
-TEST_CASE("a value that a setting does not take changes nothing, and is worded") {
+TEST_CASE("a value that a setting does not accept is refused in words and has no effect") {
   SplitOptions options;
   CHECK_FALSE(setting_of("start").set(options, "middle"));
   CHECK_FALSE(setting_of("min_acc_module_size").set(options, "-1"));
@@ -70,7 +70,7 @@ TEST_CASE("a value that a setting does not take changes nothing, and is worded")
   CHECK(refusal_of(setting_of("extend")) == "is not a subgraph's number, all or auto");
 }
 
-TEST_CASE("what differs between two settings is told, but for names of parts") {
+TEST_CASE("differences between two settings are reported, except for names of parts") {
   SplitOptions now;
   now.qdq.keep = true;
   now.keep.most = 3;

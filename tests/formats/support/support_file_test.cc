@@ -75,13 +75,13 @@ TEST_CASE("a line of plain text that is not an op is refused") {
   CHECK(faults("ml::") == "1:1: \"ml::\" lacks the op: write domain::op, or the op alone\n");
 }
 
-TEST_CASE("what is not a string is refused in one line") {
+TEST_CASE("bytes that are not text are refused in one line") {
   CHECK(faults(std::string_view("\x08\x07\x12\0Conv", 8)) ==
         "1:4: a support list is text in UTF-8, and this is not\n");
   CHECK(faults("Conv\nRel\xFFu") == "2:4: a support list is text in UTF-8, and this is not\n");
 }
 
-TEST_CASE("at most twenty faults are told") {
+TEST_CASE("at most twenty faults are reported") {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "a b\n";
   const auto loaded = parse_support("npu.txt", text);
@@ -211,7 +211,7 @@ TEST_CASE("unknown fields are warned of once, with the name that was meant") {
         "1:57: unknown field \"comment\" of the list is ignored\n");
 }
 
-TEST_CASE("every fault of a native list is told with its place") {
+TEST_CASE("every fault of a native list is reported with its place") {
   CHECK(faults(with_allow("\"a\"", ",\n\"deny\": 3,\n\"name\": null")) ==
         "2:9: \"deny\" must be a list of rules, not a number\n"
         "3:9: \"name\" must be a string, not null\n");
@@ -278,7 +278,7 @@ TEST_CASE("a bad link is refused with the forms of a good one") {
         "1:65: \"link\" must be an object like {\"bandwidth\": \"gen4x16\"}, not a string\n");
 }
 
-TEST_CASE("where a list stops being JSON is told") {
+TEST_CASE("the place where a list stops being JSON is reported") {
   CHECK(faults("{\"format\": \"cleave.support\",\n \"allow\": [\"a\" \"b\"]}") ==
         "2:16: not valid JSON: expected ',' or ']', found \"\"b\"\"\n");
   CHECK_FALSE(faults("{\"format\": \"cleave.support\"").empty());

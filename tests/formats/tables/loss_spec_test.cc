@@ -31,21 +31,21 @@ std::string found(const LoadedModel& model, const std::optional<std::string>& sp
   return text;
 }
 
-TEST_CASE("Without a spec the loss is what is called so") {
+TEST_CASE("Without a spec the loss is the output with that name") {
   CHECK(found(model_of(R"(["a", "loss"])"), std::nullopt) == "loss");
   CHECK(found(model_of(R"(["a", "b"])", R"({"loss": "b", "out": "a"})"), "") == "b");
   CHECK(found(model_of(R"(["a", "b"])"), "") ==
         "the model has no output \"loss\"\nits outputs: \"a\", \"b\"");
 }
 
-TEST_CASE("A name is that of an output, or a key of what is returned") {
+TEST_CASE("A name may be an output's, or a key of the returned structure") {
   CHECK(found(model_of(R"(["a", "b"])"), "a") == "a");
   CHECK(found(model_of(R"(["a", "b"])", R"({"l": "b", "out": "a"})"), "l") == "b");
   CHECK(found(model_of(R"(["loss", "b"])"), "losss") ==
         "the model has no output \"losss\"\ndid you mean \"loss\"?");
 }
 
-TEST_CASE("A spec marks the loss in the structure of what is returned") {
+TEST_CASE("A spec marks the loss in the returned structure") {
   CHECK(found(model_of(R"(["a"])"), "true") == "a");
   CHECK(found(model_of(R"(["a", "b"])"), "[false, true]") == "b");
   CHECK(found(model_of(R"(["a", "b", "loss"])", R"(["a", {"y": ["b"], "l": "loss"}])"),

@@ -35,9 +35,9 @@ TEST_CASE("A list is lines or JSON; nodes come in model order, each once") {
   CHECK(listed("[\"relu1\", \"conv1\"]") == "conv1 relu1");
 }
 
-TEST_CASE("Constants change nothing") { CHECK(listed("k\nconv1\n") == "conv1"); }
+TEST_CASE("Constants have no effect") { CHECK(listed("k\nconv1\n") == "conv1"); }
 
-TEST_CASE("A name that is none is told with its place and the nearest one") {
+TEST_CASE("An unknown name is reported with its place and the nearest name") {
   CHECK(listed("conv1\nrelu\n") ==
         "2:1: the model has no node \"relu\"; did you mean \"relu1\"?\n");
   CHECK(listed("[\"conv1\", \"conv3\"]") ==

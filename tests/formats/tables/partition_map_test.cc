@@ -87,7 +87,7 @@ TEST_CASE("Parts are called by their ids; a number and the same digits are one")
                  R"({"c": "0", "b": "mid", "a": 0})") == "submod_0 submod_mid submod_0");
 }
 
-TEST_CASE("Nodes may stand in any order in the map, and parts come and go") {
+TEST_CASE("Nodes may be in any order in the map, and parts may alternate") {
   CHECK(resolved("input x\n a = f(x)\n b = f(a)\n c = f(b)\n d = f(c)\n output d",
                  "d,1\nb,0\na,1\nc,1\n") == "submod_1 submod_0 submod_1 submod_1");
 }
@@ -97,7 +97,7 @@ TEST_CASE("Constants may be in the map") {
         "submod_1");
 }
 
-TEST_CASE("Unknown names and nodes without a part are all told at once") {
+TEST_CASE("Unknown names and nodes without a part are all reported at once") {
   CHECK(resolved("input x\n conv1 = f(x)\n relu = f(conv1)\n output relu", "conv11,0\nrelu,1\n") ==
         "the model has no node \"conv11\"\n  did you mean \"conv1\"?\n1 node has no partition: "
         "\"conv1\"\n");

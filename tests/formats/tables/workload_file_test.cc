@@ -92,7 +92,7 @@ TEST_CASE("a workload becomes items, nets and devices; both spellings of boolean
   CHECK(devices[1].count == 1);
 }
 
-TEST_CASE("backward nodes stand with their colour; without a forward node their edges turn round") {
+TEST_CASE("backward nodes go with their colour; without a forward node their edges are reversed") {
   const Workload workload = read(
       file(node("1", R"(, "colorClass": 1)") + "," + node("2", R"(, "colorClass": 2)") + "," +
                node("3", R"(, "colorClass": 2)", true) + "," +

@@ -16,7 +16,7 @@ TEST_CASE("a limit is set by its name") {
   CHECK(limits.values == ModelLimits().values);
 }
 
-TEST_CASE("bad_ limits say what is wrong and what there is") {
+TEST_CASE("bad limits are refused with the valid ones") {
   const auto fault = [](const std::string& text) {
     ModelLimits limits;
     const auto set = set_limit(limits, text);

@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-TEST_CASE("a word longer than a line goes on in the next, and nothing of it is lost") {
+TEST_CASE("a word longer than a line continues on the next, without loss") {
   const std::string name(120, 'n');
   CHECK(wrapped("why: " + name + ": no rule", 2, 4) ==
         "  why:\n    " + name.substr(0, 96) + "\n    " + name.substr(0, 24) + ": no rule\n");

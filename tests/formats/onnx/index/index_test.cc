@@ -116,7 +116,7 @@ TEST_CASE("the bytes of a tensor are found in raw_data and in packed float_data"
   CHECK(model.graph.initializers[2].raw.empty());
 }
 
-TEST_CASE("external data is told with its place") {
+TEST_CASE("external data is recorded with its place") {
   const auto external = [](const char* key, const char* value) {
     return [=](onnx::ModelProto& model) {
       auto* tensor = model.mutable_graph()->mutable_initializer(0);

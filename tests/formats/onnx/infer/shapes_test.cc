@@ -67,7 +67,7 @@ g (float[N, 3, 8, 8] x) => (float[N, 4, 6, 6] y) <float[4, 3, 3, 3] w = {0}> {
 })") == "t: float32[N, 4, 6, 6]\ny: float32[N, 4, 6, 6]\n");
 }
 
-TEST_CASE("A node whose type cannot be told costs only itself") {
+TEST_CASE("A node whose type cannot be inferred does not affect others") {
   CHECK(types(onnx_file(R"(
 g (float[2, 3] x) => (float[2, 3] y) {
   u = elsewhere.Unknown (x)
@@ -103,7 +103,7 @@ TEST_CASE("Symbols are bound before anything is computed from them") {
   CHECK(types(graph, dim("N", 4)) == "y: float32[8, 3]\n");
 }
 
-TEST_CASE("A binding of what is not there is refused") {
+TEST_CASE("A binding of an unknown dim or input is refused") {
   const char* const graph = "g (float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }";
   CHECK_THAT(types(graph, dim("M", 4)), Catch::Matchers::Contains("\"M\""));
   CHECK_THAT(types(graph, input("z", {1})), Catch::Matchers::Contains("\"z\""));
@@ -123,7 +123,7 @@ g (bool c, float[2, 3] x) => (float[2, 3] y) {
   CHECK(text.find("z: float32[2, 3]\n") != std::string::npos);
 }
 
-TEST_CASE("What is stated is kept where nothing follows from the operator") {
+TEST_CASE("A stated type is kept when the operator implies none") {
   const SourceFile source =
       onnx_file("g (float[2] x) => (float[7, 9] y) { t = elsewhere.Odd (x)  y = Relu (t) }",
                 [](onnx::ModelProto& model) {

@@ -200,7 +200,7 @@ TEST_CASE("A value that nothing produces is refused with the node that reads it"
         "node 1 (Add) reads \"temp\", which nothing produces\n");
 }
 
-TEST_CASE("A cycle is refused, and told") {
+TEST_CASE("A cycle is refused with its path") {
   CHECK_THAT(faults("g (float[2] x) => (float[2] y) { a = Add (x, b)  b = Relu (a)  y = Neg (b) }"),
              Catch::Matchers::Contains("cycle"));
 }

@@ -73,7 +73,7 @@ TEST_CASE("One cutter writes piece after piece, each with what it needs and no m
   CHECK(cut({"n_u", "n_s"}) == "in: t; weights: w v; Add(t w) Mul(u v); out: s");
 }
 
-TEST_CASE("A piece that nothing reads gives what its last node makes") {
+TEST_CASE("A piece whose values are not read outputs what its last node makes") {
   Cut cut(with_node_names(R"(
 g (float[2] x) => (float[2] y) {
   y = Relu (x)

@@ -117,7 +117,7 @@ TEST_CASE("a requirement asks for nodes by name, by glob and by op") {
   CHECK(names_of(bodies, required_nodes(bodies, "h")) == "i b");
 }
 
-TEST_CASE("a baseline that is none says which field is at fault") {
+TEST_CASE("an invalid baseline is refused with the field at fault") {
   const std::string report = report_json(make_report_case(kGraph, "f\n").report());
   const auto fault = [](const std::string& text) {
     const auto baseline = parse_baseline("main.json", text);
@@ -159,7 +159,7 @@ TEST_CASE("a baseline that is none says which field is at fault") {
         "main.json: error: the baseline has a number that is too large: '1e999'\n");
 }
 
-TEST_CASE("settings that this version does not know are told, not taken") {
+TEST_CASE("unknown settings are reported and ignored") {
   std::string report = report_json(make_report_case(kGraph, "f\n").report());
   report.replace(report.find("\"start\""), 7, "\"colour\": \"red\", \"start\"");
   const auto baseline = parse_baseline("main.json", report);

@@ -23,7 +23,8 @@ std::string linted(const SupportList& list, const RuleUse* use = nullptr,
   return text;
 }
 
-TEST_CASE("ops and attributes that no version of ONNX has are told with the nearest that it has") {
+TEST_CASE(
+    "ops and attributes that no version of ONNX has are reported with the nearest known one") {
   CHECK(linted(list_of("\"Convv\",\n{\"op\": \"Conv\", \"attributes\": {\"groups\": 1}}")) ==
         "npu.json:2:1: error: ONNX has no op \"Convv\" [unknown_op]\n"
         "    did you mean \"Conv\"?\n"
@@ -50,7 +51,7 @@ TEST_CASE("conditions on what an op does not have, and opsets before it was ther
       "20 [impossible]\n");
 }
 
-TEST_CASE("a list of other ops than ONNX's is not held against its names") {
+TEST_CASE("a list of ops that are not ONNX's is not compared with ONNX's names") {
   const SupportList list = list_of("\"torch.relu\", \"view\", \"size\"");
   const Lint lint = lint_support(list, nullptr, {});
   CHECK(!lint.is_onnx);
@@ -58,7 +59,7 @@ TEST_CASE("a list of other ops than ONNX's is not held against its names") {
   CHECK(lint_support(list_of("\"Relu\", \"Convv\""), nullptr, {}).is_onnx);
 }
 
-TEST_CASE("a list without an allow rule allows nothing") {
+TEST_CASE("a list without an allow rule is reported") {
   SupportList list;
   const Lint lint = lint_support(list, nullptr, {});
   REQUIRE(lint.findings.size() == 1);

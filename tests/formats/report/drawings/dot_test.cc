@@ -106,7 +106,7 @@ Sample named(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("support is drawn in three colours, and told by tooltips") {
+TEST_CASE("support is drawn in three colours, with tooltips") {
   const std::string dot = sample().support();
   CHECK(has(statement(dot, "c"), "fillcolor=\"#c4ecd9\""));
   CHECK(has(statement(dot, "s"), "fillcolor=\"#ffe8a0\""));
@@ -153,7 +153,7 @@ TEST_CASE("parameters are left out where only nodes have room") {
   CHECK_FALSE(has(dot, "parameter:"));
 }
 
-TEST_CASE("edges tell the bytes where they enter a partition, once for each value") {
+TEST_CASE("edges are labelled with bytes where they enter a partition, once for each value") {
   const Sample sample(graph_from_text("input x: float32[8]\n"
                                       "a: float32[256] = Relu(x)\n"
                                       "b = Relu(a)\n"
@@ -296,7 +296,7 @@ TEST_CASE("drawing twice gives the same bytes") {
   CHECK(sample().preview() == sample().preview());
 }
 
-TEST_CASE("text in labels means nothing to Graphviz") {
+TEST_CASE("text in labels has no special meaning for Graphviz") {
   CHECK(dot_text("a\\Nb") == "a\\\\Nb");
   CHECK(dot_text("ends\\") == "ends\\\\");
   CHECK(dot_text("two\nlines") == "two\\\\x0Alines");
@@ -362,7 +362,7 @@ TEST_CASE("an SVG holds titles and tooltips") {
   CHECK(has(*svg, "xlink:title=\"x: float32[1, 3, 224, 224], 588 KiB\""));
 }
 
-TEST_CASE("what is not a drawing cannot be laid out") {
+TEST_CASE("text that is not a drawing cannot be laid out") {
   const auto svg = layout_svg("digraph {");
   REQUIRE_FALSE(svg.has_value());
   CHECK(has(svg.error()[0].message, "the drawing is not a graph: syntax error"));

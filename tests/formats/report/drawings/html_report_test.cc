@@ -39,7 +39,7 @@ TEST_CASE("A view draws its nodes by role, with what comes in and goes out") {
   CHECK_THAT(drawing, Contains("128 B"));
 }
 
-TEST_CASE("A view draws groups with what is on the CPU in them, and one edge between two") {
+TEST_CASE("A view draws groups with their CPU nodes, and one edge between two") {
   const std::string drawing = drawing_of(make_case(R"(
     input x: float32[4,8]
     scope m

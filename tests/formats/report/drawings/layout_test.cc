@@ -42,7 +42,7 @@ TEST_CASE("a drawing that takes too long costs no other its layout") {
   CHECK(all[1].has_value());
 }
 
-TEST_CASE("when the time is over nothing more is laid out") {
+TEST_CASE("when time runs out no more drawings are laid out") {
   if (!has_library()) return;
   const auto all = lay_out_all(3, [&](std::size_t) { return hard_graph(60); }, {.seconds = 0.01});
   for (const LaidOut& one : all) CHECK_FALSE(one.has_value());

@@ -17,7 +17,7 @@ std::string printed(const std::string& graph) {
   return text.substr(begin, text.find("\noutputs") - begin);
 }
 
-TEST_CASE("nodes of a body stand under the body's name") {
+TEST_CASE("nodes of a body are listed under the body's name") {
   CHECK(printed(R"(
 g (bool c, float[2] x) => (float[2] y) {
   y = If (c) <

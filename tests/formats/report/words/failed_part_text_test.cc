@@ -75,7 +75,7 @@ TEST_CASE("a dtype list checks the plain value at its position") {
   CHECK(failures(graph, "b", rule) == "input 0: int64, not float32 or float16");
 }
 
-TEST_CASE("what is not a tensor matches a dtype list only when its type is listed") {
+TEST_CASE("a non-tensor matches a dtype list only when its type is listed") {
   const Graph graph = graph_from_text(R"(
     input x
     n: scalar = size(x)
@@ -170,7 +170,7 @@ TEST_CASE("an attribute that the node lacks takes its default where the format k
         "attribute body: not a number, string or list of these, not 1");
 }
 
-TEST_CASE("numbers that a double cannot tell apart are told apart") {
+TEST_CASE("numbers that are equal as doubles are distinguished") {
   const Graph graph = graph_from_text("input x\n a = f(x) {n=9007199254740993}");
   Rule rule = rule_for("f");
   rule.attributes = {attribute("n", {9007199254740992.0})};

@@ -15,12 +15,12 @@ TEST_CASE("a progress line has a bar, the share, amounts, the rate and the time 
         "trying gaps [###############.....] 75%, 30 of 40 splits, 20/s, 1 s left");
 }
 
-TEST_CASE("a slow rate is told by the minute") {
+TEST_CASE("a slow rate is given per minute") {
   CHECK(progress_line({"trying gaps", "splits", 2, 40}, "", 10, 100) ==
         "trying gaps [#...................] 5%, 2 of 40 splits, 12 a minute, 3 min 10 s left");
 }
 
-TEST_CASE("no rate is told before something is done, and no more than all is done") {
+TEST_CASE("there is no rate before anything is done, and never more than 100%") {
   CHECK(progress_line({"splitting", "passes", 0, 9}, "m", 1, 100) ==
         "splitting m [....................] 0%, 0 of 9 passes");
   CHECK(progress_line({"writing", "bytes", 3000, 2000}, "", 1, 100) ==
@@ -47,7 +47,7 @@ TEST_CASE("a file's name cannot write to the terminal") {
   CHECK(line.find('\n') == std::string::npos);
 }
 
-TEST_CASE("the time left is told in the two largest units") {
+TEST_CASE("the time left is given in the two largest units") {
   CHECK(time_left_text(0) == "0 s");
   CHECK(time_left_text(2.1) == "3 s");
   CHECK(time_left_text(59.5) == "1 min 0 s");

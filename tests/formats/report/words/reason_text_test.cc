@@ -35,7 +35,7 @@ TEST_CASE("an op without a rule is named with its domain") {
         "b: no rule names op \"ml::bar\"\n");
 }
 
-TEST_CASE("a failed rule is told with its place, each part that fails, and why it is so") {
+TEST_CASE("a failed rule is reported with its place, each part that fails, and its reason") {
   CHECK(reasons("input x: int64[2]\n a = conv(x) {group=2}",
                 "\"allow\": [{\"op\": \"conv\", \"inputs\": [[\"float32\", \"float16\"]],\n"
                 "\"attributes\": {\"group\": 1}, \"why\": \"narrow\"}]") ==
@@ -48,7 +48,7 @@ TEST_CASE("a node that a body holds is blamed with its own reason") {
         "i: node \"b\" of its body is not supported: no rule names op \"foo\"\n");
 }
 
-TEST_CASE("a denial tells what the rule is about") {
+TEST_CASE("a denial names what the rule is about") {
   const std::string_view graph = "input x: int64[2]\n a = f(x)";
   CHECK(reasons(graph,
                 "\"allow\": [\"f\"],\n\"deny\": [{\"input_dtype\": \"int64\", \"why\": \"no "
@@ -58,8 +58,7 @@ TEST_CASE("a denial tells what the rule is about") {
         "a: denied by npu.json:3 for op \"f\" and name \"?\"\n");
 }
 
-TEST_CASE(
-    "nodes that exchange what is not a tensor are told with the value and the node to blame") {
+TEST_CASE("nodes that exchange a non-tensor are reported with the value and the node to blame") {
   CHECK(reasons("input x\n n: scalar = size(x)\n a = view(x, n)\n output a",
                 "\"allow\": [\"view\"]") ==
         "n: no rule names op \"size\"\n"
@@ -72,7 +71,7 @@ TEST_CASE(
         "n: makes \"n\" (scalar), which the model returns\n");
 }
 
-TEST_CASE("a subgraph that is too small is told with both numbers") {
+TEST_CASE("a subgraph that is too small is reported with both numbers") {
   SplitOptions options;
   options.subgraphs.min_acc_size = 3;
   CHECK(reasons("input x\n a = f(x)\n b = g(a)", "\"allow\": [\"f\"]", options) ==

@@ -45,7 +45,7 @@ TEST_CASE("the JSON report has every field, in the order of the format") {
         "distinct_acc_partitions partitions node_map link cpu_reasons notes ");
 }
 
-TEST_CASE("the JSON report tells nodes, partitions, boundaries and reasons") {
+TEST_CASE("the JSON report has nodes, partitions, boundaries and reasons") {
   const ReportCase made = make_report_case(kModel, "Relu\nMatMul\n");
   const Json json = Json::parse(report_json(made.report()));
   CHECK(field(json, "acc_nodes") == R"(["a","b","d","e"])");
@@ -149,7 +149,7 @@ TEST_CASE("long names and many partitions keep the text report within its column
   CHECK(text.find("... and 40 more (see --json)") != text.npos);
 }
 
-TEST_CASE("percentages do not round what is not all to all, nor something to nothing") {
+TEST_CASE("percentages do not round up to all, nor down to none") {
   CHECK(percent_text(1) == "100%");
   CHECK(percent_text(0.9999) == "99.9%");
   CHECK(percent_text(0.5) == "50%");
