@@ -1,4 +1,4 @@
-// The workloads with known optima: what was recorded of each, and what balanced stages make of it.
+// The workloads with known optima: what was recorded for each, and the result of balanced stages.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,12 @@ struct BalanceOutcome {
   bool time_limit_hit = false;
 };
 
-// published_setting.json and optima.json of the folder, in their order. Throws when they are not
-// there or not as expected.
+// The entries of published_setting.json and optima.json in the folder, in their order. Throws when
+// they are missing or malformed.
 std::vector<BalanceCase> published_cases(const std::string& folder);
 std::vector<BalanceCase> optima_cases(const std::string& folder);
 
-// Throws when the file cannot be read or nothing fits.
+// Throws when the file cannot be read or no assignment fits.
 BalanceOutcome run_case(const std::string& folder, const BalanceCase& wanted, Effort effort);
 
 // A generated graph cut into stages.

@@ -1,6 +1,7 @@
-// Holds balanced stages against the workloads with known optima (see formats/tables/workload_file.h) and
-// prints, for each: the objective and the bound as ratios to the optimum, what certifies the bound,
-// our time, the recorded time of the reference program, memory. Then the targets:
+// Compares balanced stages with the workloads with known optima (see
+// formats/tables/workload_file.h) and prints, for each: the objective and the bound as ratios to
+// the optimum, what certifies the bound, our time, the recorded time of the reference program,
+// memory. Then the targets:
 //   published settings: the optimum to 1e-5, within 1 s and 200 MB each
 //   further optima: geometric mean of the ratio 1.0000, worst 1.001, within 1 s each
 //   bounds: never above the optimum; geometric mean 0.99 of it

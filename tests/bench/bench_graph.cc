@@ -11,7 +11,7 @@ constexpr std::string_view kTokens = "[8, 512, 1024]";
 constexpr std::string_view kHeads = "[8, 16, 512, 64]";
 constexpr std::size_t kBranches = 200;
 constexpr std::size_t kStepsOfBranch = 6;
-// Of so many blocks one holds an op that the list does not name.
+// One block in this many has an op that the list does not name.
 constexpr std::size_t kBlocksToUnsupported = 8;
 
 class Writer {
@@ -28,7 +28,7 @@ class Writer {
 )";
   }
 
-  // Adds a node that gives a tensor; its name is the scope, a dot, and `name`.
+  // Adds a node with a tensor output; its name is the scope, a dot, and `name`.
   std::string tensor(std::string_view name, std::string_view op, std::string_view shape,
                      const std::vector<std::string>& inputs) {
     const std::string full = begin(name, op, inputs);
@@ -39,7 +39,7 @@ class Writer {
     return full;
   }
 
-  // A node that gives an int.
+  // A node with an int output.
   std::string size(std::string_view name, const std::string& of) {
     const std::string full = begin(name, "size", {of});
     text_ += R"(, "outputs": [{"name": ")" + full;

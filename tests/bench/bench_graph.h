@@ -17,7 +17,7 @@ enum class GraphKind {
 
 std::optional<GraphKind> parse_graph_kind(std::string_view name);
 
-// The graph with `nodes` nodes, or a few more: blocks are not cut short.
+// The graph with `nodes` nodes, or a few more: blocks are complete.
 std::string make_graph(GraphKind kind, std::size_t nodes);
 
 // A support list for them: one node in about 60 is left to the CPU.

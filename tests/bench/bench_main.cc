@@ -1,4 +1,4 @@
-// Times every step of a split on generated graphs of growing size and holds the passes against
+// Times every step of a split on generated graphs of growing size and compares the passes with
 // their targets: from one size to the next, ten times as large, none grows by more than 12 times;
 // on the largest graph all passes together take less time than reading it; and memory stays within
 // bounds.
@@ -76,7 +76,7 @@ bool parse_arguments(int argc, char** argv, Request& request) {
          std::all_of(request.nodes.begin(), request.nodes.end(), positive);
 }
 
-// A file that goes when this does.
+// A file that is removed with this object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text)

@@ -1,4 +1,4 @@
-// What this process holds in memory, by /proc.
+// The memory of this process, from /proc.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@ namespace cleave::bench {
 
 std::uint64_t resident_bytes();
 
-// The most that was resident since restart_peak(), or since the process began where the system does
+// The most that was resident since restart_peak(), or since the process started if the system does
 // not allow to restart it.
 std::uint64_t peak_resident_bytes();
 void restart_peak();
 
-// Gives back to the system what was freed, so that the next measurement starts low.
+// Returns freed memory to the system, so that the next measurement starts low.
 void release_freed_memory();
 
 }  // namespace cleave::bench

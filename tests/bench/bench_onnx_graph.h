@@ -7,9 +7,9 @@
 
 namespace cleave::bench {
 
-// The model with `nodes` nodes, or a few more: blocks are not cut short. Of eight blocks one has an
-// Erf where the others have a Sigmoid, and one computes a shape for a Reshape. Every Conv has a
-// weight of its own, of 64 bytes; a symbolic batch.
+// The model with `nodes` nodes, or a few more: blocks are complete. One block in eight has an Erf
+// where the others have a Sigmoid, and one computes a shape for a Reshape. Every Conv has its own
+// weight of 64 bytes; the batch is symbolic.
 std::string make_onnx_model(std::size_t nodes);
 
 // A support list for it, as text: all but Erf.

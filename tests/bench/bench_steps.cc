@@ -21,8 +21,8 @@
 namespace cleave::bench {
 namespace {
 
-// The process's own time, which other work on the machine disturbs less than that on the wall; all
-// steps are of one thread.
+// The process's own time, which other work on the machine disturbs less than the clock; all steps
+// use one thread.
 double cpu_seconds() {
   timespec time = {};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -35,8 +35,8 @@ T must(Result<T, E> result, const char* what) {
   return std::move(result).value();
 }
 
-// Fills the processor's caches with something else, so that a small graph is not timed within them
-// and a large one outside: growth then tells of the work done.
+// Fills the processor's caches with other data, so that a small graph is not timed inside them and
+// a large one outside: growth then measures the work.
 void empty_caches() {
   static std::vector<std::uint64_t> other(std::size_t{16} << 20U);  // 128 MiB
   for (std::size_t i = 0; i < other.size(); i += 8) ++other[i];
@@ -46,8 +46,7 @@ class Stopwatch {
  public:
   Stopwatch(Measured& measured, int repeats) : measured_(measured), repeats_(repeats) {}
 
-  // The median over the repetitions; the result of the last one. Results are freed outside of what
-  // is timed.
+  // The median over the repetitions, and the result of the last one. Freeing results is not timed.
   template <class Run>
   auto time(const char* name, StepKind kind, Run run) {
     std::vector<double> seconds;
@@ -77,7 +76,7 @@ std::string file_bytes(const std::string& path) {
   return bytes;
 }
 
-// Bytes of all strings, so that none of them is skipped unread.
+// Bytes of all strings, so that each of them is read.
 std::size_t walk(simdjson::ondemand::value value) {
   switch (value.type()) {
     case simdjson::ondemand::json_type::array: {
@@ -106,7 +105,7 @@ std::size_t walk_json(const std::string& padded) {
   return sum;
 }
 
-// What the steps before a pass found.
+// Results of the steps before a pass.
 struct State {
   LoadedModel model;
   std::vector<SupportList> lists;
@@ -124,7 +123,7 @@ void measure_input(Stopwatch& watch, const std::string& path) {
   watch.time("read_model", StepKind::input, [&] { return load(path); });
 }
 
-// As split_graph() runs them; freeing a pass's input is no part of it.
+// In the order of split_graph(); freeing a pass's input is not timed.
 void measure_passes(Stopwatch& watch, const State& state, const Split& whole) {
   const Graph& graph = state.model.graph;
   const SplitOptions& options = state.options;

@@ -24,10 +24,10 @@ struct Measured {
   std::size_t nodes = 0, parts = 0;
   std::size_t file_bytes = 0;
   std::vector<Step> steps;
-  // While and after the model is read, beyond what was there before; the file is mapped, so its
-  // pages count too.
+  // While and after the model is read, in addition to what was there before; the file is mapped, so
+  // its pages count too.
   double peak_bytes_a_node = 0, graph_bytes_a_node = 0;
-  // The most over reading and all passes.
+  // The maximum over reading and all passes.
   double peak_split_bytes_a_node = 0;
 
   double seconds(std::string_view step) const;

@@ -66,7 +66,7 @@ bool print_growth_target(const std::string& kind, const std::vector<Measured>& s
   return all_met;
 }
 
-// Beyond the mapped file, which every byte of is touched.
+// Without the mapped file, all bytes of which are touched.
 bool print_memory_target(const std::string& kind, const Measured& largest) {
   const double file = static_cast<double>(largest.file_bytes) / static_cast<double>(largest.nodes);
   const double peak = largest.peak_split_bytes_a_node - file;

@@ -1,4 +1,4 @@
-// What was measured, as tables; and whether the targets are met.
+// The measurements as tables, and whether the targets are met.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace cleave::bench {
 
-// A line a step: ns a node for each size, and how its time grew from each size to the next.
+// One line per step: ns per node for each size, and the growth of its time from each size to the
+// next.
 void print_table(const std::string& kind, const std::vector<Measured>& sizes);
 
 // A line for each target, met or missed; true when all are met. `sizes` in ascending order.

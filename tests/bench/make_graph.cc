@@ -12,7 +12,7 @@
 
 namespace {
 
-// Empty for a kind that there is not.
+// Empty for an unknown kind.
 std::string made(std::string_view kind, std::size_t nodes) {
   using namespace cleave::bench;
   if (kind == "onnx") return make_onnx_model(nodes);

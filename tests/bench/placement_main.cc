@@ -1,4 +1,4 @@
-// Times the placement of generated problems and holds it against its targets: 100,000 nodes in a
+// Times the placement of generated problems and compares it with its targets: 100,000 nodes in a
 // second, a million in ten, with at most 1 kB a node.
 //
 // usage: cleave_bench_placement [NODES...]      (100000 and 1000000)
@@ -30,8 +30,8 @@ double peak_bytes() {
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
-// A chain whose last node is for the CPU only and whose links are dear: everything must follow it,
-// through the whole chain.
+// A chain whose last node can only run on the CPU and whose links are expensive: all nodes must
+// follow it, through the whole chain.
 PlacementProblem dear_chain(std::size_t units) {
   PlacementProblem problem;
   problem.launch_us = 50;

@@ -1,5 +1,5 @@
-// A recorded case: what the reference systems answered for one graph, support list and settings.
-// The format is described in the README beside this file.
+// A recorded case: the results of the reference systems for one graph, support list and settings.
+// The README next to this file describes the format.
 #pragma once
 
 #include <map>
@@ -27,10 +27,10 @@ struct Case {
   std::map<std::string, std::string> get_attr_targets;  // by the name of the parameter
 };
 
-// Throws what nlohmann/json throws where the line is no case.
+// Throws nlohmann/json's exceptions when the line is not a case.
 Case parse_case(const std::string& line);
 
-// The case's support list: the reference's own rules in terms of cleave's.
+// The case's support list: the reference's own rules written as cleave's.
 SupportList support_list_of(const Case& recorded);
 SplitOptions split_options_of(const Case& recorded);
 

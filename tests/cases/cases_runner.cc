@@ -1,4 +1,4 @@
-// Holds cleave's passes against recorded results of the reference systems, in this process.
+// Compares cleave's passes with recorded results of the reference systems, in this process.
 //
 // usage: cases_runner [--limit N] [--show N] [FILE.jsonl]        (standard input without a file)
 //
@@ -23,7 +23,7 @@ struct Options {
   std::string path;
 };
 
-// Errors, and warnings too: the cases hold nothing that should surprise.
+// Errors, and warnings too: the cases should cause none.
 Json faults_of(const Loaded<GraphJson>& read) {
   std::string text;
   for (const Diagnostic& fault : read ? read->warnings : read.error()) {

@@ -1,4 +1,4 @@
-// What is checked of a recorded case, by kind.
+// The checks of a recorded case, by kind.
 #pragma once
 
 #include "core/graph/graph.h"
@@ -18,20 +18,20 @@ void check_tags_case(const Case& recorded, const Graph& graph, Tally& tally);
 // Parts by a given map, in both orders.
 void check_split_module_case(const Case& recorded, const LoadedModel& model, Tally& tally);
 
-// Stages by parameter count. Skips what the reference charges by its faults.
+// Stages by parameter count. Skips cases in which the reference counts wrongly.
 void check_shard_case(const Case& recorded, Tally& tally);
 
 // True when the reference counted the graph's output as a CPU node, which cleave never does; the
 // fields from the subgraphs on cannot be compared then.
 bool counts_graph_output(const Json& expected, const Graph& graph);
 
-// What must hold of any split of any graph, also where the reference errs.
+// Invariants of any split of any graph, also where the reference is wrong.
 void check_invariants(const Graph& graph, const Split& split, Tally& tally);
 
-// What split_preview prints: bytes, QPS, hazards.
+// The output of split_preview: bytes, QPS, hazards.
 void check_preview(const Json& expected, const Graph& graph, const Split& split,
                    const Preview& preview, Tally& tally);
-// What node_support_preview prints.
+// The output of node_support_preview.
 void check_node_support(const Json& expected, const Report& report, Tally& tally);
 
 // ---- results as the cases record them ----

@@ -9,7 +9,7 @@ Json as_json(const Status<>& status) {
   return status.has_value() ? Json() : Json(status.error().message);
 }
 
-// Nodes that stand on a path from a member of the group to another without being members.
+// Nodes that are on a path from one member of the group to another without being members.
 Json nodes_between(const Graph& graph, std::span<const NodeId> group) {
   NodeSet members(graph.node_count()), behind(graph.node_count()), before(graph.node_count());
   for (const NodeId node : group) members.insert(node);

@@ -1,4 +1,4 @@
-// The reference prints its previews. Here they are printed the same way from cleave's numbers.
+// The reference prints its previews. This prints cleave's numbers in the same way.
 #include <algorithm>
 #include <charconv>
 #include <system_error>
@@ -10,7 +10,7 @@
 namespace cleave::cases {
 namespace {
 
-// As Python prints a float: the fewest digits that tell it apart, always with a point.
+// As Python prints a float: the fewest digits that identify it, always with a point.
 std::string python_float(double number) {
   char digits[64];
   const auto [end, error] =

@@ -1,4 +1,4 @@
-// Results of the passes, put the way the cases record them.
+// Results of the passes in the form in which the cases record them.
 #include <algorithm>
 
 #include "tests/cases/checks.h"

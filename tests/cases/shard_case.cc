@@ -1,5 +1,5 @@
-// Auto-shard's cases: stages by parameter count. The recorded graphs carry no parameters but a
-// count for each module, so each node is given one parameter of its size.
+// Auto-shard's cases: stages by parameter count. The recorded graphs only have a count of
+// parameters for each module, so each node gets one parameter of its size.
 #include <algorithm>
 #include <map>
 
@@ -10,7 +10,7 @@
 namespace cleave::cases {
 namespace {
 
-// What the reference charges each node: by its name, as if that were its module's path.
+// What the reference counts for each node: by its name, as if that were its module's path.
 std::map<std::string, std::uint64_t> charges_of(const Case& recorded) {
   std::map<std::string, std::uint64_t> of_module;
   for (const auto& [path, count] : recorded.module_param_count.items()) {
@@ -29,8 +29,8 @@ std::map<std::string, std::uint64_t> charges_of(const Case& recorded) {
   return charges;
 }
 
-// Where the reference charges a module twice, or places reads of parameters among the nodes, its
-// answer is not that of the method.
+// If the reference counts a module twice, or places reads of parameters among the nodes, its answer
+// is not that of the method.
 bool is_sound(const Case& recorded, const std::map<std::string, std::uint64_t>& charges,
               const Json& graph) {
   std::uint64_t sum = 0;
@@ -60,7 +60,7 @@ std::string with_parameters(const Case& recorded,
   return graph.dump();
 }
 
-// The reference's shards of the nodes, numbered anew where one holds inputs only.
+// The reference's shards of the nodes, renumbered if one holds inputs only.
 Json recorded_stages(const Case& recorded, const Graph& graph, const Json& shard_ids) {
   const Json& order = recorded.expected["node_order"];
   std::map<std::string, int> shards;

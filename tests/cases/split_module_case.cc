@@ -68,7 +68,7 @@ void check_parts(const Case& recorded, const Json& expected, const LoadedModel& 
                 report["qualname_map"]);
 }
 
-// The recorded result, or the one that it equals.
+// The recorded result, or the one that it is equal to.
 const Json& result_of(const Json& expected, const std::string& key) {
   const Json& result = expected.at(key);
   return result.contains("same_as") ? result_of(expected, result["same_as"]) : result;

@@ -45,7 +45,8 @@ class SplitterCheck {
  private:
   bool is_recorded(const char* field) const { return expected_.contains(field); }
 
-  // The acc finder does not depend on the order of sets, and all runs of the reference reached it.
+  // The acc finder's result does not depend on the order of sets, and all runs of the reference
+  // reached it.
   void check_found(const Split& split) {
     const bool same = expected_.value("stable", true) && is_recorded("acc_nodes");
     const char* field = is_recorded("acc_nodes_found") ? "acc_nodes_found" : "acc_nodes";
@@ -53,8 +54,8 @@ class SplitterCheck {
     tally_.compare("acc_nodes_found", expected_[field], names_of(graph_, split.acc_found.nodes));
   }
 
-  // There cleave may have merged groups that form a circle, and dropped a merged group that holds a
-  // CPU node; other than that it must agree.
+  // Here cleave may have merged groups that form a cycle, and dropped a merged group with a CPU
+  // node; in all else it must agree.
   void check_where_reference_failed(const Split& split) {
     if (!is_recorded("acc_nodes") || !is_recorded("fusion_groups")) return;
     const NodeSet& acc = split.fusions.acc.nodes;

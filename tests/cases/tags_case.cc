@@ -1,4 +1,4 @@
-// Parts given by tags: what split_by_tags makes of them, before and after extensions.
+// Parts given by tags: the result of split_by_tags, before and after extensions.
 #include <algorithm>
 
 #include "tests/cases/checks.h"

@@ -1,10 +1,10 @@
 // Prints the types that cleave infers for every value of ONNX models, for check_shapes.py.
 //
-// Reads paths from standard input, one a line, each followed by shapes of inputs where wanted:
-// `<path> TAB <input>=<dim>,<dim>...`. Prints `<path> TAB <value> TAB <type>` a value of
-// the main graph, the type as onnx_type_text has it or `proto:` and the hex digits of a TypeProto,
-// names with `\` and control characters escaped; and `<path> TAB ! TAB <what>` for a file that is
-// refused.
+// Reads paths from standard input, one a line, each optionally followed by shapes of inputs:
+// `<path> TAB <input>=<dim>,<dim>...`. Prints `<path> TAB <value> TAB <type>` for each value of the
+// main graph, with the type in the form of onnx_type_text, or `proto:` and the hex digits of a
+// TypeProto, and names with `\` and control characters escaped; and `<path> TAB ! TAB <what>` for a
+// file that is refused.
 #include <algorithm>
 #include <iostream>
 #include <map>

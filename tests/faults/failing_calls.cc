@@ -1,5 +1,5 @@
-// A library to be preloaded (LD_PRELOAD): it lets calls of the system go wrong as told, so that a
-// test can meet a full disk, a kill or a changed input at every call that a program makes.
+// A library to be preloaded (LD_PRELOAD) that makes system calls fail as requested, so that a test
+// can produce a full disk, a kill or a changed input at every call that a program makes.
 //
 //   FAULT_CALLS=write,rename   the calls that count; others pass
 //   FAULT_AT=7                 the first that goes wrong; 0: none
@@ -48,13 +48,13 @@ bool counts(std::string_view call) {
   return false;
 }
 
-// The real call, whoever else has put itself before it.
+// The real call, even if another library is preloaded.
 template <class Function>
 Function* real(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-// The system itself is called here: what the library does is not to be counted.
+// Calls the system directly: the library's own calls must not be counted.
 int open_raw(std::string_view path, int flags) {
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, std::string(path).c_str(), flags, 0600));
 }
@@ -82,7 +82,7 @@ int signal_named(std::string_view name) {
 
 enum class Fault { none, fails, is_short };
 
-// What becomes of the call: `fails` has set errno.
+// The outcome of the call: `fails` has set errno.
 Fault fault_at(std::string_view call) {
   static long count = 0;
   if (!counts(call)) return Fault::none;
@@ -135,7 +135,7 @@ int close(int fd) {
   const int error = errno;
   const int done = real<int(int)>("close")(fd);
   if (!fails) return done;
-  errno = error;  // the descriptor is gone all the same, as on Linux
+  errno = error;  // the descriptor is closed anyway, as on Linux
   return -1;
 }
 
@@ -158,7 +158,7 @@ ssize_t write(int fd, const void* from, std::size_t length) {
   return real<ssize_t(int, const void*, std::size_t)>("write")(fd, from, length_of(fault, length));
 }
 
-// The fault comes behind the call: what is mapped can be cut.
+// The fault happens after the call: what is mapped can be truncated.
 void* mmap(void* at, std::size_t length, int protection, int flags, int fd, off_t offset) {
   using Call = void*(void*, std::size_t, int, int, int, off_t);
   void* const done = real<Call>("mmap")(at, length, protection, flags, fd, offset);
@@ -166,7 +166,7 @@ void* mmap(void* at, std::size_t length, int protection, int flags, int fd, off_
   return fails ? MAP_FAILED : done;
 }
 
-// Behind the call, too: what changes is not what the caller saw.
+// After the call, too: the change is not what the caller saw.
 int fstat(int fd, struct stat* status) {
   const int done = real<int(int, struct stat*)>("fstat")(fd, status);
   return fault_at("fstat") == Fault::fails ? -1 : done;

@@ -1,4 +1,5 @@
-// Baselines: what is read can be compared with, and every report of the check bears its names.
+// Baselines: a baseline that is read can be compared with, and every report of the check has its
+// names.
 #include <string>
 
 #include "core/split/split.h"

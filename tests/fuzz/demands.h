@@ -1,4 +1,4 @@
-// What targets demand: plain sentences that abort when they do not hold.
+// Demands of targets: checks with plain sentences that abort when they fail.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@
 
 namespace cleave::fuzz {
 
-// Aborts, saying what should have held, when it does not.
+// Aborts with the sentence when it does not hold.
 void demand(bool holds, std::string_view what);
 
 // UTF-8 that may be sent to a terminal: no control character but the line break, no mark that
-// turns the direction of text.
+// changes the direction of text.
 void demand_printable(std::string_view text, std::string_view what);
 
 // One JSON document in UTF-8.

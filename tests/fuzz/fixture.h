@@ -1,4 +1,4 @@
-// The model that lists, maps, tables and baselines are held against.
+// The model that lists, maps, tables and baselines are tried on.
 #pragma once
 
 #include "formats/model_file.h"

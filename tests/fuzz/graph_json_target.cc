@@ -1,4 +1,4 @@
-// Native graph JSON: what is read can be written, and reads back as the same; so can its parts.
+// Native graph JSON: what is read can be written, and reads back the same; so can its parts.
 #include <string>
 
 #include "core/split/split.h"

@@ -1,4 +1,4 @@
-// Which output is the loss; and what else users say in a word or two: links, sizes, globs.
+// Which output is the loss; and other short texts from users: links, sizes, globs.
 #include <cmath>
 #include <string>
 

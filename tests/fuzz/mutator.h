@@ -10,7 +10,7 @@ namespace cleave::fuzz {
 
 class Mutator {
  public:
-  // `words`: what is put in whole, beside single bytes. Without seeds, inputs are words and bytes.
+  // `words` are inserted whole, besides single bytes. Without seeds, inputs are words and bytes.
   Mutator(std::vector<std::string> seeds, std::vector<std::string> words)
       : seeds_(std::move(seeds)), words_(std::move(words)) {}
 

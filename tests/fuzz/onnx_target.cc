@@ -32,7 +32,7 @@ std::optional<LoadedModel> loaded(SourceFile source) {
                      .notes = std::move(onnx->notes)};
 }
 
-// A folder in memory where there is one, its name this process's own.
+// A folder in memory if there is one, with this process's name.
 const std::string& scratch() {
   static const std::string path = [] {
     const bool has_memory = std::filesystem::is_directory("/dev/shm");

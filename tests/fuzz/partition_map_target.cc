@@ -1,4 +1,4 @@
-// Partition maps: what fits the model is put into an order, or the cycle is told.
+// Partition maps: a map that fits the model is put into an order, or its cycle is reported.
 #include <string>
 
 #include "core/split/assignment.h"

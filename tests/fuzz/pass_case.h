@@ -1,4 +1,4 @@
-// A graph, support lists and settings made from bytes: what the passes are run on.
+// A graph, support lists and settings made from bytes, to run the passes on.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct PassCase {
 
 PassCase pass_case(std::string_view bytes);
 
-// One list under which the causes hold, all but the one at `without`.
+// A list under which the causes hold, all but the one at `without`.
 std::vector<SupportList> lists_of(const std::vector<Cause>& causes, std::size_t without);
 inline constexpr std::size_t kAllCauses = static_cast<std::size_t>(-1);
 

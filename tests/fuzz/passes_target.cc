@@ -1,5 +1,5 @@
-// The passes, on graphs, lists and settings made from the bytes, under every check there is: what
-// each pass promises, what a plain second implementation finds, and what becomes of a node when the
+// The passes, on graphs, lists and settings made from the bytes, with every check: the promises of
+// each pass, the results of a simple second implementation, and what happens to a node when the
 // cause that keeps it on the CPU goes away.
 #include <algorithm>
 #include <cstdio>
@@ -25,13 +25,13 @@ bool is_acc(const Split& split, NodeId node) {
   return split.partition.is_acc(split.partition.part_of[node]);
 }
 
-// All that a split says, as text: two splits are the same when their texts are.
+// Everything about a split, as text: two splits are the same when their texts are.
 std::string text_of(const Graph& graph, const Split& split) {
   return describe(graph, split.found.subgraphs) + "\n" + describe(graph, split.fusions) + "\n" +
          describe(graph, split.partition, split.boundaries) + describe(graph, split.reasons);
 }
 
-// Each node stands in one part, once; what a part reads is there when it is called.
+// Each node is in one part, once; what a part reads is there when it is called.
 void demand_covered_in_order(const Graph& graph, const Split& split) {
   const Partition& partition = split.partition;
   PerNode<int> count(graph.node_count());
@@ -94,7 +94,7 @@ std::vector<ValueId> list_of(std::span<const ValueId> values) {
   return {values.begin(), values.end()};
 }
 
-// Boundaries are those of a walk over all nodes; bytes are those of the boundaries, and add up.
+// Boundaries are those of a walk over all nodes; bytes are those of the boundaries and add up.
 void demand_exact_boundaries(const Graph& graph, const Split& split) {
   const std::vector<plain::Subgraph> parts = parts_as_subgraphs(split);
   const std::vector<plain::Boundary> expected = plain::find_boundaries(graph, parts);
@@ -131,7 +131,7 @@ void demand_as_plain(const Graph& graph, const Split& split, const SplitOptions&
   demand(parts_as_subgraphs(split) == left, "parts are the subgraphs of the plain passes");
 }
 
-// What an advice promises: the numbers of a split are those of its outcome.
+// The promise of advice: its numbers are those of a real split.
 void demand_outcome(const Graph& graph, const Split& split, const std::vector<SupportList>& lists,
                     const SplitOptions& options) {
   const OpFacts facts;
@@ -145,7 +145,7 @@ void demand_outcome(const Graph& graph, const Split& split, const std::vector<Su
 // Without the cause, a node that it kept on the CPU moves, or stays there for another reason.
 void demand_cause_matters(const PassCase& pass, const Split& split, std::size_t cause) {
   const auto without = split_graph({pass.graph, lists_of(pass.causes, cause), {}}, pass.options);
-  if (!without) return;  // the extension asked for is of a subgraph that is gone
+  if (!without) return;  // the extension asks for a subgraph that no longer exists
   const NodeId node = node_named(pass.graph, pass.causes[cause].node);
   demand(without->support.supported.contains(node), "without its cause a node is supported");
   const bool was_judged = split.reasons[node].code <= ReasonCode::denied;

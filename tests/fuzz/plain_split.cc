@@ -5,7 +5,7 @@
 namespace cleave::fuzz {
 namespace {
 
-// `fewest` keeps the end that the reference takes unless the other gives fewer.
+// `fewest` keeps the side that the reference takes unless the other gives fewer.
 std::vector<plain::Subgraph> found_from(const Graph& graph, const plain::Fusions& fusions,
                                         StartSide start) {
   if (start != StartSide::fewest) return plain::split_subgraphs(graph, fusions, start);

@@ -1,4 +1,4 @@
-// The whole split a second time, by the plain passes of tests/core/plain_passes.h.
+// The whole split a second time, by the plain passes of tests/core/split/plain_passes.h.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ struct PlainSplit {
   std::vector<plain::Subgraph> subgraphs;  // at the end; extended ones may be empty
 };
 
-// Nothing when the options ask for what the plain passes do not have (Q/DQ groups, shape
-// computations that follow, a number of subgraphs to keep), or for a subgraph that is not there.
+// nullopt when the options ask for features that the plain passes lack (Q/DQ groups, host shapes, a
+// limit on subgraphs), or for a subgraph that does not exist.
 std::optional<PlainSplit> plain_split(const Graph& graph, const plain::Nodes& supported,
                                       const SplitOptions& options);
 

@@ -33,7 +33,8 @@ const std::string& scratch() {
   return path;
 }
 
-// Bytes that are no archive are the program of one, so that checksums do not stop every change.
+// Bytes that are not an archive become the program of one, so that checksums do not stop every
+// change.
 std::string archive_of(std::string_view bytes) {
   if (looks_like_zip(bytes)) return std::string(bytes);
   ZipPieces zip("m");

@@ -24,7 +24,7 @@ class ReasonJudge {
     const Reason& reason = split_.reasons[node];
     const bool is_acc = split_.partition.is_acc(split_.partition.part_of[node]);
     if (is_acc && reason.code == ReasonCode::none) return;
-    // A small accelerator subgraph behind another joins it: its nodes stay where they were.
+    // A small accelerator subgraph after another joins it: its nodes stay on the accelerator.
     demand(!is_acc, "a node on the accelerator has no reason");
     switch (reason.code) {
       case ReasonCode::none:

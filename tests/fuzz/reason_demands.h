@@ -1,4 +1,4 @@
-// Reasons, held against the graph: what each names must be there and be so.
+// Reasons, checked against the graph: what each names must exist and be true.
 #pragma once
 
 #include <vector>

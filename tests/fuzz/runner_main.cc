@@ -26,7 +26,7 @@
 namespace cleave::fuzz {
 namespace {
 
-std::array<char, 256> running;  // what is told when a run ends in a signal
+std::array<char, 256> running;  // printed when a run ends in a signal
 
 void tell_what_was_running(int signal) {
   [[maybe_unused]] const auto written =

@@ -1,6 +1,6 @@
-// What the fuzzers feed: each target takes any bytes, reads them as one kind of input, and demands
-// of what comes out all that must hold of it. A target aborts where something does not hold; it
-// reads and writes nothing but its bytes and temporary files, and does the same for the same bytes.
+// The fuzz targets: each takes any bytes, reads them as one kind of input, and checks all
+// properties of the result. A target aborts when one fails; it reads and writes only its bytes and
+// temporary files, and does the same for the same bytes.
 //
 // libfuzzer_main.cc makes a libFuzzer program of a target, runner_main.cc runs all of them for a
 // bounded count, with any compiler, as a test.
@@ -14,7 +14,7 @@ namespace cleave::fuzz {
 struct Target {
   std::string_view name;  // also that of its folder of seeds and of its dictionary
   void (*run)(std::string_view bytes);
-  // Of 100 runs of the short test, how many are of this target: slow ones get fewer.
+  // How many of 100 runs of the short test are of this target: slow ones get fewer.
   int share;
 };
 

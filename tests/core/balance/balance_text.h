@@ -8,9 +8,9 @@
 
 namespace cleave {
 
-// One item a line, "name time", then what it reads: "name time < producer producer:cost". The cost
-// is the producer's value's, wherever it is given last; 1 where it is not. After "!": the item's
-// own bytes; after "=": those of its value; after "#": its colour.
+// One item per line, "name time", then what it reads: "name time < producer producer:cost". The
+// cost is that of the producer's value; the last one given counts; the default is 1. After "!": the
+// item's own bytes; after "=": those of its value; after "#": its colour.
 //   a 3 !100 =8
 //   b 2 < a:0.5
 BalanceProblem balance_problem(std::string_view text);

@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// Appends with a space between.
+// Appends, with a space in between.
 void append(std::string& text, std::string_view word) {
   if (!text.empty() && text.back() != '{' && text.back() != '(') text += ' ';
   text += word;

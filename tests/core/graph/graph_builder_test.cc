@@ -362,7 +362,7 @@ TEST_CASE("Kept text lives as long as the graph") {
 }
 
 TEST_CASE("Values find their places whatever the order in which they were first named") {
-  // Handles go round in circles of several lengths: p, q and x stand behind what reads them.
+  // Handles form cycles of several lengths: p, q and x come after what reads them.
   const Graph graph = graph_from_text(
       "c = f(b, p)\nb = f(a, x)\nd = f(c, q, b)\na = f(p)\nparam p\ninput x\nparam q\noutput d");
   std::string values;

@@ -148,7 +148,7 @@ class TextReader {
     }
   }
 
-  // What stands before the `=`, which it takes.
+  // The part before the `=`, which it takes.
   std::vector<ValueDecl> outputs(LineReader& line, NodeDecl& decl) {
     std::vector<ValueDecl> made;
     while (!line.takes("=")) {

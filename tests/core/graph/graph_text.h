@@ -37,12 +37,12 @@
 
 namespace cleave {
 
-// Throws std::invalid_argument, which says what is wrong, on a text or graph that is not right.
+// Throws std::invalid_argument with the fault, on an invalid text or graph.
 Graph graph_from_text(std::string_view text);
-// The same, with what the builder has to say; a node's or declaration's place is its line.
+// The same, with the builder's answer; a node's or declaration's place is its line.
 Result<Graph, std::vector<GraphFault>> build_from_text(std::string_view text);
 
-// The node or value of that name; throws when there is none. Also constants and body nodes.
+// The node or value with that name; throws when there is none. Also finds constants and body nodes.
 NodeId node_named(const Graph& graph, std::string_view name);
 ValueId value_named(const Graph& graph, std::string_view name);
 NodeSet nodes_named(const Graph& graph, std::string_view names);  // separated by spaces

@@ -26,7 +26,7 @@ class LineReader {
     skip_space();
     return true;
   }
-  // The word, when it stands alone: `input x` but not `input_2 = f(x)`.
+  // The word, if it is separate: `input x` but not `input_2 = f(x)`.
   bool takes_word(std::string_view word) {
     const std::size_t end = at_ + word.size();
     if (!sees(word) || (end < text_.size() && is_name_char(text_[end]))) return false;

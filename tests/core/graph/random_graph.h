@@ -22,7 +22,7 @@ struct RandomGraph {
 // 1 to `most_nodes` nodes. The same seed gives the same graph everywhere.
 RandomGraph random_graph(std::uint32_t seed, std::size_t most_nodes);
 
-// The same, made by choices: below(n) is any number from 0 to n-1.
+// The same with choices from `below`: below(n) is any number from 0 to n-1.
 RandomGraph random_graph(std::function<std::size_t(std::size_t)> below, std::size_t most_nodes);
 
 }  // namespace cleave

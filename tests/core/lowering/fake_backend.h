@@ -1,5 +1,5 @@
-// Fake backends, for tests of the culprit search: lambdas that refuse pieces for a reason that the
-// test has planted; and random graphs to plant it in.
+// Fake backends for tests of the culprit search: lambdas that refuse pieces for a reason planted by
+// the test; and random graphs to plant it in.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ Graph random_model(std::uint32_t seed, std::size_t count);
 // `count` different nodes, in ascending order.
 std::vector<NodeId> some_nodes(std::mt19937& random, const Graph& graph, std::size_t count);
 
-// How the message speaks of the culprit.
+// How the message names the culprit.
 enum class Speech : std::uint8_t { names_node, names_op, names_value, is_silent, lies };
 
 struct FakeBackend {

@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-// Evidence of which nodes failed, by name; all others passed.
+// Evidence that these nodes failed, by name; all others passed.
 class Trial {
  public:
   Trial(std::string_view text, std::string_view failed) : graph_(graph_from_text(text)) {
@@ -25,7 +25,7 @@ class Trial {
 
   std::vector<LearnedRule> learn() const { return learn_rules(evidence_, {graph_, facts_}); }
 
-  // The nodes that a list that allows all but what the rules deny does not accept.
+  // The nodes refused by a list that allows everything but what the rules deny.
   std::string denied() const {
     SupportList list;
     Rule all;

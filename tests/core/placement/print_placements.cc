@@ -1,5 +1,5 @@
-// Prints random placement problems with launches free and values kept, one JSON object a line, each
-// with the time of the placement that was found: what independent_cut_test.py solves again.
+// Prints random placement problems with free launches and kept values, one JSON object a line, each
+// with the time of the placement found; independent_cut_test.py solves them again.
 //
 // usage: print_placements COUNT UNITS
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Random placement problems, and their exact answers by plain means.
+// Random placement problems, and their exact answers by simple means.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ struct Found {
   std::string reasons;
 };
 
-// All nodes are supported but those named.
+// All nodes but the named ones are supported.
 Found find(std::string_view text, std::string_view unsupported,
            const AccFinderOptions& options = {}) {
   const Graph graph = graph_from_text(text);

@@ -87,7 +87,7 @@ TEST_CASE("Where the order of appearance is kept, a part that needs a later one 
   CHECK(result.error().notes.front() == "node \"c\" of \"0\" reads node \"b\" of \"1\"");
 }
 
-// ---- the method once more, as the reference has it: quadratic ----
+// ---- the method again in the reference's form: quadratic ----
 
 struct PlainParts {
   std::vector<std::vector<std::size_t>> depends_on, dependents;

@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// Nodes named are on the CPU; fusion groups are left out.
+// The named nodes are on the CPU; there are no fusion groups.
 std::string boundaries(std::string_view text, std::string_view cpu) {
   const Graph graph = graph_from_text(text);
   Support support = support_all_but(graph, cpu);

@@ -21,7 +21,7 @@ Setting set_up(std::string_view text, std::string_view cpu) {
   return {std::move(graph), std::move(fusions), std::move(subgraphs)};
 }
 
-// "what moved; the subgraphs then"
+// "moved nodes; the resulting subgraphs"
 std::string extend(std::string_view text, std::string_view cpu, std::uint32_t target) {
   Setting s = set_up(text, cpu);
   const auto moved = extend_subgraph(s.graph, s.fusions, s.subgraphs, PartId{target});
@@ -250,7 +250,7 @@ TEST_CASE("Each subgraph extends as the plain pass has it, and the parts stay in
   CHECK(moves > 50);
 }
 
-// Extends from the last to the first; with `falling` only where link bytes fall.
+// Extends from the last to the first; with `falling` only where link bytes decrease.
 plain::Nodes extend_plainly(const RandomSetting& s, std::vector<plain::Subgraph>& subgraphs,
                             bool falling) {
   plain::Nodes all;

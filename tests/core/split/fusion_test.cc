@@ -14,7 +14,7 @@ struct Found {
   std::string reasons;
 };
 
-// On the accelerator are all nodes but those named; the acc finder is left out.
+// All nodes but the named ones are on the accelerator; the acc finder is not used.
 Found find(std::string_view text, std::string_view cpu, const FusionOptions& options = {}) {
   const Graph graph = graph_from_text(text);
   Support support = support_all_but(graph, cpu);
@@ -191,8 +191,8 @@ TEST_CASE("A group with a member on the CPU is dissolved: all its members leave"
   CHECK(found.reasons == "s: fusion_group m\nb: fusion_group m\nm: no_rule\nc: fusion_group m\n");
 }
 
-// DEPARTS: in the reference a group that is accepted and loses members to another one later stays a
-// group, and ties CPU nodes together.
+// DEPARTS: in the reference, a group that was accepted and later loses members to another one
+// remains a group, and ties CPU nodes together.
 TEST_CASE("Both of two groups that share a node leave when one has a member on the CPU") {
   const Found found = find(R"(
     input x

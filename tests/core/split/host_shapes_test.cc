@@ -16,7 +16,7 @@ struct Followed {
   std::string reasons;
 };
 
-// The list accepts all nodes but those named.
+// The list accepts all nodes but the named ones.
 Followed follow(std::string_view text, std::string_view cpu) {
   const Graph graph = graph_from_text(text);
   const HostShapes shapes = follow_shape_users(graph, support_all_but(graph, cpu));
@@ -177,7 +177,7 @@ TEST_CASE(
 
 // ---- random graphs ----
 
-// The random graph with operators put in for its `f`; values are small integers now and then.
+// The random graph with operators in place of its `f`; some values are small integers.
 RandomGraph random_shapes(std::uint32_t seed) {
   static constexpr const char* kOps[] = {"Shape",   "Gather", "Add",  "Concat",
                                          "Reshape", "Conv",   "Conv", "Range"};

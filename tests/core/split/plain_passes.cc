@@ -33,7 +33,7 @@ bool meet(const Nodes& a, const Nodes& b) {
   return std::any_of(a.begin(), a.end(), [&](NodeId node) { return b.contains(node); });
 }
 
-// Everything that can be reached from the nodes, themselves left out unless reached.
+// All nodes reachable from `nodes`, without these unless they are reached again.
 Nodes reached_from(const Graph& graph, const Nodes& nodes) {
   Nodes reached;
   std::vector<NodeId> open(nodes.begin(), nodes.end());
@@ -60,7 +60,7 @@ Nodes reaching(const Graph& graph, const Nodes& nodes) {
   return found;
 }
 
-// The smallest set that holds the group and is closed as a fusion group must be.
+// The smallest set that contains the group and is closed as a fusion group must be.
 Nodes closed(const Graph& graph, Nodes group) {
   for (std::size_t size = 0; size != group.size();) {
     size = group.size();
@@ -78,8 +78,8 @@ Nodes closed(const Graph& graph, Nodes group) {
   return group;
 }
 
-// Which groups depend on each other in a circle, through any number of others: [a][b] when b can be
-// reached from a by going through groups as if each were one node.
+// Which groups depend on each other in a cycle, through any number of others: [a][b] when b can be
+// reached from a by passing through groups as if each were one node.
 std::vector<std::vector<char>> reach_of_groups(const Graph& graph,
                                                const std::vector<Nodes>& groups) {
   std::vector<std::vector<char>> reach(groups.size(), std::vector<char>(groups.size(), 0));

@@ -1,5 +1,5 @@
-// The passes a second time, as plainly as they can be said: sets, searches, loops until nothing
-// changes. Quadratic and worse. Property tests hold the real passes against these.
+// The passes a second time, as simply as possible: sets, searches, loops until nothing changes.
+// Quadratic and worse. Property tests compare the real passes with these.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace cleave::plain {
 
 using Nodes = std::set<NodeId>;
 
-// What the real passes found, as sets.
+// The results of the real passes, as sets.
 Nodes nodes_in(const Graph& graph, const NodeSet& nodes);
 std::vector<Nodes> groups_in(const cleave::Fusions& fusions);
 
@@ -25,7 +25,7 @@ Nodes users_of(const Graph& graph, NodeId node);
 // Nodes that make what the node reads.
 Nodes producers_of(const Graph& graph, NodeId node);
 
-// What is left of the supported nodes when no non-tensor data may cross.
+// The rest of the supported nodes when no non-tensor data may cross.
 Nodes find_acc_nodes(const Graph& graph, Nodes supported);
 
 struct Fusions {

@@ -33,7 +33,7 @@ struct Kept {
   std::string reasons;
 };
 
-// On the accelerator are all nodes but those named.
+// All nodes but the named ones are on the accelerator.
 Kept keep(std::string_view text, std::string_view cpu) {
   const Graph graph = graph_from_text(text);
   Support support = support_all_but(graph, cpu);
@@ -207,7 +207,7 @@ bool all_are(const Graph& graph, const Nodes& nodes, std::string_view op) {
   return std::all_of(nodes.begin(), nodes.end(), [&](NodeId n) { return graph.op(n) == op; });
 }
 
-// The group of an operator by the words of the header; empty when there is none.
+// The group of an operator by the header's definition; empty when there is none.
 Nodes plain_group(const Graph& graph, NodeId op) {
   Nodes group;
   for (const NodeId maker : makers_of(graph, op)) {
@@ -232,7 +232,7 @@ Nodes plain_group(const Graph& graph, NodeId op) {
   }
 }
 
-// Members of a group reach each other; who reaches each other is one group.
+// Members of a group reach each other; nodes that reach each other are one group.
 std::vector<Nodes> plain_closed(const Graph& graph, const std::vector<Nodes>& groups) {
   const std::size_t count = graph.node_count();
   std::vector<std::vector<bool>> reach(count, std::vector<bool>(count, false));

@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// The acc finder is left out: on the accelerator are all nodes but those named.
+// Without the acc finder: all nodes but the named ones are on the accelerator.
 Fusions fusions_of(const Graph& graph, std::string_view cpu) {
   Support support = support_all_but(graph, cpu);
   return find_fusions(graph, {std::move(support.supported), std::move(support.reasons)}, {});

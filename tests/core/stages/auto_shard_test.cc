@@ -96,7 +96,7 @@ TEST_CASE("Without parameters, and without nodes, there is one stage or none") {
   CHECK(shard_by_parameters(graph_from_text("input x\n output x"), 4).count == 0);
 }
 
-// ---- the method once more, as the reference has it: quadratic ----
+// ---- the method again in the reference's form: quadratic ----
 
 std::vector<std::uint32_t> plain_shards(const Graph& graph, std::uint32_t stages) {
   const std::size_t inputs = graph.inputs().size();

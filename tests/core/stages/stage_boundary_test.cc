@@ -147,13 +147,13 @@ TEST_CASE("Parts of a graph that do not touch are stages that need nothing of ea
   CHECK(found.skips.values == 0);
 }
 
-// ---- what must hold of any graph, cut anywhere ----
+// ---- invariants of any graph, cut anywhere ----
 
 bool holds(std::span<const ValueId> values, ValueId value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// All that a stage's nodes read is made there, held there, or taken in.
+// Everything that a stage's nodes read is made there, held there, or an input.
 void check_reads(const Graph& graph, const Partition& partition, const Boundaries& boundaries) {
   for (const NodeId node : graph.nodes()) {
     const PartId stage = partition.part_of[node];
@@ -172,7 +172,7 @@ void check_reads(const Graph& graph, const Partition& partition, const Boundarie
   }
 }
 
-// All that a stage takes in is an input of the graph or given by an earlier stage; when relayed, by
+// Every input of a stage is an input of the graph or an output of an earlier stage; with relays, of
 // the one just before.
 void check_gifts(const Graph& graph, const Boundaries& boundaries, std::size_t stages, bool relay) {
   for (std::size_t i = 0; i < stages; ++i) {

@@ -31,7 +31,7 @@ Graph chain(const std::vector<std::string_view>& scopes) {
   return std::move(builder.finish()).value();
 }
 
-// "n0 n1 | n2", notes on lines of their own; else the error and its notes.
+// "n0 n1 | n2", with notes on separate lines; else the error and its notes.
 std::string cut(const Graph& graph, const CutOptions& options) {
   const auto numbers = cut_stages(graph, options);
   std::string text;

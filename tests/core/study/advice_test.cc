@@ -26,7 +26,7 @@ Advice advice_for(const std::vector<const Graph*>& graphs, const std::vector<Sup
   return *std::move(advice);
 }
 
-// "g 3, h 2": the op and the accelerator subgraphs then.
+// "g 3, h 2": the op and the resulting accelerator subgraphs.
 std::string describe(const std::vector<Remedy>& remedies) {
   std::string text;
   for (const Remedy& remedy : remedies) {
@@ -77,7 +77,7 @@ TEST_CASE("The best order ends at the given number of steps, or when no step gai
   const Graph graph = graph_from_text(kCuts);
   CHECK(describe(advice_for({&graph}, list_of({"f"}), {.steps = 1}).steps) == "g 2");
   CHECK(advice_for({&graph}, list_of({"f"}), {.steps = 0}).steps.empty());
-  // To support g splits what the CPU has as one.
+  // Supporting g splits a single CPU subgraph.
   const Graph apart = graph_from_text("input x\n a = h(x)\n b = g(a)\n c = h(b)\n output c");
   const Advice advice = advice_for({&apart}, list_of({"f"}), {});
   CHECK(advice.now.acc_subgraphs == 0);

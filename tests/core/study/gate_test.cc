@@ -143,17 +143,17 @@ TEST_CASE("a rate is compared with a baseline that had one") {
   const auto qps_gate = [&] {
     return describe({evaluate_gates({.regression = 0.0}, {.now = now, .before = before}).back()});
   };
-  now.qps = std::nullopt;  // the link bounds nothing any more
+  now.qps = std::nullopt;  // the link no longer sets a bound
   CHECK(qps_gate() == "regression-qps not_applicable: 0\n");
-  now.is_boundary_known = false;  // or so it seems
+  now.is_boundary_known = false;  // unless some bytes are unknown
   CHECK(qps_gate() == "regression-qps not_known: 50\n");
   now = some_measures();
-  before.qps = std::nullopt;  // the link bounded nothing
+  before.qps = std::nullopt;  // the link set no bound
   CHECK(qps_gate() == "regression-qps fails: 50 of 0\n");
-  before.acc_subgraphs = 0;  // since nothing was on the accelerator
+  before.acc_subgraphs = 0;  // since no node was on the accelerator
   CHECK(qps_gate() == "regression-qps not_applicable: 50 of 0\n");
   before = some_measures();
-  before.is_boundary_known = false;  // at most 50 it was, and may have been less
+  before.is_boundary_known = false;  // it was at most 50, and may have been less
   CHECK(qps_gate() == "regression-qps holds: 50 of 50\n");
   now.qps = 10;
   CHECK(qps_gate() == "regression-qps not_applicable: 0\n");

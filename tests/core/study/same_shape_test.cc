@@ -125,7 +125,7 @@ Block random_block(std::mt19937& rng) {
   return block;
 }
 
-// The block as text, its lines in a random order in which makers stand before readers.
+// The block as text, its lines in a random order with makers before readers.
 std::string shuffled(const Block& block, int part, std::mt19937& rng) {
   const auto name = [&](int node) {
     return node < 0 ? std::string("x") : "n" + std::to_string(node) + "_" + std::to_string(part);

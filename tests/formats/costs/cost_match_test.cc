@@ -53,7 +53,7 @@ TEST_CASE("a fused kernel that goes by the last output is shared out back to the
 TEST_CASE("a node without a kernel of its own is part of its producer's when it is often fused") {
   const std::string text = match(kChain, {kernel("/a/Conv", "Conv", 100)});
   CHECK(text.find("/a/Relu ") != text.npos);
-  // In a file that someone wrote, what is left out was not measured.
+  // In a file written by hand, a node that is left out was not measured.
   CHECK(match(kChain, {kernel("/a/Conv", "", 100)}, CostFormat::node_csv) ==
         "name, /a/Conv 100; 100%");
 }

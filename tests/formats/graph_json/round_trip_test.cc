@@ -37,7 +37,7 @@ class RandomGraph {
   bool chance(std::size_t of) { return below(of) == 0; }
   std::string any_name() { return json_string(names_[below(names_.size())]); }
 
-  // A name that is hard on readers, unique by its number.
+  // A name that is difficult for readers, made unique by its number.
   std::string odd(const std::string& name) {
     constexpr std::string_view kOdd[] = {"", "\"", "\\", "\n", "/", "\u00e9", ".", " "};
     return name + std::string(kOdd[below(std::size(kOdd))]) + std::to_string(count_++);
@@ -141,7 +141,7 @@ LoadedModel model_of(const std::string& text) {
           .notes = {}};
 }
 
-// What stands in the description about nodes.
+// The lines about nodes in the description.
 std::vector<std::string> node_lines(const Graph& graph) {
   std::vector<std::string> blocks;
   std::istringstream lines(described(graph));

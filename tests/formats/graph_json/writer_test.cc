@@ -189,7 +189,7 @@ TEST_CASE("a parameter that is handed to a part becomes an input there") {
         root.npos);
 }
 
-// A model as a reader of another format would make it.
+// A model as the reader of another format would make it.
 LoadedModel made_model() {
   GraphBuilder builder;
   builder.set_name("made");

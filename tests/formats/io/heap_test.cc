@@ -24,7 +24,7 @@ long page_faults() {
   return usage.ru_minflt;
 }
 
-// Faults that writing all of a new table of 96 MiB takes.
+// Page faults while writing all of a new table of 96 MiB.
 long faults_of_table() {
   const long before = page_faults();
   const std::vector<char> table(std::size_t{96} << 20U, 'x');

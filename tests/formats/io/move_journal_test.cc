@@ -78,7 +78,7 @@ TEST_CASE("undoing can be killed and done again") {
   const Scene scene;
   { REQUIRE(scene.begin()); }
   scene.move(Scene::kSteps, false);
-  fs::rename(scene.to() + "m", scene.from() + "/m");  // as far as the first undoing got
+  fs::rename(scene.to() + "m", scene.from() + "/m");  // as far as the first attempt got
   REQUIRE(undo_unfinished_moves(scene.to()));
   CHECK(scene.is_as_before());
 }

@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-// What the cursor finds in a text, in the order in which it finds it.
+// What the cursor finds in a text, in order.
 class Walk {
  public:
   explicit Walk(std::string_view text)
@@ -187,7 +187,7 @@ TEST_CASE("nesting is limited") {
 // Tokens are found a piece of the text at a time; a piece is some hundred thousand bytes.
 constexpr std::size_t kManyPieces = 700'000;
 
-// Items until the text is that long; the text, and what a walk must see of it.
+// Items up to that length; the text, and what a walk must find in it.
 struct LongText {
   std::string text = "[", seen = "[";
 
@@ -217,7 +217,7 @@ TEST_CASE("a long text is walked like a short one, whatever is at the end of a p
     LongText all;
     all.fill(item, seen);
     all.end();
-    CHECK((walk(all.text) == all.seen));  // in brackets: nobody wants to see it
+    CHECK((walk(all.text) == all.seen));  // in brackets, so that a failure does not print it
     CHECK(skip(all.text) == "fine");
   }
 }

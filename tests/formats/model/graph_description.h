@@ -1,4 +1,4 @@
-// Graphs as text, for tests of readers: all that a graph knows but places in the source.
+// Graphs as text, for tests of readers: all that a graph contains except positions in the source.
 //
 //   input x: float32[2, N]
 //   parameter w: int4[]

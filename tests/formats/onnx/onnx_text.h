@@ -15,8 +15,8 @@ namespace cleave {
 
 using ModelEdit = std::function<void(onnx::ModelProto&)>;
 
-// The bytes of the model; `edit` adds what the text form cannot say. Fails the test when the text
-// is not understood.
+// The bytes of the model; `edit` adds what the text form cannot express. Fails the test when the
+// text is invalid.
 std::string onnx_bytes(const std::string& text, const ModelEdit& edit = nullptr);
 
 // The model as if read from "m.onnx". `graph` is the text of the graph alone: opset 17, IR 8.

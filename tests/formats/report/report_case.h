@@ -1,4 +1,4 @@
-// A model, split, and all that a report on it refers to.
+// A model, split, and all data that a report on it refers to.
 #pragma once
 
 #include <string>

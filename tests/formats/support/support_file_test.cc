@@ -31,7 +31,7 @@ std::string ops_of(const SupportList& list) {
   return text;
 }
 
-// A list with these allow rules, and what stands behind them.
+// A list with these allow rules, followed by `rest`.
 std::string with_allow(std::string_view rules, std::string_view more = "") {
   return "{\"format\": \"cleave.support\", \"version\": 1, \"allow\": [" + std::string(rules) +
          "]" + std::string(more) + "}";

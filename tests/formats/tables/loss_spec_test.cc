@@ -22,7 +22,7 @@ LoadedModel model_of(const std::string& outputs, const std::string& tree = "") {
           .graph = std::move(read->graph)};
 }
 
-// The loss; else the message, and notes on lines of their own.
+// The loss; else the message, with notes on separate lines.
 std::string found(const LoadedModel& model, const std::optional<std::string>& spec) {
   const auto loss = find_loss(model, spec);
   if (loss) return std::string(model.graph.value(*loss).name);

@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-// The names of the nodes; else the faults as "line:column: message", notes behind.
+// The names of the nodes; else the faults as "line:column: message", followed by notes.
 std::string listed(std::string_view text) {
   const TestFolder folder;
   const Graph graph = graph_from_text(R"(

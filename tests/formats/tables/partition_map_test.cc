@@ -25,7 +25,7 @@ std::string parsed(std::string_view text) {
   return out;
 }
 
-// "name: nodes" of each part; else the messages, notes behind.
+// "name: nodes" of each part; else the messages, followed by notes.
 std::string resolved(std::string_view graph_text, std::string_view map) {
   const TestFolder folder;
   const Graph graph = graph_from_text(graph_text);

@@ -1,4 +1,4 @@
-// What is known of values with each of --infer's modes.
+// The known types and shapes with each of --infer's modes.
 #include "formats/model_file.h"
 #include "formats/report/words/value_text.h"
 #include "tests/catch2.h"
@@ -14,8 +14,8 @@ constexpr const char* kModel = R"(
     y = Neg(b)
   })";
 
-// "x float32[N, 2]; ..." of all values of the main graph, in order. Notes: but for the first, which
-// is about nodes without names.
+// "x float32[N, 2]; ..." for all values of the main graph, in order. The notes without the first
+// one, which is about nodes without names.
 std::string types_by(ShapeInference inference, std::vector<std::string>* notes = nullptr) {
   const TestFolder test;
   ShapeBindings bindings;

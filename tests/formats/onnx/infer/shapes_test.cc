@@ -52,7 +52,7 @@ void with_elsewhere(onnx::ModelProto& model) {
   import->set_version(1);
 }
 
-// Of a model at that opset, whose one node is the operator.
+// For a model at that opset whose one node is the operator.
 std::string type_at(int opset, const std::string& graph) {
   const std::string head =
       "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>\n";

@@ -193,7 +193,7 @@ TEST_CASE("A graph output that no node makes stays an output") {
             .find("output y\noutput x\n") != std::string::npos);
 }
 
-// ---- what is refused ----
+// ---- refusals ----
 
 TEST_CASE("A value that nothing produces is refused with the node that reads it") {
   CHECK(faults("g (float[2] x) => (float[2] y) { tempo = Relu (x)  y = Add (x, temp) }") ==

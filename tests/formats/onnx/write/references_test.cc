@@ -14,7 +14,7 @@ constexpr const char* kModel = R"(
   g (float[2, 300] x) => (float[2, 300] y) { h = MatMul(x, w) s = Sin(h) y = Add(s, b) })";
 
 // Makes `w` and `b` initializers with their elements as raw bytes, `w` first; with a location,
-// those of `w` lie in that file.
+// those of `w` are in that file.
 ModelEdit with_weights(const std::string& location = "") {
   return [location](onnx::ModelProto& model) {
     for (const std::string name : {"w", "b"}) {

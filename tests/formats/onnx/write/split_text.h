@@ -1,4 +1,4 @@
-// Splits of ONNX models that stand as files, for tests of what is written.
+// Splits of ONNX models that are files, for tests of the writers.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -19,16 +19,16 @@ std::string onnx_model(const std::string& graph, const ModelEdit& edit = nullptr
 
 onnx::ModelProto parsed(const std::string& bytes);
 
-// A model read from its file, and cut where CPU and accelerator meet.
+// A model read from its file, and split where CPU and accelerator meet.
 class OnnxSplitText {
  public:
-  // On the accelerator are all nodes but those of one op type.
+  // All nodes but those of one op type are on the accelerator.
   OnnxSplitText(const std::string& path, std::string_view cpu_op);
 
   const LoadedModel& model() const { return model_; }
   const Partition& partition() const { return partition_; }
 
-  // Writes to a new folder; with RootWeights::reference into one that is there.
+  // Writes to a new folder; with RootWeights::reference to an existing one.
   Loaded<OnnxWritten> write(const std::string& folder, const OnnxWriteOptions& options,
                             bool force = false) const;
 

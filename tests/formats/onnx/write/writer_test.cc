@@ -10,7 +10,7 @@
 namespace cleave {
 namespace {
 
-// A model split by a list of op types, and what was written of it.
+// A model split by a list of op types, and what was written.
 class Written {
  public:
   Written(const std::string& bytes, const std::string& ops, const OnnxWriteOptions& options = {}) {

@@ -1,4 +1,4 @@
-// A baseline made from a report: what tests of checks start from.
+// A baseline made from a report, for tests of checks.
 #pragma once
 
 #include "formats/report/check/baseline_file.h"
@@ -6,7 +6,7 @@
 
 namespace cleave {
 
-// What a check reads of the report once it was written as a baseline.
+// What a check reads from the report after it was written as a baseline.
 EarlierResult earlier(const ReportCase& result);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// The gate's property test: a result becomes a baseline; graph, list or settings change at random,
-// one or several of them; verdicts and blame are held against splits made anew.
+// The gate's property test: a result becomes a baseline; graph, list or settings, one or several of
+// them, change at random; verdicts and blame are compared with new splits.
 #include <map>
 #include <random>
 #include <set>
@@ -17,7 +17,7 @@ using Random = std::mt19937;
 
 std::size_t below(Random& random, std::size_t bound) { return random() % bound; }
 
-// The graph as lines; nodes get ops of their own, f, g or h.
+// The graph as lines; nodes get the ops f, g or h.
 std::vector<std::string> random_lines(Random& random) {
   const RandomGraph graph = random_graph(static_cast<std::uint32_t>(random()), 14);
   std::vector<std::string> lines;
@@ -43,7 +43,7 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-// Other ops for some nodes, nodes more or fewer.
+// Changes the ops of some nodes, and adds or removes nodes.
 std::vector<std::string> changed_model(Random& random, std::vector<std::string> lines) {
   for (std::string& line : lines) {
     if (below(random, 4) == 0) give_op(random, line);
@@ -114,7 +114,7 @@ class Trial {
     if (below(random_, 3) == 0) std::swap(old_, now_);
   }
 
-  // Moves by kind, so that the test can tell that it tried them all.
+  // Moves by kind, so that the test can check that all were tried.
   void run(std::map<std::string, int>& met) {
     const ReportCase earlier_result = old_.result();
     const EarlierResult before = earlier(earlier_result);
@@ -133,7 +133,7 @@ class Trial {
   }
 
  private:
-  // The verdict on limits that need no baseline, counted anew from where the nodes are.
+  // The verdict on limits that need no baseline, counted again from where the nodes are.
   void check_limits(const ReportCase& result, std::map<std::string, int>& met) {
     const std::size_t tenths = below(random_, 11);
     const std::string asked = "n" + std::to_string(below(random_, 14));
@@ -180,7 +180,7 @@ class Trial {
     CHECK(run.passed() == all);
   }
 
-  // The verdict: just those nodes that a comparison by name finds.
+  // The verdict: exactly those nodes that a comparison by name finds.
   void check_moves(const CheckRun& run) {
     const NamedPlaces before = places_in(old_);
     std::set<std::string> lost, won;
@@ -193,7 +193,7 @@ class Trial {
     CHECK(names_of_moves(run.improvements) == won);
   }
 
-  // A diff of the same two results, which has both at hand, tells the same.
+  // A diff of the same two results gives the same.
   static void check_diff(const CheckRun& run, const Diff& diff) {
     std::map<std::string, Change> lost, won;
     for (const CheckedMove& move : diff.to_cpu) lost.emplace(move.node.name, move.change);
@@ -218,8 +218,8 @@ class Trial {
     return names;
   }
 
-  // The blame: the change was made; without it and what came after it the node is elsewhere, and
-  // what came after it leaves it where it is.
+  // The blame: the change was made; without it and later ones the node is elsewhere, and later ones
+  // leave it where it is.
   void check_blame(const CheckedMove& move) {
     Setup without = old_;
     if (move.change != Change::model) without.lines = now_.lines;

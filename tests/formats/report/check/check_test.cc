@@ -1,5 +1,5 @@
 // The gate end to end: a report becomes a baseline, the model, the list or the settings change, and
-// the check must tell which nodes moved and which change moved them.
+// the check must name the nodes that moved and the change that moved them.
 #include "formats/report/check/check.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// What DotGraph writes is what Graphviz's own library writes of the same drawing.
+// DotGraph writes the same text as Graphviz's own library for the same drawing.
 #include "formats/report/drawings/dot_graph.h"
 
 #include <graphviz/cgraph.h>
@@ -21,7 +21,7 @@ int append_text(void* to, const char* text) {
 }
 int nothing_to_flush(void*) { return 0; }
 
-// The same calls, made of cgraph.
+// The same calls with cgraph.
 class Reference {
  public:
   explicit Reference(const std::string& name) : graph_(agopen(text_of(name), Agdirected, &all_)) {
@@ -103,7 +103,7 @@ TEST_CASE("a drawing's text is what cgraph writes of it") {
     reference.declare(AGEDGE, of_edges);
     std::vector<std::string> ids;
     for (std::size_t i = make.below(12); i > 0; --i) {
-      // What begins with '%' is taken for a name of cgraph's own, and an empty one for none.
+      // cgraph treats a name that begins with '%' as its own, and an empty one as missing.
       const std::string id = make.below(3) == 0 ? "n" + std::to_string(i) : "n" + make.text();
       const DotAttributes attributes = make.attributes(4);
       drawing.add_node(id, attributes);

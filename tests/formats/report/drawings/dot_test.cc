@@ -16,7 +16,8 @@ using namespace cleave;
 
 namespace {
 
-// A graph split by a list that supports every op but those denied, and what a report refers to.
+// A graph split by a list that supports every op but the denied ones, and the data that a report
+// refers to.
 class Sample {
  public:
   Sample(Graph graph, const std::vector<std::string>& denied, std::size_t min_acc_size = 1)
@@ -63,7 +64,7 @@ Sample sample() { return {graph_from_text(kModel), {"Erf"}, 2}; }
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-// The statement that begins so, on one line; empty when there is none.
+// The statement with this beginning, on one line; empty when there is none.
 std::string statement(const std::string& dot, const std::string& begin) {
   const std::size_t at = dot.find("\n\t" + begin + "\t[");
   if (at == dot.npos) return {};

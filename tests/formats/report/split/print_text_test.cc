@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-// What print says of the nodes.
+// The lines of print about the nodes.
 std::string printed(const std::string& graph) {
   const SourceFile source = onnx_file(graph);
   const auto loaded = read_onnx(source, {});

@@ -1,4 +1,4 @@
-// What each operator makes of known elements is seen in the shape of a tensor made from them.
+// The result of each operator on known elements shows in the shape of a tensor made from them.
 #include "formats/onnx/read/reader.h"
 #include "formats/report/words/value_text.h"
 #include "tests/catch2.h"
@@ -7,8 +7,8 @@
 namespace cleave {
 namespace {
 
-// The type of "y", of a model at opset 18 with input x: float[2, 3, 5] and these nodes. What is
-// computed from `s`, the shape of x, is no constant of the file.
+// The type of "y" in a model at opset 18 with input x: float[2, 3, 5] and these nodes. What is
+// computed from `s`, the shape of x, is not a constant of the file.
 std::string shape_made(const std::string& nodes, const std::string& weights = "") {
   const std::string text =
       "<ir_version: 8, opset_import: [\"\" : 18]>\n"
