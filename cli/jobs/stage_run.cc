@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-// The bar is gone before anything is printed.
+// Erases the progress bar before it returns, so that messages can be printed.
 Result<StagePlan, JobFault> plan_with_progress(const Graph& graph,
                                                const StagePlanRequest& request) {
   ProgressBar bar("");

@@ -1,4 +1,4 @@
-// Jobs on stages for commands: made from the options, with a progress bar and messages.
+// Runs the jobs on stages for commands: takes the options, shows progress, prints messages.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace cleave {
 
-// Where the model is cut. Prints warnings; on failure what is wrong, and the error is what to exit
-// with.
+// Decides where the model is cut. Prints warnings, and on failure what is wrong; the error is the
+// exit code.
 Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const StagePlanArgs& args);
 
 // cleave stage --workload: balanced stages of a public workload instead of a model. Reads,

@@ -18,7 +18,7 @@ struct BalanceArgs {
   void add_to(CLI::App& app);
   // The first of these options that was given, for commands that cannot use them; else empty.
   std::string first_given() const;
-  // An option that was given and changes nothing; nullopt: there is none.
+  // Error if an option was given that has no effect; else nullopt.
   std::optional<Error> idle_option(StagePolicy policy) const;
 
  private:

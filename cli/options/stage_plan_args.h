@@ -20,18 +20,18 @@ class StagePlanArgs {
   void add_to(CLI::App& app);
 
   StagePlanRequest request() const;
-  // An option that was given and cannot count beside the others; nullopt: there is none.
+  // Error if an option was given that has no effect together with the others; else nullopt.
   std::optional<Error> idle_option() const;
-  // The first option of the command that means nothing for a workload, which has no scopes, no
-  // model to write and its own costs; empty when there is none.
+  // The first given option that does not apply to a workload, which has no scopes, no model to
+  // write, and its own costs; empty when there is none.
   std::string first_not_for_workload() const;
 
  private:
   void add_split_at(const std::string& text);
 
-  StagePlanRequest request_;  // but for what `balance_` has
+  StagePlanRequest request_;  // except what `balance_` has
   BalanceArgs balance_;
-  const CLI::App* app_ = nullptr;  // to tell what was given
+  const CLI::App* app_ = nullptr;  // knows which options were given
 };
 
 }  // namespace cleave

@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// 1.8e308 in full has 309 digits; more decimals than 60 are not asked for.
+// 1.8e308 in full has 309 digits; callers ask for at most 60 decimals.
 using Digits = std::array<char, 400>;
 
 template <class... Format>

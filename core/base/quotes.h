@@ -1,5 +1,5 @@
-// Names and what a user wrote, put in quotes for a message. Nothing is escaped: what is printed goes
-// through formats/text/diagnostic.h.
+// Puts names and user input in quotes for a message. Does not escape: formats/text/diagnostic.h does
+// that when the message is printed.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Sums that stay at the most that their type holds instead of wrapping round.
+// Addition that stops at the greatest value of its type instead of wrapping round.
 #pragma once
 
 #include <cstdint>

@@ -17,15 +17,15 @@ std::string_view without_call_number(std::string_view name) {
   return is_number ? name.substr(0, at) : name;
 }
 
-// The first name of a dotted path, which is shortened to what follows it.
+// Takes the first name off a dotted path.
 std::string_view take_name(std::string_view& path) {
   const std::string_view name = path.substr(0, path.find('.'));
   path.remove_prefix(std::min(path.size(), name.size() + 1));
   return name;
 }
 
-// How much of `scope` names the scope `outer`, whose calls have numbers or none; nullopt where it is
-// not inside it.
+// The length of the start of `scope` that names `outer`, with or without call numbers; nullopt if
+// `scope` is not inside `outer`.
 std::optional<std::size_t> length_inside(std::string_view scope, std::string_view outer) {
   std::string_view rest = scope;
   std::size_t length = 0;
@@ -38,8 +38,8 @@ std::optional<std::size_t> length_inside(std::string_view scope, std::string_vie
   return length;
 }
 
-// Finds the calls in one walk. Each node of the scope has the number of its call, from 1; each other
-// node has the number of the latest call that its values come from, 0 for none.
+// Finds the calls in one walk. A node of the scope gets the number of its call, from 1. Any other
+// node gets the number of the latest call that its inputs depend on, or 0.
 class CallFinder {
  public:
   CallFinder(const Graph& graph, std::string_view scope)
@@ -74,7 +74,7 @@ class CallFinder {
     return is_call || latest_read(node, true) == calls_.size();
   }
 
-  // The greatest number among the makers of what the node reads.
+  // The greatest number among the producers of the node's inputs.
   std::uint32_t latest_read(NodeId node, bool outside_only) const {
     std::uint32_t latest = 0;
     for (const Operand& operand : graph_.operands(node)) {
@@ -88,7 +88,7 @@ class CallFinder {
 
   const Graph& graph_;
   std::string_view scope_;
-  std::string_view path_;  // of the node before, as far as it names the scope
+  std::string_view path_;  // the start of the last node's path that names the scope
   PerNode<std::uint32_t> number_;
   PerNode<std::uint8_t> is_in_;
   std::vector<ScopeCall> calls_;

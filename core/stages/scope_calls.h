@@ -1,9 +1,9 @@
-// Scopes: the dotted paths of the modules that nodes came from, and the calls of a module.
+// Scopes, the dotted paths of the modules that nodes came from, and the calls of a module.
 //
 // A module may be called several times. A new *call* of a scope begins where data that has left the
 // scope comes back into it, at each node that is a call of the module itself, and where the scope
 // has another call number: torch.export writes `layer@1` for the second call of `layer`. The scope
-// `layer` is all of them.
+// `layer` includes all its calls.
 #pragma once
 
 #include <string_view>

@@ -23,7 +23,7 @@ JobFault wrong_request(std::string message, std::vector<std::string> notes = {})
                    Error{.message = std::move(message), .notes = std::move(notes)});
 }
 
-// The fault behind the warnings that were met before it.
+// The fault, preceded by the warnings that came before it.
 JobFault after(const Diagnostics& warnings, JobFault fault) {
   fault.faults.insert(fault.faults.begin(), warnings.begin(), warnings.end());
   return fault;
@@ -31,7 +31,7 @@ JobFault after(const Diagnostics& warnings, JobFault fault) {
 
 // ---- what both kinds of runs do ----
 
-// `unit_seconds`: how long a unit of the problem's times is; 0 where they are no times.
+// `unit_seconds`: the length of the problem's unit of time; 0 if the loads are not times.
 OrFault<BalanceOptions> options_for(const BalanceRequest& request, double unit_seconds,
                                     Clock::time_point start) {
   BalanceOptions options = request.options;
@@ -92,7 +92,7 @@ OrFault<Measurements> read_measurements(const Graph& graph, const BalanceRequest
   return read;
 }
 
-// An option that would change nothing, since the devices say it themselves; empty: there is none.
+// The first given option without effect, since every device has its own value; "" if none.
 std::string idle_option(const BalanceRequest& request, const std::vector<DeviceSpec>& devices) {
   const auto all = [&](bool (*has)(const DeviceSpec&)) {
     return !devices.empty() && std::all_of(devices.begin(), devices.end(), has);
@@ -113,7 +113,7 @@ std::optional<std::uint64_t> memory_limit(const BalanceRequest& request) {
   return request.memory_bytes;
 }
 
-// The first `stages` of the list (0: all), else `stages` equal ones.
+// Adds the first `stages` devices of the list (0: all); without a list, `stages` equal ones.
 OrFault<Done> add_devices(const std::vector<DeviceSpec>& list, std::uint32_t stages,
                           const BalanceRequest& request, const GraphCostOptions& costs,
                           BalanceProblem& problem) {
@@ -141,7 +141,7 @@ OrFault<Done> add_devices(const std::vector<DeviceSpec>& list, std::uint32_t sta
   return Done{};
 }
 
-// What the run was made with, and what is said of it.
+// Records the assumptions of the run and its notes.
 void describe(BalanceRun& run, const BalanceFacts& facts) {
   run.balance.assumptions = assumptions_of(facts);
   run.balance.caveats = caveats_of(facts);
@@ -193,7 +193,7 @@ OrFault<BalanceRun> run_graph(const Graph& graph, std::uint32_t stages,
 
 // ---- workloads ----
 
-// There are accelerators, and all stages are on the host.
+// True if there are accelerators but all stages are on the host.
 bool uses_no_accelerator(const BalanceRun& run) {
   const auto& devices = run.problem.devices;
   const auto is_host = [](const BalanceDevice& device) { return device.is_host; };

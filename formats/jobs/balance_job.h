@@ -1,4 +1,4 @@
-// Balanced stages from files and options to a result with its words. Prints nothing; warnings are
+// Balances stages: from files and options to a result with its notes. Does not print; warnings are
 // part of the result.
 #pragma once
 
@@ -20,18 +20,18 @@
 
 namespace cleave {
 
-// What a stage costs, on what devices, and how hard to search.
+// What a stage costs, on which devices, and how hard to search.
 struct BalanceRequest {
-  BalanceOptions options = {};    // but for the target and the progress
-  GraphCostOptions costs = {};    // but for what is balanced, bandwidths and the table of times
+  BalanceOptions options = {};    // except the target and the progress
+  GraphCostOptions costs = {};    // except what is balanced, bandwidths, and measured times
   std::optional<Link> link = {};  // nullopt: the default
   Link device_bandwidth = {.name = "100GB/s", .bytes_per_second = 100e9};
   enum class Memory : std::uint8_t { unset, none, bytes };
   Memory memory = Memory::unset;
   std::uint64_t memory_bytes = 0;
   std::vector<CostSource> costs_files = {};
-  std::string devices_path = {};              // empty: all devices are alike
-  std::optional<double> target_seconds = {};  // the fewest stages of which none takes longer
+  std::string devices_path = {};              // empty: all devices are equal
+  std::optional<double> target_seconds = {};  // use the fewest stages that take no longer
   std::optional<double> target_number = {};   // the same where no times are balanced
 };
 
@@ -49,8 +49,8 @@ Result<BalanceRun, JobFault> balance_model(const Graph& graph, std::uint32_t sta
                                            const BalanceRequest& request,
                                            const Progress& progress = {});
 
-// The same of a workload: on its own devices, or with `stages` on so many accelerators without a
-// host. The times, link and devices of the request are not used.
+// Balances a workload: on its own devices, or, with `stages`, on that many accelerators without a
+// host. Does not use the times, link and devices of the request.
 Result<BalanceRun, JobFault> balance_workload(const Workload& workload, std::uint32_t stages,
                                               const BalanceRequest& request,
                                               const Progress& progress = {});

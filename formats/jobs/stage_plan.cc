@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-// Of a target alone: as many devices as may be.
+// The number of devices when only a target is given.
 constexpr std::uint32_t kMostForTarget = 64;
 
 Result<StagePlan, JobFault> plan_by_cuts(const Graph& graph, const CutOptions& cuts) {
@@ -58,7 +58,7 @@ BalanceBy balance_by(StagePolicy policy) {
   return BalanceBy::nodes;
 }
 
-// Markers are in no stage: one that holds nothing else is left out.
+// Removes stages that hold only markers, which are in no stage.
 void leave_out_markers(const Graph& graph, StagePlan& plan) {
   std::vector<std::uint8_t> has_nodes(plan.balance->loads.size(), 0);
   for (const NodeId node : graph.nodes()) {

@@ -66,7 +66,7 @@ Result<WrittenModels, WriteFault> write_of_format(const LoadedModel& model,
   return write_json_models(model, pieces, folder, options.progress);
 }
 
-// "parts are in files of other names: "a/b" in "a_b.json""; empty: all bear their parts' names.
+// Notes files that are not named as their partitions; empty if all are.
 std::string renamed_note(const std::vector<std::string>& names,
                          const std::vector<std::string>& files) {
   constexpr std::size_t kMostNamed = 5;

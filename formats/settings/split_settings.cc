@@ -1,7 +1,8 @@
-// 1. The words of settings that are one of a few.
-// 2. What reads and writes a setting in SplitOptions, by its form.
-// 3. The table.
-// 4. What is made from it.
+// In this order:
+// 1. The words of settings that take one of a few.
+// 2. Functions that get and set a setting in SplitOptions, one pair for each form.
+// 3. The table of settings.
+// 4. Functions that use the table.
 #include "formats/settings/split_settings.h"
 
 #include <algorithm>
@@ -116,7 +117,7 @@ bool is_word(const SettingValue& value, std::string_view word) {
   return text != nullptr && *text == word;
 }
 
-// The number of a value, whether it is one or is written as one.
+// The value as a count: a number, or a text that is one.
 std::optional<std::size_t> count_of(const SettingValue& value) {
   if (const auto* const number = std::get_if<std::uint64_t>(&value)) return *number;
   const std::string* const text = std::get_if<std::string>(&value);
@@ -162,7 +163,7 @@ SettingValue extended(const SplitOptions& options) {
   return "auto";
 }
 
-// The number of a subgraph may have a name before it: _run_on_acc_3 is 3.
+// The number of a subgraph may follow a name: _run_on_acc_3 is 3.
 bool set_extended(SplitOptions& options, const SettingValue& value) {
   using Which = ExtendOptions::Which;
   const std::string* const text = std::get_if<std::string>(&value);
@@ -243,7 +244,7 @@ constexpr SplitSetting kSettings[] = {
                                                       "name prefix of CPU partitions"),
 };
 
-// The schemas of the settings that are the model's: ShapeBindings in formats/model.
+// The schemas of settings of the model instead of the split: ShapeBindings in formats/model.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kModelSettings = {{
     {"infer",
      R"({"description": "Where types of an ONNX model come from; native JSON states them.", )"

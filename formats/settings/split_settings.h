@@ -1,6 +1,6 @@
-// The settings of a split, each of them once. Options of the command line, the JSON of reports,
-// baselines, comparisons and the schema are made from this table: a new setting is a member of
-// SplitOptions and a row of the table.
+// The table of the settings of a split. Command-line options, the JSON of reports, baselines,
+// comparisons and the schema are made from it. To add a setting, add a member to SplitOptions and a
+// row to the table.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace cleave {
 
-// A value as JSON has it. null: without a limit.
+// A value as it is in JSON. null: no limit.
 using SettingValue = std::variant<std::nullptr_t, bool, std::uint64_t, std::string>;
 
 enum class SettingForm : std::uint8_t {
@@ -27,27 +27,27 @@ enum class SettingForm : std::uint8_t {
 };
 
 struct SplitSetting {
-  std::string_view name;  // of the field in JSON; its option is called likewise: option_name()
+  std::string_view name;  // of the field in JSON; option_name() makes the option's from it
   SettingForm form = SettingForm::flag;
   std::string_view help;
   std::span<const std::string_view> words = {};
-  std::string_view placeholder = {};  // of the option's value, as COUNT; a word's are its words
-  std::string_view refusal = {};      // what is wrong with a value that is not taken: "is no ..."
-  std::string_view needs = {};        // the option that must be given, too; empty: none
-  bool is_compared = true;            // false: it moves no node
+  std::string_view placeholder = {};  // for the value in help, as COUNT; a `word` lists its words
+  std::string_view refusal = {};      // what is wrong with a refused value: "is not a ..."
+  std::string_view needs = {};        // another option that must be given; empty: none
+  bool is_compared = true;            // false: it does not affect the split
   SettingValue (*get)(const SplitOptions&) = nullptr;
-  bool (*set)(SplitOptions&, const SettingValue&) = nullptr;  // false: it takes no such value
+  bool (*set)(SplitOptions&, const SettingValue&) = nullptr;  // false: refuses the value
 };
 
 // In the order of help and JSON.
 std::span<const SplitSetting> split_settings();
-// Null when there is none of the name, as in a report of a later version.
+// Null if there is no setting of that name, as in a report of a later version.
 const SplitSetting* find_split_setting(std::string_view name);
 
 // "--keep-qdq"
 std::string option_name(const SplitSetting& setting);
 
-// What is wrong with a value that set() does not take: "is not flops, time or nodes".
+// What is wrong with a value that set() refuses: "is not flops, time or nodes".
 std::string refusal_of(const SplitSetting& setting);
 
 // "yes", "3", "fewest"; "unlimited" for null.
@@ -59,8 +59,8 @@ std::vector<std::string> changed_settings(const SplitOptions& before, const Spli
 // The fields of "settings" in reports.
 void write_settings(JsonText& json, const SplitOptions& options);
 
-// What formats/schema/report.schema.json says of "settings": those of this table, and the shapes that
-// the model was read under.
+// The schema of "settings" for formats/schema/report.schema.json: this table, and the given shapes of
+// the model.
 std::string settings_schema();
 
 // "reference", "cpu", "acc", "fewest"

@@ -23,7 +23,7 @@ std::string duration_text(double microseconds);
 // "1 node", "1,024 nodes"
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
 
-// "87.1%"; what is not all never reads as 100%, what is not nothing never as 0%.
+// "87.1%". Never rounds to 100% or to 0%.
 std::string percent_text(double ratio);
 
 // "35,000", "7.25": inferences a second.

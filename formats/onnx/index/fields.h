@@ -17,14 +17,14 @@
 
 namespace cleave {
 
-// Where a walk over a file is, for the message when it finds damage.
+// The position of a walk over a file, for the message when the file is damaged.
 struct OnnxWalk {
   const char* begin = nullptr;     // of the file
   const char* what = "the model";  // the message whose field is being read
   const char* at = nullptr;        // the start of that field
   std::uint64_t depth = 0;
   ModelLimits limits = {};
-  std::string fault = {};  // the first one; empty: none was met
+  std::string fault = {};  // the first fault; empty: none
 
   bool is_refused() const { return !fault.empty(); }
   void refuse(std::string message) {
@@ -32,7 +32,7 @@ struct OnnxWalk {
   }
 };
 
-// Refuses the file for being beyond a limit: `whose` has more of it than is read.
+// Refuses the file because `whose` exceeds a limit.
 void refuse_beyond_limit(OnnxWalk& walk, std::string_view whose, std::uint64_t ModelLimits::*limit);
 
 // Enters one more level of messages while it lives. Counts as protobuf does: a graph in a node's

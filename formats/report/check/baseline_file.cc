@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// What is wrong with the file: the first fault that was met, empty while there is none. Reading goes
-// on with zeros and empty lists, and its result is not used.
+// The first fault of the file; empty while there is none. After a fault, reading continues with
+// zeros and empty lists, and its result is not used.
 class FirstFault {
  public:
   void note(std::string text) {
@@ -29,7 +29,7 @@ class FirstFault {
   std::string text_;
 };
 
-// A value and the way to it, for messages. Asked for what is not there, it notes a fault.
+// A value and its path in the file, for messages. Reading a missing or wrong value notes a fault.
 class Field {
  public:
   Field(const Json& json, std::string place, FirstFault& fault)

@@ -41,7 +41,7 @@ std::string transfers_line(const BalanceFacts& facts) {
   return "transfers  " + link + ", each tensor once a stage; " + comm_text(facts.comm);
 }
 
-// Of a device without a memory of its own; "": without a limit.
+// The memory of devices that do not state their own; "" if there is no limit.
 std::string common_memory(const BalanceFacts& facts) {
   return facts.memory ? bytes_text(*facts.memory) : "";
 }

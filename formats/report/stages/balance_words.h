@@ -1,4 +1,4 @@
-// Texts of a report on balanced stages besides the numbers: their assumptions, and what is unknown.
+// The assumptions and caveats in a report on balanced stages.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace cleave {
 // "a stage takes compute + in + out (serial)"
 std::string comm_text(CommModel comm);
 
-// What the stages of a graph were balanced by, with the values that were really used.
+// The costs and devices that the stages of a graph were balanced with.
 struct BalanceFacts {
   const Graph& graph;
   const GraphBalance& made;
@@ -29,17 +29,17 @@ struct BalanceFacts {
   Link device_bandwidth = {};
   Link link = {};                            // between devices without a link of their own
   std::optional<std::uint64_t> memory = {};  // of devices without their own; nullopt: no limit
-  std::vector<DeviceSpec> devices = {};      // empty: all are alike
+  std::vector<DeviceSpec> devices = {};      // empty: all are equal
   std::string devices_path = {};             // the file that they are from
 };
 
 // The assumptions of the numbers, one per line, with the text after the label at column 11.
 std::vector<std::string> assumptions_of(const BalanceFacts& facts);
 
-// That the costs of nodes are not known, of how many, and what to give; empty when they are.
+// Says how many nodes have unknown costs and which option would supply them; empty if none.
 std::vector<std::string> caveats_of(const BalanceFacts& facts);
 
-// Tensors of unknown size, which count as 0.
+// Notes the tensors of unknown size, which count as 0.
 std::vector<std::string> notes_of(const BalanceFacts& facts);
 
 }  // namespace cleave

@@ -10,7 +10,7 @@ namespace cleave {
 
 std::vector<std::string> changed_bindings(const ShapeBindings& before, const ShapeBindings& now) {
   std::vector<std::string> changes;
-  // Names in order, to what they were given before and now; empty: not given.
+  // By name: the value given before and the value given now; empty: not given.
   std::map<std::string, std::pair<std::string, std::string>> given;
   const auto note = [&](const ShapeBindings& bindings, bool is_now) {
     const auto place = [&](const std::string& name) -> std::string& {

@@ -1,4 +1,4 @@
-// What differs between the shapes that two runs read a model under.
+// Compares the shapes that two runs gave to a model's inputs.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// The same of what shapes a model was read under: `dim N: 8, was not given`.
+// One line for each difference: `dim N: 8, was not given`.
 std::vector<std::string> changed_bindings(const ShapeBindings& before, const ShapeBindings& now);
 
 }  // namespace cleave

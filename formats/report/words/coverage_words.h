@@ -9,13 +9,13 @@
 
 namespace cleave {
 
-// Where most nodes' FLOPs are not known the share of the others says nothing.
+// True if the FLOPs of most nodes are known; otherwise their share would mislead.
 bool is_mostly_known(const Coverages& coverage);
 
 // `61 of 70 nodes (87.1%) and 99.8% of 3.63 GFLOP on the accelerator`
 std::string coverage_text(const Coverages& coverage, std::string_view where);
 
-// The field "coverage" of reports.
+// Writes the field "coverage" of reports.
 void write_coverage(JsonText& json, const Coverages& coverage);
 
 }  // namespace cleave

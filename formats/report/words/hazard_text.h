@@ -1,4 +1,4 @@
-// What may go wrong at the boundary of a partition, and which option would mend it.
+// Describes hazards at the boundaries of partitions, and the options that remove them.
 #pragma once
 
 #include <string>
@@ -12,8 +12,7 @@ namespace cleave {
 // not known: give --dim N=SIZE`.
 std::string hazard_text(const Graph& graph, const Hazard& hazard);
 
-// What would make the size of a tensor known: `--dim N=SIZE`, or words when there is no option for
-// it.
+// What makes the size of a tensor known: the option `--dim N=SIZE`, or advice if no option does.
 std::string size_mend(const Graph& graph, ValueId value);
 
 // `--dim N=SIZE --dim M=SIZE` for the named dims of the graph's inputs; at most five.

@@ -1,4 +1,4 @@
-// What reports call a model and the support lists.
+// The names of the model and of the support lists in reports.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ namespace cleave {
 // The names of the lists, joined by " + ".
 std::string support_name(const std::vector<SupportList>& lists);
 
-// The name of the model's file without .json or .onnx; of standard input the model's own. Escaped.
+// The name of the model's file without .json or .onnx; from standard input, the model's own name.
+// Escaped.
 std::string model_name(const LoadedModel& model);
 
 }  // namespace cleave

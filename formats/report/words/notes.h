@@ -1,4 +1,4 @@
-// The notes of a report: what its reader should know beside the numbers.
+// Writes the notes of a report, which its reader should know besides the numbers.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace cleave {
 
-// The field "notes". `first` come before the others.
+// Writes the field "notes". The notes in `first` come before the others.
 void write_notes(JsonText& json, std::span<const std::string> notes,
                  std::span<const std::string> first = {});
 
-// A blank line, then `note: ...` for each, wrapped; "" where there are none.
+// A blank line, then `note: ...` for each, wrapped; "" if there are none.
 std::string notes_text(std::span<const std::string> notes);
 
 }  // namespace cleave
