@@ -101,6 +101,9 @@ if [ $torch = yes ]; then
   step chains "parts run in torch, bit for bit as the whole" \
     build/venv-torch/bin/python tests/pt2/chains_test.py build/release/cleave --architectures "${folders[@]}"
   tail -n 1 "$logs/chains.log"
+  step measure "reading and splitting, measured beside cp and torch" \
+    build/venv-torch/bin/python tests/pt2/measure.py build/release/cleave --folder "${folders[0]}"
+  cat "$logs/measure.log"
   step export-fx "exported modules become native graphs" \
     build/venv-torch/bin/python tests/pt2/export_fx_test.py "$root"
   step apply-fx "native splits are done to torch modules" \

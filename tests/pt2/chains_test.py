@@ -47,7 +47,7 @@ def split(cleave, model, targets, least, folder):
          "--min-acc-module-size", str(least)],
         capture_output=True, text=True,
     )  # fmt: skip
-    if done.returncode == 3 and done.stderr.startswith("cleave: error:"):
+    if done.returncode == 3 and ": error: " in done.stderr:
         return done.stderr
     if done.returncode != 0:
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr}")
