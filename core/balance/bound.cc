@@ -1,3 +1,8 @@
+// Steps:
+// 1. simple_bound(): the heaviest group, and the work shared by all devices;
+// 2. flow_bound(): for each heavy chain of groups, the least objective for which the chain can be
+//    cut into stages whose forced work and transfers fit, found by bisection;
+// 3. if that is not tight: the least load of a stage that holds one of the heaviest groups.
 #include "core/balance/bound.h"
 
 #include <algorithm>

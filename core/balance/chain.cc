@@ -1,3 +1,8 @@
+// Steps of heavy_chains():
+// 1. find the longest path by time, by cost of nets, and by number of groups;
+// 2. thin out long paths, and drop equal ones;
+// 3. for each chain, find what every run of its links forces into a stage, and the nets at its
+//    links.
 #include "core/balance/chain.h"
 
 #include <algorithm>

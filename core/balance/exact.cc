@@ -1,3 +1,8 @@
+// The dynamic program over ideals. For each ideal, in order:
+// 1. pass over devices that may stay unused;
+// 2. list the states that can still lead to a better assignment;
+// 3. grow a stage above the ideal, group by group and depth first, price it for each kind of
+//    device, and record each improvement.
 #include "core/balance/exact.h"
 
 #include <algorithm>

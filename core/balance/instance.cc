@@ -1,3 +1,8 @@
+// Steps of make_instance():
+// 1. number the groups topologically;
+// 2. sum the costs of each group's items;
+// 3. find edges between groups and the parameters that they share;
+// 4. reduce nets to groups: drop those without a cost or inside one group, and merge equal ones.
 #include "core/balance/instance.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Steps:
+// 1. sum the costs of each block's groups;
+// 2. add the pins of nets;
+// 3. with memory limits: add shared parameters;
+// 4. with activations: add the peak inside each block, and the values that several blocks need.
 #include "core/balance/line.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// The dynamic program. For each first block of a stage, in order:
+// 1. pass over devices that may stay unused;
+// 2. list the states that can still lead to a better cut;
+// 3. grow the stage block by block, price it for each kind of device, and record each improvement.
 #include "core/balance/linear.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Steps:
+// 1. cut the standard orders;
+// 2. if no cut fits memory, look for a fitting assignment;
+// 3. raise the lower bound by minimum cuts;
+// 4. search exactly with a small budget, then locally, then exactly with a larger budget; stop as
+//    soon as the best answer reaches the bound;
+// 5. draw the curve of the best load by number of stages.
 #include "core/balance/portfolio.h"
 
 #include <algorithm>

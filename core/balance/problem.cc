@@ -1,3 +1,7 @@
+// Steps of evaluate_stages():
+// 1. add the costs of items to their stages;
+// 2. add the transfers of each net that crosses, once per stage;
+// 3. add each stage's peak of live activations.
 #include "core/balance/problem.h"
 
 #include <algorithm>

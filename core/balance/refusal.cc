@@ -1,3 +1,8 @@
+// Tests of find_obstacle(), the first that fails is reported:
+// 1. each group may run on some device;
+// 2. there are as many groups as stages asked for;
+// 3. each group fits into the largest memory;
+// 4. all parameters fit into the memory of all devices.
 #include "core/balance/refusal.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Steps of one round:
+// 1. anneal: move single groups, mostly to neighbouring stages;
+// 2. cut the order of the result anew;
+// 3. continue from the result, or from the best one, often after random moves.
 #include "core/balance/search.h"
 
 #include <algorithm>

@@ -1,3 +1,10 @@
+// Steps of one search:
+// 1. join items that must be in one stage, and number the groups (instance.h);
+// 2. refuse what cannot fit at all (refusal.h);
+// 3. contract groups, unless the graph is large;
+// 4. run the portfolio of searches (portfolio.h);
+// 5. expand its answer, or say why there is none.
+// With a target, the search is repeated with fewer and fewer devices.
 #include "core/balance/solver.h"
 
 #include <algorithm>

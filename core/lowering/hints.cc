@@ -1,3 +1,7 @@
+// Where a message points to, the surest hints first:
+// 1. names of nodes, then of values;
+// 2. without any of these: names that end in a word of the message;
+// 3. ops, the rarest first, one node for each kind of use.
 #include "core/lowering/hints.h"
 
 #include <algorithm>

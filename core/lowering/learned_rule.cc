@@ -1,3 +1,8 @@
+// Steps for each op that failed:
+// 1. if it never passed, deny the whole op;
+// 2. list single conditions that hold for no passed case, and pairs of the others;
+// 3. take the condition that covers most of the failed cases left, until none covers any;
+// 4. deny the nodes that are left by name.
 #include "core/lowering/learned_rule.h"
 
 #include <algorithm>

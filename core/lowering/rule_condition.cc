@@ -1,3 +1,6 @@
+// Steps:
+// 1. list the conditions that hold for some failed case: inputs, opset, attributes;
+// 2. add ranges of attributes that separate failed from passed numbers.
 #include "core/lowering/rule_condition.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Steps:
+// 1. for each partition, sum the bytes at its boundary, its parameters and its FLOPs;
+// 2. find the rates that the link allows;
+// 3. sum the coverage of nodes, FLOPs and parameters.
 #include "core/measures/preview.h"
 
 #include <algorithm>

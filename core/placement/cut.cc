@@ -1,3 +1,7 @@
+// Steps:
+// 1. add a network node for each free cluster, with its time on either side;
+// 2. for each value, add arcs that charge its transfer once, however many readers it has;
+// 3. cut the network: clusters on the source's side are on the accelerator.
 #include "core/placement/cut.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Steps:
+// 1. find the clusters of units that must be on one side;
+// 2. if few of them are free, try all choices; otherwise
+// 3. search locally from minimum cuts at several charges, from all on the CPU, and from all on the
+//    accelerator, then from random changes of the best placement;
+// 4. bound the time from below by minimum cuts, which may prove the placement optimal.
 #include "core/placement/placement.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Steps of score():
+// 1. find the level of each unit (problem.h);
+// 2. sum the times of units on their sides;
+// 3. count the launches, one for each level on the accelerator;
+// 4. sum the transfers of values that cross.
 #include "core/placement/score.h"
 
 #include <algorithm>

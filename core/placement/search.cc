@@ -1,3 +1,11 @@
+// Steps of one round, each of which keeps a change only if the time falls:
+// 1. drop accelerator partitions that lose, then single ones, the least valuable first;
+// 2. move connected pieces to the CPU;
+// 3. merge partitions by moving the CPU nodes between them;
+// 4. move connected pieces to the accelerator;
+// 5. drop partitions from either end;
+// 6. move single clusters at the border.
+// Rounds repeat until none helps.
 #include "core/placement/search.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Steps:
+// 1. for each partition, list what its nodes read: inputs, parameters, and constants with what they
+//    need in turn;
+// 2. list the values that cross, and give each to the partition that makes it, as its output.
 #include "core/split/boundary.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Steps:
+// 1. with only_gaining: drop the subgraphs without which an inference is faster, and repeat;
+// 2. if more than `most` are left: rank them by value and drop the last;
+// 3. after each drop, merge CPU subgraphs that have become neighbours.
 #include "core/split/keep_best.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Steps:
+// 1. count the bytes that cross the link for each partition;
+// 2. sum the times of nodes, launches and transfers, noting the first number that is missing;
+// 3. sum the time with all nodes on the CPU, for comparison.
 #include "core/split/latency.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Steps:
+// 1. nodes are tied, and some groups are made live (the callers do this);
+// 2. close(): merge all groups on a cycle, until there is none;
+// 3. settle(): keep the groups that are whole on the accelerator, and move the others to the CPU.
 #include "core/split/node_groups.h"
 
 #include <numeric>

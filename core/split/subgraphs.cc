@@ -1,3 +1,7 @@
+// Steps:
+// 1. choose the side to start on;
+// 2. alternate between the sides, each time taking all units that are ready;
+// 3. merge_small_subgraphs(): small accelerator subgraphs join the CPU.
 #include "core/split/subgraphs.h"
 
 #include <array>

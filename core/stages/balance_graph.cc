@@ -1,3 +1,8 @@
+// Steps:
+// 1. set the cost of each node by what is balanced;
+// 2. tie markers to a neighbour, since they are removed;
+// 3. give each parameter to the node that reads it, or share it among several;
+// 4. add a net for each value.
 #include "core/stages/balance_graph.h"
 
 #include <algorithm>

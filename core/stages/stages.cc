@@ -1,3 +1,8 @@
+// Steps of cut_stages():
+// 1. cut after each marker;
+// 2. cut before or after the scopes that were named;
+// 3. cut between the scopes directly inside one;
+// 4. number the stages between cuts.
 #include "core/stages/stages.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Steps:
+// 1. split all models under the present settings, for the sizes of accelerator subgraphs;
+// 2. for each of some minimum sizes and each starting side, split them again and sum the outcomes;
+// 3. find the knee of the outcomes.
 #include "core/study/settings_sweep.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Opens one view after the other:
+// 1. a range that fits is shown node by node;
+// 2. a larger one is divided by partition, then by one more component of scopes at a time, until
+//    there are several groups; without any, by runs of equal length;
+// 3. too many groups are bundled; each group becomes a view to open in its turn.
 #include "core/study/views.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Steps:
+// 1. list the ops of the graph, and those that no allow rule of a list names;
+// 2. for each rule that names no op of the graph, find the op that it most likely meant.
 #include "core/support/near_miss.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Two checks:
+// 1. find_rule_faults(): each rule of a list against itself and the others;
+// 2. RuleUse: the rules against the nodes of models.
 #include "core/support/support_lint.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Steps:
+// 1. create a temporary folder next to the final one, or inside it;
+// 2. write files there;
+// 3. commit(): check that inputs are unchanged, then put the whole folder in place, or move its
+//    files one by one with a journal, the manifest last.
 #include "formats/io/output_folder.h"
 
 #include <fcntl.h>

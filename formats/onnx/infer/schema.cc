@@ -1,3 +1,8 @@
+// Steps:
+// 1. find the operator's schema;
+// 2. refuse calls that its inference function does not survive (schema_guard.h);
+// 3. call the function with the known types and elements;
+// 4. take the types of the outputs over; after a failure, without shapes.
 #include "formats/onnx/infer/schema.h"
 
 #include "formats/onnx/infer/schema_guard.h"

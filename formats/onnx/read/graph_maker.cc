@@ -1,3 +1,8 @@
+// Steps:
+// 1. declare inputs, then parameters;
+// 2. add the nodes in topological order, with the nodes of their bodies;
+// 3. add the outputs, and finish the graph;
+// 4. fill the tables that lead from nodes and values back to the file.
 #include "formats/onnx/read/graph_maker.h"
 
 #include <array>

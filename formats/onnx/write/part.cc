@@ -1,3 +1,9 @@
+// Steps:
+// 1. collect the partition's nodes, values, weights and annotations;
+// 2. build the graph: nodes, inputs and outputs, declarations, weights, which go into the model or
+//    into the file next to it;
+// 3. put the model's head before it, and shift the places of weights by its length;
+// 4. add the functions that its nodes call, and metadata.
 #include "formats/onnx/write/part.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// Steps:
+// 1. build a function for each partition that has outputs;
+// 2. find the constants and weights that the main graph needs: those that functions take, and those
+//    that are outputs;
+// 3. build the main graph: constants, calls, inputs and outputs, weights;
+// 4. put head, graph, functions and tail together.
 #include "formats/onnx/write/root.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// 1. The document of a partition: its inputs and outputs, its nodes, and the ranges of its symbols.
+// 2. The document of the root: the model's own, with nodes in modules and calls of these modules.
 #include "formats/pt2/write/documents.h"
 
 #include <algorithm>
