@@ -22,7 +22,7 @@ class GuessScales {
     std::vector<double> all;
     std::unordered_map<std::uint64_t, std::vector<double>> by_op;
     for (const NodeId node : graph.nodes()) {
-      if (!(measured[node] >= 0) || !(guesses[node] > 0)) continue;
+      if (!(measured[node] > 0) || !(guesses[node] > 0)) continue;
       all.push_back(measured[node] / guesses[node]);
       by_op[op_of(node)].push_back(all.back());
     }

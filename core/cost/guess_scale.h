@@ -17,8 +17,9 @@ struct ScaledTimes {
   std::size_t scaled = 0;  // nodes with a scaled guess
 };
 
-// `guesses` and `measured` are in any units of time, below 0 when unknown. If no measured node has
-// a guess above 0, guesses stay as they are and `scaled` is 0. O(n log n).
+// `guesses` and `measured` are in any units of time, below 0 when unknown. A node that took no time
+// was fused away and has no ratio. If no ratio is known, guesses stay as they are and `scaled` is 0.
+// O(n log n).
 ScaledTimes scale_guesses(const Graph& graph, const PerNode<double>& guesses,
                           const PerNode<double>& measured);
 

@@ -56,6 +56,7 @@ TEST_CASE("guesses stay as they are where nothing was measured, and unknown time
   CHECK(scale_guesses(graph, table({1, -1}), table({-1, -1})).times == table({1, -1}));
   CHECK(scale_guesses(graph, table({0, 3}), table({7, -1})).times == table({7, 3}));
   CHECK(scale_guesses(graph, table({0, 3}), table({7, -1})).scaled == 0);
+  CHECK(scale_guesses(graph, table({2, 3}), table({0, -1})).times == table({0, 3}));
 }
 
 }  // namespace
