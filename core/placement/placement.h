@@ -16,7 +16,7 @@
 namespace cleave {
 
 struct PlacementEffort {
-  std::uint64_t looks = 30'000'000;   // limit of units and readers that the search visits
+  std::uint64_t looks = 18'000'000;   // limit of units and readers that the search visits
   std::uint32_t most_tried_out = 14;  // up to this many clusters, every placement is tried
 };
 
