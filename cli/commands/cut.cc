@@ -47,7 +47,7 @@ class CutCommand : public Command {
     if (!model) return ExitCode::bad_input;
     const auto nodes = read_node_list(nodes_, model->graph);
     if (!nodes) return refuse(nodes.error());
-    if (const auto gap = find_gap(model->graph, *nodes))
+    if (const auto gap = find_detour(model->graph, *nodes))
       return refuse(Diagnostics{fault_of(*gap, *model)});
     const ExitCode code = model->format() == ModelFormat::onnx
                               ? write_onnx(*model, *nodes, *folder)
@@ -61,7 +61,7 @@ class CutCommand : public Command {
   }
 
  private:
-  Diagnostic fault_of(const Gap& gap, const LoadedModel& model) const {
+  Diagnostic fault_of(const Detour& gap, const LoadedModel& model) const {
     const auto name = [&model](NodeId node) { return cleave::quoted(model.graph.node(node).name); };
     Diagnostic fault = diagnostic_of(
         nodes_ == "-" ? "<stdin>" : nodes_,

@@ -38,7 +38,7 @@ struct Piece {
   double tolerance = 1;  // factor on the difference of values that the backend's file allows
 };
 
-enum class Outcome : std::uint8_t {
+enum class OracleOutcome : std::uint8_t {
   passes,
   fails,
   unresolved,  // neither: a fault of the driver, a cut that cannot be made, a lost machine
@@ -54,7 +54,7 @@ enum class Difference : std::uint8_t {
 };
 
 struct Answer {
-  Outcome outcome = Outcome::unresolved;
+  OracleOutcome outcome = OracleOutcome::unresolved;
   std::string stage = {};    // of a failure
   std::string message = {};  // the backend's own
   Difference difference = Difference::none;

@@ -20,8 +20,8 @@ struct JudgedAnswer {
   Answer answer;
   std::string signature = {};  // of a failure
 
-  bool passes() const { return answer.outcome == Outcome::passes; }
-  bool fails() const { return answer.outcome == Outcome::fails; }
+  bool passes() const { return answer.outcome == OracleOutcome::passes; }
+  bool fails() const { return answer.outcome == OracleOutcome::fails; }
 };
 
 // What an answer means for one failure.

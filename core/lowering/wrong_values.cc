@@ -63,7 +63,7 @@ class ValueSearch {
     const ItemSet items = items_of(interval);
     const Remedies pinned = failed_.remedies | Remedies{.pin_shapes = true};
     const JudgedAnswer& answer = questions_.ask(items, pinned);
-    if (answer.answer.outcome != Outcome::unchanged) return answer;
+    if (answer.answer.outcome != OracleOutcome::unchanged) return answer;
     return questions_.ask(items, failed_.remedies);
   }
 

@@ -119,14 +119,14 @@ class Placer {
   void consider(Sides start) {
     const std::uint64_t share = effort_.left / std::max<std::uint64_t>(starts_, 1);
     if (starts_ > 0) --starts_;
-    SearchEffort own{share, 0};
-    SearchResult found = search_placement(scorer_, clusters_, std::move(start), own);
+    SearchBudget own{share, 0};
+    PlacementResult found = search_placement(scorer_, clusters_, std::move(start), own);
     effort_.left -= share - own.left;
     moves_ += own.moves;
     take_if_better(std::move(found));
   }
 
-  bool take_if_better(SearchResult found) {
+  bool take_if_better(PlacementResult found) {
     if (!best_.sides.empty() && found.score.total_us >= best_.score.total_us) return false;
     best_.sides = std::move(found.sides);
     best_.score = found.score;
@@ -140,8 +140,8 @@ class Placer {
     while (in_vain < kMostKicksInVain && effort_.left > 20 * scorer_.size()) {
       Sides kicked = best_.sides;
       kick(kicked);
-      SearchEffort own{effort_.left, 0};
-      SearchResult found = search_placement(scorer_, clusters_, std::move(kicked), own);
+      SearchBudget own{effort_.left, 0};
+      PlacementResult found = search_placement(scorer_, clusters_, std::move(kicked), own);
       effort_.left = own.left;
       moves_ += own.moves;
       in_vain = take_if_better(std::move(found)) ? 0 : in_vain + 1;
@@ -188,7 +188,7 @@ class Placer {
   PlacementScorer& scorer_;
   const PlacementProblem& problem_;
   const Clusters& clusters_;
-  SearchEffort effort_;
+  SearchBudget effort_;
   const std::size_t cuts_;
   std::uint64_t starts_;  // still to come
   std::uint64_t moves_ = 0;

@@ -28,7 +28,7 @@ struct Piece {
 
 class Search {
  public:
-  Search(PlacementScorer& scorer, const Clusters& clusters, Sides sides, SearchEffort& effort)
+  Search(PlacementScorer& scorer, const Clusters& clusters, Sides sides, SearchBudget& effort)
       : scorer_(scorer),
         problem_(scorer.problem()),
         clusters_(clusters),
@@ -36,7 +36,7 @@ class Search {
         sides_(std::move(sides)),
         score_(scorer.score(sides_)) {}
 
-  SearchResult run() && {
+  PlacementResult run() && {
     bool is_better = true;
     while (is_better && has_effort()) {
       is_better = drop_losing_parts();
@@ -254,15 +254,15 @@ class Search {
   PlacementScorer& scorer_;
   const PlacementProblem& problem_;
   const Clusters& clusters_;
-  SearchEffort& effort_;
+  SearchBudget& effort_;
   Sides sides_;
   PlacementScore score_;
 };
 
 }  // namespace
 
-SearchResult search_placement(PlacementScorer& scorer, const Clusters& clusters, Sides sides,
-                              SearchEffort& effort) {
+PlacementResult search_placement(PlacementScorer& scorer, const Clusters& clusters, Sides sides,
+                                 SearchBudget& effort) {
   return Search(scorer, clusters, std::move(sides), effort).run();
 }
 

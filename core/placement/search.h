@@ -19,18 +19,18 @@
 namespace cleave {
 
 // The effort, counted in moves times the size of the problem, not in seconds.
-struct SearchEffort {
+struct SearchBudget {
   std::uint64_t left = 0;   // units and readers that may still be visited
   std::uint64_t moves = 0;  // tried so far
 };
 
-struct SearchResult {
+struct PlacementResult {
   Sides sides;
   PlacementScore score;
 };
 
 // The result is not worse than `sides`, which must keep clusters whole. Uses up `effort`.
-SearchResult search_placement(PlacementScorer& scorer, const Clusters& clusters, Sides sides,
-                              SearchEffort& effort);
+PlacementResult search_placement(PlacementScorer& scorer, const Clusters& clusters, Sides sides,
+                                 SearchBudget& effort);
 
 }  // namespace cleave

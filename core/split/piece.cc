@@ -18,7 +18,7 @@ class Window {
     for (const NodeId node : nodes) is_in_[index(node) - first_] = 1;
   }
 
-  std::optional<Gap> find() {
+  std::optional<Detour> find() {
     for (std::uint32_t place = 0; place < is_in_.size(); ++place) {
       const NodeId node{first_ + place};
       for (const Operand& operand : graph_.operands(node)) {
@@ -26,7 +26,7 @@ class Window {
         if (maker == kNone<NodeId> || index(maker) < first_ || maker >= node) continue;
         const std::uint32_t other = index(maker) - first_;
         if (is_in_[place] != 0 && from_[other] != kNone<NodeId>) {
-          return Gap{.from = from_[other], .over = maker, .to = node};
+          return Detour{.from = from_[other], .over = maker, .to = node};
         }
         if (is_in_[place] == 0 && is_in_[other] != 0) from_[place] = maker;
         if (is_in_[place] == 0 && from_[other] != kNone<NodeId>) from_[place] = from_[other];
@@ -44,7 +44,7 @@ class Window {
 
 }  // namespace
 
-std::optional<Gap> find_gap(const Graph& graph, std::span<const NodeId> nodes) {
+std::optional<Detour> find_detour(const Graph& graph, std::span<const NodeId> nodes) {
   if (nodes.empty()) return std::nullopt;
   return Window(graph, nodes).find();
 }

@@ -14,13 +14,13 @@ namespace cleave {
 
 // A path that leaves a set of nodes and comes back: `over` is outside the set and depends on
 // `from`; `to` depends on `over`.
-struct Gap {
+struct Detour {
   NodeId from, over, to;
 };
 
 // The first such path of the nodes, which are in model order; nullopt: the set is convex. Linear in
 // the nodes from the first to the last and their operands.
-std::optional<Gap> find_gap(const Graph& graph, std::span<const NodeId> nodes);
+std::optional<Detour> find_detour(const Graph& graph, std::span<const NodeId> nodes);
 
 // A partition with one part, which has these nodes, in model order.
 Partition make_piece(const Graph& graph, std::span<const NodeId> nodes, std::string name);

@@ -140,7 +140,7 @@ bool WorkerProcess::give(const std::string& request) {
   return false;
 }
 
-WorkerAnswer WorkerProcess::ended() {
+ProcessAnswer WorkerProcess::ended() {
   int status = 0;
   while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
@@ -149,7 +149,7 @@ WorkerAnswer WorkerProcess::ended() {
   return {.text = std::nullopt, .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
 }
 
-std::optional<WorkerAnswer> WorkerProcess::take() {
+std::optional<ProcessAnswer> WorkerProcess::take() {
   std::array<char, 65536> piece;
   const ssize_t got = ::recv(socket_.get(), piece.data(), piece.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
@@ -160,7 +160,7 @@ std::optional<WorkerAnswer> WorkerProcess::take() {
   std::memcpy(&length, received_.data(), sizeof length);
   if (received_.size() - sizeof length < length) return std::nullopt;
   is_busy_ = false;
-  return WorkerAnswer{.text = received_.substr(sizeof length), .signal = 0};
+  return ProcessAnswer{.text = received_.substr(sizeof length), .signal = 0};
 }
 
 double WorkerProcess::cpu_seconds() const {

@@ -12,7 +12,7 @@
 namespace cleave {
 
 // The outcome of a request. Without text the child ended before it answered.
-struct WorkerAnswer {
+struct ProcessAnswer {
   std::optional<std::string> text;
   int signal = 0;  // the signal that ended the child; 0: it ended by itself
 };
@@ -36,7 +36,7 @@ class WorkerProcess {
   // For polling: readable when take() has something to read.
   int descriptor() const { return socket_.get(); }
   // Reads the available part of the answer; nullopt while the rest is missing.
-  std::optional<WorkerAnswer> take();
+  std::optional<ProcessAnswer> take();
   // Processor time of the child since it started; 0 without a child.
   double cpu_seconds() const;
   // Ends the child and its request.
@@ -44,7 +44,7 @@ class WorkerProcess {
 
  private:
   bool start();
-  WorkerAnswer ended();
+  ProcessAnswer ended();
 
   Work work_;
   std::uint64_t most_bytes_;

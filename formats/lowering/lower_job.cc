@@ -35,7 +35,7 @@ Answer answer_of(const PieceResult& result) {
   if (attempt.verdict != LowerVerdict::refused && attempt.verdict != LowerVerdict::wrong_values) {
     stage = verdict_name(attempt.verdict);
   }
-  return {.outcome = Outcome::fails,
+  return {.outcome = OracleOutcome::fails,
           .stage = stage,
           .message = attempt.message,
           .difference =

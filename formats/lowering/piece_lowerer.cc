@@ -296,11 +296,12 @@ Answer PieceLowerer::answer(const Piece& piece) {
   const auto result = lower(piece);
   if (!result) {
     if (!error_) error_ = result.error();
-    return {.outcome = Outcome::unresolved, .stage = "driver", .message = result.error().message};
+    return {
+        .outcome = OracleOutcome::unresolved, .stage = "driver", .message = result.error().message};
   }
   Answer answer{.runs = result->calls};
   if (result->is_unchanged) {
-    answer.outcome = Outcome::unchanged;
+    answer.outcome = OracleOutcome::unchanged;
     return answer;
   }
   const Attempt& attempt = result->attempt;
@@ -311,15 +312,15 @@ Answer PieceLowerer::answer(const Piece& piece) {
                         attempt.verdict == LowerVerdict::tie_order;
   answer.stage = is_wrong ? "values" : std::string(lower_stage_name(attempt.stage));
   if (attempt.verdict == LowerVerdict::lowered) {
-    answer.outcome = Outcome::passes;
+    answer.outcome = OracleOutcome::passes;
   } else if (is_wrong) {
-    answer.outcome = Outcome::fails;
+    answer.outcome = OracleOutcome::fails;
     answer.difference = attempt.verdict == LowerVerdict::tie_order ? Difference::tie_order
                         : attempt.verdict == LowerVerdict::lower_precision
                             ? Difference::lower_precision
                             : Difference::wrong;
   } else if (is_refusal(attempt.verdict)) {
-    answer.outcome = Outcome::fails;
+    answer.outcome = OracleOutcome::fails;
     // Two crashes, or two timeouts, are the same failure.
     if (attempt.verdict != LowerVerdict::refused) answer.stage = verdict_name(attempt.verdict);
   }

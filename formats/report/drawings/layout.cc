@@ -43,7 +43,7 @@ std::string answer_to(const std::string& request) {
   return svg ? kIsSvg + *svg : kIsFault + svg.error().front().message;
 }
 
-LaidOut result_of(WorkerAnswer answer) {
+LaidOut result_of(ProcessAnswer answer) {
   if (answer.text && !answer.text->empty()) {
     std::string text = answer.text->substr(1);
     if ((*answer.text)[0] == kIsSvg) return text;

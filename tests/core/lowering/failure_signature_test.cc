@@ -7,8 +7,8 @@ namespace cleave {
 namespace {
 
 std::string signature(std::string message, const MessageNames& names = {}) {
-  return failure_signature({.outcome = Outcome::fails, .stage = "compile", .message = message},
-                           names);
+  return failure_signature(
+      {.outcome = OracleOutcome::fails, .stage = "compile", .message = message}, names);
 }
 
 const Graph& sample() {
@@ -42,9 +42,9 @@ TEST_CASE("Numbers, quoted names and brackets do not distinguish failures") {
 
 TEST_CASE("Different failures keep different signatures") {
   CHECK(signature("error: shape input is variable") != signature("error: no kernel for it"));
-  CHECK(
-      signature("error: x") !=
-      failure_signature({.outcome = Outcome::fails, .stage = "check", .message = "error: x"}, {}));
+  CHECK(signature("error: x") !=
+        failure_signature(
+            {.outcome = OracleOutcome::fails, .stage = "check", .message = "error: x"}, {}));
 }
 
 TEST_CASE("A list of ops of the partition is as long as one op") {
@@ -74,7 +74,7 @@ TEST_CASE("An apostrophe within a word is not a quote") {
 
 TEST_CASE("Wrong values have one signature") {
   const Answer answer{
-      .outcome = Outcome::fails, .stage = "values", .difference = Difference::wrong};
+      .outcome = OracleOutcome::fails, .stage = "values", .difference = Difference::wrong};
   CHECK(failure_signature(answer, {}) == "values: values");
 }
 

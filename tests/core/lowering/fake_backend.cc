@@ -91,15 +91,16 @@ Answer FakeBackend::operator()(const Piece& piece) {
   if (!is_sorted || !is_plainly_convex(graph, piece.nodes)) has_met_bad_piece = true;
   for (const NodeId culprit : culprits) {
     if (holds(piece, culprit)) {
-      return {.outcome = Outcome::fails, .stage = "compile", .message = message(culprit, piece)};
+      return {
+          .outcome = OracleOutcome::fails, .stage = "compile", .message = message(culprit, piece)};
     }
   }
   for (const auto& [one, other] : meetings) {
     if (holds(piece, one) && holds(piece, other)) {
-      return {.outcome = Outcome::fails, .stage = "compile", .message = message(one, piece)};
+      return {.outcome = OracleOutcome::fails, .stage = "compile", .message = message(one, piece)};
     }
   }
-  return {.outcome = Outcome::passes};
+  return {.outcome = OracleOutcome::passes};
 }
 
 }  // namespace cleave

@@ -21,7 +21,7 @@ SearchResult search(const Graph& graph, const ItemOrder& order, FakeBackend& bac
                     const SearchOptions& options = {}) {
   const Answer answer = backend({.nodes = all_nodes(graph)});
   backend.asked = 0;
-  REQUIRE(answer.outcome == Outcome::fails);
+  REQUIRE(answer.outcome == OracleOutcome::fails);
   return search_culprits({graph, order, answer}, std::ref(backend), options);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("Nodes that fail only together are marked so; the smallest piece holds
     CHECK(finding.kind == FindingKind::together);
     CHECK(finding.is_minimal);
     CHECK(std::includes(finding.nodes.begin(), finding.nodes.end(), pair.begin(), pair.end()));
-    CHECK(backend({.nodes = finding.within}).outcome == Outcome::fails);
+    CHECK(backend({.nodes = finding.within}).outcome == OracleOutcome::fails);
     CHECK_FALSE(backend.has_met_bad_piece);
     CHECK(result.is_complete);
     ++together;
@@ -107,7 +107,7 @@ TEST_CASE("A remedy that lets the whole partition pass is the finding, after one
   const ItemOrder order = order_items(graph, all_nodes(graph));
   FakeBackend backend{.graph = graph, .order = order, .culprits = {NodeId{30}}};
   const Oracle oracle = [&](const Piece& piece) {
-    return piece.remedies.pin_shapes ? Answer{.outcome = Outcome::passes} : backend(piece);
+    return piece.remedies.pin_shapes ? Answer{.outcome = OracleOutcome::passes} : backend(piece);
   };
   SearchOptions options;
   options.hypotheses = {{.pin_shapes = true}, {.freeze_values = true}};
@@ -156,7 +156,7 @@ TEST_CASE("A remedy without effect on a piece costs no run and is not a finding"
   FakeBackend backend{
       .graph = graph, .order = order, .culprits = {NodeId{7}}, .speech = Speech::names_node};
   const Oracle oracle = [&](const Piece& piece) {
-    if (piece.remedies.pin_shapes) return Answer{.outcome = Outcome::unchanged, .runs = 0};
+    if (piece.remedies.pin_shapes) return Answer{.outcome = OracleOutcome::unchanged, .runs = 0};
     return backend(piece);
   };
   SearchOptions options;
@@ -177,15 +177,16 @@ TEST_CASE("What fails at random is never blamed unless it failed each time it wa
     std::map<std::vector<NodeId>, std::size_t> passed;
     const Oracle oracle = [&](const Piece& piece) {
       if (random() % 3 == 0) {
-        return Answer{.outcome = Outcome::fails, .stage = "compile", .message = "error: bad luck"};
+        return Answer{
+            .outcome = OracleOutcome::fails, .stage = "compile", .message = "error: bad luck"};
       }
       ++passed[piece.nodes];
-      return Answer{.outcome = Outcome::passes};
+      return Answer{.outcome = OracleOutcome::passes};
     };
     SearchOptions options;
     options.confirmations = 2;
     const Answer answer{
-        .outcome = Outcome::fails, .stage = "compile", .message = "error: bad luck"};
+        .outcome = OracleOutcome::fails, .stage = "compile", .message = "error: bad luck"};
     const SearchResult result = search_culprits({graph, order, answer}, oracle, options);
     for (const Finding& finding : result.findings) {
       flaky += finding.kind == FindingKind::flaky ? 1U : 0U;
@@ -203,7 +204,7 @@ TEST_CASE("Faults of the driver are neither pass nor fail: the nearest other cut
     FakeBackend backend{.graph = graph, .order = order, .culprits = some_nodes(random, graph, 1)};
     const Oracle oracle = [&](const Piece& piece) {
       const bool is_bad_cut = piece.nodes.size() > 1 && piece.nodes.size() % 7 == 3;
-      return is_bad_cut ? Answer{.outcome = Outcome::unresolved} : backend(piece);
+      return is_bad_cut ? Answer{.outcome = OracleOutcome::unresolved} : backend(piece);
     };
     const Answer answer = backend({.nodes = all_nodes(graph)});
     const SearchResult result = search_culprits({graph, order, answer}, oracle, {});

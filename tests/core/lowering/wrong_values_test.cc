@@ -21,10 +21,10 @@ bool holds(const Piece& piece, NodeId node) {
 }
 
 Answer wrong(Difference difference = Difference::wrong) {
-  return {.outcome = Outcome::fails, .stage = "values", .difference = difference};
+  return {.outcome = OracleOutcome::fails, .stage = "values", .difference = difference};
 }
 
-const Answer kRight = {.outcome = Outcome::passes};
+const Answer kRight = {.outcome = OracleOutcome::passes};
 
 WrongValues find(const Graph& graph, const Oracle& oracle) {
   const ItemOrder order = order_items(graph, all_nodes(graph));
@@ -104,7 +104,8 @@ TEST_CASE("A half that is refused is cut elsewhere") {
   const Graph graph = random_model(6, 200);
   const WrongValues result = find(graph, [](const Piece& piece) {
     if (piece.nodes.size() == 100 || piece.nodes.size() == 101) {
-      return Answer{.outcome = Outcome::fails, .stage = "compile", .message = "error: open shape"};
+      return Answer{
+          .outcome = OracleOutcome::fails, .stage = "compile", .message = "error: open shape"};
     }
     return holds(piece, NodeId{150}) ? wrong() : kRight;
   });
@@ -115,7 +116,7 @@ TEST_CASE("A half that is refused is cut elsewhere") {
 TEST_CASE("What no half of can be run is unresolved") {
   const Graph graph = random_model(7, 50);
   const WrongValues result = find(graph, [](const Piece& piece) {
-    return piece.nodes.size() == 50 ? wrong() : Answer{.outcome = Outcome::unresolved};
+    return piece.nodes.size() == 50 ? wrong() : Answer{.outcome = OracleOutcome::unresolved};
   });
   CHECK(result.verdict == ValueVerdict::unresolved);
   CHECK(result.nodes.size() == 50);

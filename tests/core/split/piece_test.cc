@@ -42,12 +42,12 @@ TEST_CASE("A piece takes in what it reads and gives what others read") {
 
 TEST_CASE("A gap is reported with the nodes on its path") {
   const Graph graph = graph_from_text(kText);
-  const auto gap = find_gap(graph, nodes_of(graph, "a b d"));
+  const auto gap = find_detour(graph, nodes_of(graph, "a b d"));
   REQUIRE(gap);
   CHECK(names_of(graph, std::vector{gap->from, gap->over, gap->to}) == "a c d");
-  CHECK_FALSE(find_gap(graph, nodes_of(graph, "a b c")));
-  CHECK_FALSE(find_gap(graph, nodes_of(graph, "b c")));
-  CHECK_FALSE(find_gap(graph, {}));
+  CHECK_FALSE(find_detour(graph, nodes_of(graph, "a b c")));
+  CHECK_FALSE(find_detour(graph, nodes_of(graph, "b c")));
+  CHECK_FALSE(find_detour(graph, {}));
 }
 
 TEST_CASE("A piece has the boundary that it has as a part of a partition with the rest") {
@@ -61,7 +61,7 @@ TEST_CASE("A piece has the boundary that it has as a part of a partition with th
     for (const NodeId node : IdRange<NodeId>(begin, graph.node_count())) {
       if (nodes.size() < 6) nodes.push_back(node);
     }
-    REQUIRE_FALSE(find_gap(graph, nodes));  // neighbours in topological order
+    REQUIRE_FALSE(find_detour(graph, nodes));  // neighbours in topological order
     const Partition piece = make_piece(graph, nodes, "p");
     const Boundaries alone = find_piece_boundary(graph, piece);
     PerNode<PartId> part_of(graph.node_count(), PartId{1});
