@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""Splits a PyTorch module in torch as cleave has split its graph, so that native JSON pieces run.
+"""Splits a PyTorch module in torch as cleave split its graph, so that splits of native JSON can run.
 
 usage:
   apply_fx.py DIR MODEL [--pipe]
   apply_fx.py DIR --module FILE:CALLABLE [--pipe]
 
-DIR (or its manifest.json) is what `cleave split`, `stage` or `partition` wrote for the graph that
-export_fx.py made of the same module. Builds the split module, runs it and the whole on the sample
+DIR (or its manifest.json) is the output of `cleave split`, `stage` or `partition` for the graph that
+export_fx.py made of the same module. Builds the split module, runs it and the original on the sample
 inputs, and compares the results bit for bit. With --pipe the stages become a Pipe of
 torch.distributed.pipelining, with the backward pass where the manifest has one.
 
 As a library:
-  split = split_module(module, manifest)          a torch.fx.GraphModule with a child for each part
+  split = split_module(module, manifest)          a torch.fx.GraphModule with a child per partition
   pipe = pipeline(module, manifest)               torch.distributed.pipelining's Pipe
   stage = pipe.build_stage(i, devices(manifest)[i], group)
 
-What becomes what:
-  a part's inputs    its placeholders, in the manifest's order; a parameter may be among them
-  a part's outputs   one value as it is, several as a tuple; --return-tuple: always a tuple
-  parameters         those of the module itself, under their paths; not copied (a Pipe copies those
-                     that several stages hold)
-  regions            autocast and no-grad regions are entered and left again in each part
-  devices            a part is moved to the device that the manifest has for it, and values with it
+How the module is split:
+  inputs       become placeholders of the partition, in the manifest's order; may include parameters
+  outputs      one value is returned as it is, several as a tuple; --return-tuple: always a tuple
+  parameters   are those of the module, under their paths; not copied (a Pipe copies those that
+               several stages use)
+  regions      autocast and no-grad regions are entered and left in each partition
+  devices      a partition is moved to its device in the manifest, and values with it
 
 Needs torch 1.13, with --pipe torch 2.4 or newer. Exit status: 0 equal; 1 the manifest does not fit
 the module, or results differ; 2 wrong usage.
@@ -43,7 +43,7 @@ from torch.fx.node import map_arg
 
 
 class DoesNotFit(Exception):
-    """A manifest and a module that do not belong together; the message says why."""
+    """The manifest does not fit the module; the message says why."""
 
 
 # ---- the manifest --------------------------------------------------------------------------------
@@ -60,17 +60,17 @@ def read_manifest(path):
 
 
 def parts_of(manifest):
-    """The parts in call order, as the manifest has them."""
+    """The manifest's partitions in call order."""
     return manifest["stages"] if "stages" in manifest else manifest["partitions"]
 
 
 def devices(manifest):
-    """The device of each part, or None."""
+    """The device of each partition, or None."""
     return [part.get("device") for part in parts_of(manifest)]
 
 
 def child_name(part):
-    """The part's name as Python takes it for an attribute."""
+    """The partition's name as a valid Python attribute."""
     name = re.sub(r"\W", "_", part["name"])
     return f"_{name}" if name[0].isdigit() else name
 
@@ -79,7 +79,7 @@ def child_name(part):
 
 
 class Regions:
-    """Writes into a graph what enters and leaves the regions of the nodes that are added to it."""
+    """Adds calls to a graph that enter and leave the regions of the nodes that are added to it."""
 
     def __init__(self, graph):
         self.graph = graph
@@ -168,7 +168,7 @@ def moved_to(value, device):
 
 
 class Root:
-    """The graph that calls the parts."""
+    """The graph that calls the partitions."""
 
     def __init__(self, traced, originals, has_devices, return_tuple):
         self.traced = traced
@@ -211,7 +211,7 @@ class Root:
 
 
 def split_module(module, manifest, leaf_patterns=(), with_devices=True, return_tuple=False):
-    """A torch.fx.GraphModule that calls a child for each part, as cleave's root does.
+    """A torch.fx.GraphModule that calls a child for each partition, as cleave's root does.
 
     `module` is a torch.nn.Module, a traced one, or an exported program. Raises DoesNotFit, and
     export_fx.ExportError where the module cannot be traced.
@@ -232,14 +232,14 @@ def split_module(module, manifest, leaf_patterns=(), with_devices=True, return_t
 
 
 def keep_root_parameters(traced, children):
-    """Gives the root what its get_attr nodes read."""
+    """Gives the root the attributes that its get_attr nodes read."""
     for node in traced.graph.nodes:
         if node.op == "get_attr":
             torch.fx.graph_module._copy_attr(traced, children, node.target)
 
 
 def place(part, device):
-    """Moves a part and the tensors that it makes to a device."""
+    """Moves a partition and the tensors that it makes to a device."""
     part.to(device)
     for node in part.graph.nodes:
         if node.op == "call_function" and "device" in node.kwargs:
@@ -276,7 +276,7 @@ def pipeline(module, manifest, leaf_patterns=()):
 
 
 def loss_of(graph, manifest, loss):
-    """The root's node that bears the loss."""
+    """The node of the root that computes the loss."""
     part = next(part for part in parts_of(manifest) if loss in names_of(part["outputs"]))
     called = next(node for node in graph.nodes if node.target == child_name(part))
     outputs = names_of(part["outputs"])
@@ -334,7 +334,7 @@ def parse_options(argv):
 
 
 def apply(options):
-    """0 when the split module computes what the whole does, else 1."""
+    """0 if the split module computes the same as the original, else 1."""
     if options.module:
         module, inputs = export_fx.load_callable(options.module)
     else:

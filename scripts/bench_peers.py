@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Times cleave against programs that do the same or a part of it, on the same models, in one run.
+"""Times cleave and programs that do the same or a part of it, on the same models, in one run.
 
 usage: bench_peers.py CLEAVE [--nodes N,N...] [--models NAME,NAME...] [--megabytes N,N...]
                       [--repeat N] [--torch-python PYTHON] [--onnx-python PYTHON] [--folder DIR]
 
-Prints a table in Markdown: for each model what cleave takes, what the other takes, and the ratio. The
-quickest of the repetitions counts. cleave is timed as a whole process that begins with the file and
-ends with all of its output written, drawings and reports too; the others are timed inside their process,
-without their start, their imports and, with torch.fx, without the tracing of the model. One program runs
-at a time; each repetition writes into a fresh folder, in memory where there is room:
+Prints a table in Markdown: for each model the time of cleave, the time of the other, and the ratio. The
+fastest repetition counts. cleave is timed as a whole process, from reading the file to writing all of its
+output with drawings and reports; the others are timed inside their process, without start, imports and,
+with torch.fx, tracing of the model. One program runs at a time; each repetition writes into a new folder,
+in memory if there is room:
 
   torch.fx splitter   torch.fx.passes.splitter_base: constructed (which runs the model once) and called
   split_module        torch.fx.passes.split_module by a node -> partition map
@@ -18,8 +18,8 @@ at a time; each repetition writes into a fresh folder, in memory where there is 
   cp                  of the bytes that cleave wrote
 
 Synthetic torch.fx graphs are residual blocks of small tensors with an op every 40 nodes that the list
-does not name; cleave reads them as export_fx.py writes them. Where splits can be compared, they must
-have the same number of parts. What is not installed is named below the table, and left out.
+does not name; cleave reads them as export_fx.py writes them. Comparable splits must have the same number
+of partitions. Programs that are not installed are skipped and named below the table.
 """
 
 import argparse
@@ -250,7 +250,7 @@ def find_python(asked, module):
 
 
 def worker(python, which, asked):
-    """What a worker says, line by line. It stands still while what it said is made use of."""
+    """The output of a worker, line by line. The worker waits until a line was used."""
     command = [python, str(Path(__file__).resolve()), "--worker", which, json.dumps(asked)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as process:

@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""Runs a split ONNX model part by part and writes what each part takes and makes, as test data.
+"""Runs the partitions of a split ONNX model and writes their inputs and outputs as test data.
 
 usage: capture_inputs.py DIR [-o OUT] [--inputs FILE.npz|FOLDER] [--dim N=8]... [--seed N] [--force]
 
 DIR is the folder that `cleave split`, `partition` or `stage` wrote for an ONNX model (-o DIR). Inputs
-of the model are taken from --inputs, as arrays by name or as a folder with input_0.pb, input_1.pb, ...
-(ONNX's test_data_set_0), or drawn at random from the declared types and shapes, always the same for
-the same --seed; --dim fixes a symbolic dimension. They go through the parts in call order, unoptimised,
-in ONNX Runtime. For each part it writes
+of the model come from --inputs, as arrays by name or as a folder with input_0.pb, input_1.pb, ...
+(ONNX's test_data_set_0), or are random by the declared types and shapes, the same for the same --seed;
+--dim fixes a symbolic dimension. The partitions run in call order, unoptimised, in ONNX Runtime. For each
+partition it writes
 
-    OUT/<part>/model.onnx                     the part, with its weights
+    OUT/<part>/model.onnx                     the partition, with its weights
     OUT/<part>/test_data_set_0/input_0.pb     its inputs, in the order of model.onnx
     OUT/<part>/test_data_set_0/output_0.pb    its outputs
 
-so that each part is one test as ONNX's own backend tests are: with the default OUT, DIR/captured,
+so that each partition is a test like ONNX's backend tests: with the default OUT, DIR/captured,
 `onnx.backend.test.loader.load_model_tests(DIR, "captured")` finds them. Tensors, sequences and optionals
 are written (TensorProto, SequenceProto, OptionalProto); ONNX has no such file for a map.
 
-Then each part is run once more, alone, on the files that were written, and must make the same bits.
+Then each partition runs again, alone, on these files, and must make the same bits.
 
-Exit status: 0 all parts captured; 1 some could not be, or do not make the same again; 2 wrong usage;
-3 the split model cannot run; 4 OUT cannot be written, or is there and --force is not given; 77 onnx,
-onnxruntime or numpy is not there.
+Exit status: 0 all partitions captured; 1 some could not be captured, or make other bits when run again;
+2 wrong usage; 3 the split model cannot run; 4 OUT cannot be written, or exists without --force; 77 onnx,
+onnxruntime or numpy is missing.
 """
 
 import argparse
@@ -185,7 +185,7 @@ def table(captured, out):
 
 
 def make_folder(out, force):
-    """An empty folder. Raises OSError; also where it would have to delete what is no capture."""
+    """An empty folder. Raises OSError, also if it would delete other things than a capture."""
     if out.exists():
         if not force:
             raise FileExistsError(f'"{out}" is there already: give another with -o, or --force')

@@ -16,21 +16,21 @@ As a library:
   graph = export_graph(trace(module), inputs, "my model")
   write_graph(graph, "my_model.json")
 
-What becomes what:
+How the graph is written:
   placeholder   an entry of `inputs`; `target` where the argument is called otherwise, `default`
   get_attr      an entry of `parameters` with "get_attr": true, its path in the module as `target`
-  call_*        a node; `op` is the target's qualified name, a module's class, or a method's name
+  call_*        a node; `op` is the target's qualified name, the module's class, or the method's name
   output        `outputs`, flattened; `output_tree` where more than one plain value is returned
 Arguments that refer to other nodes go to `inputs` and `kwargs`; literals go to `attributes`, as
 `arg<i>` or under their keyword; so do a module's hyperparameters (stride, in_features, ...), so
-that rules can ask. An argument that mixes both, such as a list of sizes of which one is computed,
-is among the attributes, too, with {"value": NAME} where a reference is. The weights themselves are
+that rules can test them. An argument that mixes both, such as a list of sizes of which one is
+computed, is also an attribute, with {"value": NAME} for each reference. The weights themselves are
 not written.
 
-An exported program is not run: its graph says of each value what it is, with names for symbolic
-dims. Its guards are left out, and the bodies of autocast and no-grad regions are nodes of the graph
-(exported_graph.py). cleave splits the .pt2 file of such a program itself, and knows what is written
-in place there; use this for the structure alone, and for apply_fx.py.
+An exported program is not run: its graph has the type of each value, with names for symbolic dims.
+Its guards are removed, and the bodies of autocast and no-grad regions become nodes of the graph
+(exported_graph.py). cleave also splits the .pt2 file of such a program directly, and follows writes in
+place there; use this script for the structure alone, and for apply_fx.py.
 
 Needs PyTorch 1.13 or newer (Debian: python3-torch, python3-torchvision).
 Exit status: 0 done; 1 the model cannot be loaded, traced, run or written; 2 wrong usage.
@@ -87,11 +87,11 @@ VALUE = "cleave_value"  # key of node.meta: describe() of what the node returned
 
 
 class ExportError(Exception):
-    """A model that cannot be exported; the message says why, for its user."""
+    """The model cannot be exported; the message tells the user why."""
 
 
 class UsageError(Exception):
-    """A command line that asks for what does not exist."""
+    """The command line names something that does not exist."""
 
 
 # ---- tracing -------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ def export_node(node, modules, parameters):
 
 
 class ParameterTable:
-    """The graph's `parameters`: each tensor under its first path, other names as its aliases."""
+    """The graph's `parameters`: each tensor under its first path, with other names as aliases."""
 
     def __init__(self):
         self.entries = {}  # name -> entry, in the order of first use
@@ -503,7 +503,7 @@ def output_tree(returned):
 
 
 def check_graph(graph):
-    """Holds a finished graph against the format: names unique, everything that is read exists."""
+    """Checks a finished graph: names are unique, everything that is read exists."""
     declared = [entry["name"] for entry in graph["inputs"] + graph["parameters"]]
     owned_names = {entry["name"] for entry in graph["parameters"]}
     known = set(declared)

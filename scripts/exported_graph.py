@@ -4,13 +4,12 @@ Terms: an exported module is a torch.export.ExportedProgram, or the torch.fx.Gra
 `module()` returns. A region is a stretch of a program that runs with autocast or with gradients
 switched on or off.
 
-`flat_module` does the following; the module that it is given stays as it is.
-1. Guards on the inputs (a call of `_guards_fn`) are left out.
-2. The body of a region is put in the place of the operator that wraps it. Each of its nodes notes
-   the regions that it lies in, so that a part of the graph can enter them again (`REGIONS`).
-3. Calls that a tracer wrote to enter and leave regions become such notes, too.
-4. An operator that takes a module for an argument, such as `cond`, is refused: it has no plain
-   form.
+Steps of `flat_module`, which does not change the given module:
+1. Remove guards on the inputs (a call of `_guards_fn`).
+2. Replace each operator that wraps a region by the region's body. Record in each node the regions
+   that it is in, so that a partition of the graph can enter them again (`REGIONS`).
+3. Replace calls that a tracer wrote to enter and leave regions by such records.
+4. Refuse an operator that takes a module as an argument, such as `cond`: it has no plain form.
 """
 
 import operator
@@ -26,7 +25,7 @@ _WRAPPERS = {"wrap_with_autocast": AUTOCAST, "wrap_with_set_grad_enabled": GRADI
 
 
 class NotFlat(Exception):
-    """A program that has no plain graph; the message says why, and what helps."""
+    """The program has no plain graph; the message says why, and what helps."""
 
 
 def is_program(value):

@@ -6,9 +6,9 @@
 #   TARGET    some of the targets of tests/fuzz/README.md; all without any
 #
 # Builds build/fuzz (preset `fuzz`), makes seeds from the samples, the schemas and the models of the tests,
-# and adds models from $CLEAVE_RECORDED/models, else ../shared/models, where they are there. What was found to be
-# new stays in build/fuzz/corpus/TARGET and is where the next run goes on. At the end: executions and
-# edges by target. Exit status 1 when an input broke a target; it is in build/fuzz/found/.
+# and adds models from $CLEAVE_RECORDED/models, else ../shared/models, if they exist. New inputs are kept in
+# build/fuzz/corpus/TARGET, where the next run continues. Prints executions and edges by target at the end.
+# Exit status 1 if an input broke a target; it is in build/fuzz/found/.
 set -euo pipefail
 if [ $# -lt 1 ] || ! [[ $1 =~ ^[1-9][0-9]*$ ]]; then
   echo "usage: scripts/fuzz.sh MINUTES [TARGET...]" >&2

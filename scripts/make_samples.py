@@ -7,8 +7,8 @@ usage: make_samples.py [--onnx | --fx] [-o DIR] [--check]
 --onnx    only the ONNX models (needs python3-onnx 1.12 or newer)
 --check   write nothing; compare with the files that are there
 
-The same bytes come out each time: weights are drawn from a seeded generator of Python's own, and
-the ONNX files are free of dates and versions.
+The output is the same each time: weights come from a seeded generator of Python, and the ONNX files
+have no dates or versions.
 Exit status: 0 done, 1 a file differs or cannot be made, 2 wrong usage.
 """
 

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Changes one operator at a time and asks whether the tests notice.
+"""Mutation test: changes one operator at a time and checks that some test fails.
 
-For each of N mutants, drawn at random but the same for the same seed: one operator of one source of
-core or formats becomes another, the library is built, and the tests that can see it are run, those of
-the source's own name first. A mutant that does not compile is drawn anew. What no test notices is
-listed as a diff; whether it changes behaviour at all is for a person to judge. The source is put back
-after each, also when the script is stopped.
+For each of N random mutants (the same for the same seed), one operator of one source of core or formats
+is replaced, the library is built, and the tests that can see it are run, those named like the source
+first. A mutant that does not compile is replaced by another. Mutants that no test notices are listed as
+diffs; a person must judge whether they change behaviour. The source is restored after each mutant, also
+if the script is stopped.
 
 usage: mutate.py BUILD [--count N] [--seed S] [--only PATTERN] [--timeout S] [--list]
   BUILD          a configured build folder (Debug, -O0: each mutant compiles one file and links)
   --only PATTERN sources whose path matches the glob, as 'core/split/*'
   --list         print the mutants and stop
 
-Exit status 1 when one survives. Not for CI: 200 mutants take hours.
+Exit status 1 if one survives. Not for CI: 200 mutants take hours.
 """
 
 import argparse

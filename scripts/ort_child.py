@@ -1,6 +1,6 @@
-"""Runs a script's work in a child process, since ONNX Runtime may die (SIGFPE, SIGSEGV) on inputs that
-a model does not take. The child tells through a pipe what it is about to do; where it dies, the
-parent knows what it died of, and starts another child that leaves that out where it can.
+"""Runs a script's work in a child process, since ONNX Runtime may crash (SIGFPE, SIGSEGV) on inputs that
+a model does not accept. The child reports each step through a pipe before it starts it. If the child
+crashes, the parent knows at which step, and starts another child that skips the step if it can.
 """
 
 import os
@@ -19,19 +19,19 @@ def is_child():
 
 
 def tell(doing):
-    """Says what the process is about to do. Without a parent that listens, does nothing."""
+    """Reports the next step to the parent. Without a parent it does nothing."""
     if is_child():
         os.write(int(os.environ[_PIPE]), doing.encode("utf-8", "replace") + b"\n")
 
 
 def deadly_draws():
-    """Numbers of the draws of inputs that killed ONNX Runtime in an earlier child."""
+    """The numbers of the random inputs that crashed ONNX Runtime in an earlier child."""
     return {int(number) for number in os.environ.get(_DEADLY, "").split(",") if number}
 
 
 def run_in_child(script):
-    """Runs this script again as a child, until one does not die of the inputs that it tries. Returns
-    its exit status and, where a signal ended it, what it did and the signal's name."""
+    """Runs this script as a child, again until one does not crash on the inputs that it tries. Returns
+    its exit status and, if a signal ended it, its last step and the signal's name."""
     deadly = []
     while True:
         ours, its = os.pipe()

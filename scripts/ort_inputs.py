@@ -1,8 +1,8 @@
-"""Inputs for a model: read from ONNX's test data, given as arrays, or drawn at random.
+"""Inputs for a model: read from ONNX's test data, given as arrays, or random.
 
-Random inputs follow the declared types and shapes. Where the model refuses them, other sizes of free
-dims and other values are tried: most operators take one or another. Sizes come small first, then those
-of pictures (32 to 512) and of sound (16,000 samples), with batches of one.
+Random inputs follow the declared types and shapes. If the model refuses them, other sizes of free dims
+and other values are tried. Small sizes come first, then sizes of pictures (32 to 512) and of sound
+(16,000 samples), with batches of one.
 """
 
 import math
@@ -37,7 +37,7 @@ BIT_TYPES = {
 
 
 class WrongUsage(Exception):
-    """There is nothing to do: a file is missing or not what it should be, or a name is unknown."""
+    """A file is missing or wrong, or a name is unknown."""
 
 
 class CannotRun(Exception):
@@ -46,8 +46,8 @@ class CannotRun(Exception):
 
 @dataclass
 class Draw:
-    """How inputs are drawn where nobody says: the size of free dims, the rank of inputs that
-    declare none, and the least and most of integers."""
+    """How random inputs are made: the size of free dims, the rank of inputs that declare none, and
+    the range of integers."""
 
     size: int
     rank: int

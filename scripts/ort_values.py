@@ -1,8 +1,8 @@
-"""Values that flow between ONNX Runtime sessions: how they are kept, compared, read and written.
+"""Values that flow between ONNX Runtime sessions: stores, compares, reads and writes them.
 
-A Value is a tensor, sequence, map or optional. Most stay as ONNX Runtime keeps them, since numpy has
-no type for some tensors (bfloat16, float8, 4-bit integers). In files they lie as ONNX's backend tests
-have them: one TensorProto, SequenceProto or OptionalProto a file.
+A Value is a tensor, sequence, map or optional. Most stay in ONNX Runtime's own form, since numpy has no
+type for some tensors (bfloat16, float8, 4-bit integers). Files have the form of ONNX's backend tests:
+one TensorProto, SequenceProto or OptionalProto per file.
 """
 
 import ctypes
@@ -39,7 +39,7 @@ class CannotWrite(Exception):
 
 
 class Value:
-    """A tensor, sequence, map or optional: as ONNX Runtime keeps it, or as Python has it."""
+    """A tensor, sequence, map or optional, in ONNX Runtime's form or in Python's."""
 
     def __init__(self, kept=None, plain=None):
         self.kept = kept if kept is not None and kept.has_value() else None
@@ -217,7 +217,7 @@ def value_of_optional(optional):
 
 
 def read_value(path, kind):
-    """The Value in a file. `kind`: the type by ONNX Runtime's name, which the file does not say."""
+    """The Value in a file. `kind`: ONNX Runtime's name of the type, which is not in the file."""
     data = path.read_bytes()
     if kind.startswith("seq("):
         return value_of_sequence(onnx.SequenceProto.FromString(data))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a fresh clone to a split model: installs what is missing, builds, splits a sample network for
-# a sample accelerator, and shows the report.
+# Gets from a fresh clone to a split model: installs missing packages, builds, splits a sample network
+# for a sample accelerator, and shows the report.
 #
 # usage: scripts/quickstart.sh
 set -euo pipefail

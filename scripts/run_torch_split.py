@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Runs a split torch.export program: loads each part with torch.export.load, calls them one after
-the other as the manifest says, and compares all results with the unsplit program's, bit for bit.
+"""Runs a split torch.export program in torch and compares it with the unsplit one, bit for bit.
 
-Every value is copied where it leaves a part, as it is between devices. The program is called
-several times with the same inputs, so that state which it keeps shows. Also run: root.pt2 (or the
-root in bundle.pt2), which must compute the same, and have a submodule for each part when it is
-unflattened.
+Loads each partition with torch.export.load and calls them in the manifest's order.
+Every value is copied when it leaves a partition, as between devices. The program is called several
+times with the same inputs, to test the state that it keeps. root.pt2 (or the root in bundle.pt2) runs,
+too; it must compute the same, and have a submodule for each partition when it is unflattened.
 
 usage: run_torch_split.py DIR [MODEL.pt2] [--calls N] [--no-root] [--sizes N]
 
-MODEL is what was split; without it root.pt2 stands for it. Needs torch 2.9 or later. Exit status 1
-when anything differs.
+MODEL is the unsplit program; without it root.pt2 is used instead. Needs torch 2.9 or later. Exit status 1
+if anything differs.
 """
 import argparse
 import copy
@@ -57,7 +56,7 @@ def load_archive(path):
 
 
 class Chain:
-    """The parts, called in order; holds the state that several of them touch."""
+    """The partitions, called in order, with the state that several of them use."""
 
     def __init__(self, folder, chain, program):
         self.chain = chain
@@ -187,7 +186,7 @@ def with_other_sizes(program, inputs, factor):
 
 
 class Outcome:
-    """What came of running a split: faults as text, and times in seconds."""
+    """The result of running a split: faults as text, and times in seconds."""
 
     def __init__(self):
         self.faults = []

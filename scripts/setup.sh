@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what cleave is built and tested with on Debian 12. Only missing packages are installed,
-# nothing is asked, and nothing is done where all are there: it may run as often as you like.
+# Installs the packages that building and testing cleave needs on Debian 12. It installs missing packages
+# only, and asks no questions; it may be run again at any time.
 #
 # usage: scripts/setup.sh [--all]
-#   --all   also what the slow checks need: clang, its tools and sanitizer runtimes, shellcheck, a browser,
+#   --all   also those of the slow checks: clang, its tools and sanitizer runtimes, shellcheck, a browser,
 #           zsh, fish
 set -euo pipefail
 

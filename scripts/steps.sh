@@ -1,5 +1,5 @@
-# Sourced by the other scripts: the project's folder, and steps that say what is done and how long
-# it took. A step's output goes to build/logs/<name>.log; its end is shown when the step goes wrong.
+# Sourced by the other scripts: sets the project's folder, and defines steps, which print what they do and
+# how long it took. A step's output goes to build/logs/<name>.log; if the step fails, its end is shown.
 # shellcheck shell=bash
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 logs=$root/build/logs

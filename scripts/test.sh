@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Builds cleave and runs its tests. Installs what is missing, asks nothing, works from any folder.
+# Builds cleave and runs its tests. Installs missing packages, asks no questions, works from any folder.
 #
 # usage: scripts/test.sh [--all | --torch | --compilers]
 #   (none)  release build and all its tests
-#   --all   the same with warnings as errors; also: clang-tidy, shellcheck, a build with clang++ and its
-#           address and undefined-behaviour sanitizers and the tests under them, and a second look at the
-#           full recorded cases where they are there ($CLEAVE_RECORDED/cases, else ../shared/cases)
+#   --all   the same with warnings as errors; also clang-tidy, shellcheck, a build with clang++ and its
+#           address and undefined-behaviour sanitizers and the tests under them, and the full recorded cases
+#           if they exist ($CLEAVE_RECORDED/cases, else ../shared/cases)
 #   --torch the release build, every model of tests/pt2 (or of $CLEAVE_PT2) and 25 real architectures split and
 #           run in torch, and the tests of the scripts that need torch, whose newest release is installed from
 #           PyPI into build/venv-torch, with torchvision and transformers: some gigabytes
 #   --compilers   release build, and the tests of `cleave lower` against tract, OpenVINO, IREE and TVM from PyPI
 #           in build/venv-compilers (2.5 GB)
 #
-# Tests that need ONNX Runtime take it from build/venv, which is made from tests/requirements.txt;
-# where it cannot be had they are skipped, and listed as such at the end.
+# Tests that need ONNX Runtime use build/venv, which is made from tests/requirements.txt; if it cannot be
+# installed they are skipped, and listed at the end.
 set -euo pipefail
 all=no
 torch=no

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes formats/pt2/operators.inc: what cleave must know of torch's operators, from the schemas of
-the torch that is installed. Run it once for a release of torch.
+"""Writes formats/pt2/operators.inc, the table of torch's operators, from the schemas of the installed
+torch. Run it once for a release of torch.
 
-A line an operator: its name, its arguments, its results, and "r" when it draws random numbers.
+One line per operator: its name, its arguments, its results, and "r" if it draws random numbers.
 
     aten.add_.Tensor self!a,other,alpha=1 a
          argument `self` is written (!) and shares memory with results of set `a`; `alpha` has a

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Renews the instruction counts that a test holds (tests/bench/instruction_counts.json): for when more
-# instructions are worth what they buy, or fewer are to be held from now on.
+# Updates the instruction counts that a test checks (tests/bench/instruction_counts.json), after a
+# justified increase or a decrease.
 #
 # usage: scripts/update_counts.sh "REASON"
 #
-# Builds build/release, counts, shows what changed and a message for the commit: the reason stands in
-# it, so that whoever asks git where the time went finds the answer.
+# Builds build/release, counts, and prints the changes and a message for the commit, which has the reason,
+# so that git log answers where the time went.
 set -euo pipefail
 if [ $# -ne 1 ] || [ -z "${1// /}" ]; then
   echo 'usage: scripts/update_counts.sh "REASON"' >&2

@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""Runs a split ONNX model beside the original in ONNX Runtime and compares what they compute.
+"""Runs a split ONNX model and the original in ONNX Runtime and compares their outputs.
 
 usage: verify_split.py ORIGINAL DIR [--dim N=8]... [--inputs FILE.npz|FOLDER] [--seed N]
                        [--rtol R] [--atol A]
 
 ORIGINAL is the model that was split, DIR the folder that `cleave split`, `partition` or `stage` wrote
-(-o DIR). The same inputs go through ORIGINAL, through DIR/root.onnx, and through the stand-alone parts
-one after another as DIR/manifest.json lists them, with those of ORIGINAL's weights that they take as
-inputs; every output must agree bit for bit (NaN with NaN too). So must those of DIR/annotated.onnx, where it is
-there, placed by its annotations. root.onnx must also agree where ONNX Runtime optimises both, to a relative and absolute
-tolerance of 1e-5: a cut stops a fusion, which rounds otherwise. --rtol and --atol set both tolerances for all of them. Where the
-chain of parts differs, the first part is named that makes something else than ORIGINAL does. The ONNX
-checker looks at every file, unless ORIGINAL itself does not pass it; a part with an input or output of
-unknown rank is exempt from the checker.
+(-o DIR). It runs the same inputs through ORIGINAL, through DIR/root.onnx, and through the stand-alone
+partitions in the order of DIR/manifest.json, with those of ORIGINAL's weights that they take as inputs. Every
+output must agree bit for bit (NaN with NaN, too), also those of DIR/annotated.onnx, if it exists, placed by
+its annotations. When ONNX Runtime optimises both, root.onnx must agree to a relative and absolute tolerance
+of 1e-5: a cut prevents a fusion, which rounds differently. --rtol and --atol set the tolerances for all
+comparisons. If the chain of partitions differs, the first partition whose outputs differ from ORIGINAL's
+values is named. The ONNX checker checks every file, unless ORIGINAL does not pass it; a partition with an
+input or output of unknown rank is exempt.
 
-Inputs are drawn at random from the declared types and shapes; where ORIGINAL refuses them, other
-sizes and values are tried. --dim fixes a symbolic dimension; --inputs gives some or all inputs, as
-arrays by name or as a folder with input_0.pb, input_1.pb, ... (ONNX's test_data_set_0). ONNX Runtime
-runs in a child process: where it dies, the signal is named and other inputs are tried.
+Inputs are random by the declared types and shapes; if ORIGINAL refuses them, other sizes and values are
+tried. --dim fixes a symbolic dimension; --inputs gives some or all inputs, as arrays by name or as a folder
+with input_0.pb, input_1.pb, ... (ONNX's test_data_set_0). ONNX Runtime runs in a child process: if it
+crashes, the signal is named and other inputs are tried.
 
 As a library:  verdict = verify("model.onnx", "out"); verdict.passed, verdict.table()
 
-Exit status: 0 all agree; 1 something does not; 2 wrong usage; 3 ORIGINAL itself cannot run;
-77 onnx, onnxruntime or numpy is not there.
+Exit status: 0 all agree; 1 something differs; 2 wrong usage; 3 ORIGINAL itself cannot run;
+77 onnx, onnxruntime or numpy is missing.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A worker for IREE on the CPU (pip install 'iree-base-compiler[onnx]' iree-base-runtime): see worker.py.
 
-The importer stays loaded. The compiler is a process of its own, as its users start it: it writes its
-errors to standard error, and an internal fault of it ends no worker.
+The importer stays loaded. The compiler runs as a separate process, as its users start it: it writes its
+errors to standard error, and a crash does not end the worker.
 """
 
 import os

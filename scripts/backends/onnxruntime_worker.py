@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A warm worker for ONNX Runtime (pip install onnxruntime onnx numpy): see worker.py.
+"""A worker for ONNX Runtime (pip install onnxruntime onnx numpy): see worker.py.
 
 It is the reference that other backends are compared with: unoptimised, one thread. "capture" runs a model
 once with every tensor of its main graph as an output:
@@ -9,8 +9,8 @@ once with every tensor of its main graph as an output:
     <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values"}]}
     -> {"op": "convert", "model": M, "out": FILE, "opset": 17}    the model in a later opset
 
-"given" is a .npz file or a folder of input_0.pb, ...; inputs that are not given are drawn from "seed".
-"values" are the elements of an integer tensor of at most 16, else null. Tensors alone are listed.
+"given" is a .npz file or a folder of input_0.pb, ...; other inputs are random, from "seed". "values" are
+the elements of an integer tensor of at most 16, else null. Only tensors are listed.
 """
 
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A warm worker for OpenVINO on the CPU (pip install openvino onnx numpy): see worker.py.
+"""A worker for OpenVINO on the CPU (pip install openvino onnx numpy): see worker.py.
 
-usage: openvino_worker.py [f32|bf16|f16]    the precision to compute in; without one, the CPU's own choice
+usage: openvino_worker.py [f32|bf16|f16]    the precision to compute in; default: the CPU's choice
 """
 
 import sys

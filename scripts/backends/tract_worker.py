@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A warm worker for tract (pip install tract onnx numpy): see worker.py for the protocol."""
+"""A worker for tract (pip install tract onnx numpy): see worker.py for the protocol."""
 
 import numpy as np
 import onnx

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A warm worker for TVM's Relax and LLVM (pip install apache-tvm onnx numpy): see worker.py."""
+"""A worker for TVM's Relax and LLVM (pip install apache-tvm onnx numpy): see worker.py."""
 
 import numpy as np
 import onnx

@@ -1,4 +1,4 @@
-# The Debian package that `cpack` in the build folder makes, and the documents that go with it.
+# Makes the Debian package for `cpack` in the build folder, with its documents.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "cleave developers <cleave@example.org>")

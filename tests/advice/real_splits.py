@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Holds what `cleave advise` promises against splits that are really made.
+"""Compares the numbers of `cleave advise` with those of real splits.
 
-For every gap by itself, every step of the best order and every setting, `cleave preview` splits the
+For every single gap, every step of the best order and every setting, `cleave preview` splits the
 models with the remedy's rule in one more support list (or without the deny rule, or under the
-setting), and the sums over the models must be the advice's numbers.
+setting), and the sums over the models must equal the advice's numbers.
 
-With MODELS, a folder, the same of five exported models and a list of 40 ops; the advice must not
-take more than a second a model.
+With MODELS, a folder, it does the same with five exported models and a list of 40 ops; the advice must
+take at most a second per model.
 
 usage: real_splits.py PROJECT_FOLDER CLEAVE [MODELS]      exit status 1 when a number differs,
-                                                          77 where MODELS is not there
+                                                          77 if MODELS does not exist
 """
 import json
 import math
@@ -69,7 +69,7 @@ class Splitter:
 
 
 class Lists:
-    """Support lists with remedies: files in a folder of their own."""
+    """Support lists with remedies, in a separate folder."""
 
     def __init__(self, paths, tmp):
         self.paths, self.tmp, self.remedies, self.lifted = paths, tmp, [], {}
@@ -153,7 +153,7 @@ def check_case(project, cleave, case, tmp):
 
 
 def processor_seconds():
-    """Of the commands run so far: other work on the machine does not count."""
+    """Processor time of the commands so far, without other work on the machine."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
-"""Times what cleave does with ONNX models of large weights, and says which targets are met.
+"""Times cleave on ONNX models with large weights, and says which targets are met.
 
 usage: bench_onnx.py CLEAVE [--megabytes N,N...] [--layers N] [--repeat N] [--folder DIR] [--no-peers]
 
-For each size of weights a model is made, as one file: a chain of MatMul and Add, cut by a Relu after
-every 8 layers. Then, caches written back before each, the quickest of the repetitions (other work on
-the machine only ever adds):
+For each size of weights it makes a model in one file: a chain of MatMul and Add, cut by a Relu after
+every 8 layers. Then it times, with caches written back before each run, the fastest of the repetitions:
 
   preview       reads the file, infers types, runs all passes, prints the report; the file's pages are
                 dropped from the cache before. Peak memory: with the pages of the file that were touched.
-  split         writes the parts and root.onnx; against `cp` of the bytes that were written.
-  reference     `--weights reference`: weights stay where they are; against `cp` of the model.
-  extract_model the same parts by onnx.utils.Extractor, which reads the model once for all of them.
-  run           ONNX Runtime runs root.onnx and the chain of the parts, which must agree bit for bit.
-                Both peers are left out by --no-peers.
+  split         writes the partitions and root.onnx; compared with `cp` of the bytes that were written.
+  reference     `--weights reference`: refers to the model's weights; compared with `cp` of the model.
+  extract_model makes the same partitions with onnx.utils.Extractor, which reads the model once.
+  run           ONNX Runtime runs root.onnx and the chain of partitions, which must agree bit for bit.
+                --no-peers skips both peers.
 
-Private memory is that of the process alone: pages of mapped files do not count. Targets are in
-README.md beside this. Exit status 1 when one is missed. Needs the Python packages of
+Private memory does not include pages of mapped files. The targets are in README.md in this folder.
+Exit status 1 if one is missed. Needs the Python packages of
 tests/requirements.txt: build/venv has them after scripts/test.sh.
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/bench_peers.py runs what is installed and says what is not.
+"""Tests that scripts/bench_peers.py runs the installed programs and names the missing ones.
 
 usage: bench_peers_test.py ROOT CLEAVE
 """

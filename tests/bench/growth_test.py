@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How the work of each command grows with its input: worst cases at sizes n, 2n and 4n.
+"""Measures how the work of each command grows with its input: worst cases at sizes n, 2n and 4n.
 
-Each case makes an input that is hard on one pass, at three sizes. What a run takes is the number of
-instructions (valgrind's cachegrind), less those of the smallest input there is, so that neither the
-machine nor the start of the program counts. The exponent is that of the growth from n to 4n: 1 is
-linear, 2 is quadratic. It is printed for each case, and may be at most 1.2.
+Each case makes an input that is hard for one pass, at three sizes. The work of a run is its number of
+instructions (valgrind's cachegrind) minus those for the smallest input, so that neither the machine
+nor the start of the program counts. The exponent of the growth from n to 4n is 1 for linear, 2 for
+quadratic. It is printed for each case, and may be at most 1.2.
 
 usage: growth_test.py CLEAVE [--only TEXT] [--most 1.2] [--list]
-Exit status 1 when a case grows faster, 77 where there is no valgrind.
+Exit status 1 if a case grows faster, 77 without valgrind.
 """
 
 import argparse

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Counts the instructions of five fixed workloads under valgrind, and holds them against the recorded.
+"""Counts the instructions of five fixed workloads under valgrind, and compares them with records.
 
 usage: instruction_counts.py CLEAVE MAKE_GRAPH --compiler "GNU 12.2.0" --build-type Release [--update]
 
-Times depend on the machine and on what else runs there; instruction counts hardly do, so a test can
-hold them. They are those of the whole process, libraries and its start included.
-instruction_counts.json beside this has the total of each workload, and what the passes named below
-take of it, each with all that it calls. The test fails when a total, or a pass of at least a
-twentieth of it, grows by more than 5%, and says which passes grew. What shrinks is only told.
+Times depend on the machine and its load; instruction counts hardly do, so a test can check them. They
+count the whole process with libraries and start. instruction_counts.json in this folder has the total of
+each workload, and the counts of the passes named below, each with all that it calls. The test fails if a
+total, or a pass of at least a twentieth of it, grows by more than 5%, and names the passes that grew. It
+reports decreases without failing.
 
-Compared are only release builds by the same compiler and version: else, and where there is no
-valgrind, the exit status is 77. 1: something grew. --update writes the file anew.
+Only release builds by the same compiler and version are compared: otherwise, or without valgrind, the
+exit status is 77. 1: something grew. --update writes the file.
 """
 
 import argparse
@@ -32,8 +32,8 @@ SKIPPED = 77
 MOST_GROWTH = 0.05
 LEAST_SHARE = 0.05  # of a pass that is held by itself
 
-# Functions of cleave that stand in a file of their own and are called from others, so that no
-# compiler inlines them. One that calls another counts it, too. What comes before and after main() is
+# Functions of cleave that are in separate files and called from others, so that no compiler inlines
+# them. One that calls another counts it, too. What comes before and after main() is
 # "start and end of the program".
 PASSES = [
     "read_support_file",

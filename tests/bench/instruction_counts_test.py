@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""instruction_counts.py reads profiles and says what grew."""
+"""Tests that instruction_counts.py reads profiles and reports what grew."""
 
 import contextlib
 import io

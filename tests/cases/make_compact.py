@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Picks a compact set of recorded cases out of the full sets.
+"""Selects a compact set of recorded cases from the full sets.
 
 usage: make_compact.py SHARED_CASES_DIR [-o FILE]
 
 Reads models, random, peer_tests, split_module and shard.jsonl.gz in SHARED_CASES_DIR; writes
-compact.jsonl.gz beside this script. Each case's line is kept byte for byte, sets and cases in their
-order. The pick depends on the cases alone and the gzip header holds no date, so running twice gives
+compact.jsonl.gz next to this script. Each case's line is kept byte for byte, sets and cases in their
+order. The selection depends on the cases alone and the gzip header has no date, so running twice gives
 the same bytes.
 
   peer_tests, split_module   all

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Unpacks case files and hands them to the runner.
+# Unpacks case files and passes them to the runner.
 #
 # usage: run_cases.sh RUNNER FILE.jsonl.gz...
 #
-# Exit status: the runner's; 77, which ctest takes for skipped, when no file is there.
+# Exit status: the runner's; 77 (ctest: skipped) if no file exists.
 set -eu
 runner=$1
 shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the table of implied attributes against the schemas of the installed `onnx` package.
+"""Compares the table of implied attributes with the schemas of the installed `onnx` package.
 
 1. A constant of the table is the default of the newest schema that has the attribute.
 2. An attribute with a default that an earlier version of its operator lacks, or that came after

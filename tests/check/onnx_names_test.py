@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Holds the names of operators and attributes that `lint-support` knows against the onnx package's:
-every one of these must be known with its attributes and inputs, and slips of them must not be.
+"""Compares the operators and attributes that `lint-support` knows with those of the onnx package: each
+of these must be known with its attributes and inputs, and misspelt ones must not.
 
 usage: onnx_names_test.py CLEAVE      exit status 1 when a name is wrong
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads what `check` writes for other programs with parsers that are not cleave's: JUnit with
+"""Reads the outputs of `check` with independent parsers: JUnit with
 junitparser, SARIF with sarif-pydantic (which must know every field) and OASIS's own schema, Markdown
 with markdown-it, and GitHub's workflow commands by their grammar. The model has names that try to break out of each.
 

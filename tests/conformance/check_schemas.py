@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds what cleave reads and writes as JSON to the schemas in formats/schema.
+"""Validates the JSON that cleave reads and writes against the schemas in formats/schema.
 
-Support lists and graphs among the samples, and what cleave prints for them, must be valid; the
-fields that a report must have are tried by taking each away.
+Support lists and graphs among the samples, and cleave's output for them, must be valid; a report without
+one of its required fields must not.
 
-usage: check_schemas.py PROJECT_FOLDER CLEAVE      exit status 1 when something is not valid
+usage: check_schemas.py PROJECT_FOLDER CLEAVE      exit status 1 if a document is not valid
 """
 
 import json

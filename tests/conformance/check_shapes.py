@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Holds the types that cleave infers against two witnesses.
+"""Compares the types that cleave infers with two references.
 
 node DIR...    The ONNX node tests (onnx/backend/test/data/node): output types are removed from each
                model, once as it is and once with its small inputs turned into constants, and what
                cleave infers is compared with what was removed. ONNX's own inference is counted too.
-run PATH...    Of models, or folders of them: every node's output is made an output of the model, it
-               is run in ONNX Runtime on random inputs, and dtypes and dims are compared: once with
-               what the file says of the inputs' shapes, once with the shapes that were fed.
+run PATH...    Models, or folders of models: every node's output is made an output of the model, which
+               runs in ONNX Runtime on random inputs, and dtypes and dims are compared: once with
+               the inputs' shapes in the file, once with the shapes that were fed.
 
 usage: check_shapes.py DUMP_TYPES node [--least PERCENT] [--fewest N] [DIR...]
        check_shapes.py DUMP_TYPES run PATH...
 
-DUMP_TYPES is the test tool of that name. Prints one line an answer that is wrong (VERBOSE=1: or not
-fully right); exit status 1 when there is one that is not known to be the witness's own mistake, when
-too few are fully right, when fewer than N models are found, or when one cannot be run.
+DUMP_TYPES is the test tool of that name. Prints a line for each wrong type (VERBOSE=1: also for those
+not fully right); exit status 1 if one is wrong that is not known to be a mistake of the reference, if too
+few are fully right, if fewer than N models are found, or if one cannot be run.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds `cleave stage --workload` against the known optima of public workloads, and every answer
-against the definition of the problem, computed here from the file alone: loads, order, colour
-classes, memory.
+"""Compares `cleave stage --workload` with the known optima of public workloads, and checks every answer
+by the definition of the problem, computed here from the file alone: loads, order, colour classes,
+memory.
 
 usage: check_workloads.py WORKLOADS CLEAVE      exit status 1 when something is wrong, 77: no folder
 """

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Calls of every ONNX operator whose inputs and attributes seldom fit: cleave reads or refuses them.
+"""Calls every ONNX operator with mostly unfit inputs and attributes: cleave must read or refuse them.
 
-The library behind cleave's inference takes much for granted; what it must not be asked is known from
-these calls (formats/onnx/infer/schema_guard.cc). Each is a model of one to three nodes, at random, but the same
-for the same seed.
+The library behind cleave's inference crashes on some calls, which these tests found
+(formats/onnx/infer/schema_guard.cc refuses them). Each call is a random model of one to three nodes, the
+same for the same seed.
 
 usage: odd_calls.py DUMP_TYPES [--models N] [--seed S] [--op OP] [--keep DIR]
 
-DUMP_TYPES is the test tool of that name; it reads all models in one process. Where that dies or takes
+DUMP_TYPES is the test tool of that name; it reads all models in one process. If that crashes or takes
 more than a minute, the models are read one by one, and those at fault are named (with --keep they
-stay in DIR). Exit status 1 when there is one.
+stay in DIR). Exit status 1 if there is one.
 """
 
 import argparse

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Splits every model of a folder and holds each split against its original.
+"""Splits every model of a folder and compares each split with its original.
 
 usage: run_conformance.py CLEAVE [FOLDER] [--every N] [--least N] [--jobs N] [--only TEXT] [--details]
 
-FOLDER holds models anywhere below it: `model.onnx` with a test_data_set_0 beside it, as ONNX's backend
-tests lie, or any other .onnx file, whose inputs are drawn at random (seeded). Without it, the backend
-tests that the Python package onnx brings: node, simple, pytorch-converted, pytorch-operator, light.
+FOLDER has models anywhere below it: `model.onnx` with a test_data_set_0 next to it, as ONNX's backend
+tests, or any other .onnx file, for which inputs are random (seeded). Default: the backend tests of the
+Python package onnx: node, simple, pytorch-converted, pytorch-operator, light.
 
-Each model is split twice: by a support list of every other op type, so that parts alternate, and by
+Each model is split twice: by a support list of every other op type, so that partitions alternate, and by
 one that denies each node with a chance of one half (seeded by the model's name). Then
-  - every node of the model is in the parts, byte for byte: once, or any number of times where it only
+  - every node of the model is in the partitions, byte for byte: once, or any number of times if it only
     computes on constants;
-  - ONNX's checker takes root.onnx and each part (but for inputs or outputs of unknown rank), where it
-    takes the original;
-  - where ONNX Runtime runs the original it runs root.onnx and the chain of the parts, with the same
-    bits in every output, and root.onnx also where it optimises both.
+  - if ONNX's checker accepts the original, it accepts root.onnx and each partition (except inputs or
+    outputs of unknown rank);
+  - if ONNX Runtime runs the original, it runs root.onnx and the chain of partitions, with the same bits
+    in every output, and also root.onnx with both optimised.
 
 Models with random operators without a seed are skipped by name. Prints a table, and a line for each
 model that fails; exit status 1 when one does, or when there are fewer models than --least.

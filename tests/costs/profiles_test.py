@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Profiles of ONNX Runtime, made on the spot, held against `cleave stage --costs`.
+"""Profiles models in ONNX Runtime and gives the profiles to `cleave stage --costs`.
 
 usage: profiles_test.py PROJECT_FOLDER CLEAVE MADE_MODELS [EXPORTED_MODELS]
 
@@ -8,7 +8,7 @@ optimised, on one thread, and prints which share of the time was matched, and by
 status 1 when
 
   - less than 95% of an unoptimised profile or 75% of an optimised one is matched,
-  - the profile of one model is taken for that of another.
+  - the profile of one model is accepted for another.
 """
 
 import re

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Lets calls of the system go wrong, one by one, in every command that writes.
+"""Makes system calls fail, one by one, in every command that writes.
 
-At each call of writing: the process is killed, or asked to stop, or the disk is full from there on, or
-the call fails for good. At each call of reading: the input is cut, or changed, or cannot be read. Last,
-all reads and writes are short or interrupted. Nothing half-written may be left under a final name, no
-temporary but after SIGKILL, and the exit code must be the one for it.
+At each call that writes: the process is killed, or asked to stop, or the disk is full from then on, or
+the call fails from then on. At each call that reads: the input is truncated, or changed, or cannot be
+read. Last, all reads and writes are short or interrupted. No partial output may be left under a final
+name, no temporary except after SIGKILL, and the exit code must be right.
 
 usage: every_call_test.py CLEAVE FAILING_CALLS [--most N]
-  --most N   points a command and fault at most, evenly spread; 0: all (default: 3)
-Prints a line for each fault found. Exit status 1 when there is one, 77 where no call can be caught.
+  --most N   at most N calls for each command and fault, evenly spread; 0: all (default: 3)
+Prints a line for each fault found. Exit status 1 if there is one, 77 if calls cannot be intercepted.
 """
 
 import argparse

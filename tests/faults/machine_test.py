@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""What cleave does where the machine does not play along. Cases, each a test of its own:
+"""Tests cleave on a machine with faults. Cases, each a separate test:
 
   full-disk   a tmpfs of every size from 4 KiB up to one that suffices; also a limit on file sizes
   read-only   the folder to write to is mounted read-only, or is a file
-  memory      limits on the address space, from too small to start with up to enough; skipped with
-              sanitizers, which map terabytes of addresses for what they know of each byte
+  memory      limits on the address space, from too small for a start up to enough; skipped with
+              sanitizers, which map terabytes of addresses
   stdout      standard output has a reader that left, is closed, or is full
-  inputs      pipes as inputs; an input that is cut while another is waited for; external data that
-              is missing or changes
+  inputs      pipes as inputs; an input that is truncated while cleave waits for another; external data
+              that is missing or changes
 
 usage: machine_test.py CASE CLEAVE [--sanitized]
-Prints a line for each fault found. Exit status 1 when there is one, 77 where this machine cannot be
-made to fail that way: no right to mount.
+Prints a line for each fault found. Exit status 1 if there is one, 77 if the machine cannot be made to
+fail that way (no right to mount).
 """
 
 import argparse

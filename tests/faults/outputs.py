@@ -1,7 +1,7 @@
-"""Commands that write, for tests of what is left when writing goes wrong.
+"""Commands that write, for tests of failing writes.
 
-A Command is run in a fresh folder. What it writes are units, each a file or a folder that must be as
-it was before, or as an undisturbed run leaves it, and nothing in between.
+A Command runs in a new folder. Its outputs are units, each a file or a folder that must be either as it
+was before or as an undisturbed run leaves it.
 """
 
 import shutil

@@ -3,9 +3,9 @@
 
 usage: make_corpus.py SOURCE CLEAVE OUT
 
-OUT/<target>/ holds seeds, OUT/<target>.dict words, in libFuzzer's form. Everything is small: a seed is a
-few KB, so that a change hits something that matters. Models of tests/onnx need the Python package
-onnx; without it the samples alone are there.
+OUT/<target>/ has seeds, OUT/<target>.dict words, in libFuzzer's form. A seed is a few KB, so that a
+mutation is likely to matter. Models of tests/onnx need the Python package onnx; without it only the
+samples are used.
 """
 
 import io

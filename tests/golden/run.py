@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Golden tests: commands, and what they must print.
+"""Golden tests: compares the output of commands with files.
 
 usage: run.py CLEAVE [FILES...] [--update]
 
-A golden file holds blocks. A block is a line `$ command`, then what it prints: lines of standard
-output as they are, lines of standard error behind `! `, and last `[exit N]` when N is not 0. Commands
-run in bash from the project's folder, `cleave` being the binary under test and $TMP a fresh folder, one
-for each file. Lines before the first block are a comment. --update writes what was printed.
+A golden file has blocks. A block is a line `$ command`, then its output: lines of standard output as they
+are, lines of standard error after `! `, and last `[exit N]` if N is not 0. Commands run in bash from the
+project's folder; `cleave` is the binary under test and $TMP a new folder, one for each file. Lines before
+the first block are a comment. --update writes the actual output.
 
-Prints a line for each block that differs, then 'N passed, M failed'. Exit status 1 when one differs.
+Prints a line for each block that differs, then 'N passed, M failed'. Exit status 1 if one differs.
 """
 import argparse
 import difflib

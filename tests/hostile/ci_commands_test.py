@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Names give no orders to GitHub's runner: with GITHUB_ACTIONS set, no line that a command prints
-begins with "::" after blanks or holds "##[" unless cleave means it as an annotation. Without it names
-are printed as they are, and JSON reads the same in both cases.
+"""Tests that names cannot run commands of GitHub's runner: with GITHUB_ACTIONS set, no line of output
+begins with "::" after blanks or contains "##[", except cleave's annotations. Without it names are
+printed as they are, and JSON has the same contents in both cases.
 
 usage: ci_commands_test.py CLEAVE      Exit status 1 when a line is a command.
 """

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Hostile input, as a user would meet it: each file is made here, and what must come of it is stated.
+"""Hostile inputs: each file is made here, with the result that is expected.
 
 usage: hostile_test.py CLEAVE [NAME...]      exit status 1 when something is not as stated
 
-A case makes a file, gives it to cleave, and states the exit code and words of the message. Of each run it
-must hold, whatever the case: no crash, an end within a minute, at most 2 GiB of memory of its own (not where
-cleave is built with a sanitizer, which needs more), standard error that no terminal minds, and no output folder
-where the exit code is not 0.
+A case makes a file, gives it to cleave, and states the exit code and words of the message. In each case:
+no crash, an end within a minute, at most 2 GiB of private memory (except with sanitizers, which need
+more), standard error that is safe for a terminal, and no output folder if the exit code is not 0.
 """
 
 import json

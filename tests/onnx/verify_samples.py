@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Splits the ONNX samples and holds each split against its original in ONNX Runtime.
+"""Splits the ONNX samples and compares each split with its original in ONNX Runtime.
 
-Each sample is split by its own support list and by one that takes every other op type, so that
-parts alternate as often as they can, with weights wherever they may stand, and annotated; and cut by a
-partition map, with parameters from the root and copied; and in stages. What verify_split.py finds
-decides.
+Each sample is split by its own support list and by one of every other op type, so that partitions
+alternate often, with each kind of `--weights`, and annotated; by a partition map, with parameters from
+the root and copied; and in stages. verify_split.py checks each split.
 
 usage: verify_samples.py PROJECT_FOLDER CLEAVE      exit status 1 when a split differs
 """

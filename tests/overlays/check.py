@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds the files for Netron and Model Explorer against the split they are made from.
+"""Compares the files for Netron and Model Explorer with the split that they show.
 
-Both viewers drop in silence what refers to nothing. So every node and value that a file names must
-be one of the model, every node of the model must be there, and the bytes that cross must add up to
-those of the report.
+Both viewers silently ignore unknown names. So every node and value that a file names must be in the
+model, every node of the model must be in the file, and the bytes that cross must add up to those of
+the report.
 
-usage: check.py PROJECT_FOLDER CLEAVE      exit status 1 when something refers to nothing
+usage: check.py PROJECT_FOLDER CLEAVE      exit status 1 if a name is unknown
 """
 import json
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the Debian package as `cpack` does and looks into it: the fields that apt shows and goes by,
-the files, the documents that Debian asks for. Where lintian is installed it must find no error.
+"""Makes the Debian package with `cpack` and checks it: the fields that apt uses, the files, the documents
+that Debian requires. If lintian is installed it must find no error.
 
 usage: deb_test.py BUILD_FOLDER VERSION      exit status 1 when something is not as it should be;
                                              77 where there is no cpack, or no Debian

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Holds cleave's splits of torch.export archives to those that torch's own splitter makes.
+"""Compares cleave's splits of torch.export archives with those of torch's splitter.
 
-usage: agreement_test.py CLEAVE FOLDER      exit status 1 when a node is in another part, 77 when the
-folder is not there
+usage: agreement_test.py CLEAVE FOLDER      exit status 1 if a node is in another partition, 77 if the
+folder does not exist
 """
 import json
 import subprocess

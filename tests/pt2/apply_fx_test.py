@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/apply_fx.py: what cleave does to a native JSON graph is done to the module, and it runs.
+"""Tests scripts/apply_fx.py: it splits a module as cleave split its native JSON graph, and it runs.
 
 usage: apply_fx_test.py ROOT_OF_THE_PROJECT CLEAVE
 """

@@ -1,7 +1,7 @@
-"""Real architectures with random weights, small where their classes let them: what chains_test.py exports.
+"""Real architectures for chains_test.py, with random weights, small if their classes allow it.
 
 Each entry of ARCHITECTURES is a function that returns (module, args, kwargs, dynamic_shapes). Those of
-torchvision and transformers are there where the package is.
+torchvision and transformers need the package.
 """
 
 import torch

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Splits torch.export archives, runs the parts in torch one after the other, and holds the results to the
-unsplit program's, bit for bit: two calls each, values copied between parts, and other sizes of symbolic dims.
+"""Splits torch.export archives, runs the partitions in torch one after the other, and compares the results
+with those of the unsplit program, bit for bit: two calls each, and other sizes of symbolic dims.
 
 usage: chains_test.py CLEAVE [--architectures] [--only NAME,...] [--ir train,decomp] [FOLDER...]
-  FOLDER           every archive of it, split by the lists beside it
+  FOLDER           every archive of it, split by the lists next to it
   --architectures  those of architectures.py, exported here; each by three random support lists
 
-Exit status 1 when one differs, or is refused without a reason. What is refused is counted and said.
+Exit status 1 if one differs, or is refused without a reason. Refusals are counted and reported.
 """
 
 import argparse

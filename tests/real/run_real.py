@@ -9,9 +9,9 @@ names a folder of support lists; without it five lists are made: everything, flo
 flow or shape computation, convolutional nets, and a list that takes every second operator. With
 --small only three small models are taken.
 
-A row a model: runs and crashes of all commands, the longest time of processor and by what, the
-share of the values between parts whose bytes are known, and whether the split computes the same bits
-as the model (root.onnx and the chain of parts, by scripts/verify_split.py).
+One row per model: runs and crashes of all commands, the longest processor time and its command, the
+share of the values between partitions whose bytes are known, and whether the split computes the same
+bits as the model (root.onnx and the chain of partitions, by scripts/verify_split.py).
 
 Exit status: 0 all is well; 1 a command crashed or took too long, or a split is not equal; 77 there are
 no models, or onnx, onnxruntime and numpy are not there (of --small runs: skipped).

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds every JSON file that cleave reads or writes against its schema in formats/schema.
+"""Validates every kind of JSON file that cleave reads or writes against its schema in formats/schema.
 
 usage: validate.py PROJECT_FOLDER CLEAVE      exit status 1 when a document does not fit its schema
 """

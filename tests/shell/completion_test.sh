@@ -1,6 +1,6 @@
 #!/bin/bash
-# Completes command lines in bash as a person would with the tab key, and in fish where it is
-# installed (zsh: zsh_test.py). The man page must go through groff without a warning.
+# Completes command lines in bash as with the tab key, and in fish if it is installed (zsh: zsh_test.py).
+# The man page must go through groff without a warning.
 #
 # usage: completion_test.sh CLEAVE      exit status 1 when something else is offered
 cleave=$1

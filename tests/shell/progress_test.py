@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Watches progress bars on a terminal of its own: they tell the share, the rate and the time left,
-are erased in the end, and leave standard output as it is. Without a terminal, with --quiet and
-where standard output is a pipe there is none.
+"""Watches progress bars on a pseudo-terminal: they show the share, the rate and the time left, are erased
+at the end, and do not change standard output. Without a terminal, with --quiet, and when standard output
+is a pipe there is no bar.
 
 usage: progress_test.py CLEAVE      exit status 1 when something is not as it should be
 """

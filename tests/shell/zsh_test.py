@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Completes command lines in an interactive zsh, with the tab key, on a terminal of its own.
+"""Completes command lines in an interactive zsh, with the tab key, on a pseudo-terminal.
 
 usage: zsh_test.py CLEAVE      exit status 1 when something else is offered; 77 without zsh
 """
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 READY = "ready>"
-# What is typed, and what must stand on the terminal then.
+# What is typed, and what the terminal must show then.
 CASES = [
     ("cleave prev\t", "cleave preview "),
     ("cleave advise --go\t", "cleave advise --goal "),

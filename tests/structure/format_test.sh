@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds every source to .clang-format. Skipped (77) where clang-format 14, whose layout the sources
-# have, is not there.
+# Checks the format of every source against .clang-format. Skipped (77) without clang-format 14, whose
+# layout the sources have.
 #
 # usage: format_test.sh PROJECT_FOLDER
 set -euo pipefail

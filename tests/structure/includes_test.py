@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the walls between rooms: a folder of sources includes only the rooms that the table allows.
+"""Checks the includes between folders ("rooms"): each includes only the rooms that the table allows.
 
-The rooms are listed from the bottom up. A room may include itself and the rooms named beside it, all
-of which are above it in the list of this file, that is, below it in the house: so there is no circle.
-Third-party headers appear in sources of formats and in cli; never in a header of formats, and
-nowhere in core. No room holds more than 40 sources.
+The table lists the rooms so that a room may include itself and the rooms named next to it, all of which
+are listed before it: so there is no cycle. Third-party headers appear in sources of formats and in cli,
+but not in headers of formats, and not in core. No room has more than 40 sources.
 
 usage: includes_test.py PROJECT_FOLDER      exit status 1 when an include breaks a rule
 """

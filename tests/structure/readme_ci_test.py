@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the README's examples for continuous integration as their runners would: the step of the
-GitHub Action with its shell and a summary file, the pre-commit hook with the files that it matches.
-Each once where all is well and once where a change breaks it.
+"""Runs the README's examples for continuous integration: the step of the GitHub Action with its shell and
+a summary file, the pre-commit hook with the files that it matches. Each runs once without a fault, and
+once with a change that breaks it.
 
 usage: readme_ci_test.py PROJECT_FOLDER CLEAVE      exit status 1 when an example does not do its job
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the commands of a README as its readers would.
+"""Runs the commands of a README.
 
-Every line of a fenced `sh` block is a command; a line that ends in a backslash goes on in the next.
-Those that run cleave run here, in order, in one scratch folder that looks like the clone: the
-samples are there, and `cleave` is on the path. Each must exit 0, or as a comment at its end says:
-`# exits 1`. Of the others (installing, building) only the scripts they name must exist.
+Every line of a fenced `sh` block is a command; a line that ends in a backslash continues in the next.
+The commands that run cleave run in order in one scratch folder, which has the samples, and with `cleave`
+on the path. Each must exit 0, or with the code of a comment at its end: `# exits 1`. For other commands
+(installing, building) the scripts that they name must exist.
 
 usage: readme_test.py PROJECT_FOLDER CLEAVE      exit status 1 when a command goes wrong, 77: no README
 """
