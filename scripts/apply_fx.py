@@ -126,7 +126,7 @@ def build_part(traced, originals, part, return_tuple):
     def copy_of(node):
         if node not in copies:
             if node.op != "get_attr":
-                raise DoesNotFit(f'part "{part["name"]}" reads "{node.name}", no input of it')
+                raise DoesNotFit(f'partition "{part["name"]}" reads "{node.name}", which is not an input of it')
             copies[node] = graph.node_copy(node)
         return copies[node]
 
@@ -150,14 +150,14 @@ def check_nodes(traced, manifest, originals):
         for name in [*part["nodes"], *names_of(part["inputs"]), *names_of(part["outputs"])]:
             if name not in originals:
                 raise DoesNotFit(
-                    f'the module has no node "{name}", which part "{part["name"]}" has\n'
+                    f'the module has no node "{name}", which partition "{part["name"]}" has\n'
                     "  mend: split the graph that export_fx.py writes of this very module"
                 )
         placed.update(part["nodes"])
     for node in traced.graph.nodes:
         is_plain = node.op not in ("placeholder", "get_attr", "output")
         if is_plain and node.users and node.name not in placed:
-            raise DoesNotFit(f'no part of the manifest has the node "{node.name}"')
+            raise DoesNotFit(f'no partition of the manifest has the node "{node.name}"')
 
 
 # ---- the root ------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def parse_options(argv):
     parser.add_argument("--module", metavar="FILE:CALLABLE", help="returns (module, inputs)")
     parser.add_argument("--leaf", action="append", default=[], metavar="CLASS")
     parser.add_argument("--pipe", action="store_true", help="build a Pipe of the stages")
-    parser.add_argument("--return-tuple", action="store_true", help="parts always return tuples")
+    parser.add_argument("--return-tuple", action="store_true", help="partitions always return tuples")
     options = parser.parse_args(argv)
     if bool(options.model) == bool(options.module):
         parser.error("give either MODEL or --module FILE:CALLABLE")
@@ -353,8 +353,8 @@ def apply(options):
     got, split_seconds = run(split, inputs)
     same = len(wanted) == len(got) and all(map(is_same, wanted, got))
     count = len(parts_of(manifest))
-    print(f"{options.folder}: {count} parts: {'equal, bit for bit' if same else 'results differ'}")
-    print(f"  a call {whole_seconds * 1e3:9.2f} ms whole, {split_seconds * 1e3:9.2f} ms in parts")
+    print(f"{options.folder}: {count} partitions: {'equal, bit for bit' if same else 'results differ'}")
+    print(f"  a call {whole_seconds * 1e3:9.2f} ms whole, {split_seconds * 1e3:9.2f} ms split")
     return 0 if same else 1
 
 

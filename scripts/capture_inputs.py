@@ -74,8 +74,8 @@ class Captured:
 
 
 def place_model(source, folder):
-    """Copies the part into `folder` as model.onnx, and its external data beside it: links to weights
-    are refused by ONNX's checker."""
+    """Copies the partition into `folder` as model.onnx, with its external data: ONNX's checker refuses
+    links to weights."""
     shutil.copyfile(source, folder / "model.onnx")
     places = {
         entry.value
@@ -106,7 +106,7 @@ def read_values(folder, prefix, declared):
 
 
 def run_again(folder):
-    """Whether the part makes of the files in `folder` what is written there."""
+    """True if the partition computes from the inputs in `folder` the outputs that are there."""
     ort.set_seed(0)
     session = open_session(folder / "model.onnx", UNOPTIMISED)
     feeds = read_values(folder / DATA_SET, "input", session.get_inputs())
@@ -116,7 +116,7 @@ def run_again(folder):
 
 
 def capture_part(model, folder, values):
-    """Writes one part's folder and adds what it makes to `values`."""
+    """Writes one partition's folder and adds its outputs to `values`."""
     captured = Captured(folder.name)
     lacking = []
     try:
@@ -150,7 +150,7 @@ def capture_part(model, folder, values):
 
 
 def capture(folder, out, values):
-    """What was captured of each part. `values`: those of root.onnx's inputs, by name."""
+    """Captures each partition. `values`: the inputs of root.onnx, by name."""
     parts = read_manifest(folder)["partitions"]
     values = {**values, **passed_parameters(folder / "root.onnx", parts, values)}
     files = [Path(part["file"]) for part in parts if part["file"] is not None]
@@ -167,8 +167,8 @@ def size_text(size):
 
 def table(captured, out):
     faulty = [one for one in captured if one.faults]
-    head = f"captured: {counted(len(captured) - len(faulty), 'part')} of {len(captured)}, in {out}"
-    rows = [("part", "inputs", "outputs", "data", "same when run alone")]
+    head = f"captured: {counted(len(captured) - len(faulty), 'partition')} of {len(captured)}, in {out}"
+    rows = [("partition", "inputs", "outputs", "data", "same when run alone")]
     for one in captured:
         size = size_text(one.data_bytes)
         rows.append((one.name, str(one.inputs), str(one.outputs), size, one.same))

@@ -511,14 +511,14 @@ def check_graph(graph):
         raise ExportError("an input and a parameter, or two of them, share a name")
     for entry in graph["parameters"]:
         if entry.get("alias_of", entry["name"]) not in owned_names:
-            raise ExportError(f'parameter "{entry["name"]}" is an alias of nothing')
+            raise ExportError(f'parameter "{entry["name"]}" is an alias of an unknown parameter')
     for node in graph["nodes"]:
         for argument in [*node["inputs"], *node.get("kwargs", {}).values()]:
             names = argument["list"] if isinstance(argument, dict) else [argument]
             for name in names:
                 if name is not None and name not in known:
                     raise ExportError(
-                        f'node "{node["name"]}" reads "{name}", which nothing produces'
+                        f'node "{node["name"]}" reads "{name}", which no node produces'
                     )
         missing = [n for n in node.get("module_parameters", []) if n not in owned_names]
         if missing:
@@ -530,7 +530,7 @@ def check_graph(graph):
         known.add(node["name"])
     for name in graph["outputs"]:
         if name not in known:
-            raise ExportError(f'the graph returns "{name}", which nothing produces')
+            raise ExportError(f'the graph returns "{name}", which no node produces')
 
 
 def graph_text(graph):

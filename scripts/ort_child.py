@@ -47,5 +47,5 @@ def run_in_child(script):
         if status >= 0:
             return status, None
         if not doing.startswith(DRAWING):
-            return status, f"{doing}: ONNX Runtime died of {signal.Signals(-status).name}"
+            return status, f"{doing}: ONNX Runtime crashed: {signal.Signals(-status).name}"
         deadly.append(doing[len(DRAWING) :])

@@ -188,7 +188,7 @@ def find_inputs(path, given, dims, seed):
     tried = set()
     for number, draw in enumerate(DRAWS[:1] if is_all_given else DRAWS):
         if number in deadly:
-            failure = failure or CannotRun("ONNX Runtime dies of inputs that were tried")
+            failure = failure or CannotRun("ONNX Runtime crashes on the inputs that were tried")
             continue
         try:
             shapes = [tuple(shape_for(one, dims, draw)) for one in session.get_inputs()]

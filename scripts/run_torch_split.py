@@ -147,7 +147,7 @@ def check_root(folder, chain, inputs, wanted, faults):
     children = dict(unflattened.named_children())
     if len(children) < len(chain["order"]):
         faults.append(f"root: unflattened it has {len(children)} submodules for "
-                      f"{len(chain['order'])} parts")
+                      f"{len(chain['order'])} partitions")
 
 
 def plain_symbol(dim):
@@ -249,11 +249,11 @@ def main():
         print(fault)
     word = "differ" if outcome.faults else "equal, bit for bit"
     sizes = f", {outcome.sizes} other sizes" if args.sizes else ""
-    print(f"{args.folder}: {outcome.parts} parts, {args.calls} calls{sizes}: {word}")
+    print(f"{args.folder}: {outcome.parts} partitions, {args.calls} calls{sizes}: {word}")
     whole, parts = (seconds * 1e3 for seconds in outcome.loading)
-    print(f"  loading  {whole:9.1f} ms whole, {parts:9.1f} ms in parts")
+    print(f"  loading  {whole:9.1f} ms whole, {parts:9.1f} ms split")
     whole, parts = (seconds * 1e3 for seconds in outcome.a_call)
-    print(f"  a call   {whole:9.2f} ms whole, {parts:9.2f} ms in parts")
+    print(f"  a call   {whole:9.2f} ms whole, {parts:9.2f} ms split")
     sys.exit(1 if outcome.faults else 0)
 
 

@@ -89,7 +89,7 @@ def is_half(content):
 
 
 def difference(one, other):
-    """The largest difference between two contents; None where there is no telling."""
+    """The largest difference between two contents; None if it is not a number."""
     ours, theirs = arrays_of(one), arrays_of(other)
     if [a.shape for a in ours] != [a.shape for a in theirs] or not ours:
         return None
@@ -170,7 +170,7 @@ def compare(row, expected, actual, is_random, tolerance=EXACT):
 
 
 class FileFacts:
-    """What a file says of its inputs and outputs, and which operators the checker cannot know."""
+    """The declared inputs and outputs of a file, and the operators that the checker does not know."""
 
     def __init__(self, path):
         model = onnx.load(str(path), load_external_data=False)
@@ -224,7 +224,7 @@ class Verdict:
     def conclusion(self):
         faulty = [f"{row.what}: {row.faults[0]}" for row in self.rows if row.faults]
         if faulty:
-            return "NOT equal, or not sound: " + "; ".join(faulty)
+            return "NOT equal, or not valid: " + "; ".join(faulty)
         chain = self.rows[-1]
         how = f"from the {chain.what}"
         if chain.equal == "-":
@@ -253,8 +253,8 @@ class Verdict:
 
 
 class Original:
-    """The model that was split: its inputs, and what it makes of them with and without
-    optimisation. Serves for any number of splits of it."""
+    """The model that was split: its inputs, and its outputs with and without optimisation. Serves any
+    number of splits."""
 
     def __init__(self, path, dims=None, inputs=None, seed=0):
         """`inputs`: Values by name. Raises CannotRun, WrongUsage."""
@@ -279,7 +279,7 @@ class Original:
         return self._other_seed[name].content() != self.expected[name].content()
 
     def values_inside(self, names):
-        """What the model makes of these values of its graph, not optimised."""
+        """These values of the model's graph, computed without optimisation."""
         model = onnx.load(str(self.path), load_external_data=False)
         known = {output.name for output in model.graph.output}
         made = {name for node in model.graph.node for name in node.output}
@@ -316,7 +316,7 @@ class Verification:
         return [self.original.row(), *roots, *self.annotated_rows(), *self.chain_rows()]
 
     def annotated_rows(self):
-        """annotated.onnx, where there is one, placed by its annotations: all parts on the CPU."""
+        """annotated.onnx, if it exists, placed by its annotations: all partitions on the CPU."""
         path = self.folder / "annotated.onnx"
         if not path.exists():
             return []
@@ -354,7 +354,7 @@ class Verification:
             rows.append(row)
             if not self.run_part(part, row, values):
                 broken.append(row)
-        chain = Row(f"chain of {counted(len(rows), 'part')}")
+        chain = Row(f"chain of {counted(len(rows), 'partition')}")
         if any(row.faults for row in broken):
             chain.faults.append(f"stops at {broken[0].what}")
         elif broken:
@@ -384,7 +384,7 @@ class Verification:
             )
 
     def first_drift(self, values, tolerance):
-        """The first part that makes another value than the original does inside, as a remark."""
+        """Names the first partition whose outputs differ from the original's values, as a remark."""
         parts = self.manifest["partitions"]
         made = [output["name"] for part in parts for output in part["outputs"]]
         try:
@@ -400,13 +400,13 @@ class Verification:
                     gap = difference(one, other)
                     by = "" if gap is None else f" by {gap:.3g}"
                     return [f'{part["name"]} is the first to differ: its "{name}"{by}']
-        return ["no value between the parts differs from the original's"]
+        return ["no value between the partitions differs from the original's"]
 
     def run_held(self, halves):
         """Outputs of root.onnx where each of these values is a float16 between calls.
 
         A CPU kernel without float16 computes in float32, and ONNX Runtime then keeps float32 from
-        one such node to the next, but where a part ends. Through a sequence it keeps no float32."""
+        one such node to the next, except at the end of a partition or in a sequence."""
         root = onnx.load(str(self.folder / "root.onnx"), load_external_data=False)
         graph, nodes = root.graph, []
         taken = "".join(name for node in graph.node for name in [*node.input, *node.output])
@@ -429,7 +429,7 @@ class Verification:
         return run(session, self.original.feeds, output_names(session))
 
     def run_part(self, part, row, values):
-        """Adds the part's outputs to `values`; false when it could not be run."""
+        """Adds the partition's outputs to `values`; false if it could not run."""
         if part["file"] is None:
             row.remarks.append("makes no value: not written")
             return True
@@ -447,7 +447,7 @@ class Verification:
         lacking = [i["name"] for i in part["inputs"] if i["name"] not in values]
         if lacking:
             row.remarks.append(
-                "not run, since an earlier part was not: lacks " + ", ".join(lacking)
+                "not run, since an earlier partition was not: lacks " + ", ".join(lacking)
             )
             return False
         ort_child.tell(f"running {row.what}")
@@ -471,7 +471,7 @@ def shape_remark(name, value):
 
 
 def run_part(path, part, values):
-    """The outputs of a stand-alone part as its manifest entry lists them, from `values`."""
+    """The outputs of a stand-alone partition, as its manifest entry lists them, from `values`."""
     ort.set_seed(0)
     session = open_session(path, UNOPTIMISED)
     names = [output["name"] for output in part["outputs"]]
@@ -489,13 +489,13 @@ def read_manifest(folder):
     if not isinstance(manifest, dict) or "partitions" not in manifest:
         raise WrongUsage(f"{path}: no manifest of a split")
     for part in manifest["partitions"]:
-        part.setdefault("file", part["name"] + ".onnx")  # manifests once did not say
+        part.setdefault("file", part["name"] + ".onnx")  # absent in old manifests
     return manifest
 
 
 def passed_parameters(path, parts, known):
-    """The initializers of the model at `path` that parts take as inputs, as Values by name: inputs
-    that are neither `known` nor made by a part."""
+    """The initializers of the model at `path` that partitions take as inputs, as Values by name: inputs
+    that are neither `known` nor made by a partition."""
     made = {value["name"] for part in parts for value in part["outputs"]} | set(known)
     wanted = {value["name"] for part in parts for value in part["inputs"]} - made
     found = {}
@@ -529,7 +529,7 @@ def read_inputs(where, model):
 
 
 def print_table(text):
-    """Prints to standard output; a reader that stops early (head) is no fault."""
+    """Prints to standard output; a reader that stops early (head) is not an error."""
     try:
         print(text, flush=True)
     except BrokenPipeError:
@@ -544,7 +544,7 @@ def parse_dim(text):
 
 
 def supervise(original):
-    """Runs the script in a child process; 1 where ONNX Runtime died of a part, 3 of the original."""
+    """Runs the script in a child process; 1 if ONNX Runtime crashed on a partition, 3 on the original."""
     status, death = ort_child.run_in_child(__file__)
     if death is None:
         return status

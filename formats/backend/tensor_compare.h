@@ -27,7 +27,7 @@ struct TensorDifference {
 TensorDifference compare_tensors(const Tensor& wants, const Tensor& is,
                                  const CompareTolerance& tolerance);
 
-// "12 of 18 differ: wants 0.0973 is 0.358", "shape (1,1,1,1) is (1,1,2,2)"; "" when they are the same.
+// "12 of 18 differ: wants 0.0973 is 0.358", "shape (1,1,1,1) is (1,1,2,2)"; "" if they are equal.
 std::string difference_text(const TensorDifference& difference, const Tensor& wants,
                             const Tensor& is);
 

@@ -212,7 +212,7 @@ class Bench:
         return run_once([sys.executable, own, "--extract", self.model, manifest, self.copy])
 
     def runs(self):
-        """Whether root.onnx and the chain of parts make the same bits."""
+        """True if root.onnx and the chain of partitions make the same bits."""
         import onnxruntime as ort
 
         options = ort.SessionOptions()
@@ -292,7 +292,7 @@ def bench_peers(report, bench, split):
         text = f"{theirs.seconds:.3f} s, {ratio:.1f} x cleave; {megabytes(theirs.peak_bytes)} at the peak"
         report.line("  extract_model", text)
     equal = bench.runs()
-    text = "root.onnx and the chain of parts agree" if equal else "root.onnx and the parts differ"
+    text = "root.onnx and the partitions agree" if equal else "root.onnx and the partitions differ"
     report.line("  run", text + ", bit for bit", equal)
 
 

@@ -291,7 +291,7 @@ def report(outcomes, details):
     print(table(outcomes))
     if rounded:
         print(f"\n{len(rounded)} of those that passed: {', '.join(rounded)}")
-        print("  root.onnx agrees bit for bit; the chain of parts but for the rounding of float16 at cuts,")
+        print("  root.onnx agrees bit for bit; the chain of partitions except for the rounding of float16 at cuts,")
         print("  where ONNX Runtime keeps float32 between nodes of one model: shown by its agreeing with")
         print("  root.onnx bit for bit where that holds float16 between its calls")
     if details:

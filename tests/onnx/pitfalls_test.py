@@ -5,7 +5,7 @@ usage: pitfalls_test.py CLEAVE       exit status 1 when a model is not treated a
 
 pitfall_models.py makes the models. Each is split by the operators named here. A model that is not
 valid is refused with these words. Every other one passes verify_split.py: the split makes the same
-bits as the original, as root.onnx and as a chain of parts, and ONNX's checker takes what was written;
+bits as the original, as root.onnx and as a chain of partitions, and ONNX's checker accepts the files;
 but for the four that ONNX Runtime itself cannot run. What else must hold is in a function each.
 """
 

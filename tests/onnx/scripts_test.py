@@ -72,7 +72,7 @@ def test_verify_tells_a_changed_part(folder, mobile):
         node.output[:] = ["was" if name == last else name for name in node.output]
     graph.node.append(onnx.helper.make_node("Neg", ["was"], [last]))
     part.write_bytes(changed.SerializeToString())
-    expect(run("verify_split.py", model, mobile), 1, "NOT equal, or not sound: chain of 8 parts")
+    expect(run("verify_split.py", model, mobile), 1, "NOT equal, or not valid: chain of 8 partitions")
     part.write_bytes(before)
 
 
@@ -103,7 +103,7 @@ def test_verify_tells_what_it_cannot_do(folder, mobile):
 
 def test_capture_writes_parts_that_run_alone(folder, mobile):
     out = folder / "captured"
-    expect(run("capture_inputs.py", mobile, "-o", out), 0, "captured: 8 parts of 8")
+    expect(run("capture_inputs.py", mobile, "-o", out), 0, "captured: 8 partitions of 8")
     parts = sorted(out.iterdir())
     assert [p.name for p in parts] == sorted(p.stem for p in mobile.glob("_run_on_*.onnx"))
     for part in parts:
@@ -138,7 +138,7 @@ def test_capture_writes_sequences_and_optionals(folder, mobile):
         model.write_bytes(pitfall_models.make_model(name).SerializeToString())
         ops = ["SequenceConstruct", "Optional", "Relu"]
         parts = split(model, ops, folder / name, "--allow-non-tensor", "--skip-fusion")
-        expect(run("capture_inputs.py", parts), 0, "captured: 3 parts of 3")
+        expect(run("capture_inputs.py", parts), 0, "captured: 3 partitions of 3")
         data = parts / "captured" / "_run_on_cpu_1" / "test_data_set_0"
         value = proto.FromString((data / "input_0.pb").read_bytes())
         tensor = value.tensor_values[1] if proto is onnx.SequenceProto else value.tensor_value
@@ -158,8 +158,8 @@ def test_parts_are_found_by_the_files_that_the_manifest_names(folder, mobile):
     manifest = json.loads((folder / "odd" / "manifest.json").read_text())
     files = [part["file"] for part in manifest["stages"]]
     assert files == ["submod_a_b_2.onnx", "submod_a_b.onnx", "submod_A_B_3.onnx"], files
-    expect(run("verify_split.py", model, folder / "odd"), 0, "chain of 3 parts")
-    expect(run("capture_inputs.py", folder / "odd"), 0, "captured: 3 parts of 3")
+    expect(run("verify_split.py", model, folder / "odd"), 0, "chain of 3 partitions")
+    expect(run("capture_inputs.py", folder / "odd"), 0, "captured: 3 partitions of 3")
     assert (folder / "odd" / "captured" / "submod_A_B_3" / "model.onnx").is_file()
 
 
@@ -203,7 +203,7 @@ if len(sys.argv) > 2:
     script.write_text(dies)
     expect(run(script, PROJECT / "scripts"), 0, "draw 2 runs")
     died = run(script, PROJECT / "scripts", "later")
-    expect(died, 1, "running part_1.onnx: ONNX Runtime died of SIGSEGV")
+    expect(died, 1, "running part_1.onnx: ONNX Runtime crashed: SIGSEGV")
 
 
 def test_pictures_are_tried(folder, mobile):
