@@ -17,6 +17,10 @@ A rule says when the piece is not compiled, and how:
     flood=X       writes 100 MB of text and refuses
     eat=X         allocates until it may not
     silent=X      exits 0 without output
+    fill=X        writes its folder full, and dies of it as a compiler does
+    flaky=X:FILE  refuses an op X two times of three calls, counted in the file
+    low=N         refuses an opset below N
+    lost=X:FILE   says what srun says when a machine goes away, the first time
     garbage       accepts what is no model
 """
 import ctypes
@@ -27,7 +31,7 @@ import subprocess
 import sys
 import time
 
-import onnx
+from onnx_lite import Unreadable, read_model
 
 
 class Refused(Exception):
@@ -35,14 +39,11 @@ class Refused(Exception):
 
 
 def first_of(model, op):
-    return next((node for node in model.graph.node if node.op_type == op), None)
+    return next((node for node in model.nodes if node.op == op), None)
 
 
 def is_open(value):
-    tensor = value.type.tensor_type
-    return not tensor.HasField("shape") or any(
-        not dim.HasField("dim_value") for dim in tensor.shape.dim
-    )
+    return value.dims is None or None in value.dims
 
 
 def crash():
@@ -78,6 +79,12 @@ def silent():
     sys.exit(0)
 
 
+def fill():
+    with open("filler", "wb") as file:
+        while True:
+            file.write(bytes(1 << 20))
+
+
 BEHAVIOURS = {
     "crash": crash,
     "hang": hang,
@@ -85,12 +92,21 @@ BEHAVIOURS = {
     "flood": flood,
     "eat": eat,
     "silent": silent,
+    "fill": fill,
 }
+
+
+def counted(path):
+    """How often this was called before."""
+    with open(path, "a+", encoding="utf-8") as file:
+        count = file.tell()
+        file.write(".")
+    return count
 
 
 def apply(rule, model):
     kind, _, text = rule.partition("=")
-    nodes = model.graph.node
+    nodes = model.nodes
     if kind in BEHAVIOURS and first_of(model, text):
         BEHAVIOURS[kind]()
     if kind == "op" and (node := first_of(model, text)):
@@ -103,18 +119,29 @@ def apply(rule, model):
         raise Refused("internal error: two layouts meet")
     if kind == "above" and len(nodes) > int(text):
         raise Refused("too many nodes for one program")
-    if kind == "open" and any(is_open(value) for value in model.graph.input):
+    if kind == "open" and any(is_open(value) for value in model.inputs):
         raise Refused("source without a determined shape")
+    if kind == "low" and model.opset < int(text):
+        raise Refused(f"operators of this opset are not known: at least {text}")
+    if kind == "flaky" and first_of(model, text.split(":")[0]):
+        if counted(text.split(":")[1]) % 3 != 1:
+            raise Refused("internal error: a race")
+    if kind == "lost" and first_of(model, text.split(":")[0]):
+        if counted(text.split(":")[1]) == 0:
+            sys.stderr.write("srun: error: Node failure on node7\n")
+            sys.exit(1)
 
 
 def compile_model(path, rules):
     try:
-        model = onnx.load(path, load_external_data=False)
-        onnx.checker.check_model(model)
-    except Exception as error:
+        model = read_model(path)
+    except Unreadable as error:
         if "garbage" in rules:
             return None
         raise Refused(f"cannot be read: {error}") from error
+    unknown = first_of(model, "NoSuchOpOfOnnx")
+    if unknown:
+        raise Refused(f'node "{unknown.name}": op {unknown.op} is not known')
     for rule in rules:
         apply(rule, model)
     return model

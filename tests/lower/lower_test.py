@@ -26,6 +26,7 @@ except ImportError as error:
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent.parent
 FAKE = HERE / "fake_backend.py"
+PYTHON = [sys.executable, "-S", "-E"]  # the fake needs no packages
 ALL = {"format": "cleave.support", "version": 1, "name": "all", "allow": ["*"]}
 
 
@@ -68,7 +69,7 @@ class Place:
 
     def backend(self, rules=(), serve=False, **fields):
         """Writes a backend file of the fake."""
-        words = [sys.executable, str(FAKE)]
+        words = [*PYTHON, str(FAKE)]
         if serve:
             body = {"serve": {"argv": [*words, "--serve", *rules], "ops": ["compile"]}}
         else:
@@ -271,7 +272,7 @@ def test_a_crash_is_a_verdict(place):
 def test_a_hang_is_ended(place):
     verdict = verdict_of(place, place.backend(["hang=Sin"], timeout="2s"))
     equal(verdict[0], "timed out")
-    words = [sys.executable, str(FAKE)]
+    words = [*PYTHON, str(FAKE)]
     assert not [pid for pid in running(words)], "a fake is left"
 
 
@@ -311,7 +312,7 @@ def test_an_interrupt_ends_the_children(place):
     equal(process.wait(60), -signal.SIGINT)
     time.sleep(0.5)
     argv = json.loads(backend.read_text())["compile"]["argv"]
-    left = [pid for pid in Path("/proc").iterdir() if pid.name.isdigit() and is_of(pid, argv[:2])]
+    left = [pid for pid in Path("/proc").iterdir() if pid.name.isdigit() and is_of(pid, argv[:4])]
     equal(left, [])
 
 

@@ -47,7 +47,7 @@ TEST_CASE("a backend file is read with its limits and environment") {
 TEST_CASE("an unknown placeholder is refused where it is") {
   CHECK(faults_of("{\"format\": \"cleave.backend\", \"name\": \"n\",\n"
                   " \"compile\": {\"argv\": [\"c\", \"{modle}\"]}}") ==
-        "2:29 \"{modle}\" is not a placeholder\n");
+        "2:28 \"{modle}\" is not a placeholder\n");
 }
 
 TEST_CASE("faults of a backend file name the place and the way out") {
@@ -59,10 +59,10 @@ TEST_CASE("faults of a backend file name the place and the way out") {
   CHECK(faults_of(
             "{\"format\": \"cleave.backend\", \"name\": \"n\", \"compile\": {\"argv\": [\"c\"], "
             "\"timeout\": \"soon\"}}") ==
-        "1:84 \"soon\" is not a time: write \"60s\" or \"5min\"\n");
+        "1:81 \"soon\" is not a time: write \"60s\" or \"5min\"\n");
   CHECK(faults_of(
             "{\"format\": \"cleave.backend\", \"name\": \"n\", \"compile\": {\"argv\": [\"c\"]}, "
-            "\"failed_if\": [\"(\"]}") == "1:86 \"(\" is not a regular expression (ECMAScript)\n");
+            "\"failed_if\": [\"(\"]}") == "1:85 \"(\" is not a regular expression (ECMAScript)\n");
 }
 
 TEST_CASE("the short form is split into words and not run by a shell") {
