@@ -154,7 +154,7 @@ def external_slices_lie_in_the_file(bench):
     bench.file("w.bin", bytes(24))
     most = (1 << 64) - 1
     for entries, words in [
-        ({"offset": "25"}, "behind the file's end"), ({"offset": str(most)}, "behind the file's end"),
+        ({"offset": "25"}, "after the file's end"), ({"offset": str(most)}, "after the file's end"),
         ({"offset": "8", "length": "24"}, "but the file ends after 16"),
         ({"offset": "16", "length": str(most - 15)}, "but dims and type make 24"),
         ({"length": str(most)}, "but dims and type make 24"), ({"length": "23"}, "but dims and type make 24"),

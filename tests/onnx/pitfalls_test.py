@@ -291,7 +291,7 @@ def check_31(s):
 
 
 def check_32(s):
-    holds("the nodes do not stand in topological order" in s.messages, s.messages)
+    holds("the nodes are not in topological order" in s.messages, s.messages)
     same(s.flow(), ["first: x -> t", "second: t -> y"])
 
 
