@@ -52,7 +52,7 @@ class Splitter:
 
     def outcome(self, lists, settings):
         sums = dict.fromkeys(("acc_subgraphs", "subgraphs", "link_bytes", "seconds", "shared",
-                              "nodes", "flops"), 0)
+                              "nodes", "flops", "unknown"), 0)
         for model in self.models:
             supports = [text for path in lists for text in ("-s", path)]
             report = self.output("preview", model, *supports, *self.options, *settings)
@@ -60,6 +60,9 @@ class Splitter:
             sums["acc_subgraphs"] += len(on_acc)
             sums["subgraphs"] += len(report["partitions"])
             sums["link_bytes"] += sum(part["input_bytes"] + part["output_bytes"] for part in on_acc)
+            crossing = [value for part in on_acc for value in part["inputs"] + part["outputs"]]
+            sums["unknown"] += sum(value["type"] == "tensor" and value["bytes"] is None
+                                   for value in crossing)
             if report["link"]:
                 sums["seconds"] += 1 / report["link"]["max_qps"]
                 sums["shared"] += 1 / report["link"]["shared_qps"]
@@ -105,8 +108,9 @@ class Lists:
 
 def faults(promised, real):
     """Where the two differ."""
+    # A sum of models has no rate where one of them has none, for want of bytes.
     def rate(seconds):
-        return None if seconds == 0 else 1 / seconds
+        return None if seconds == 0 or real["unknown"] > 0 else 1 / seconds
 
     wanted = [(name, promised[name], real[name])
               for name in ("acc_subgraphs", "subgraphs", "link_bytes")]
