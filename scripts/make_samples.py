@@ -234,12 +234,62 @@ class Attention(ModelBuilder):
         return self.model_bytes(inputs, [self.value_info("y", shape)])
 
 
+# ---- recurrent.onnx ------------------------------------------------------------------------------
+
+
+class Recurrent(ModelBuilder):
+    """A dense encoder, a state that a Loop updates four times, a dense decoder."""
+
+    INPUT, STATE, CLASSES, STEPS = 8, 16, 4, 4
+
+    def linear(self, scope, x, width_in, width_out):
+        weight = self.weight(f"{scope}.weight", [width_in, width_out], width_in)
+        bias = self.weight(f"{scope}.bias", [width_out], width_in)
+        product = self.node(scope, "MatMul", [x, weight])
+        return self.node(scope, "Add", [product, bias])
+
+    def body(self):
+        """One step: state = tanh(state * W + b). W and b are captured."""
+        make = self.helper.make_node
+        nodes = [
+            make("MatMul", ["state", "cell.weight"], ["product"], name="/cell/MatMul"),
+            make("Add", ["product", "cell.bias"], ["sum"], name="/cell/Add"),
+            make("Tanh", ["sum"], ["next_state"], name="/cell/Tanh"),
+            make("Identity", ["go_on"], ["still"], name="/cell/Identity"),
+        ]
+        shape = ["N", self.STATE]
+        inputs = [
+            self.value_info("step", [], self.types.INT64),
+            self.value_info("go_on", [], self.types.BOOL),
+            self.value_info("state", shape),
+        ]
+        outputs = [
+            self.value_info("still", [], self.types.BOOL),
+            self.value_info("next_state", shape),
+        ]
+        return self.helper.make_graph(nodes, "step", inputs, outputs)
+
+    def build(self):
+        x = self.node(
+            "encoder", "Relu", [self.linear("encoder", "x", self.INPUT, self.STATE)]
+        )
+        self.weight("cell.weight", [self.STATE, self.STATE], self.STATE)
+        self.weight("cell.bias", [self.STATE], self.STATE)
+        steps = self.constant("cell", [], [self.STEPS], integer=True)
+        x = self.node("cell", "Loop", [steps, "", x], body=self.body())
+        x = self.linear("decoder", x, self.STATE, self.CLASSES)
+        self.node("decoder", "Softmax", [x], outputs=["scores"], axis=-1)
+        inputs = [self.value_info("x", ["N", self.INPUT])]
+        return self.model_bytes(inputs, [self.value_info("scores", ["N", self.CLASSES])])
+
+
 # ---- all of them ---------------------------------------------------------------------------------
 
 
 def onnx_files():
     yield "mobile_block.onnx", MobileBlock("mobile_block", seed=1).build()
     yield "attention.onnx", Attention("attention", seed=2).build()
+    yield "recurrent.onnx", Recurrent("recurrent", seed=3).build()
 
 
 def graph_files():

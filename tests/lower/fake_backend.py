@@ -18,7 +18,8 @@ A rule says when the piece is not compiled, and how:
     eat=X         allocates until it may not
     silent=X      exits 0 without output
     fill=X        writes its folder full, and dies of it as a compiler does
-    flaky=X:FILE  refuses an op X two times of three calls, counted in the file
+    flaky=X:FILE  refuses an op X at every third call, counted in the file
+    slow=N        takes N seconds
     low=N         refuses an opset below N
     lost=X:FILE   says what srun says when a machine goes away, the first time
     garbage       accepts what is no model
@@ -121,10 +122,12 @@ def apply(rule, model):
         raise Refused("too many nodes for one program")
     if kind == "open" and any(is_open(value) for value in model.inputs):
         raise Refused("source without a determined shape")
+    if kind == "slow":
+        time.sleep(float(text))
     if kind == "low" and model.opset < int(text):
         raise Refused(f"operators of this opset are not known: at least {text}")
     if kind == "flaky" and first_of(model, text.split(":")[0]):
-        if counted(text.split(":")[1]) % 3 != 1:
+        if counted(text.split(":")[1]) % 3 == 0:
             raise Refused("internal error: a race")
     if kind == "lost" and first_of(model, text.split(":")[0]):
         if counted(text.split(":")[1]) == 0:

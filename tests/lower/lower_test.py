@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`cleave lower` and `cleave backend` against fake backends, and against tract where it is installed.
+"""`cleave lower` and `cleave backend` against fake backends.
 
 usage: lower_test.py CLEAVE [NAME...]      runs the tests, or those whose names hold one of the words
 
@@ -7,111 +7,13 @@ Exit status 1 when one fails, 77 when the Python modules are not there. Each ski
 """
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import traceback
 from pathlib import Path
 
-try:
-    import onnx
-    from onnx import TensorProto, helper
-except ImportError as error:
-    print(f"lower_test.py: skipped: needs the Python module {error.name}")
-    sys.exit(77)
-
-HERE = Path(__file__).resolve().parent
-PROJECT = HERE.parent.parent
-FAKE = HERE / "fake_backend.py"
-PYTHON = [sys.executable, "-S", "-E"]  # the fake needs no packages
-ALL = {"format": "cleave.support", "version": 1, "name": "all", "allow": ["*"]}
-
-
-class Skip(Exception):
-    pass
-
-
-def chain(path, ops, shape=(2, 3)):
-    """A model of one-input ops, one after the other; nodes are n0, n1, ..."""
-    nodes = [
-        helper.make_node(op, [f"v{i}"], [f"v{i + 1}"], name=f"n{i}") for i, op in enumerate(ops)
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "chain",
-        [helper.make_tensor_value_info("v0", TensorProto.FLOAT, list(shape))],
-        [helper.make_tensor_value_info(f"v{len(ops)}", TensorProto.FLOAT, None)],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.save(model, path)
-    return path
-
-
-class Place:
-    """A folder with a support list, and runs of cleave in it."""
-
-    def __init__(self, cleave, folder):
-        self.cleave, self.folder = cleave, Path(folder)
-        (self.folder / "all.json").write_text(json.dumps(ALL))
-
-    def command(self, *arguments):
-        return [self.cleave, *[str(one) for one in arguments]]
-
-    def run(self, *arguments, **options):
-        env = dict(os.environ, XDG_CACHE_HOME=str(self.folder / "cache"), NO_COLOR="1")
-        return subprocess.run(
-            self.command(*arguments), cwd=self.folder, env=env, capture_output=True, text=True,
-            errors="replace", timeout=300, check=False, **options,
-        )
-
-    def backend(self, rules=(), serve=False, **fields):
-        """Writes a backend file of the fake."""
-        words = [*PYTHON, str(FAKE)]
-        if serve:
-            body = {"serve": {"argv": [*words, "--serve", *rules], "ops": ["compile"]}}
-        else:
-            argv = [*words, "--log", str(self.folder / "log"), *rules, "{model}", "{out}"]
-            body = {"compile": {"argv": argv, "produces": ["{out}"], "timeout": "60s"}}
-        for key, value in fields.items():
-            if key in ("timeout", "memory"):
-                body["compile"][key] = value
-            else:
-                body[key] = value
-        content = {"format": "cleave.backend", "version": 1, "name": "fake", **body}
-        path = self.folder / "fake.json"
-        path.write_text(json.dumps(content))
-        return path
-
-    def lower(self, model, backend, *more):
-        done = self.run("lower", model, "-s", "all.json", "--backend", backend, "--json", "-q", *more)
-        try:
-            return done, json.loads(done.stdout)
-        except ValueError:
-            raise AssertionError(f"exit {done.returncode}: {done.stderr}") from None
-
-    def calls(self):
-        log = self.folder / "log"
-        return len(log.read_text().splitlines()) if log.exists() else 0
-
-
-def equal(has, wants):
-    assert has == wants, f"{has!r}, not {wants!r}"
-
-
-def running(words):
-    """Processes whose command line is these words."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            line = (entry / "cmdline").read_bytes().split(b"\0")[:-1]
-        except OSError:
-            continue
-        if line == [word.encode() for word in words]:
-            found.append(int(entry.name))
-    return found
+from place import ALL, FAKE, PROJECT, PYTHON, Skip, chain, equal, is_of, running, run_tests, tests_in
 
 
 # ---- backend files ----
@@ -227,21 +129,6 @@ def test_several_culprits_are_found(place):
     equal(sorted(rule["op"] for rule in result["learned"]), ["Cos", "Sin", "Tan"])
 
 
-def test_planted_culprits_are_learned(place):
-    random_numbers = random.Random(13)
-    good, bad = ["Relu", "Neg", "Abs", "Exp"], ["Sin", "Cos", "Tan", "Erf", "Ceil"]
-    for i in range(12):
-        planted = random_numbers.sample(bad, random_numbers.randint(1, 5))
-        ops = random_numbers.choices(good, k=random_numbers.randint(5, 60))
-        for op in planted:
-            ops.insert(random_numbers.randrange(len(ops)), op)
-        model = chain(place.folder / f"m{i}.onnx", ops)
-        rules = [random_numbers.choice(["op=", "mute="]) + op for op in planted]
-        done, result = place.lower(model, place.backend(rules, serve=True), "--until-clean")
-        equal(done.returncode, 0)
-        equal(sorted(rule["op"] for rule in result["learned"]), sorted(planted))
-
-
 def test_partitions_are_reported_in_order_whatever_the_jobs(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg", "Sin", "Abs", "Sin", "Exp"])
     (place.folder / "all.json").write_text(json.dumps({**ALL, "deny": [{"op": "Sin"}]}))
@@ -312,160 +199,118 @@ def test_an_interrupt_ends_the_children(place):
     equal(process.wait(60), -signal.SIGINT)
     time.sleep(0.5)
     argv = json.loads(backend.read_text())["compile"]["argv"]
-    left = [pid for pid in Path("/proc").iterdir() if pid.name.isdigit() and is_of(pid, argv[:4])]
+    left = [pid for pid in Path("/proc").iterdir() if pid.name.isdigit() and is_of(pid, argv[:6])]
     equal(left, [])
 
 
-def is_of(entry, words):
-    try:
-        line = (entry / "cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    return line[: len(words)] == [word.encode() for word in words]
+# ---- remedies, values, limits ----
 
 
-def without_times(result):
-    if isinstance(result, dict):
-        return {key: without_times(value) for key, value in result.items() if key != "seconds"}
-    if isinstance(result, list):
-        return [without_times(one) for one in result]
-    return result
-
-
-def test_a_run_that_is_killed_goes_on(place):
-    ops = ["Relu", "Sin", "Neg", "Cos", "Abs", "Tan", "Exp", "Relu", "Erf"]
-    model = chain(place.folder / "m.onnx", ops)
-    backend = place.backend(["op=Sin", "mute=Cos", "op=Tan", "mute=Erf"])
-    arguments = ["lower", model, "-s", "all.json", "--backend", backend, "--until-clean", "-q"]
-    begin = time.time()
-    whole = place.run(*arguments, "--no-cache", "-o", "whole")
-    equal(whole.returncode, 0)
-    took, calls = time.time() - begin, place.calls()
-    wants = without_times(json.loads((place.folder / "whole" / "lowering.json").read_text()))
-    random_numbers = random.Random(4)
-    kills = int(os.environ.get("CLEAVE_KILLS", "5"))
-    for i in range(kills):
-        (place.folder / "log").unlink()
-        out = f"out{i}"
-        process = subprocess.Popen(
-            place.command(*arguments, "--no-cache", "-o", out), cwd=place.folder,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )
-        time.sleep(random_numbers.random() * took)
-        process.kill()
-        process.wait()
-        if not (place.folder / out).exists():
-            equal(place.run(*arguments, "--no-cache", "-o", out).returncode, 0)
-        has = without_times(json.loads((place.folder / out / "lowering.json").read_text()))
-        equal(has, wants)
-        assert place.calls() <= calls + 1, f"{place.calls()} calls, not {calls} or one more"
-        same = (place.folder / "whole" / "learned.json").read_bytes()
-        equal((place.folder / out / "learned.json").read_bytes(), same)
-
-
-# ---- real compilers, in $CLEAVE_COMPILERS or this Python ----
-
-
-def environment_with(module):
-    """The environment in which `python3` has the module."""
-    folder = os.environ.get("CLEAVE_COMPILERS")
-    python = Path(folder) / "bin" / "python3" if folder else Path(sys.executable)
-    done = subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False)
+def reference(place):
+    """The environment in which ONNX Runtime is the reference, or a skip."""
+    done = subprocess.run([sys.executable, "-c", "import onnxruntime, numpy"], capture_output=True, check=False)
     if done.returncode != 0:
-        raise Skip(f"{python} has no {module}")
-    return dict(os.environ, PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}")
+        raise Skip("this Python has no onnxruntime")
+    folder = place.folder / "bin"
+    folder.mkdir(exist_ok=True)
+    if not (folder / "python3").exists():
+        (folder / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        (folder / "python3").chmod(0o755)
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+            "CLEAVE_BACKENDS": str(PROJECT / "samples" / "backends")}
 
 
-def works(place, name, module):
-    env = environment_with(module)
-    path = PROJECT / "samples" / "backends" / f"{name}.json"
-    done = subprocess.run(
-        place.command("backend", "check", path), env=env, capture_output=True, text=True,
-        timeout=600, check=False,
-    )
-    equal((done.returncode, done.stderr), (0, ""))
+def open_chain(path, ops):
+    return chain(path, ops, shape=("n", 3))
 
 
-def test_onnxruntime_works(place):
-    works(place, "onnxruntime", "onnxruntime")
+def values_backend(place, *rules):
+    content = {"format": "cleave.backend", "version": 1, "name": "fake",
+               "serve": {"argv": [sys.executable, str(FAKE.parent / "fake_values.py"), *rules],
+                         "ops": ["compile", "run"]}}
+    path = place.folder / "values.json"
+    path.write_text(json.dumps(content))
+    return path
 
 
-def test_tract_works(place):
-    works(place, "tract", "tract")
+def test_open_shapes_are_pinned_before_a_node_is_blamed(place):
+    env = reference(place)
+    model = open_chain(place.folder / "m.onnx", ["Relu", "Neg", "Exp"])
+    backend = place.backend(["open"], serve=True)
+    done, result = place.lower(model, backend, "--reference", "onnxruntime", "--until-clean", env=env)
+    equal((done.returncode, result["rules"], result["nodes_lowered"]), (0, 0, 3))
+    equal(result["parts"][0]["remedies"]["pinned_inputs"], 1)
+    done, result = place.lower(model, backend, "--reference", "onnxruntime", "--pin-shapes", "off", env=env)
+    equal((done.returncode, result["clean"]), (1, False))
 
 
-def test_openvino_works(place):
-    works(place, "openvino", "openvino")
-    works(place, "openvino_f32", "openvino")
+def test_a_later_opset_is_proposed_before_a_node_is_blamed(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Exp"], opset=13)
+    backend = place.backend(["low=17"], serve=True, opset=[17, 21])
+    done, result = place.lower(model, backend, "--reference", "onnxruntime", "--until-clean", env=env)
+    equal((done.returncode, result["rules"]), (0, 0))
+    equal(result["parts"][0]["remedies"]["opset"], 17)
 
 
-def test_iree_works(place):
-    works(place, "iree", "iree.compiler")
-
-
-def test_tvm_works(place):
-    works(place, "tvm", "tvm")
-
-
-def test_tract_refuses_a_loop_and_names_it(place):
-    env = environment_with("tract")
-    body = helper.make_graph(
-        [helper.make_node("Identity", ["c"], ["c2"]), helper.make_node("Abs", ["s"], ["s2"])],
-        "body",
-        [
-            helper.make_tensor_value_info("i", TensorProto.INT64, []),
-            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("s", TensorProto.FLOAT, [2]),
-        ],
-        [
-            helper.make_tensor_value_info("c2", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("s2", TensorProto.FLOAT, [2]),
-            helper.make_tensor_value_info("s2", TensorProto.FLOAT, [2]),
-        ],
-    )
-    nodes = [
-        helper.make_node("Relu", ["x"], ["r"], name="relu"),
-        helper.make_node("Loop", ["n", "", "r"], ["last", "all"], name="the_loop", body=body),
-        helper.make_node("Neg", ["all"], ["y"], name="neg"),
-    ]
-    inputs = [
-        helper.make_tensor_value_info("x", TensorProto.FLOAT, [2]),
-        helper.make_tensor_value_info("n", TensorProto.INT64, []),
-    ]
-    graph = helper.make_graph(
-        nodes, "loop", inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    onnx.save(model, place.folder / "loop.onnx")
-    tract = PROJECT / "samples" / "backends" / "tract.json"
-    command = place.command("lower", "loop.onnx", "-s", "all.json", "--backend", tract, "--json", "-q")
-    done = subprocess.run(
-        [*command, "--no-cache"], cwd=place.folder, env=env, capture_output=True, text=True, check=False
-    )
+def test_wrong_values_are_found_by_bisection(place):
+    env = reference(place)
+    ops = ["Relu"] * 12 + ["Tanh"] + ["Neg"] * 19
+    model = chain(place.folder / "m.onnx", ops)
+    done, result = place.lower(model, values_backend(place, "wrong=Tanh"), "--compare", env=env)
     equal(done.returncode, 1)
-    finding = json.loads(done.stdout)["findings"][0]
-    equal((finding["kind"], finding["nodes"]), ("culprit", ["the_loop"]))
-    assert finding["runs"] <= 2, finding
+    finding = result["findings"][0]
+    equal((finding["values"], finding["nodes"]), ("culprit", ["n12"]))
+    assert finding["runs"] <= 2 * 5, finding
+    done, result = place.lower(model, values_backend(place, "wrong=Tanh"), "--compare", "--until-clean", env=env)
+    equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, ["Tanh"]))
 
 
-def main():
-    cleave, *words = sys.argv[1:]
-    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
-    failed = 0
-    for name, test in tests:
-        if words and not any(word in name for word in words):
-            continue
-        with tempfile.TemporaryDirectory(prefix="lower") as folder:
-            try:
-                test(Place(os.path.abspath(cleave), folder))
-                print(f"passed   {name[5:].replace('_', ' ')}")
-            except Skip as skip:
-                print(f"skipped  {name[5:].replace('_', ' ')}: {skip}")
-            except Exception:
-                failed += 1
-                print(f"FAILED   {name[5:].replace('_', ' ')}\n{traceback.format_exc()}")
-    sys.exit(1 if failed else 0)
+def test_lower_precision_is_no_fault_of_a_node(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Sigmoid", "Sqrt", "Exp"])
+    done, result = place.lower(model, values_backend(place, "bf16"), "--compare", "--until-clean", env=env)
+    equal((done.returncode, result["rules"]), (1, 0))
+    equal(result["parts"][0]["verdict"], "lower precision")
+
+
+def test_what_fails_now_and_then_becomes_no_rule(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
+    backend = place.backend([f"flaky=Sin:{place.folder / 'count'}"], serve=True)
+    done, result = place.lower(model, backend, "--until-clean", "--no-cache")
+    equal((done.returncode, result["rules"]), (1, 0))
+    equal({finding["kind"] for finding in result["findings"]}, {"flaky"})
+
+
+def test_a_machine_that_goes_away_is_no_verdict(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
+    backend = place.backend([f"lost=Sin:{place.folder / 'count'}"])
+    done, result = place.lower(model, backend, "--launcher", "env")
+    equal((done.returncode, result["parts"][0]["verdict"]), (0, "lowered"))
+
+
+def test_a_full_disk_ends_the_run_and_is_no_verdict(place):
+    small = place.folder / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", small], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        raise Skip("a small file system cannot be mounted here")
+    try:
+        model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
+        done = place.run("lower", model, "-s", "all.json", "--backend", place.backend(["fill=Sin"]), "-q",
+                         env={"TMPDIR": str(small)})
+        equal(done.returncode, 4)
+        assert "no space left" in done.stderr, done.stderr
+    finally:
+        subprocess.run(["umount", small], check=False)
+
+
+def test_a_search_ends_at_its_limits(place):
+    model = chain(place.folder / "m.onnx", ["Relu"] * 200 + ["Sin"] + ["Neg"] * 200)
+    backend = place.backend(["mute=Sin"], serve=True)
+    _, result = place.lower(model, backend, "--search-runs", 3)
+    assert result["compiler_runs"] <= 1 + 4, result["compiler_runs"]
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_tests(tests_in(globals()), sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""A backend that computes what it is told to compute wrong, for tests of `cleave lower --compare`.
+
+usage: fake_values.py [RULE...]      a worker that computes by ONNX Runtime
+
+    wrong=X    adds 1 to what an op X makes
+    bf16       rounds what each op makes to bfloat16
+"""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "backends"))
+import onnx  # noqa: E402
+import onnxruntime as ort  # noqa: E402
+from onnx import TensorProto, helper  # noqa: E402
+from worker import in_stage, read_inputs, serve, write_outputs  # noqa: E402
+
+
+def spoilt(node, rules):
+    """The nodes in its place."""
+    op = node.op_type
+    is_wrong = f"wrong={op}" in rules
+    if not is_wrong and "bf16" not in rules:
+        return [node]
+    name = node.output[0]
+    raw = name + "__raw"
+    node.output[0] = raw
+    if is_wrong:
+        one = helper.make_node("Constant", [], [name + "__one"], value_float=1.0)
+        return [node, one, helper.make_node("Add", [raw, name + "__one"], [name])]
+    rounded = name + "__rounded"
+    return [node, helper.make_node("Cast", [raw], [rounded], to=TensorProto.BFLOAT16),
+            helper.make_node("Cast", [rounded], [name], to=TensorProto.FLOAT)]
+
+
+def compile_model(path, rules):
+    model = in_stage("convert", onnx.load, path)
+    nodes = [one for node in model.graph.node for one in spoilt(node, rules)]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return in_stage("compile", lambda: ort.InferenceSession(model.SerializeToString()))
+
+
+def main():
+    rules = sys.argv[1:]
+
+    def run(request):
+        session = compile_model(request["model"], rules)
+        names = [value.name for value in session.get_outputs()]
+        made = in_stage("run", session.run, names, read_inputs(request))
+        write_outputs(request, dict(zip(names, made)))
+
+    def compile_only(request):
+        compile_model(request["model"], rules)
+
+    serve("fake", "1", {"compile": compile_only, "run": run})
+
+
+if __name__ == "__main__":
+    ort.set_default_logger_severity(4)
+    main()
