@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "core/cost/guess_scale.h"
 #include "core/graph/op_key.h"
 
 namespace cleave {
@@ -52,6 +53,11 @@ std::optional<double> calibrated_us(const OpTime& time, const NodeCost& cost) {
   return time.us + *computing + *moving;
 }
 
+// Rates that estimates start from where the device has none of its own: what was measured scales
+// them.
+constexpr double kGuessedFlops = 10e12;
+constexpr double kGuessedBandwidth = 100e9;
+
 std::optional<double> estimated_us(const DeviceNumbers& device, const NodeCost& cost) {
   if (!device.flops_per_second || !device.bytes_per_second) return std::nullopt;
   if (!cost.flops || !cost.bytes) return std::nullopt;
@@ -60,27 +66,57 @@ std::optional<double> estimated_us(const DeviceNumbers& device, const NodeCost& 
   return seconds * 1e6 + device.node_us;
 }
 
+// Below 0: unknown. What is known of FLOPs and bytes counts.
+double guessed_us(const DeviceNumbers& device, const NodeCost& cost) {
+  if (!cost.flops && !cost.bytes) return -1;
+  const double computing = cost.flops.value_or(0) / device.flops_per_second.value_or(kGuessedFlops);
+  const double moving =
+      cost.bytes.value_or(0) / device.bytes_per_second.value_or(kGuessedBandwidth);
+  return std::max(computing, moving) * 1e6 + device.node_us;
+}
+
+void set_time(DeviceTimes& times, NodeId node, const std::optional<double>& us, TimeOrigin origin) {
+  if (!us) return;
+  times.us[node] = *us;
+  times.origins[node] = origin;
+}
+
+bool has_any(const MeasuredTimes& measured) {
+  return std::any_of(measured.begin(), measured.end(), [](double us) { return us >= 0; });
+}
+
+// Gives the nodes that have no time yet a guess that is scaled to what was measured.
+void add_scaled_guesses(const PerNode<NodeCost>& costs, const Graph& graph,
+                        const DeviceNumbers& device, const MeasuredTimes& measured,
+                        DeviceTimes& times) {
+  PerNode<double> guesses(graph.node_count(), -1);
+  for (const NodeId node : graph.nodes()) guesses[node] = guessed_us(device, costs[node]);
+  const ScaledTimes scaled = scale_guesses(graph, guesses, measured);
+  for (const NodeId node : graph.nodes()) {
+    const bool is_open = times.origins[node] == TimeOrigin::unknown;
+    if (!is_open || scaled.times[node] < 0 || (scaled.scaled == 0 && guesses[node] > 0)) continue;
+    set_time(times, node, scaled.times[node], TimeOrigin::estimated);
+  }
+}
+
 }  // namespace
 
 DeviceTimes device_times(const PerNode<NodeCost>& costs, const Graph& graph,
                          const DeviceNumbers& device, const MeasuredTimes& measured) {
   DeviceTimes times{PerNode<double>(graph.node_count()),
                     PerNode<TimeOrigin>(graph.node_count(), TimeOrigin::unknown)};
-  const auto set = [&](NodeId node, const std::optional<double>& us, TimeOrigin origin) {
-    if (!us) return;
-    times.us[node] = *us;
-    times.origins[node] = origin;
-  };
+  const bool is_measured = has_any(measured);
   CalibratedTimes calibrated(graph, device);
   for (const NodeId node : graph.nodes()) {
-    if (!measured.empty() && measured[node] >= 0) {
-      set(node, measured[node], TimeOrigin::measured);
+    if (is_measured && measured[node] >= 0) {
+      set_time(times, node, measured[node], TimeOrigin::measured);
     } else if (const OpTime* const time = calibrated.of(node); time != nullptr) {
-      set(node, calibrated_us(*time, costs[node]), TimeOrigin::calibrated);
-    } else {
-      set(node, estimated_us(device, costs[node]), TimeOrigin::estimated);
+      set_time(times, node, calibrated_us(*time, costs[node]), TimeOrigin::calibrated);
+    } else if (!is_measured) {
+      set_time(times, node, estimated_us(device, costs[node]), TimeOrigin::estimated);
     }
   }
+  if (is_measured) add_scaled_guesses(costs, graph, device, measured, times);
   return times;
 }
 
@@ -91,6 +127,12 @@ TargetTimes target_times(const Graph& graph, const Machine& machine,
     const MeasuredCost* const in_file = graph.measured_cost(node);
     if (in_file != nullptr) on_cpu[node] = in_file->time_us;
     if (!cpu_measured.empty() && cpu_measured[node] >= 0) on_cpu[node] = cpu_measured[node];
+  }
+  if (!has_rates(machine.cpu) && !has_rates(machine.acc) && !has_any(on_cpu) &&
+      !has_any(acc_measured)) {
+    const DeviceTimes unknown{PerNode<double>(graph.node_count()),
+                              PerNode<TimeOrigin>(graph.node_count(), TimeOrigin::unknown)};
+    return {unknown, unknown};
   }
   const PerNode<NodeCost> costs = node_costs(graph);
   return {device_times(costs, graph, machine.cpu, on_cpu),

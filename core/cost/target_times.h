@@ -4,6 +4,8 @@
 //   calibrated  OpTime of its op, else the common one
 //   estimated   max(FLOPs / rate, bytes / bandwidth) + the fixed cost of a node
 //
+// Where some nodes were measured, estimates of the others are scaled to them (guess_scale.h); rates
+// that the device lacks are then guessed, since only their ratio to what was measured counts.
 // A node that reads no tensor data (Shape, Size) or moves none (Reshape, ...) has 0 FLOPs and takes
 // the fixed cost only.
 #pragma once

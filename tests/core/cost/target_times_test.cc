@@ -49,5 +49,25 @@ TEST_CASE("Measured goes before calibrated, and calibrated before estimated") {
   CHECK(times.cpu.origins[node_named(graph, "c")] == TimeOrigin::calibrated);
 }
 
+TEST_CASE("Estimates are scaled to what was measured, with or without rates") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[100,100]
+    a: float32[100,100] = Relu(x)
+    b: float32[100,100] = Relu(a)
+    c: float32[200,100] = Concat(a, b)
+    d: float32[?,100] = Mystery(c)
+    output c, d)");
+  MeasuredTimes measured(graph.node_count(), -1);
+  measured[node_named(graph, "a")] = 40;
+  const TargetTimes plain = target_times(graph, {}, measured, {});
+  CHECK(plain.cpu.of(node_named(graph, "b")) == Approx(40));
+  CHECK(plain.cpu.of(node_named(graph, "c")) == Approx(80));
+  CHECK(plain.cpu.origins[node_named(graph, "c")] == TimeOrigin::estimated);
+  CHECK(!plain.cpu.of(node_named(graph, "d")));
+  CHECK(!plain.acc.of(node_named(graph, "a")));
+  const Machine machine{.cpu = {.flops_per_second = 1e9, .bytes_per_second = 1e9, .node_us = 3}};
+  CHECK(target_times(graph, machine, measured, {}).cpu.of(node_named(graph, "b")) == Approx(40));
+}
+
 }  // namespace
 }  // namespace cleave
