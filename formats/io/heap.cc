@@ -3,17 +3,23 @@
 // (fewer misses of address translation).
 #include "formats/io/heap.h"
 
-#include <malloc.h>
 #include <sys/mman.h>
 
 #include <cstdint>
 #include <cstdlib>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace cleave {
 
+// Other C libraries have no such setting: there it has no effect.
 void keep_freed_memory() {
+#ifdef __GLIBC__
   mallopt(M_MMAP_MAX, 0);         // every block comes from the heap...
   mallopt(M_TRIM_THRESHOLD, -1);  // ... which never shrinks
+#endif
 }
 
 void prefer_large_pages(std::size_t bytes) {
@@ -26,7 +32,12 @@ void prefer_large_pages(std::size_t bytes) {
   const auto at = reinterpret_cast<std::uintptr_t>(block);
   const std::uintptr_t begin = (at + kPage - 1) & ~(kPage - 1);
   const std::uintptr_t end = (at + bytes) & ~(kPage - 1);
+#ifdef MADV_HUGEPAGE
   ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // may be refused
+#else
+  static_cast<void>(begin);
+  static_cast<void>(end);
+#endif
   std::free(block);
 }
 

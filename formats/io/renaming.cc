@@ -8,6 +8,27 @@
 #include <utility>
 
 namespace cleave {
+namespace {
+
+// What the system can do at once; elsewhere ENOSYS, and callers do it step by step.
+#ifdef RENAME_EXCHANGE
+constexpr unsigned kOnlyNew = RENAME_NOREPLACE;
+constexpr unsigned kExchange = RENAME_EXCHANGE;
+
+bool rename_at_once(const std::string& from, const std::string& to, unsigned how) {
+  return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), how) == 0;
+}
+#else
+constexpr unsigned kOnlyNew = 0;
+constexpr unsigned kExchange = 1;
+
+bool rename_at_once(const std::string&, const std::string&, unsigned) {
+  errno = ENOSYS;
+  return false;
+}
+#endif
+
+}  // namespace
 
 std::optional<unsigned> mode_at(const std::string& path) {
   struct stat status = {};
@@ -17,7 +38,7 @@ std::optional<unsigned> mode_at(const std::string& path) {
 
 // Checks first on a file system that cannot guarantee that the target does not exist.
 bool rename_new(const std::string& from, const std::string& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (rename_at_once(from, to, kOnlyNew)) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
   if (mode_at(to)) {
     errno = EEXIST;
@@ -27,7 +48,7 @@ bool rename_new(const std::string& from, const std::string& to) {
 }
 
 bool swap_places(const std::string& from, const std::string& to) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return true;
+  if (rename_at_once(from, to, kExchange)) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
   const std::string aside = from + "-old";
   if (std::rename(to.c_str(), aside.c_str()) != 0) return false;

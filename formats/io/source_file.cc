@@ -29,12 +29,17 @@ Diagnostics fault(const std::string& path, std::string message) {
 int open_unnamed() {
   const char* const folder_set = std::getenv("TMPDIR");
   const std::string folder = folder_set != nullptr && *folder_set != 0 ? folder_set : "/tmp";
+#ifdef O_TMPFILE
   const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
-  // Some file systems lack O_TMPFILE.
+#endif
+  // Some systems and file systems lack O_TMPFILE.
   std::string name = folder + "/cleave-XXXXXX";
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(name.c_str());
+  const int named = ::mkstemp(name.data());
+  if (named >= 0) {
+    ::fcntl(named, F_SETFD, FD_CLOEXEC);
+    ::unlink(name.c_str());
+  }
   return named;
 }
 
