@@ -13,9 +13,9 @@ fi
 cd "$root"
 
 scripts/setup.sh
-step build-release "build (build/release)" build release release -DBUILD_TESTING=OFF
-cleave=build/release/cleave
-out=build/release/quickstart
+step_building build-quick "build (build/quick)" build quick quick
+cleave=build/quick/cleave
+out=build/quick/quickstart
 step quickstart "cleave split samples/resnet18.json -s samples/npu.json -o $out --force" \
   "$cleave" split samples/resnet18.json -s samples/npu.json -o "$out" --force
 

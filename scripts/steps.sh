@@ -21,6 +21,34 @@ step() {
   return 1
 }
 
+# step_building NAME WHAT COMMAND...: a step that shows how far ninja has come, as `[12/94]` lines of
+# the command's output say: on a terminal in one line, elsewhere a line for each tenth.
+step_building() {
+  local log=$logs/$1.log what=$2 begin=$SECONDS terminal=0
+  shift 2
+  [ ! -t 1 ] || terminal=1
+  if "$@" 2>&1 | tee "$log" | show_progress "$terminal" "$what"; then
+    printf '%5d s  %s\n' $((SECONDS - begin)) "$what"
+    return
+  fi
+  tail -n 60 "$log"
+  printf '%5d s  %s: FAILED, see %s\n' $((SECONDS - begin)) "$what" "${log#"$root"/}"
+  return 1
+}
+
+show_progress() {
+  awk -v terminal="$1" -v what="$2" '
+    /^\[[0-9]+\/[0-9]+\]/ {
+      split(substr($1, 2), count, /[\/\]]/)
+      tenth = int(count[1] * 10 / count[2])
+      if (terminal) printf "\r         %s: %d of %d ", what, count[1], count[2]
+      else if (tenth > shown) printf "         %s: %d of %d\n", what, count[1], count[2]
+      shown = tenth
+      fflush()
+    }
+    END { if (terminal) printf "\r\033[K" }'
+}
+
 # build NAME PRESET [cmake option...]: configures and builds build/NAME.
 build() {
   local folder=build/$1 preset=$2

@@ -8,11 +8,11 @@
 
 #include <utility>
 
-#include "core/support/idle_list.h"
-#include "core/support/near_miss.h"
+#include "formats/report/words/idle_list_text.h"
+#include "formats/report/words/near_miss_text.h"
 #include "formats/report/words/reason_text.h"
+#include "formats/report/words/split_notes.h"
 #include "formats/support/support_file.h"
-#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {
@@ -20,69 +20,6 @@ namespace {
 template <class T>
 void append(std::vector<T>& to, const std::vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
-}
-
-std::string full_op(std::string_view domain, std::string_view op) {
-  return domain.empty() ? std::string(op) : std::string(domain) + "::" + std::string(op);
-}
-
-Diagnostics near_miss_warnings(const SplitInput& input) {
-  Diagnostics warnings;
-  for (const NearMiss& miss : near_misses(input.graph, input.lists, input.facts)) {
-    const SupportList& list = input.lists[miss.list];
-    const Rule& rule = list.allow[miss.rule];
-    warnings.push_back({.severity = Severity::warning,
-                        .file = list.path,
-                        .line = rule.line,
-                        .column = rule.column,
-                        .message = "rule " + quoted(rule.op) +
-                                   " matches no node of the model: did you mean " +
-                                   quoted(full_op(miss.domain, miss.op)) + "?"});
-  }
-  return warnings;
-}
-
-Diagnostics idle_list_warnings(const SplitInput& input) {
-  Diagnostics warnings;
-  for (const IdleList& idle : find_idle_lists(input.graph, input.lists)) {
-    const SupportList& list = input.lists[idle.list];
-    std::string ops;
-    for (const UsedOp& op : idle.ops) {
-      ops += (ops.empty() ? "" : ", ") + quoted(full_op(op.domain, op.op)) + " (" +
-             counted(op.nodes, "node", "nodes") + ")";
-    }
-    warnings.push_back(
-        {.severity = Severity::warning,
-         .file = list.path,
-         .message = list.allow.empty()
-                        ? "the list has no allow rule: it puts no node on the accelerator"
-                        : "no rule of the list names an op of the model: it puts no "
-                          "node on the accelerator",
-         .notes = {"most of the model is " + ops}});
-  }
-  return warnings;
-}
-
-// A note if starting on the other side would give fewer subgraphs; otherwise "".
-std::string start_note(const Split& split) {
-  const std::size_t count = split.found.subgraphs.count();
-  const std::size_t other = split.found.count_from_other_side;
-  if (other >= count) return {};
-  return "starting from the other side gives " + std::to_string(other) + " subgraphs instead of " +
-         std::to_string(count) + ": see --start fewest";
-}
-
-// "host shapes: 31 nodes, 12 fewer subgraphs"; "" when the option is off.
-std::string host_shapes_note(const Split& split, const SplitOptions& options) {
-  if (!options.host_shapes.follow) return {};
-  const HostShapes& shapes = split.host_shapes;
-  const bool is_less = shapes.subgraphs <= shapes.subgraphs_without;
-  const std::size_t change = is_less ? shapes.subgraphs_without - shapes.subgraphs
-                                     : shapes.subgraphs - shapes.subgraphs_without;
-  return "host shapes: " + counted(shapes.nodes.count(), "node", "nodes") + ", " +
-         (change == 0 ? "as many subgraphs as without"
-                      : counted(change, is_less ? "fewer subgraph" : "more subgraph",
-                                is_less ? "fewer subgraphs" : "more subgraphs"));
 }
 
 }  // namespace

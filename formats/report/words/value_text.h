@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core/graph/graph.h"
 #include "core/graph/signature.h"
@@ -15,5 +16,8 @@ std::string type_text(const Graph& graph, ValueId value);
 
 // "(float32, -, bias=float32)": - for what is no tensor.
 std::string signature_text(const Signature& signature);
+
+// "Conv", "com.microsoft::Gelu"
+std::string op_text(std::string_view domain, std::string_view op);
 
 }  // namespace cleave

@@ -1,0 +1,12 @@
+// Idle lists in words: lists that put no node on the accelerator, and what the model consists of.
+#pragma once
+
+#include "core/split/split.h"
+#include "formats/text/diagnostic.h"
+
+namespace cleave {
+
+// One warning each, for the list as a whole.
+Diagnostics idle_list_warnings(const SplitInput& input);
+
+}  // namespace cleave

@@ -1,0 +1,26 @@
+#include "formats/report/words/near_miss_text.h"
+
+#include <string>
+
+#include "core/support/near_miss.h"
+#include "formats/report/words/value_text.h"
+
+namespace cleave {
+
+Diagnostics near_miss_warnings(const SplitInput& input) {
+  Diagnostics warnings;
+  for (const NearMiss& miss : near_misses(input.graph, input.lists, input.facts)) {
+    const SupportList& list = input.lists[miss.list];
+    const Rule& rule = list.allow[miss.rule];
+    warnings.push_back({.severity = Severity::warning,
+                        .file = list.path,
+                        .line = rule.line,
+                        .column = rule.column,
+                        .message = "rule " + quoted(rule.op) +
+                                   " matches no node of the model: did you mean " +
+                                   quoted(op_text(miss.domain, miss.op)) + "?"});
+  }
+  return warnings;
+}
+
+}  // namespace cleave

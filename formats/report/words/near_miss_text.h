@@ -1,0 +1,12 @@
+// Near misses in words: rules that name no op of the model, and the op that they may mean.
+#pragma once
+
+#include "core/split/split.h"
+#include "formats/text/diagnostic.h"
+
+namespace cleave {
+
+// One warning each, at the rule.
+Diagnostics near_miss_warnings(const SplitInput& input);
+
+}  // namespace cleave
