@@ -18,10 +18,13 @@ namespace {
 struct PartEdge {
   std::uint32_t from, to;
   NodeId producer, reader;
+  bool is_data = true;  // false: they touch memory that is written in place
 };
 
-// Each pair of parts once, in the order in which a walk over all nodes' operands first meets it.
-std::vector<PartEdge> find_part_edges(const Graph& graph, const PerNode<PartId>& part_of) {
+// Each pair of parts once, in the order in which a walk over all nodes' operands first meets it;
+// then those that only `ties` order.
+std::vector<PartEdge> find_part_edges(const Graph& graph, const PerNode<PartId>& part_of,
+                                      const NodeTies& ties) {
   std::vector<PartEdge> edges;
   std::unordered_set<std::uint64_t> met;
   for (const NodeId reader : graph.nodes()) {
@@ -33,6 +36,11 @@ std::vector<PartEdge> find_part_edges(const Graph& graph, const PerNode<PartId>&
       if (from == to || !met.insert(std::uint64_t{from} << 32U | to).second) continue;
       edges.push_back({from, to, value.producer, reader});
     }
+  }
+  for (const auto& [before, after] : ties.order) {
+    const std::uint32_t from = index(part_of[before]), to = index(part_of[after]);
+    if (from == to || !met.insert(std::uint64_t{from} << 32U | to).second) continue;
+    edges.push_back({from, to, before, after, false});
   }
   return edges;
 }
@@ -49,10 +57,10 @@ Adjacency dependents_of(const std::vector<PartEdge>& edges, std::size_t part_cou
 
 class PartOrder {
  public:
-  PartOrder(const Graph& graph, const Assignment& assignment)
+  PartOrder(const Graph& graph, const Assignment& assignment, const NodeTies& ties)
       : graph_(graph),
         names_(assignment.names),
-        edges_(find_part_edges(graph, assignment.part_of)),
+        edges_(find_part_edges(graph, assignment.part_of, ties)),
         dependents_(dependents_of(edges_, assignment.names.size())) {}
 
   Result<std::vector<std::uint32_t>> sorted() const {
@@ -90,8 +98,12 @@ class PartOrder {
     return "node \"" + std::string(graph_.node(node).name) + '"';
   }
   std::string step_text(const PartEdge& edge) const {
-    return part_text(edge.to) + " needs " + part_text(edge.from) + ": " + node_text(edge.reader) +
-           " reads " + node_text(edge.producer);
+    return part_text(edge.to) + " needs " + part_text(edge.from) + ": " + reason_text(edge);
+  }
+  std::string reason_text(const PartEdge& edge) const {
+    return node_text(edge.reader) +
+           (edge.is_data ? " reads " : " touches memory that is written in place, after ") +
+           node_text(edge.producer);
   }
   const PartEdge& edge_between(std::uint32_t from, std::uint32_t to) const {
     std::size_t i = 0;
@@ -134,8 +146,8 @@ class PartOrder {
 }  // namespace
 
 Result<Partition> order_parts(const Graph& graph, const Assignment& assignment,
-                              const AssignmentOptions& options) {
-  const PartOrder parts(graph, assignment);
+                              const AssignmentOptions& options, const NodeTies& ties) {
+  const PartOrder parts(graph, assignment, ties);
   const auto order = options.keep_original_order ? parts.as_met() : parts.sorted();
   if (!order) return order.error();
   std::vector<PartId> place(order->size());
@@ -146,7 +158,9 @@ Result<Partition> order_parts(const Graph& graph, const Assignment& assignment,
   }
   PerNode<PartId> part_of = assignment.part_of;
   for (const NodeId node : graph.nodes()) part_of[node] = place[index(part_of[node])];
-  return make_partition(std::move(part_of), std::move(names), {});
+  Partition partition = make_partition(std::move(part_of), std::move(names), {});
+  if (auto is_whole = check_whole(graph, partition, ties); !is_whole) return is_whole.error();
+  return partition;
 }
 
 }  // namespace cleave

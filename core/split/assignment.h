@@ -9,6 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
+#include "core/split/node_ties.h"
 #include "core/split/options.h"
 #include "core/split/partition.h"
 
@@ -22,9 +23,10 @@ struct Assignment {
 
 // Returns the parts in call order. Unless they keep their order of first appearance, roots are
 // taken from the end of the list of ready parts, and parts that become ready are appended to it.
-// Refuses parts that form a cycle, with one node edge for each step; and, when the order of
-// appearance is kept, a part that needs a later one. Linear. Method: FX, split_module.
+// Refuses parts that form a cycle, with one node edge for each step; when the order of appearance is
+// kept, a part that needs a later one; and parts that divide a set of `ties`. Linear. Method: FX,
+// split_module.
 Result<Partition> order_parts(const Graph& graph, const Assignment& assignment,
-                              const AssignmentOptions& options);
+                              const AssignmentOptions& options, const NodeTies& ties = {});
 
 }  // namespace cleave

@@ -61,15 +61,20 @@ class GraphBalanceMaker {
         first_reader_(graph.value_count(), kNone<NodeId>),
         last_reader_(graph.value_count(), kNone<NodeId>),
         is_shared_(graph.value_count(), 0),
-        number_(graph.value_count(), kNoItem) {}
+        number_(graph.value_count(), kNoItem),
+        together_(graph.node_count()) {
+    for (std::uint32_t i = 0; i < together_.size(); ++i) together_[i] = i;
+  }
 
   GraphBalance make() && {
     made_.problem.items.resize(graph_.node_count());
     add_costs();
     tie_markers();
+    tie_sets();
+    add_colours();
     add_parameters();
     add_nets();
-    made_.problem.successors = successors_of_nets(made_.problem);
+    made_.problem.successors = with_ties(successors_of_nets(made_.problem));
     const Graph& graph = graph_;
     made_.problem.item_name = [&graph](std::uint32_t item) {
       return std::string(graph.node(NodeId{item}).name);
@@ -137,9 +142,51 @@ class GraphBalanceMaker {
       if (!is_marker(node)) {
         neighbour = node;
       } else {
-        item(node).colour = item(neighbour).colour = index(neighbour);
+        join(node, neighbour);
       }
     }
+  }
+
+  void tie_sets() {
+    if (options_.ties == nullptr) return;
+    for (const std::vector<NodeId>& nodes : options_.ties->whole) {
+      for (const NodeId node : nodes) join(nodes.front(), node);
+    }
+  }
+
+  // Union-find over the items that stay together.
+  std::uint32_t root(std::uint32_t item) {
+    while (together_[item] != item) item = together_[item] = together_[together_[item]];
+    return item;
+  }
+  void join(NodeId a, NodeId b) {
+    has_ties_ = true;
+    together_[root(index(a))] = root(index(b));
+  }
+
+  void add_colours() {
+    if (!has_ties_) return;
+    std::vector<std::uint32_t> sizes(together_.size(), 0);
+    for (std::uint32_t i = 0; i < together_.size(); ++i) ++sizes[root(i)];
+    for (std::uint32_t i = 0; i < together_.size(); ++i) {
+      if (sizes[root(i)] > 1) made_.problem.items[i].colour = root(i);
+    }
+  }
+
+  // `edges`, and from each node to those that the ties put after it.
+  Adjacency with_ties(Adjacency edges) const {
+    if (options_.ties == nullptr || options_.ties->order.empty()) return edges;
+    std::vector<std::vector<std::uint32_t>> after(edges.count());
+    for (const auto& [before, then] : options_.ties->order) {
+      after[index(before)].push_back(index(then));
+    }
+    Adjacency all;
+    for (std::uint32_t item = 0; item < edges.count(); ++item) {
+      for (const std::uint32_t next : edges.of(item)) all.add(next);
+      for (const std::uint32_t next : after[item]) all.add(next);
+      all.end_list();
+    }
+    return all;
   }
 
   double measured_time(NodeId node) const {
@@ -251,6 +298,9 @@ class GraphBalanceMaker {
   PerValue<NodeId> last_reader_;
   PerValue<std::uint8_t> is_shared_;
   PerValue<std::uint32_t> number_;  // among the shared ones
+  // By item:
+  std::vector<std::uint32_t> together_;  // union-find
+  bool has_ties_ = false;
 };
 
 }  // namespace

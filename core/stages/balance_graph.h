@@ -8,7 +8,8 @@
 //   memory       parameters and constants that a node reads; one that several nodes read is shared.
 //                Activations are the tensors that nodes make, and the graph's inputs
 //
-// Markers of stages (core/stages/stages.h) cost 0 and stay with a node next to them.
+// Markers of stages (core/stages/stages.h) cost 0 and stay with a node next to them. Ties are kept:
+// sets of nodes stay together, and what must run first is in the same stage or an earlier one.
 //
 // When balancing by anything but time, transfers have no comparable unit: they cost 0.
 #pragma once
@@ -19,6 +20,7 @@
 #include "core/balance/problem.h"
 #include "core/base/link.h"
 #include "core/graph/graph.h"
+#include "core/split/node_ties.h"
 
 namespace cleave {
 
@@ -39,6 +41,7 @@ struct GraphCostOptions {
   // Microseconds by node, below 0 when not measured; null: no table. Takes precedence over the
   // file's own.
   const PerNode<double>* measured = nullptr;
+  const NodeTies* ties = nullptr;  // null: data alone orders the nodes
 };
 
 struct GraphBalance {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/spelling.h"
+#include "core/stages/scope_calls.h"
 
 namespace cleave {
 namespace {
@@ -40,28 +41,6 @@ Status<> check_marker(const Graph& graph, NodeId marker) {
   return Done{};
 }
 
-// ---- scopes ----
-
-// The node's scope; for a module call without a scope, the module.
-std::string_view scope_of(const Graph& graph, NodeId node) {
-  const Node& record = graph.node(node);
-  const std::string_view scope = graph.text(record.scope);
-  if (!scope.empty() || record.kind != NodeKind::call_module) return scope;
-  return graph.text(record.target);
-}
-
-bool is_inside(std::string_view scope, std::string_view outer) {
-  return outer.empty() || (scope.substr(0, outer.size()) == outer &&
-                           (scope.size() == outer.size() || scope[outer.size()] == '.'));
-}
-
-// The child of `outer` on the path to `scope`: "0" for "encoder.layer.0.attn" inside
-// "encoder.layer". Empty for the scope itself.
-std::string_view child_of(std::string_view scope, std::string_view outer) {
-  scope.remove_prefix(std::min(scope.size(), outer.empty() ? 0 : outer.size() + 1));
-  return scope.substr(0, scope.find('.'));
-}
-
 class Cutter {
  public:
   Cutter(const Graph& graph, const CutOptions& options)
@@ -71,6 +50,9 @@ class Cutter {
     if (auto done = cut_at_markers(); !done) return done.error();
     for (const ScopeCut& cut : options_.at) {
       if (auto done = cut_at(cut); !done) return done.error();
+    }
+    for (const NodeCut& cut : options_.at_nodes) {
+      if (auto done = cut_at_node(cut); !done) return done.error();
     }
     if (options_.between) {
       if (auto done = cut_between(*options_.between); !done) return done.error();
@@ -89,15 +71,34 @@ class Cutter {
   }
 
   Status<> cut_at(const ScopeCut& cut) {
-    NodeId first = kNone<NodeId>, last = kNone<NodeId>;
-    for (const NodeId node : graph_.nodes()) {
-      if (!is_inside(scope_of(graph_, node), cut.scope)) continue;
-      if (first == kNone<NodeId>) first = node;
-      last = node;
+    const std::vector<ScopeCall> calls = find_calls(graph_, cut.scope);
+    if (calls.empty()) return no_such_scope(cut.scope);
+    for (const ScopeCall& call : calls) {
+      if (cut.calls == ScopeCut::Calls::first && call.first != calls.front().first) continue;
+      if (cut.calls == ScopeCut::Calls::last && call.first != calls.back().first) continue;
+      cut_beside(call.first, call.last, cut.side);
     }
-    if (first == kNone<NodeId>) return no_such_scope(cut.scope);
-    cut_before_[cut.side == ScopeCut::Side::begin ? index(first) : index(last) + 1] = 1;
     return Done{};
+  }
+
+  void cut_beside(NodeId first, NodeId last, ScopeCut::Side side) {
+    cut_before_[side == ScopeCut::Side::begin ? index(first) : index(last) + 1] = 1;
+  }
+
+  Status<> cut_at_node(const NodeCut& cut) {
+    NearestName nearest(cut.node);
+    for (const NodeId node : graph_.nodes()) {
+      if (graph_.node(node).name == cut.node) {
+        cut_beside(node, node, cut.side);
+        return Done{};
+      }
+      nearest.offer(graph_.node(node).name);
+    }
+    Error error{"the model has no node \"" + cut.node + '"'};
+    if (!nearest.best().empty()) {
+      error.notes.push_back("did you mean \"" + std::string(nearest.best()) + "\"?");
+    }
+    return error;
   }
 
   Status<> cut_between(const std::string& outer) {

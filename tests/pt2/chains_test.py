@@ -124,7 +124,12 @@ def check_architectures(cleave, only, irs, tally, scratch):
         module, args, kwargs, shapes = make()
         exported = torch.export.export(module, args, kwargs, dynamic_shapes=shapes)
         for ir in irs:
-            program = exported if ir == "train" else exported.run_decompositions()
+            try:
+                program = exported if ir == "train" else exported.run_decompositions()
+            except Exception as cause:  # torch's own fault
+                tally.left_out += 3
+                print(f"  {name}.{ir}: torch does not decompose it: {type(cause).__name__}")
+                continue
             model = scratch / "model.pt2"
             torch.export.save(program, model)
             if not is_loadable(model):

@@ -164,5 +164,20 @@ TEST_CASE("markers cost nothing, and stay with the node before them or with the 
   CHECK(text == "0 with a\n1 with a\n0 with a\n1\n");
 }
 
+TEST_CASE("Nodes that are tied stay together, and follow those that come before") {
+  const Graph graph =
+      graph_from_text("input x\n a = f(x)\n b = f(x)\n c = f(x)\n d = f(x)\n output a, b, c, d");
+  const NodeTies ties{{{node_named(graph, "d"), node_named(graph, "b")}},
+                      {{node_named(graph, "a"), node_named(graph, "c")}},
+                      {}};
+  const BalanceProblem problem =
+      balance_problem_of(graph, {.by = BalanceBy::nodes, .ties = &ties}).problem;
+  CHECK(problem.items[0].colour != kNoItem);
+  CHECK(problem.items[0].colour == problem.items[2].colour);
+  CHECK(problem.items[1].colour == kNoItem);
+  CHECK(std::vector(problem.successors.of(3).begin(), problem.successors.of(3).end()) ==
+        std::vector<std::uint32_t>{1});
+}
+
 }  // namespace
 }  // namespace cleave

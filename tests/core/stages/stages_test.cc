@@ -116,6 +116,29 @@ TEST_CASE("A scope is cut before its first node or after its last") {
   CHECK(cut_at(scopes, "enc.0.att", kBegin) == "n0 n1 | n2 n3 n4 n5");
 }
 
+TEST_CASE("A scope is cut at each of its calls, or at one") {
+  const Graph graph = graph_from_text(
+      "input x\nscope l\n a = f(x)\nscope\n b = f(a)\nscope l\n c = f(b)\nscope\n d = f(c)\n"
+      " output d");
+  CHECK(cut(graph, {.at = {{"l", kEnd}}, .between = {}}) == "a | b c | d");
+  CHECK(cut(graph, {.at = {{"l", kEnd, ScopeCut::Calls::first}}, .between = {}}) == "a | b c d");
+  CHECK(cut(graph, {.at = {{"l", kEnd, ScopeCut::Calls::last}}, .between = {}}) == "a b c | d");
+  CHECK(cut(graph, {.at = {{"l", kBegin, ScopeCut::Calls::last}}, .between = {}}) == "a b | c d");
+}
+
+TEST_CASE("Calls that follow each other are told apart by their numbers") {
+  CHECK(cut_at({"l.in", "l@1.in", "l@2"}, "l", kEnd) ==
+        "n0 | n1 | n2\na cut after the last node makes no stage");
+}
+
+TEST_CASE("A node is cut before or after itself") {
+  const Graph graph = chain({"", "", ""});
+  CHECK(cut(graph, {.at = {}, .at_nodes = {{"n1", kBegin}}}) == "n0 | n1 n2");
+  CHECK(cut(graph, {.at = {}, .at_nodes = {{"n1", kEnd}, {"n0", kEnd}}}) == "n0 | n1 | n2");
+  CHECK(cut(graph, {.at = {}, .at_nodes = {{"n3", kEnd}}}) ==
+        "the model has no node \"n3\"\ndid you mean \"n0\"?");
+}
+
 TEST_CASE("Scopes and markers cut together; cuts at one place count once") {
   const Graph graph = chain({"a", "b", "|", "c", "d"});
   CHECK(cut(graph, {.at = {{"c", kBegin}, {"b", kEnd}, {"d", kBegin}}, .between = {}}) ==

@@ -1,0 +1,68 @@
+#include "core/split/node_ties.h"
+
+#include "core/split/assignment.h"
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+
+namespace cleave {
+namespace {
+
+// Without the ties, b and c are free of each other.
+const char* const kModel = "input x\n a = f(x)\n b = f(a)\n c = f(a)\n output b, c";
+
+Assignment each_its_own(const Graph& graph) {
+  Assignment parts;
+  parts.part_of = PerNode<PartId>(graph.node_count());
+  for (const NodeId node : graph.nodes()) {
+    parts.part_of[node] = id_at<PartId>(parts.names.size());
+    parts.names.emplace_back(graph.node(node).name);
+  }
+  return parts;
+}
+
+std::string order_of(const Graph& graph, const Assignment& parts, const NodeTies& ties) {
+  const auto partition = order_parts(graph, parts, {}, ties);
+  if (!partition) {
+    std::string text = partition.error().message;
+    for (const std::string& note : partition.error().notes) text += "\n" + note;
+    return text;
+  }
+  std::string text;
+  for (const PartId part : partition->parts()) {
+    text += (text.empty() ? "" : " ") + partition->name(part);
+  }
+  return text;
+}
+
+TEST_CASE("A node that writes memory comes after its readers and before the next ones") {
+  const Graph graph = graph_from_text(kModel);
+  const NodeId b = node_named(graph, "b"), c = node_named(graph, "c");
+  CHECK(order_of(graph, each_its_own(graph), {{{b, c}}, {}, {}}) == "a b c");
+  CHECK(order_of(graph, each_its_own(graph), {{{c, b}}, {}, {}}) == "a c b");
+}
+
+TEST_CASE("A cycle through written memory names the node that comes after") {
+  const Graph graph = graph_from_text("input x\n a = f(x)\n b = f(a)\n output b");
+  const NodeId a = node_named(graph, "a"), b = node_named(graph, "b");
+  CHECK(order_of(graph, each_its_own(graph), {{{b, a}}, {}, {}}) ==
+        "the partitions form a cycle: \"a\" -> \"b\" -> \"a\"\n"
+        "\"b\" needs \"a\": node \"b\" reads node \"a\"\n"
+        "\"a\" needs \"b\": node \"a\" touches memory that is written in place, after node \"b\"\n"
+        "put the nodes of one step into the same partition, or into one of their own");
+}
+
+TEST_CASE("Nodes that view written memory must be in one partition") {
+  const Graph graph = graph_from_text(kModel);
+  const std::vector<NodeId> nodes = {node_named(graph, "a"), node_named(graph, "c")};
+  CHECK(
+      order_of(graph, each_its_own(graph), {{}, {nodes}, "do this"}) ==
+      "nodes that write or view the same memory are in several partitions, \"a\" and \"c\": \"a\", "
+      "\"c\"\ndo this");
+  Assignment together = each_its_own(graph);
+  together.part_of[nodes[1]] = together.part_of[nodes[0]];
+  together.names.pop_back();
+  CHECK(order_of(graph, together, {{}, {nodes}, {}}) == "a b");
+}
+
+}  // namespace
+}  // namespace cleave
