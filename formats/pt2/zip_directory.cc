@@ -96,7 +96,7 @@ class DirectoryReader {
       return fail("is one of several volumes");
     }
     if (found.offset > before || found.size > before - found.offset) {
-      return fail("has a directory that lies outside of it");
+      return fail("has a directory outside of it");
     }
     if (found.entries > found.size / kEntrySize) {
       return fail("claims " + std::to_string(found.entries) +

@@ -31,7 +31,7 @@ class ListReader {
     if (is_other_ || json_.is_over() || has_format_) return;
     refuse(0,
            "no \"format\": a support list is JSON with \"format\": \"cleave.support\", plain text "
-           "with one op a line, or ONNX Runtime's required-operators config");
+           "with one op per line, or ONNX Runtime's required-operators config");
   }
 
  private:

@@ -49,13 +49,13 @@ class TextReader {
 
   static std::string fault_of(std::string_view entry, char bad) {
     if (bad == ';') {
-      return "expected one op a line, or domain;opset;op1,op2 throughout: found " + quoted(entry);
+      return "expected one op per line, or domain;opset;op1,op2 throughout: found " + quoted(entry);
     }
     if (std::string_view("{}[]\"'").find(bad) != std::string_view::npos) {
       return "expected the bare name of an op, found " + quoted(entry) +
              ": a JSON list is an object with \"format\": \"cleave.support\"";
     }
-    return "expected one op a line, found " + quoted(entry) + ": give each op a line of its own";
+    return "expected one op per line, found " + quoted(entry) + ": put each op on its own line";
   }
 
   std::size_t offset_of(std::string_view part) const {

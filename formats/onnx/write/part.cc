@@ -165,7 +165,7 @@ Result<OnnxPart, std::string> build_onnx_part(const OnnxSplitJob& job, PartId pa
   if (result.model.size() <= most) return result;
   return "would be a model of " + std::to_string(result.model.size()) + " bytes, of which " +
          std::to_string(most) +
-         " can be read; tensors inside nodes cannot go to a file of their own: make them "
+         " can be read; tensors inside nodes cannot go to a separate file: make them "
          "initializers";
 }
 

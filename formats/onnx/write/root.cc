@@ -195,7 +195,7 @@ Result<BytePieces, std::string> build_onnx_root(const OnnxSplitJob& job,
   std::string message = "would be a model of " + std::to_string(root.size()) + " bytes, of which " +
                         std::to_string(most) + " can be read";
   if (job.options.root_weights == RootWeights::inlined) {
-    message += ": leave its weights in the files of the parts (--weights external)";
+    message += ": leave its weights in the partition files (--weights external)";
   }
   return message;
 }

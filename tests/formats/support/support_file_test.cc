@@ -43,7 +43,7 @@ bool holds(const MaybeTypes& types, DType dtype) {
 
 // ---- plain text ----
 
-TEST_CASE("plain text has one op a line, with comments and domains") {
+TEST_CASE("plain text has one op per line, with comments and domains") {
   const SupportList list =
       list_from("# ops\nConv\n  Relu  # why not\r\n\nml::Tree\nai.onnx::Add\naten.*");
   CHECK(ops_of(list) == "Conv Relu ml::Tree Add aten.*");
@@ -61,11 +61,11 @@ TEST_CASE("an empty text is a list without rules") {
 
 TEST_CASE("a line of plain text that is not an op is refused") {
   CHECK(faults("Conv Relu") ==
-        "1:5: expected one op a line, found \"Conv Relu\": give each op a line of its own\n");
+        "1:5: expected one op per line, found \"Conv Relu\": put each op on its own line\n");
   CHECK(faults("Conv,Relu") ==
-        "1:5: expected one op a line, found \"Conv,Relu\": give each op a line of its own\n");
+        "1:5: expected one op per line, found \"Conv,Relu\": put each op on its own line\n");
   CHECK(faults("Relu\nai.onnx;x;Conv") ==
-        "2:8: expected one op a line, or domain;opset;op1,op2 throughout: found "
+        "2:8: expected one op per line, or domain;opset;op1,op2 throughout: found "
         "\"ai.onnx;x;Conv\"\n");
   CHECK(faults("[\"Conv\"]") ==
         "1:1: expected the bare name of an op, found \"[\"Conv\"]\": a JSON list is an object "
@@ -197,7 +197,7 @@ TEST_CASE("a JSON file that is not a support list says which formats there are")
   CHECK(
       faults("{\"allow\": []}") ==
       "1:1: no \"format\": a support list is JSON with \"format\": \"cleave.support\", plain text "
-      "with one op a line, or ONNX Runtime's required-operators config\n");
+      "with one op per line, or ONNX Runtime's required-operators config\n");
   CHECK(faults("{\"allow\": 1, \"format\": \"cleave.graph\"}") ==
         "1:24: the format is \"cleave.graph\", not \"cleave.support\": this is a model\n");
   CHECK(faults("{\"format\": \"cleave.support\", \"version\": 2, \"allow\": 1}") ==
