@@ -30,7 +30,7 @@ CASES = []
 
 
 class Wrong(Exception):
-    """Something is not as stated."""
+    """A result is not the expected one."""
 
 
 def holds(condition, what):
@@ -80,7 +80,7 @@ class Run:
 
 
 class Bench:
-    """Where a case's files lie, and the program that is tried on them."""
+    """The folder with a case's files, and the program to run on them."""
 
     def __init__(self, cleave, folder):
         self.cleave, self.folder = cleave, Path(folder)
@@ -184,7 +184,7 @@ def products_of_dims_that_overflow(bench):
 
 @case
 def fields_of_four_gibibytes(bench):
-    """Sparse files: nothing of the size is on the disk."""
+    """Sparse files, which take no space on the disk."""
     def sparse(name, head, size, tail=b""):
         with open(bench.folder / name, "wb") as file:
             file.write(head)
@@ -197,7 +197,7 @@ def fields_of_four_gibibytes(bench):
     head = pb.number(1, 8) + pb.varint(7 << 3 | 2)
 
     def with_long(field_number, size):
-        """A model whose graph holds one field of that size."""
+        """A model whose graph has one field of that size."""
         inner = pb.varint(field_number << 3 | 2) + pb.varint(size)
         return head + pb.varint(len(inner) + size) + inner
 
@@ -236,7 +236,7 @@ def a_million_attributes_on_one_node(bench):
 
 @case
 def many_of_anything(bench):
-    """Inputs of one node, rules of a list, dims of a type: as long as the bytes, and no longer."""
+    """Long inputs of one node, rules of a list, dims of a type: the time must be linear in the bytes."""
     names = [f"x{i}" for i in range(200_000)]
     made = pb.simple([pb.node("Concat", ["x"] * 1_000_000, ["t"], attributes=pb.int_attribute("axis", 0)),
                       pb.node("Relu", ["t"], ["y"])])
@@ -308,7 +308,7 @@ def onnx_that_nests_twenty_thousand_deep(bench):
 
 @case
 def functions_that_call_each_other(bench):
-    """Each calls the next twice: 2^60 calls, if they were written out."""
+    """Each function calls the next twice: 2^60 calls if they were inlined."""
     def calls(level, times):
         nodes, last = [], "x"
         for i in range(times):
@@ -338,7 +338,7 @@ def int64s(*numbers):
 
 @case
 def constants_that_grow(bench):
-    """Few bytes that stand for much data: it is never made."""
+    """Few bytes that describe much data: cleave must not make the data."""
     huge = pb.tensor("shape", [2], int64s(1 << 30, 1 << 30), 7)
     value_of = pb.tensor_attribute("value", pb.tensor("v", [1], int64s(7), 7))
     fill = pb.node("ConstantOfShape", ["shape"], ["c"], attributes=value_of)
@@ -363,7 +363,7 @@ def constants_that_grow(bench):
 
 @case
 def attributes_beyond_all_bounds(bench):
-    """Operators whose shape follows from attributes: numbers at the ends of their ranges."""
+    """Operators whose shape depends on attributes: numbers at the ends of their ranges."""
     ends = [-(1 << 63), (1 << 63) - 1, 0, -1, 1 << 32]
     for op, inputs, names in [
         ("Conv", ["x", "x"], ["kernel_shape", "strides", "pads", "dilations"]), ("MaxPool", ["x"], ["kernel_shape", "strides", "pads"]),
@@ -472,7 +472,7 @@ def has_no_script(data, what, most):
 
 @case
 def names_that_attack_their_reader(bench):
-    """In every output of every command: on a terminal, in JSON, HTML, SVG, Markdown, XML."""
+    """Checks every output of every command: on a terminal, in JSON, HTML, SVG, Markdown, XML."""
     for name, content in (("m.json", evil_json()), ("m.onnx", evil_onnx())):
         bench.file(name, content)
         bench.file("evil.json", evil_list())
@@ -517,7 +517,7 @@ def names_that_attack_their_reader(bench):
 
 @case
 def text_that_is_not_utf8(bench):
-    """Refused where it is met, and shown escaped."""
+    """Each is refused, and shown escaped."""
     for bad in (b"\xff\xfe", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"):
         text = evil_json().encode().replace(b"quo", b"quo" + bad)
         bench.preview(text).is_refused("not UTF-8")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The README's table of limits: each row holds as it stands there.
+"""Tests each row of the README's table of limits.
 
-usage: limits_test.py CLEAVE README       exit status 1 when a row does not hold
+usage: limits_test.py CLEAVE README       exit status 1 if a row is wrong
 
 For each row a model is made that is one beyond a small limit, in both formats; with `--limit NAME=N` it
 must be refused with the error of the row, and read when the limit is one higher.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every option that takes a number refuses what is none: NaN, infinities, and what overflows to them.
+"""Tests that every option with a number refuses NaN, infinities, and numbers that overflow.
 
-The options are those that `--help` shows with a numeric type, so that new ones are tried, too.
+The options are those that `--help` shows with a numeric type, so that new ones are tested, too.
 
-usage: numbers_test.py CLEAVE PROJECT_FOLDER      Exit status 1 when one is taken.
+usage: numbers_test.py CLEAVE PROJECT_FOLDER      Exit status 1 if one is accepted.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""ONNX files made byte by byte: what no library would write."""
+"""Makes ONNX files byte by byte that no library would write."""
 
 
 def varint(number):

@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""A backend that fails as it is told to, for tests of `cleave lower`.
+"""A backend that fails by rules, for tests of `cleave lower`.
 
 usage: fake_backend.py [--log FILE] [RULE...] MODEL OUT        one compile
        fake_backend.py --serve [--log FILE] [RULE...]          a worker
 
 A rule says when the piece is not compiled, and how:
-    op=X          refuses a piece that holds an op X, and names the node
+    op=X          refuses a piece with an op X, and names the node
     mute=X        the same without a name
     lie=X:Y       refuses an op X and blames an op Y
-    pair=X+Y      refuses a piece that holds both
+    pair=X+Y      refuses a piece with both
     above=N       refuses a piece of more than N nodes
     open          refuses a piece with an input of open shape
-    crash=X       dies by SIGSEGV
+    crash=X       crashes with SIGSEGV
     hang=X        ignores SIGTERM and sleeps
-    fork=X        refuses, and leaves a process that holds its output and one in a session of its own
+    fork=X        refuses, and leaves a process that keeps its output open and one in a separate session
     flood=X       writes 100 MB of text and refuses
-    eat=X         allocates until it may not
+    eat=X         allocates until the limit
     silent=X      exits 0 without output
     fill=X        writes its folder full, and dies of it as a compiler does
     flaky=X:FILE  refuses an op X at every third call, counted in the file
     slow=N        takes N seconds
     low=N         refuses an opset below N
     lost=X:FILE   says what srun says when a machine goes away, the first time
-    garbage       accepts what is no model
+    garbage       accepts files that are not models
 """
 import ctypes
 import json

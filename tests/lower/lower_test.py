@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""`cleave lower` and `cleave backend` against fake backends.
+"""Tests `cleave lower` and `cleave backend` with fake backends.
 
 usage: lower_test.py CLEAVE [NAME...]      runs the tests, or those whose names hold one of the words
 
-Exit status 1 when one fails, 77 when the Python modules are not there. Each skip is named.
+Exit status 1 if one fails, 77 if Python modules are missing. Each skip is named.
 """
 import json
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The workers of scripts/backends against the compilers that this Python, or that of $CLEAVE_COMPILERS, has.
+"""Tests the workers of scripts/backends with the compilers of this Python, or of $CLEAVE_COMPILERS.
 
 usage: worker_test.py
 
-Exit status 1 when one fails, 77 when none could be tried. Each skip is named.
+Exit status 1 if one fails, 77 if none could be tested. Each skip is named.
 """
 import json
 import os

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds cleave's constants of ONNX models against a plain second reading of each model.
+"""Compares cleave's constants of ONNX models with those of a simple second implementation.
 
-A constant is what initializers and Constant nodes alone make, however long the chain; random operators
-make none. None may cross between parts: each part that reads one has a copy. Models are split by a list
-of every other op type, so that parts alternate as often as they can.
+A constant depends only on initializers and Constant nodes, directly or through other nodes, but not on
+random operators. None may cross between partitions: each partition that reads one has a copy. Models are
+split by a list of every other op type, so that partitions alternate often.
 
 usage: check_constants.py CLEAVE FOLDER...      exit status 1 when a model differs
 """
@@ -41,7 +41,7 @@ def constants_of(graph):
 
 
 def check(cleave, path, support):
-    """What is wrong with the model's constants; "" when nothing is."""
+    """What is wrong with the model's constants; "" if they are right."""
     graph = onnx.load(str(path), load_external_data=False).graph
     support.write_text("\n".join(sorted({node.op_type for node in graph.node})[::2]) + "\n")
     done = subprocess.run([cleave, "preview", path, "-s", support, "--json"], capture_output=True)

@@ -1,9 +1,9 @@
-"""Makes a minimal ONNX model for each thing in the format that a splitter falls over.
+"""Makes a minimal ONNX model for each pitfall of the format.
 
-usage: pitfall_models.py FOLDER        writes NN_name.onnx, 01 to 60, and the data of 53 beside it
+usage: pitfall_models.py FOLDER        writes NN_name.onnx, 01 to 60, and the data of 53
 
-Most are written as ONNX's text; what that cannot say is added to the message. Names that end in
-`_invalid`, and 08 and 43, are not valid models: they are to be refused.
+Most are written in ONNX's text format; fields that it does not have are added to the message. Models whose
+names end in `_invalid`, and 08 and 43, are not valid: cleave must refuse them.
 """
 
 import struct

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What cleave makes of each pitfall of the ONNX format, stated model by model.
+"""Tests the result of cleave for each pitfall of the ONNX format.
 
-usage: pitfalls_test.py CLEAVE       exit status 1 when a model is not treated as stated here
+usage: pitfalls_test.py CLEAVE       exit status 1 if a result is not the expected one
 
 pitfall_models.py makes the models. Each is split by the operators named here. A model that is not
-valid is refused with these words. Every other one passes verify_split.py: the split makes the same
+valid is refused with the words here. Every other one passes verify_split.py: the split makes the same
 bits as the original, as root.onnx and as a chain of partitions, and ONNX's checker accepts the files;
-but for the four that ONNX Runtime itself cannot run. What else must hold is in a function each.
+except the four that ONNX Runtime itself cannot run. Further tests of a model are in its function.
 """
 
 import json
@@ -58,7 +58,7 @@ OPTIONS = {"48_sequence_crossing": CROSSING, "49_optional_crossing": CROSSING}
 
 
 class Wrong(Exception):
-    """Something is not as stated."""
+    """A result is not the expected one."""
 
 
 def same(found, wanted):
@@ -72,7 +72,7 @@ def holds(condition, what):
 
 
 class Split:
-    """A model, the command that split it, and what it wrote."""
+    """A model, the command that split it, and its output."""
 
     def __init__(self, cleave, path, folder):
         name = path.stem
@@ -92,7 +92,7 @@ class Split:
         return onnx.load(self.folder / f"{name}.onnx", load_external_data=False)
 
     def flow(self):
-        """Nodes, inputs and outputs of each part, as one line."""
+        """Nodes, inputs and outputs of each partition, as one line."""
         lines = []
         for part in self.parts:
             inputs, outputs = (
@@ -102,14 +102,14 @@ class Split:
         return lines
 
     def shape(self, name):
-        """Of a value that crosses, as the manifest has it."""
+        """The shape of a value that crosses, as in the manifest."""
         return next(v["shape"] for p in self.parts for v in p["inputs"] + p["outputs"] if v["name"] == name)
 
     def notes(self):
         return "\n".join(self.manifest["notes"] + [h for p in self.parts for h in p["hazards"]])
 
     def runs(self, feeds):
-        """What root.onnx makes of arrays by name."""
+        """The outputs of root.onnx for these arrays by name."""
         values = {name: Value.of_array(np.asarray(array)) for name, array in feeds.items()}
         made = run_model(self.folder / "root.onnx", UNOPTIMISED, values)
         return {name: value.plain().tolist() for name, value in made.items()}
@@ -423,7 +423,7 @@ def check_refused(split, words):
 
 
 def check_equal(split, name):
-    """Bit for bit in ONNX Runtime. The original need not run where it is known not to."""
+    """Compares bit for bit in ONNX Runtime, unless the original is known not to run."""
     try:
         verdict = verify_split.verify(split.path, split.folder)
     except CannotRun as error:

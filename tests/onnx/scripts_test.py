@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What scripts/verify_split.py and scripts/capture_inputs.py say, write and exit with.
+"""Tests the output, files and exit codes of scripts/verify_split.py and scripts/capture_inputs.py.
 
-usage: scripts_test.py PROJECT_FOLDER CLEAVE       exit status 1 when something is otherwise
+usage: scripts_test.py PROJECT_FOLDER CLEAVE       exit status 1 if a test fails
 """
 
 import json
@@ -43,7 +43,7 @@ def split(model, ops, folder, *options):
 
 
 def runs_alone(part):
-    """Without a line of the scripts: numpy and ONNX Runtime on the files of one part."""
+    """Does not use the scripts: numpy and ONNX Runtime on the files of one partition."""
     data = part / "test_data_set_0"
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -128,7 +128,7 @@ def test_capture_is_the_same_again_and_takes_inputs(folder, mobile):
     data = folder / "given" / "_run_on_acc_0" / "test_data_set_0"
     taken = onnx.TensorProto.FromString((data / "input_0.pb").read_bytes())
     assert taken.name == declared.name and numpy_helper.to_array(taken).tobytes() == given.tobytes()
-    # what was captured for the first part is what the whole model may be given, too
+    # the inputs captured for the first partition also serve the whole model
     expect(run("verify_split.py", PROJECT / "samples/mobile_block.onnx", mobile, "--inputs", data), 0)
 
 
