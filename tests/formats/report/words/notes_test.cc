@@ -16,7 +16,7 @@ TEST_CASE("notes are a list in JSON, those that come first in front") {
 }
 
 TEST_CASE("notes follow a blank line in text, a line each; without notes there is no text") {
-  CHECK(notes_text(std::vector<std::string>{"one", "two\x1b"}) == "\nnote: one\nnote: two\\x1b\n");
+  CHECK(notes_text(std::vector<std::string>{"one", "two\x1b"}) == "\nnote: one\nnote: two\\x1B\n");
   CHECK(notes_text({}).empty());
 }
 
