@@ -12,6 +12,7 @@ namespace cleave::balance {
 
 class StageMemory {
  public:
+  // Only for an instance with limited memory: Instance::has_activations.
   explicit StageMemory(const Instance& instance);
 
   // The peak of a stage that holds these groups. O(their items and values, times log).
