@@ -67,8 +67,9 @@ TEST_CASE("names that leave the archive, or are there twice, are refused") {
   for (const std::string name : {"../x", "a/../../x", "a\\b"}) {
     ZipPieces zip("m");
     zip.add(name, "x");
-    CHECK(fault_of(std::string(std::move(zip).finish().made())).find("not a path inside a folder") !=
-          std::string::npos);
+    CHECK(
+        fault_of(std::string(std::move(zip).finish().made())).find("not a path inside a folder") !=
+        std::string::npos);
   }
   ZipPieces twice("m");
   twice.add("a", "x");
