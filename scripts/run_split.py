@@ -163,8 +163,9 @@ def check(manifest, state, wanted, keeps):
             faults.append(f"{moved} bytes crossed the link, the manifest says {said}")
     if keeps:
         peak = manifest["residency"]["peak_bytes"]
-        lines.append(f"held at most   {size_text(state.peak)}, the manifest says {size_text(peak)}")
-        if said is not None and peak != state.peak:
+        wants = "nothing of it" if peak is None else size_text(peak)
+        lines.append(f"held at most   {size_text(state.peak)}, the manifest says {wants}")
+        if peak is not None and peak != state.peak:
             faults.append(f"the accelerator held {state.peak} bytes, the manifest says {peak}")
         if state.device:
             faults.append(f"at the end the accelerator holds {', '.join(sorted(state.device))}")

@@ -128,11 +128,34 @@ bool has_right_size(const Tensor& tensor) {
   return bits > 0 && tensor.bytes.size() == (tensor.count() * bits + 7) / 8;
 }
 
-Tensor parse_tensor(std::string_view bytes) {
+// Fields of numbers may be packed or come one by one; here only dims do. No other wire type is right.
+bool has_right_wire_type(const protozero::pbf_reader& message) {
+  using Type = protozero::pbf_wire_type;
+  switch (message.tag()) {
+    case field::kDims:
+      return message.wire_type() == Type::length_delimited || message.wire_type() == Type::varint;
+    case field::kDataType:
+      return message.wire_type() == Type::varint;
+    case field::kFloatData:
+    case field::kInt32Data:
+    case field::kInt64Data:
+    case field::kName:
+    case field::kRawData:
+    case field::kDoubleData:
+    case field::kUint64Data:
+      return message.wire_type() == Type::length_delimited;
+    default:
+      return true;
+  }
+}
+
+// Nullopt when a field has a wire type that is not its own. Throws what protozero throws.
+std::optional<Tensor> parse_tensor(std::string_view bytes) {
   Tensor tensor;
   TypedElements typed;
   protozero::pbf_reader message(bytes.data(), bytes.size());
   while (message.next()) {
+    if (!has_right_wire_type(message)) return std::nullopt;
     switch (message.tag()) {
       case field::kDims:
         if (message.wire_type() == protozero::pbf_wire_type::length_delimited) {
@@ -186,8 +209,8 @@ std::string encode_tensor(const Tensor& tensor) {
 
 std::optional<Tensor> decode_tensor(std::string_view bytes) {
   try {
-    Tensor tensor = parse_tensor(bytes);
-    if (!has_right_size(tensor)) return std::nullopt;
+    auto tensor = parse_tensor(bytes);
+    if (!tensor || !has_right_size(*tensor)) return std::nullopt;
     return tensor;
   } catch (const protozero::exception&) {
     return std::nullopt;

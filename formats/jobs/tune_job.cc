@@ -122,8 +122,9 @@ class Tuner {
     if (!model) return JobFault{FaultCause::input, std::move(model).error()};
     model_.emplace(*std::move(model));
     if (model_->format() != ModelFormat::onnx) {
-      return JobFault{FaultCause::input,
-                      {diagnostic_of(from.path, "is no ONNX model: others cannot be cut and run")}};
+      return JobFault{
+          FaultCause::input,
+          {diagnostic_of(from.path, "is not an ONNX model: only these can be cut and run")}};
     }
     auto costs = read_cost_set(request_.split.costs, model_->graph);
     if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};

@@ -15,9 +15,11 @@ std::string_view view_of(protozero::data_view view) { return {view.data(), view.
 std::string pinned_type(std::string_view type, const std::vector<std::int64_t>& dims) {
   std::int64_t element = 0;
   protozero::pbf_reader reader(type.data(), type.size());
-  if (!reader.next(1)) return std::string(type);  // not a tensor
+  if (!reader.next(1, protozero::pbf_wire_type::length_delimited)) {
+    return std::string(type);  // not a tensor
+  }
   protozero::pbf_reader tensor = reader.get_message();
-  if (tensor.next(1)) element = tensor.get_int32();
+  if (tensor.next(1, protozero::pbf_wire_type::varint)) element = tensor.get_int32();
   std::string shape, made, out;
   for (const std::int64_t dim : dims) {
     std::string one;

@@ -54,7 +54,7 @@ FILES = {
     "draw": ["-o", "--svg -o"],
     "convert": ["-o"],
     "cut": ["-o"],
-    "lower": ["--deny-out"],
+    "lower": ["--deny-out", "--junit", "--sarif", "--markdown"],
     "check": ["--junit", "--sarif", "--markdown"],
     "check to update": ["--baseline"],
 }
@@ -72,7 +72,7 @@ FOLDERS = {
 }
 # Options that name files and only read them.
 READ = {"--nodes", "--config", "--support", "--map", "--costs", "--devices", "--workload",
-        "--cache"}
+        "--cache", "--inputs"}
 
 
 def make_inputs(folder, cleave):

@@ -77,6 +77,10 @@ def test_verify_tells_a_changed_part(folder, mobile):
 
 
 def test_a_split_is_replayed_with_what_the_accelerator_keeps(folder, mobile):
+    expect(run("run_split.py", mobile), 0, "the manifest says nothing of it")  # N is not bound
+    ops = (PROJECT / "samples" / "tiny_npu.txt").read_text().splitlines()
+    model = PROJECT / "samples" / "mobile_block.onnx"
+    mobile = split(model, ops, folder / "of_one", "--dim", "N=1")
     expect(run("run_split.py", mobile), 0, "as the manifest says")
     expect(run("run_split.py", mobile, "--off"), 0, "as the manifest says")
     manifest = mobile / "manifest.json"

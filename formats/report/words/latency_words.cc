@@ -256,7 +256,9 @@ void write_residency(JsonText& json, const InferenceTime& time, const Partition&
     json.number("total_us", latency.total_us);
     json.end_object();
   }
-  json.number("peak_bytes", time.plan.peak_bytes);
+  // The plan counts tensors of known size only.
+  const bool is_whole = time.without.link_bytes.unknown == kNone<ValueId>;
+  json.number("peak_bytes", is_whole ? std::optional(time.plan.peak_bytes) : std::nullopt);
   json.key("peak_partition");
   time.plan.peak_part == kNone<PartId> ? json.null()
                                        : json.text(partition.name(time.plan.peak_part));
