@@ -92,8 +92,8 @@ std::string run_text(const CheckRun& run) {
 }  // namespace
 
 std::string check_markdown(const Check& check) {
-  std::string text = std::string("## cleave check ") + (check.passed() ? "passed: " : "FAILED: ") +
-                     verdict_text(check) + "\n";
+  std::string text = check.passed() ? "## cleave check passed: " : "## cleave check FAILED: ";
+  text += verdict_text(check) + "\n";
   if (check.runs.size() > 1) text += overview_text(check);
   for (const CheckRun& run : check.runs) text += run_text(run);
   return text;

@@ -56,10 +56,11 @@ std::string findings_text(const LoweringReport& report) {
 }  // namespace
 
 std::string lowering_markdown(const LoweringReport& report) {
-  const bool is_clean = report.outcome.is_clean;
-  return std::string("## cleave lower ") + (is_clean ? "passed" : "FAILED") + ": " +
-         markdown_text(report.input.model.source.path()) + "\n\n" +
-         markdown_text(conclusion_text(report)) + "\n" + parts_text(report) + findings_text(report);
+  std::string text =
+      report.outcome.is_clean ? "## cleave lower passed: " : "## cleave lower FAILED: ";
+  text += markdown_text(report.input.model.source.path()) + "\n\n";
+  text += markdown_text(conclusion_text(report)) + "\n";
+  return text + parts_text(report) + findings_text(report);
 }
 
 }  // namespace cleave

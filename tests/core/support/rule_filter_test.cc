@@ -12,8 +12,10 @@ namespace {
 
 Rule rule_on(const char* name, std::vector<AttributeValue> accepted) {
   Rule rule;
-  rule.op = "f";
-  rule.attributes.push_back({.name = name, .accepted = std::move(accepted), .min = {}, .max = {}});
+  rule.op = std::string(1, 'f');
+  AttributeRule& attribute = rule.attributes.emplace_back();
+  attribute.name = std::string(name);
+  attribute.accepted = std::move(accepted);
   return rule;
 }
 

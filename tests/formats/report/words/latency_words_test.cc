@@ -61,8 +61,8 @@ TEST_CASE("what is missing is named, with the option that gives it") {
   TimeBasis nothing;
   nothing.times = target_times(graph, nothing.machine, {}, {});
   CHECK(line(nothing) ==
-        "latency not known, times of the CPU are missing: give --costs FILE with a profile, or "
-        "--target cpu:flops=500GFLOP/s,bandwidth=50GB/s");
+        "latency not known, times of the accelerator are missing: give --target "
+        "acc:flops=4TFLOP/s,bandwidth=50GB/s,launch=100us, or --costs acc=FILE");  // it is first
   CHECK_FALSE(has_times(inference_time(graph, made.split, {}, nothing)));
   TimeBasis measured;
   measured.times = target_times(graph, {}, MeasuredTimes(graph.node_count(), 1000), {});
