@@ -28,6 +28,9 @@ from ort_values import output_names, run  # noqa: E402
 
 CLEAVE = Path(sys.argv[2]).resolve()
 LEAST = {"unoptimised": 0.95, "optimised": 0.75}
+# ONNX Runtime inlines functions of a model and names their nodes anew: not all of these are found.
+LEAST_WITH_FUNCTIONS = {"unoptimised": 0.85, "optimised": 0.75}
+WITH_FUNCTIONS = {"transformer"}
 LEVELS = {
     "unoptimised": ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
     "optimised": ort.GraphOptimizationLevel.ORT_ENABLE_ALL,
@@ -67,8 +70,9 @@ def check_report(name, level, report, before):
         f"{name:24} {level:12} {share:6.1%} matched ({rules_text(costs)}); {costs['observed_shapes']}"
         f" shapes observed; FLOPs unknown of {unknown} nodes, {before} without the profile"
     )
-    if share < LEAST[level]:
-        yield f"{share:.1%} of the time matched, not {LEAST[level]:.0%}"
+    least = (LEAST_WITH_FUNCTIONS if name in WITH_FUNCTIONS else LEAST)[level]
+    if share < least:
+        yield f"{share:.1%} of the time matched, not {least:.0%}"
     if unknown > before:
         yield "the profile makes FLOPs unknown"
     if level == "unoptimised":

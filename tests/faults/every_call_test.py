@@ -135,7 +135,8 @@ def trials_of(scene, library):
     yield "plain renames only", trial("renameat2", str(errno.EINVAL), {OK}, always=True)
     # What cannot be read to be of cleave's is not replaced.
     yield "cannot be read", trial("open,pread,read", str(errno.EIO), {OK, BAD_INPUT, CANNOT_WRITE},
-                                  says=[io, "manifest.json of cleave's", "could not be removed: see"])
+                                  says=[io, "manifest.json of cleave's", "could not be removed: see",
+                                        "manifest.json does not list"])
     yield "cannot be mapped", trial("mmap", str(errno.ENOMEM), {OK, NO_MEMORY}, says=["out of memory"])
     model = scene.command.arguments.split()[1]
     for what in ("cut", "change"):
