@@ -23,7 +23,8 @@ std::string hard_graph(int nodes) {
 
 TEST_CASE("drawings are laid out in order, as in this process") {
   if (!has_library()) return;
-  const std::vector<std::string> dots = {"digraph { a -> b }", "", "digraph {", "digraph { c }"};
+  const std::vector<std::string> dots = {"digraph one { a -> b }", "", "digraph {",
+                                         "digraph two { c }"};
   const auto all = lay_out_all(dots.size(), [&](std::size_t i) { return dots[i]; }, {});
   REQUIRE(all.size() == 4);
   CHECK(*all[0] == *layout_svg(dots[0]));
