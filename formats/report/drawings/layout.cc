@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -39,8 +40,12 @@ constexpr char kStraight = 'L';
 // Runs in the worker.
 std::string answer_to(const std::string& request) {
   const EdgeShape shape = request[0] == kStraight ? EdgeShape::straight : EdgeShape::curved;
-  const auto svg = layout_svg(request.substr(1), shape);
-  return svg ? kIsSvg + *svg : kIsFault + svg.error().front().message;
+  try {
+    const auto svg = layout_svg(request.substr(1), shape);
+    return svg ? kIsSvg + *svg : kIsFault + svg.error().front().message;
+  } catch (const std::bad_alloc&) {
+    return kIsFault + std::string("there is too little memory for Graphviz");
+  }
 }
 
 LaidOut result_of(ProcessAnswer answer) {
