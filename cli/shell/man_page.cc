@@ -24,10 +24,15 @@ std::string roff(std::string_view text) {
   return escaped;
 }
 
+// Where lines may be broken between choices.
+constexpr const char* kChoiceEnd = "|\\:";
+
 std::string value_of(const OptionEntry& option) {
   if (option.choices.empty()) return "\\fI" + roff(option.value) + "\\fR";
   std::string text;
-  for (const std::string& choice : option.choices) text += (text.empty() ? "" : "|") + roff(choice);
+  for (const std::string& choice : option.choices) {
+    text += (text.empty() ? "" : kChoiceEnd) + roff(choice);
+  }
   return text;
 }
 

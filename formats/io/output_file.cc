@@ -90,10 +90,12 @@ Status<Diagnostics> write_file(const std::string& path, std::string_view bytes) 
   auto [file, fd] = Temporary::file_in(parent_of(target));
   if (!file.is_there()) return fault(path, "cannot be written: " + system_words(errno));
   if (mode) ::fchmod(fd.get(), *mode & 07777U);
-  const bool is_written = write_all(fd.get(), bytes) && fd.close();
+  if (!write_all(fd.get(), bytes) || !fd.close()) {
+    return fault(path, "cannot be written: " + system_words(errno));
+  }
   const Uninterrupted whole;
   if (auto other = check_is_no_input(target); !other) return check_is_no_input(path);
-  if (!is_written || std::rename(file.path().c_str(), target.c_str()) != 0) {
+  if (std::rename(file.path().c_str(), target.c_str()) != 0) {
     return fault(path, "cannot be written: " + system_words(errno));
   }
   file.keep();

@@ -17,6 +17,9 @@ FILES = ["usr/bin/cleave", "usr/share/bash-completion/completions/cleave",
          "usr/share/doc/cleave/changelog.Debian.gz", "usr/share/doc/cleave/changelog.gz",
          "usr/share/doc/cleave/copyright", "usr/share/fish/vendor_completions.d/cleave.fish",
          "usr/share/man/man1/cleave.1.gz", "usr/share/zsh/vendor-completions/_cleave"]
+PROJECT = Path(__file__).resolve().parent.parent.parent
+# Compilers that `lower` knows, and the scripts that talk to them.
+BACKENDS = ["samples/backends/*", "scripts/backends/*.py", "scripts/ort_inputs.py", "scripts/ort_values.py"]
 
 
 class Test:
@@ -43,7 +46,9 @@ class Test:
     def contents(self, package, version):
         listed = output("dpkg-deb", "--contents", package)
         found = sorted(re.findall(r" \./(\S*[^/\s])$", listed, re.M))
-        self.expect(found == FILES, f"files: {found}")
+        wanted = FILES + [f"usr/share/cleave/{path.relative_to(PROJECT)}" for pattern in BACKENDS
+                          for path in PROJECT.glob(pattern)]
+        self.expect(found == sorted(wanted), f"files: {sorted(set(found) ^ set(wanted))}")
         self.expect(not re.search(r"^.....w|^........w", listed, re.M), f"others may write: {listed}")
         with tempfile.TemporaryDirectory() as folder:
             output("dpkg-deb", "--extract", package, folder)

@@ -118,7 +118,7 @@ TEST_CASE("a folder that holds the model is not replaced") {
   const auto written = split.write(test.path("models"), {}, true);
   REQUIRE_FALSE(written);
   CHECK(written.error().at(0).message ==
-        "holds \"" + path + "\", of the model itself, and would be replaced: give another folder");
+        "holds an input (\"" + path + "\"), and would be replaced: give another folder");
   CHECK(test.content("models/m.onnx").size() > 360000);
 }
 
