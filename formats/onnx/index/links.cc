@@ -354,7 +354,11 @@ void Linker::warn_of_hidden() {
        .message = "a body of " + node_text(first->owner) + " makes " + quoted(first->name) +
                   ", which hides the outer value of that name: inside the body its own value is "
                   "read, as runtimes do" +
-                  (more == 0 ? "" : "; so do " + std::to_string(more) + " more values of bodies")});
+                  (more == 0 ? ""
+                             : "; so " +
+                                   (more == 1 ? std::string("does 1 more value")
+                                              : "do " + std::to_string(more) + " more values") +
+                                   " of bodies")});
 }
 
 Loaded<OnnxLinks> Linker::run() {

@@ -163,21 +163,28 @@ class LostShapes {
     return static_cast<std::uint32_t>(after - first.begin() - 1);
   }
 
-  // "; if you know it, give --dim x:1=SIZE", for dims of the node's outputs that are unknown.
+  // "; if you know it, give --dim x:1=SIZE", for the first unknown dims of the node's outputs.
   std::string options(std::uint32_t i) const {
-    std::string text;
-    for (std::uint32_t at = links_.first_output[i]; at < links_.first_output[i + 1]; ++at) {
+    constexpr std::size_t kMostDims = 4;
+    std::vector<std::string> dims;
+    const std::uint32_t end = links_.first_output[i + 1];
+    for (std::uint32_t at = links_.first_output[i]; at < end && dims.size() <= kMostDims; ++at) {
       const OnnxType& type = *types_[at];
       if (!type.is_tensor() || !type.has_shape) continue;
-      for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+      for (std::size_t axis = 0; axis < type.dims.size() && dims.size() <= kMostDims; ++axis) {
         const OnnxDim& dim = type.dims[axis];
         if (!is_open(dim)) continue;
         const std::string own = std::string(links_.values.name(at)) + ":" + std::to_string(axis);
-        const std::string option = " --dim " + escaped(dim.name.empty() ? own : dim.name) + "=SIZE";
-        if (text.find(option) == std::string::npos) text += option;
+        const std::string name = dim.name.empty() ? own : std::string(dim.name);
+        if (std::find(dims.begin(), dims.end(), name) == dims.end()) dims.push_back(name);
       }
     }
-    return text.empty() ? "" : "; if you know it, give" + text;
+    if (dims.empty()) return {};
+    std::string text = "; if you know it, give";
+    for (std::size_t d = 0; d < std::min(dims.size(), kMostDims); ++d) {
+      text += " --dim " + escaped(dims[d]) + "=SIZE";
+    }
+    return text + (dims.size() > kMostDims ? " ..." : "");
   }
 
   const OnnxModel& model_;
