@@ -7,6 +7,7 @@
 #include "cli/commands/compiler_commands.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
+#include "cli/options/file_option.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
@@ -30,11 +31,10 @@ class LowerCommand : public Command {
     split_.add_to(app);
     add_backend_options(app);
     add_loop_options(app);
-    app.add_option("-o,--output", output_,
-                   "folder for lowering.json, lowering.txt and learned.json")
-        ->type_name("DIR");
+    add_output_folder_option(app, "-o,--output", output_,
+                             "folder for lowering.json, lowering.txt and learned.json");
     app.add_flag("--force", force_, "replace the folder when it exists");
-    app.add_option("--deny-out", deny_out_, "write the list with what was learned")
+    add_output_option(app, "--deny-out", deny_out_, "write the list with what was learned")
         ->type_name("LIST.json");
     app.add_flag("--json", json_, "print lowering.json instead of text");
   }
@@ -73,10 +73,11 @@ class LowerCommand : public Command {
     app.add_option("--reference", reference_,
                    "the backend whose values and shapes are right (onnxruntime); runs the whole "
                    "model once");
-    app.add_option("--inputs", options_.inputs,
-                   "inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable; "
-                   "without it inputs are random")
-        ->allow_extra_args(false);
+    CLI::Option* const inputs =
+        app.add_option("--inputs", options_.inputs,
+                       "inputs of the model: a .npz file or a folder of input_0.pb, ...; "
+                       "repeatable; without it inputs are random");
+    set_file_role(inputs, FileRole::input)->allow_extra_args(false);
     app.add_option("--seed", options_.seed, "seed of random inputs")->check(whole_number());
     app.add_option("--launcher", launcher_,
                    "command that starts each command of a backend: 'srun --ntasks=1'");

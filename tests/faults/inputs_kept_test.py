@@ -42,6 +42,9 @@ COMMANDS = {
         "--config c.toml stage --workload work.json", {"config": "c.toml", "workload": "work.json"}),
     "check": (f"check --config c.toml m.onnx -s l.txt -s l2.txt {GATE} --baseline b.json",
               dict(CHECK, baseline="b.json")),
+    "cut": ("--config c.toml cut m.onnx --nodes n.txt", dict(STAGES, nodes="n.txt")),
+    "lower": ("--config c.toml lower m.onnx -s l.txt --backend x=false --inputs i.npz",
+              dict(SPLIT, inputs="i.npz")),
     "check to update": (f"check --config c.toml m.onnx -s l.txt -s l2.txt {GATE} --update-baseline",
                         CHECK),
 }
@@ -50,6 +53,8 @@ FILES = {
     "preview": ["--html", "--netron"],
     "draw": ["-o", "--svg -o"],
     "convert": ["-o"],
+    "cut": ["-o"],
+    "lower": ["--deny-out"],
     "check": ["--junit", "--sarif", "--markdown"],
     "check to update": ["--baseline"],
 }
@@ -62,10 +67,12 @@ FOLDERS = {
     "preview": {"--model-explorer": ["graph.json", "partition.json"]},
     "partition": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
     "stage": {"-o": PARTS + ["stages.dot"], "--weights reference -o": PARTS},
+    "lower": {"-o": ["lowering.json", "lowering.txt", "learned.json"]},
     "stage --workload": {"-o": ["report.txt", "manifest.json", "stages.dot"]},
 }
 # Options that name files and only read them.
-READ = {"--nodes", "--config", "--support", "--map", "--costs", "--devices", "--workload"}
+READ = {"--nodes", "--config", "--support", "--map", "--costs", "--devices", "--workload",
+        "--cache"}
 
 
 def make_inputs(folder, cleave):
@@ -74,7 +81,8 @@ def make_inputs(folder, cleave):
     (folder / "m.onnx").write_bytes(pb.simple(nodes, [weight]))
     (folder / "w.bin").write_bytes(b"W" * 24)
     for name, text in {"l.txt": "Add\n", "l2.txt": "Neg\n", "c.toml": "[check]\n",
-                       "map.csv": "node,partition\nadd,0\nneg,1\n", "t.csv": "node,time_us\nadd,1\nneg,2\n",
+                       "map.csv": "node,partition\nadd,0\nneg,1\n", "n.txt": "add\n", "i.npz": "inputs",
+                       "t.csv": "node,time_us\nadd,1\nneg,2\n",
                        "d.csv": "name,memory,speed,link\na,1GiB,1,gen4x16\nb,1GiB,1,gen4x8\n"}.items():
         (folder / name).write_text(text)
     shutil.copy(WORKLOAD, folder / "work.json")
