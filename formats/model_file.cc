@@ -5,6 +5,8 @@
 #include "formats/onnx/infer/op_facts.h"
 #include "formats/onnx/read/reader.h"
 #include "formats/pt2/reader.h"
+#include "formats/text/limits.h"
+#include "formats/text/number_text.h"
 #include "formats/text/utf8.h"
 
 #include <algorithm>
@@ -116,12 +118,21 @@ std::string description_of(std::string_view bytes) {
   return "its first bytes are " + hex_of(start);
 }
 
+// With the option that lets more be read, where the file is too large.
+Diagnostics with_way_out(Diagnostics faults, const ModelLimits& limits) {
+  std::string& message = faults.front().message;
+  if (message == "has more than " + count_text(limits.file_bytes) + " bytes") {
+    message += "; " + limit_hint(&ModelLimits::file_bytes);
+  }
+  return faults;
+}
+
 }  // namespace
 
 Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
                                const ModelLimits& limits, const Progress& progress) {
   Loaded<SourceFile> source = SourceFile::open(path, limits.file_bytes);
-  if (!source) return std::move(source).error();
+  if (!source) return with_way_out(std::move(source).error(), limits);
   const std::string_view bytes = source->bytes();
   if (bytes.empty()) return Diagnostics{diagnostic_of(source->path(), "is empty, not a model")};
   if (find_stranger(bytes) == nullptr) {

@@ -5,7 +5,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/source_file.h"
+#include "formats/io/side_file.h"
 #include "formats/report/stages/workload_report.h"
 
 namespace cleave {
@@ -46,7 +46,7 @@ ExitCode stage_workload(const std::string& path, const StagePlanArgs& args,
   }
   auto folder = output.create_folder();
   if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
-  const auto source = SourceFile::open(path);
+  const auto source = open_side_file(path);
   if (!source) return refuse(source.error());
   const auto workload = read_workload(*source);
   if (!workload) return refuse(workload.error());

@@ -7,7 +7,7 @@
 #include "cli/options/config_file.h"
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/source_file.h"
+#include "formats/io/side_file.h"
 
 namespace cleave {
 namespace {
@@ -54,7 +54,7 @@ std::string config_path(const CLI::App& app) {
 // The error, at the line of the configuration file that sets the key.
 Diagnostic fault_of_key(const CLI::App& app, const std::string& key, const std::string& message) {
   const std::string path = config_path(app);
-  if (const auto file = SourceFile::open(path)) {
+  if (const auto file = open_side_file(path)) {
     const std::uint64_t offset = offset_of_key(file->bytes(), key);
     if (offset != std::string_view::npos) {
       return diagnostic_at(path, file->bytes(), offset, message);
@@ -138,7 +138,7 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
   }
   const CLI::App& command = parsed_command(app);
   if (error.get_name() == "FileError") {
-    if (const auto file = SourceFile::open(config_path(app)); !file) {
+    if (const auto file = open_side_file(config_path(app)); !file) {
       return refuse(file.error());
     }
   }

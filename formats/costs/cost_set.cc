@@ -1,4 +1,5 @@
 #include "formats/costs/cost_set.h"
+#include "formats/io/side_file.h"
 
 #include <utility>
 
@@ -12,7 +13,7 @@ CostSource cost_source_of(std::string_view text) {
 Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph) {
   CostSet set;
   for (const CostSource& from : sources) {
-    const auto source = SourceFile::open(from.path);
+    const auto source = open_side_file(from.path);
     if (!source) return source.error();
     auto costs = read_model_costs(*source, graph);
     if (!costs) return std::move(costs).error();

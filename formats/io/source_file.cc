@@ -2,7 +2,6 @@
 
 #include "formats/io/descriptor.h"
 #include "formats/io/input_record.h"
-#include "formats/text/limits.h"
 #include "formats/text/number_text.h"
 
 #include <fcntl.h>
@@ -44,8 +43,7 @@ int open_unnamed() {
 }
 
 Diagnostics too_large(const std::string& path, std::uint64_t most_bytes) {
-  return fault(path, "has more than " + count_text(most_bytes) + " bytes; " +
-                         limit_hint(&ModelLimits::file_bytes));
+  return fault(path, "has more than " + count_text(most_bytes) + " bytes");
 }
 
 // Copies the rest of a pipe into an unnamed file.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "formats/costs/cost_set.h"
-#include "formats/io/source_file.h"
+#include "formats/io/side_file.h"
 #include "formats/report/stages/balance_words.h"
 #include "formats/tables/device_file.h"
 #include "formats/text/number_text.h"
@@ -74,7 +74,7 @@ struct Measurements {
 };
 
 Loaded<std::vector<DeviceSpec>> read_device_list(const std::string& path) {
-  const auto source = SourceFile::open(path);
+  const auto source = open_side_file(path);
   return source ? read_devices(*source) : source.error();
 }
 

@@ -4,8 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "core/base/white_space.h"
-#include "formats/io/source_file.h"
+#include "formats/io/side_file.h"
 #include "formats/json/cursor.h"
 #include "formats/support/support_reader.h"
 #include "formats/text/utf8.h"
@@ -149,7 +148,7 @@ Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view by
 }
 
 Loaded<LoadedSupport> read_support_file(const std::string& path) {
-  auto source = SourceFile::open(path);
+  auto source = open_side_file(path);
   if (!source) return std::move(source).error();
   if (source->size() > kMostBytes) {
     return Diagnostics{diagnostic_of(

@@ -5,8 +5,7 @@
 #include <unordered_map>
 
 #include "core/base/spelling.h"
-#include "core/base/white_space.h"
-#include "formats/io/source_file.h"
+#include "formats/io/side_file.h"
 #include "formats/json/walk.h"
 #include "formats/text/faults.h"
 #include "formats/text/number_text.h"
@@ -85,7 +84,7 @@ std::vector<NodeId> find_nodes(const Graph& graph, const std::vector<ListedName>
 }  // namespace
 
 Loaded<std::vector<NodeId>> read_node_list(const std::string& path, const Graph& graph) {
-  const auto source = SourceFile::open(path);
+  const auto source = open_side_file(path);
   if (!source) return source.error();
   const std::string_view bytes = source->bytes();
   TextFaults faults(source->path(), bytes);

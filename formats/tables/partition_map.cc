@@ -5,8 +5,7 @@
 
 #include "core/base/name_table.h"
 #include "core/base/spelling.h"
-#include "core/base/white_space.h"
-#include "formats/io/source_file.h"
+#include "formats/io/side_file.h"
 #include "formats/json/cursor.h"
 #include "formats/json/walk.h"
 #include "formats/support/support_reader.h"
@@ -224,7 +223,7 @@ Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_vi
 }
 
 Loaded<Assignment> read_partition_map(const std::string& path, const Graph& graph) {
-  const auto source = SourceFile::open(path);
+  const auto source = open_side_file(path);
   if (!source) return source.error();
   const auto map = parse_partition_map(source->path(), source->bytes());
   if (!map) return map.error();

@@ -251,6 +251,20 @@ def many_of_anything(bench):
     bench.run("preview", "m.onnx", "-s", "long.txt").is_done()
 
 
+@case
+def side_files_without_an_end(bench):
+    """Lists, maps, tables and baselines from a device that never ends."""
+    bench.file("m.json", json.dumps(graph_json([{"name": "n", "op": "f", "inputs": ["x"], "outputs": [{"name": "n"}]}], outputs=["n"])))
+    bench.file("l.txt", "f\n")
+    for command in (["preview", "m.json", "-s"], ["partition", "m.json", "--map"], ["stage", "m.json", "--stages", "2", "--costs"],
+                    ["stage", "m.json", "--devices"], ["stage", "--workload"], ["cut", "m.json", "-o", "out.json", "--nodes"],
+                    ["check", "m.json", "-s", "l.txt", "--baseline"]):
+        bench.run(*command, "/dev/zero").is_refused("has more than 268,435,456 bytes")
+    bench.run("lower", "m.json", "-s", "l.txt", "--backend", "/dev/zero").is_refused("has more than 1,048,576 bytes")
+    run = bench.run("--config", "/dev/zero", "check", "m.json", "-s", "l.txt")
+    holds(run.code in (2, 3) and "has more than 4000000 bytes" in run.errors, f"--config /dev/zero exits {run.code}: {run.errors[:200]}")
+
+
 # ---- depth ----
 
 def nested(open_, inner, close, depth=DEEP):

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "formats/io/source_file.h"
+#include "formats/io/side_file.h"
 #include "formats/json/text.h"
 #include "formats/settings/split_settings.h"
 #include "formats/support/support_file.h"
@@ -325,7 +325,7 @@ Loaded<Baseline> parse_baseline(const std::string& path, std::string_view bytes)
 }
 
 Loaded<Baseline> read_baseline_file(const std::string& path) {
-  const auto source = SourceFile::open(path);
+  const auto source = open_side_file(path);
   if (!source) return source.error();
   return parse_baseline(source->path(), source->bytes());
 }
