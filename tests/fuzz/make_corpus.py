@@ -31,6 +31,8 @@ OTHER_WORDS = {
     "pt2": ['{"as_tensor": {"name": "x"}}', '"as_none"', '"as_sym_int"', '"as_expr"', "Symbol('s0', integer=True)",
             "Mul(Integer(2), ", '"user_input_mutation"', '"buffer_mutation"', "PK\x01\x02", "PK\x05\x06", "torch.ops.aten.add_.Tensor"],
     "pickle": ["ctorch._utils\n_rebuild_tensor_v2\n", "cos\nsystem\n", "ctorch\nFloatStorage\n", "tQ", "tR", "\x85", "\x86", "u.", "}("],
+    "backend": ["{model}", "{out}", "{here}", "argv", "serve", "x='a {model}'", "1e999", "-1"],
+    "tensor": ["\x93NUMPY", "'descr': '<f4'", "'fortran_order': False", "'shape': (2, 3), }", "1e999"],
     "passes": [],
 }
 
@@ -197,6 +199,21 @@ LOSSES = {"name": "loss", "tree": '{"logits": false, "loss": [true]}', "link": "
           "rate": "800Gbit/s", "glob": "conv*.we?ght\nconv1.weight", "deep": "[[[[true]]]]"}
 
 
+def tensor_seeds():
+    """A TensorProto of two floats by hand, and two .npy files."""
+    def npy(kind, shape, data):
+        head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+        head += b" " * (-(len(head) + 11) % 64) + b"\n"
+        return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + data
+    proto = b"\x08\x02" + b"\x10\x01" + b"\x42\x01y" + b"\x4a\x08" + bytes(8)
+    return {"proto": proto, "floats.npy": npy("<f4", "(2, 3)", bytes(24)), "int.npy": npy("<i8", "()", bytes(8))}
+
+
+def backend_seeds(source):
+    seeds = {path.name: path.read_text() for path in sorted((source / "samples/backends").glob("*.json"))}
+    return dict(seeds, short="x='compiler --fast {model} -o {out}'")
+
+
 def pass_seeds():
     rng = random.Random(6)
     return {f"{i:02}": bytes(rng.randrange(256) for _ in range(rng.choice([40, 120, 400]))) for i in range(24)}
@@ -236,7 +253,7 @@ def main():
     seeds = {"graph_json": graph_seeds(source), "onnx": onnx_seeds(source), "support": support_seeds(source),
              "partition_map": map_seeds(), "baseline": baseline_seeds(source, cleave),
              "workload": workload_seeds(source), "config": CONFIGS, "tables": TABLES, "loss": LOSSES,
-             "passes": pass_seeds()}
+             "backend": backend_seeds(source), "tensor": tensor_seeds(), "passes": pass_seeds()}
     seeds["pt2"], seeds["pickle"] = pt2_seeds(source)
     words = {name: list(of) for name, of in OTHER_WORDS.items()}
     words["graph_json"] += schema_words(source, "graph")

@@ -5,8 +5,8 @@
 namespace cleave::fuzz {
 
 std::span<const Target> targets() {
-  static constexpr std::array<Target, 12> kTargets = {{
-      {"graph_json", read_graph, 10},
+  static constexpr std::array<Target, 14> kTargets = {{
+      {"graph_json", read_graph, 5},
       {"onnx", read_onnx_model, 10},
       {"pt2", read_pt2_model, 10},
       {"pickle", read_pickle, 5},
@@ -16,7 +16,9 @@ std::span<const Target> targets() {
       {"workload", read_workloads, 5},
       {"config", read_config, 5},
       {"tables", read_tables, 10},
-      {"loss", read_loss, 10},
+      {"loss", read_loss, 5},
+      {"backend", read_backend, 5},
+      {"tensor", read_tensor, 5},
       {"passes", run_passes, 5},
   }};
   return kTargets;
