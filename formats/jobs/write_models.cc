@@ -2,6 +2,7 @@
 
 #include "formats/graph_json/graph_json.h"
 #include "formats/io/part_files.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {
@@ -86,6 +87,21 @@ std::string renamed_note(const std::vector<std::string>& names,
          text;
 }
 
+// A partition holds the constants that it needs, with all that they are made of. Many that need many
+// would make files of gigabytes from a small model.
+Status<JobFault> check_copies(const LoadedModel& model, const ModelPieces& pieces) {
+  constexpr std::size_t kMostCopies = 2'000'000;
+  const std::size_t copies = pieces.parts.constants.items.size();
+  if (copies <= kMostCopies) return Done{};
+  Diagnostic fault = diagnostic_of(model.source.path(),
+                                   "the partitions would hold " + count_text(copies) +
+                                       " nodes that only make constants, more than the most of " +
+                                       count_text(kMostCopies) + " that are written");
+  fault.notes.emplace_back(
+      "each partition holds all that its constants are made of: fold constants first");
+  return JobFault{FaultCause::input, {std::move(fault)}};
+}
+
 }  // namespace
 
 Loaded<OutputFolder> open_output(const std::string& path, bool force,
@@ -108,6 +124,7 @@ Result<WrittenModels, JobFault> write_models(const LoadedModel& model, const Mod
         {diagnostic_of(folder.final_path(),
                        "holds the model itself, and would be replaced: give another folder")}};
   }
+  if (auto few = check_copies(model, pieces); !few) return std::move(few).error();
   auto written = write_of_format(model, pieces, options, folder);
   if (!written) return job_fault(std::move(written).error());
   const bool is_bundle = model.format() == ModelFormat::pt2 && pieces.pt2_files == Pt2Files::bundle;

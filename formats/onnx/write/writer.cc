@@ -12,6 +12,7 @@
 #include "formats/onnx/write/root.h"
 #include "formats/onnx/write/split_job.h"
 #include "formats/onnx/write/weight_places.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {
@@ -37,6 +38,22 @@ std::uint64_t estimated_bytes(const OnnxSplitJob& job) {
   return job.options.root_weights == RootWeights::inlined ? 2 * bytes : bytes;
 }
 
+// How much of the partitions' weights are copies; "" when that is little.
+std::string copies_note(const OnnxSplitJob& job) {
+  constexpr std::uint64_t kLittle = std::uint64_t{64} << 20U;
+  if (job.options.root_weights == RootWeights::reference) return {};
+  std::vector<bool> seen(job.onnx().graph.initializers.size());
+  std::uint64_t copied = 0;
+  for (const ValueId value : job.boundaries.parameters.items) {
+    const auto initializer = job.initializer(value);
+    if (seen[initializer]) copied += job.source.size(initializer);
+    seen[initializer] = true;
+  }
+  if (copied < kLittle) return {};
+  return "weights that several partitions read are written into each of them: " +
+         bytes_text(copied) + " are copies; --weights reference writes none";
+}
+
 class SplitWriter {
  public:
   SplitWriter(const OnnxSplitJob& job, const OutputFolder& folder) : job_(job), folder_(folder) {
@@ -49,6 +66,9 @@ class SplitWriter {
       return output_fault(std::move(faults));
     }
     note_imports();
+    if (std::string note = copies_note(job_); !note.empty()) {
+      written_.notes.push_back(std::move(note));
+    }
     for (const PartId part : job_.partition.parts()) {
       if (auto written = write_part(part); !written) return std::move(written).error();
     }

@@ -243,11 +243,11 @@ std::string side_of(const Partition& partition, PartId part) {
   return partition.is_acc(part) ? "accelerator" : "CPU";
 }
 
-void add_part(Printer& printer, const Partition& partition, const Boundaries& boundaries,
-              PartId part, std::string_view device) {
-  const auto nodes = partition.nodes(part);
+void add_part_head(Printer& printer, const Partition& partition, const Boundaries& boundaries,
+                   PartId part, std::string_view device) {
   printer.add(escaped(partition.name(part)) + ": " + escaped(device) +
-              (device.empty() ? "" : ", ") + counted(nodes.size(), "node", "nodes") + '\n');
+              (device.empty() ? "" : ", ") +
+              counted(partition.nodes(part).size(), "node", "nodes") + '\n');
   const auto add_list = [&](std::string_view label, std::span<const ValueId> values) {
     for (const ValueId value : values) {
       printer.add("  " + std::string(label) + printer.typed(value) + '\n');
@@ -256,8 +256,15 @@ void add_part(Printer& printer, const Partition& partition, const Boundaries& bo
   add_list("in   ", boundaries.inputs[part]);
   add_list("out  ", boundaries.outputs[part]);
   add_list("read ", boundaries.parameters[part]);
-  printer.add_nodes(boundaries.constants[part]);
-  printer.add_nodes(nodes);
+}
+
+// By constant, in the order of the graph: how many parts need it.
+std::vector<std::uint32_t> constant_uses(const Graph& graph, const Boundaries& boundaries) {
+  std::vector<std::uint32_t> uses(graph.constants().size());
+  for (const NodeId constant : boundaries.constants.items) {
+    ++uses[index(constant) - graph.node_count()];
+  }
+  return uses;
 }
 
 }  // namespace
@@ -291,9 +298,24 @@ std::string print_split(const Graph& graph, const Partition& partition,
                 references(graph, boundaries.inputs[part]) + ")\n");
   }
   printer.add_values("\noutputs", graph.outputs());
+  const std::vector<std::uint32_t> uses = constant_uses(graph, boundaries);
+  const auto constants = [&](const auto& of, bool are_shared) {
+    std::vector<NodeId> chosen;
+    for (const NodeId constant : of) {
+      const std::uint32_t parts = uses[index(constant) - graph.node_count()];
+      if (parts > 0 && (parts > 1) == are_shared) chosen.push_back(constant);
+    }
+    return chosen;
+  };
+  if (const auto shared = constants(graph.constants(), true); !shared.empty()) {
+    printer.add("\nconstants of several partitions\n");
+    printer.add_nodes(shared);
+  }
   for (const PartId part : partition.parts()) {
     printer.add("\n");
-    add_part(printer, partition, boundaries, part, side_of(partition, part));
+    add_part_head(printer, partition, boundaries, part, side_of(partition, part));
+    printer.add_nodes(constants(boundaries.constants[part], false));
+    printer.add_nodes(partition.nodes(part));
   }
   return printer.take();
 }
@@ -301,7 +323,9 @@ std::string print_split(const Graph& graph, const Partition& partition,
 std::string print_part(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
                        PartId part, std::string_view device) {
   Printer printer(graph);
-  add_part(printer, partition, boundaries, part, device);
+  add_part_head(printer, partition, boundaries, part, device);
+  printer.add_nodes(boundaries.constants[part]);
+  printer.add_nodes(partition.nodes(part));
   return printer.take();
 }
 

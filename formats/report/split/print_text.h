@@ -19,8 +19,8 @@ namespace cleave {
 // Inputs, parameters, constants, nodes with their bodies, outputs. Linear.
 std::string print_model(const Graph& graph);
 
-// The calls of the root, then each partition: its device, inputs, outputs, parameters, nodes.
-// Linear.
+// The calls of the root, constants that several partitions need, then each partition: its device,
+// inputs, outputs, parameters, its own constants, nodes. Linear; constants count once a partition.
 std::string print_split(const Graph& graph, const Partition& partition,
                         const Boundaries& boundaries);
 
