@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands/command.h"
+#include "cli/jobs/bound_models.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
@@ -68,10 +69,13 @@ class AdviseCommand : public Command {
   // Fewer models than paths when one could not be read; the reason is then printed.
   std::vector<LoadedModel> load_models() const {
     std::vector<LoadedModel> models;
+    BoundModels bound(shapes_, paths_.size() > 1);
     for (const std::string& path : paths_) {
-      ModelArgs args = shapes_;
-      args.path = path;
-      if (auto model = load_model(args)) models.push_back(*std::move(model));
+      if (auto model = bound.load(path)) models.push_back(*std::move(model));
+    }
+    if (const std::string fault = bound.unbound(); !fault.empty()) {
+      print_error(fault);
+      models.clear();
     }
     return models;
   }

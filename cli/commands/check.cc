@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cli/commands/command.h"
+#include "cli/jobs/bound_models.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
 #include "cli/options/gate_args.h"
@@ -62,11 +63,16 @@ class CheckCommand : public Command {
         return ExitCode::bad_input;
       }
     }
+    BoundModels models(model_, models_.size() > 1);
     for (const std::string& model : models_) {
-      const ExitCode code = check_model(model);
+      const ExitCode code = check_model(model, models);
       if (code != ExitCode::done) return code;
     }
     if (!is_whole_) return ExitCode::bad_input;
+    if (const std::string fault = models.unbound(); !fault.empty()) {
+      print_error(fault);
+      return ExitCode::bad_input;
+    }
     fail_vain_requirements(check_);
     const ExitCode written = write_outputs();
     if (written != ExitCode::done) return written;
@@ -124,10 +130,8 @@ class CheckCommand : public Command {
     return name;
   }
 
-  ExitCode check_model(const std::string& path) {
-    ModelArgs args = model_;
-    args.path = path;
-    const auto model = load_model(args);
+  ExitCode check_model(const std::string& path, BoundModels& models) {
+    const auto model = models.load(path);
     if (!model) {
       is_whole_ = false;  // the faults of the others are printed, too
       return ExitCode::done;

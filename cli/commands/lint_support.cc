@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"
+#include "cli/jobs/bound_models.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
@@ -29,13 +30,16 @@ class LintSupportCommand : public Command {
     const SupportList& list = loaded->list;
     RuleUse use(list);
     LintRequest request{.models = models_};
+    BoundModels bound(model_, models_.size() > 1);
     for (const std::string& path : models_) {
-      ModelArgs args = model_;
-      args.path = path;
-      const auto model = load_model(args);
+      const auto model = bound.load(path);
       if (!model) return ExitCode::bad_input;
       if (model->format() == ModelFormat::onnx) request.has_onnx_model = true;
       use.add(model->graph, op_facts(*model));
+    }
+    if (const std::string fault = bound.unbound(); !fault.empty()) {
+      print_error(fault);
+      return ExitCode::bad_input;
     }
     const Lint lint = lint_support(list, models_.empty() ? nullptr : &use, request);
     write_stdout(json_ ? lint_json(lint) : lint_text(lint));
