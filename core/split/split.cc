@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "core/support/match_limit.h"
+
 namespace cleave {
 namespace {
 
@@ -74,6 +76,13 @@ std::size_t subgraph_count(const Graph& graph, const Support& support, const Qdq
       .subgraphs.count();
 }
 
+Error too_many_rule_checks() {
+  return {.message = "rules of the support lists would be held against nodes more than " +
+                     std::to_string(kMostRuleChecks) + " times, the most that is done",
+          .notes = {"too many rules are for the same op: give rules by the values of an attribute, "
+                    "or fewer rules"}};
+}
+
 }  // namespace
 
 bool asks_for_latency(const SplitOptions& options) {
@@ -104,7 +113,9 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   tell_passed(0);
 
   // Which nodes the lists accept, each judged by itself.
-  split.support = match_support(graph, input.lists, input.facts);
+  auto support = match_support_within(graph, input.lists, input.facts, kMostRuleChecks);
+  if (!support) return too_many_rule_checks();
+  split.support = *std::move(support);
   tell_passed(1);
 
   if (options.qdq.keep) split.qdq_groups = find_qdq_groups(graph);

@@ -1,6 +1,7 @@
 #include "core/support/attribute_value.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,27 @@ std::optional<Literal> literal_of(const AttributeValue& value) {
   return std::nullopt;
 }
 
+// ---- keys ----
+
+std::string key_of(std::int64_t value) { return "i" + std::to_string(value); }
+
+// As equal_values() has it: 1.0 has the key of 1.
+std::string key_of(double value) {
+  const bool is_whole = value >= -0x1p63 && value < 0x1p63 && std::trunc(value) == value;
+  if (is_whole) return key_of(static_cast<std::int64_t>(value));
+  return "d" + std::to_string(std::hash<double>()(value));
+}
+
+std::string key_of(const std::string& value) { return "s" + value; }
+
+std::string key_of(const std::vector<Literal>& values) {
+  std::string key = "[";
+  for (const Literal& value : values) {
+    key += std::visit([](const auto& item) { return key_of(item); }, value) + '\0';
+  }
+  return key;
+}
+
 }  // namespace
 
 std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
@@ -88,6 +110,10 @@ bool equal_values(const AttributeValue& a, const AttributeValue& b) {
   if (!list_a) return equal(*literal_of(a), *literal_of(b));
   return std::equal(list_a->begin(), list_a->end(), list_b->begin(), list_b->end(),
                     [](const Literal& x, const Literal& y) { return equal(x, y); });
+}
+
+std::string value_key(const AttributeValue& value) {
+  return std::visit([](const auto& item) { return key_of(item); }, value);
 }
 
 }  // namespace cleave

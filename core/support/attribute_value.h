@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/graph/attribute.h"
@@ -18,5 +19,8 @@ std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
 
 // Integers compare with reals as numbers, exactly: 1 equals 1.0, and 2^53 + 1 is not 2^53.
 bool equal_values(const AttributeValue& a, const AttributeValue& b);
+
+// A text for tables: equal values have equal texts. Others seldom have.
+std::string value_key(const AttributeValue& value);
 
 }  // namespace cleave

@@ -1,7 +1,10 @@
 // Globs: patterns with * and ?, as rules use them for ops and node names.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 namespace cleave {
 
@@ -11,5 +14,40 @@ bool glob_match(std::string_view pattern, std::string_view text);
 
 // True when the pattern contains a * or a ?.
 bool is_glob(std::string_view pattern);
+
+// GlobSet: many globs held against one text at a time. Each glob is found by a window: some bytes
+// that every text which it matches has in it.
+//
+//   glob          window        texts that it is tried on
+//   *q12*         q12           those with q12 in them
+//   torch.*       torch.        those with torch. in them
+//   a*layernorm   layernorm     those with layernorm in them
+//   *             none          all
+class GlobSet {
+ public:
+  // The glob must outlive the set. Ids may be any; those of one set differ.
+  void add(std::string_view glob, std::uint32_t id);
+  bool empty() const { return size_ == 0; }
+
+  // The ids of the globs that match the text, ascending. O(text), and a match for each glob whose
+  // window is in the text.
+  std::vector<std::uint32_t> matches(std::string_view text) const;
+
+ private:
+  struct Glob {
+    std::string_view pattern;
+    std::uint32_t id;
+  };
+  using Globs = std::vector<Glob>;
+
+  static constexpr std::size_t kWidest = 16;
+
+  static void match_all(const Globs& globs, std::string_view text, std::vector<std::uint32_t>& ids);
+
+  std::size_t size_ = 0;
+  Globs without_window_;
+  std::unordered_map<std::string_view, Globs> by_window_;
+  std::uint32_t widths_ = 0;  // of windows; bit i: i bytes
+};
 
 }  // namespace cleave

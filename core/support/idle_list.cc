@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "core/support/overlay.h"
-#include "core/support/rule_check.h"
+#include "core/support/rules_by_op.h"
 
 namespace cleave {
 namespace {
@@ -30,10 +30,9 @@ std::vector<UsedOp> used_ops(const Graph& graph) {
 }
 
 bool names_any(const SupportList& list, const std::vector<UsedOp>& ops) {
-  return std::any_of(list.allow.begin(), list.allow.end(), [&](const Rule& rule) {
-    return std::any_of(ops.begin(), ops.end(),
-                       [&](const UsedOp& op) { return names_op(rule, op.domain, op.op); });
-  });
+  const RulesByOp allow(list.allow);
+  return std::any_of(ops.begin(), ops.end(),
+                     [&](const UsedOp& op) { return !allow.names(op.domain, op.op).empty(); });
 }
 
 }  // namespace

@@ -1,15 +1,22 @@
 // Steps:
 // 1. list the ops of the graph, and those that no allow rule of a list names;
-// 2. for each rule that names no op of the graph, find the op that it most likely meant.
+// 2. for each rule that names no op of the graph, look up the ops that share with it what a slip of
+//    case, module or domain leaves as it is;
+// 3. where there is none, compare the rule with ops of about its length, a few million letters in all:
+//    a hint must not make a list slow.
 #include "core/support/near_miss.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "core/base/spelling.h"
 #include "core/graph/domain.h"
 #include "core/support/glob.h"
-#include "core/support/rule_check.h"
+#include "core/support/rules_by_op.h"
 
 namespace cleave {
 namespace {
@@ -35,8 +42,6 @@ std::vector<ModelOp> distinct_ops(const Graph& graph) {
   return ops;
 }
 
-bool names(const Rule& rule, const ModelOp& op) { return names_op(rule, op.domain, op.op); }
-
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
@@ -59,29 +64,120 @@ std::string_view last_component(std::string_view name) {
 
 std::string_view first_component(std::string_view name) { return name.substr(0, name.find('.')); }
 
+bool is_dotted(std::string_view name) { return name.find('.') != name.npos; }
+
+constexpr std::size_t kShortest = 5;           // below, one letter makes another op: Sin, Sinh
+constexpr std::size_t kLongest = 256;          // above, no name is compared letter by letter
+constexpr std::size_t kMostEdits = 2;          // in a name of ten letters or more; else 1
+constexpr std::size_t kMostSteps = 4'000'000;  // of comparisons, for one list
+
+std::size_t most_edits(std::string_view op) {
+  return std::clamp(op.size() / 5, std::size_t{1}, kMostEdits);
+}
+
 bool is_misspelt(std::string_view rule, std::string_view op) {
-  constexpr std::size_t kShortest = 5;  // below this length one letter makes another op: Sin, Sinh
-  if (std::min(last_component(rule).size(), last_component(op).size()) < kShortest) return false;
-  const std::size_t most = std::clamp(op.size() / 5, std::size_t{1}, std::size_t{2});
+  const std::size_t most = most_edits(op);
   return edit_distance(rule, op, most) <= most && without_digits(rule) != without_digits(op);
 }
 
-bool lacks_module(std::string_view rule, std::string_view op) {
-  if (last_component(rule) != last_component(op)) return false;
-  const bool both_dotted = last_component(rule) != rule && last_component(op) != op;
-  return both_dotted ? first_component(rule) == first_component(op) : rule != op;
+// The parts of a name as one text, for tables.
+std::string key_of(std::string_view domain, std::string_view a, std::string_view b = {}) {
+  std::string key(plain_domain(domain));
+  key += '\0';
+  key += a;
+  key += '\0';
+  return key += b;
 }
 
-// 0: not a slip. Else the kind of slip; the likeliest has the lowest number.
-int slip(const Rule& rule, const ModelOp& op) {
-  if (plain_domain(rule.domain) != plain_domain(op.domain)) {
-    const bool is_prefixed = rule.op == std::string(op.domain) + "::" + std::string(op.op);
-    return rule.op == op.op || is_prefixed ? 1 : 0;
+// The ops that a list leaves uncovered, in model order, by what a slip leaves of their names.
+class Candidates {
+ public:
+  explicit Candidates(std::vector<ModelOp> ops) : ops_(std::move(ops)) {
+    for (std::uint32_t i = 0; i < ops_.size(); ++i) {
+      const auto [domain, op] = std::pair(ops_[i].domain, ops_[i].op);
+      by_name_[op].push_back(i);
+      by_full_name_.try_emplace(std::string(domain) + "::" + std::string(op), i);
+      by_lower_.try_emplace(key_of(domain, lower(op)), i);
+      const std::string_view last = last_component(op);
+      by_last_.try_emplace(key_of(domain, last, is_dotted(op) ? "." : ""), i);
+      if (is_dotted(op)) by_ends_.try_emplace(key_of(domain, first_component(op), last), i);
+      by_length_[key_of(domain, std::to_string(op.size()))].push_back(i);
+    }
   }
-  if (lower(rule.op) == lower(op.op)) return 2;
-  if (lacks_module(rule.op, op.op)) return 3;
-  return is_misspelt(rule.op, op.op) ? 4 : 0;
-}
+
+  bool empty() const { return ops_.empty(); }
+
+  // The likeliest kind of slip first, then the order of the model; null: none.
+  const ModelOp* likeliest(const Rule& rule) {
+    for (const auto find : {&Candidates::other_domain, &Candidates::other_case,
+                            &Candidates::other_module, &Candidates::misspelt}) {
+      if (const auto found = (this->*find)(rule)) return &ops_[*found];
+    }
+    return nullptr;
+  }
+
+ private:
+  using Place = std::optional<std::uint32_t>;  // in ops_
+  using Table = std::unordered_map<std::string, std::uint32_t>;
+
+  static Place in(const Table& table, const std::string& key) {
+    const auto found = table.find(key);
+    return found == table.end() ? Place() : Place(found->second);
+  }
+
+  static Place first(Place a, Place b) { return a && b ? std::min(a, b) : (a ? a : b); }
+
+  bool is_in_domain(std::uint32_t place, const Rule& rule) const {
+    return plain_domain(ops_[place].domain) == plain_domain(rule.domain);
+  }
+
+  Place other_domain(const Rule& rule) {
+    Place full = in(by_full_name_, rule.op);
+    if (full && is_in_domain(*full, rule)) full.reset();
+    const auto named = by_name_.find(rule.op);
+    if (named == by_name_.end()) return full;
+    const auto other = std::find_if(named->second.begin(), named->second.end(),
+                                    [&](std::uint32_t i) { return !is_in_domain(i, rule); });
+    return other == named->second.end() ? full : first(full, *other);
+  }
+
+  Place other_case(const Rule& rule) { return in(by_lower_, key_of(rule.domain, lower(rule.op))); }
+
+  Place other_module(const Rule& rule) {
+    const std::string_view last = last_component(rule.op);
+    if (!is_dotted(rule.op)) return in(by_last_, key_of(rule.domain, last, "."));
+    return first(in(by_last_, key_of(rule.domain, last)),
+                 in(by_ends_, key_of(rule.domain, first_component(rule.op), last)));
+  }
+
+  Place misspelt(const Rule& rule) {
+    const std::size_t size = rule.op.size();
+    if (last_component(rule.op).size() < kShortest || size > kLongest) return {};
+    Place found;
+    for (std::size_t length = size - kMostEdits; length <= size + kMostEdits; ++length) {
+      const auto ops = by_length_.find(key_of(rule.domain, std::to_string(length)));
+      if (ops != by_length_.end()) found = first(found, misspelt_of(rule, ops->second));
+    }
+    return found;
+  }
+
+  Place misspelt_of(const Rule& rule, const std::vector<std::uint32_t>& places) {
+    for (const std::uint32_t place : places) {
+      const std::string_view op = ops_[place].op;
+      const std::size_t steps = 2 * kMostEdits * op.size();
+      if (steps > steps_left_) return {};
+      steps_left_ -= steps;
+      if (last_component(op).size() >= kShortest && is_misspelt(rule.op, op)) return place;
+    }
+    return {};
+  }
+
+  std::vector<ModelOp> ops_;
+  std::unordered_map<std::string_view, std::vector<std::uint32_t>> by_name_;
+  Table by_full_name_, by_lower_, by_last_, by_ends_;
+  std::unordered_map<std::string, std::vector<std::uint32_t>> by_length_;
+  std::size_t steps_left_ = kMostSteps;
+};
 
 bool is_known(const Graph& graph, const Rule& rule, const OpFacts& facts) {
   if (!facts.schema_version) return false;
@@ -89,36 +185,21 @@ bool is_known(const Graph& graph, const Rule& rule, const OpFacts& facts) {
   return opset && facts.schema_version(rule.domain, rule.op, *opset) != 0;
 }
 
-const ModelOp* likeliest(const Rule& rule, const std::vector<ModelOp>& candidates) {
-  const ModelOp* best = nullptr;
-  int best_slip = 0;
-  for (const ModelOp& op : candidates) {
-    const int kind = slip(rule, op);
-    if (kind == 0 || (best && kind >= best_slip)) continue;
-    best = &op;
-    best_slip = kind;
-  }
-  return best;
-}
+// How the allow rules of a list and the ops of a graph fit.
+struct Fit {
+  std::vector<bool> names_an_op;   // by rule
+  std::vector<ModelOp> uncovered;  // ops that no rule names
+};
 
-// The ops that no allow rule of the list names.
-std::vector<ModelOp> uncovered(const SupportList& list, const std::vector<ModelOp>& ops) {
-  std::unordered_set<std::string_view> exact;
-  std::vector<const Rule*> globs;
-  for (const Rule& rule : list.allow) {
-    if (is_glob(rule.op)) globs.push_back(&rule);
-    if (!is_glob(rule.op)) exact.insert(rule.op);
-  }
-  std::vector<ModelOp> left;
+Fit fit(const std::vector<Rule>& allow, const std::vector<ModelOp>& ops) {
+  const RulesByOp by_op(allow);
+  Fit fit{.names_an_op = std::vector<bool>(allow.size()), .uncovered = {}};
   for (const ModelOp& op : ops) {
-    const auto named = [&](const Rule& rule) { return names(rule, op); };
-    const bool by_name =
-        exact.count(op.op) != 0 && std::any_of(list.allow.begin(), list.allow.end(), named);
-    const bool by_glob =
-        std::any_of(globs.begin(), globs.end(), [&](const Rule* rule) { return names(*rule, op); });
-    if (!by_name && !by_glob) left.push_back(op);
+    const RuleIndices rules = by_op.names(op.domain, op.op);
+    if (rules.empty()) fit.uncovered.push_back(op);
+    for (const std::uint32_t rule : rules) fit.names_an_op[rule] = true;
   }
-  return left;
+  return fit;
 }
 
 }  // namespace
@@ -126,18 +207,15 @@ std::vector<ModelOp> uncovered(const SupportList& list, const std::vector<ModelO
 std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportList>& lists,
                                   const OpFacts& facts) {
   const std::vector<ModelOp> ops = distinct_ops(graph);
-  std::unordered_set<std::string_view> op_names;
-  for (const ModelOp& op : ops) op_names.insert(op.op);
   std::vector<NearMiss> misses;
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    const std::vector<ModelOp> candidates = uncovered(lists[i], ops);
-    for (std::uint32_t j = 0; j < lists[i].allow.size() && !candidates.empty(); ++j) {
-      const Rule& rule = lists[i].allow[j];
-      if (is_glob(rule.op)) continue;
-      const auto named = [&](const ModelOp& op) { return names(rule, op); };
-      if (op_names.count(rule.op) != 0 && std::any_of(ops.begin(), ops.end(), named)) continue;
-      const ModelOp* op = likeliest(rule, candidates);
-      if (op && !is_known(graph, rule, facts)) {
+    const std::vector<Rule>& allow = lists[i].allow;
+    Fit here = fit(allow, ops);
+    Candidates candidates(std::move(here.uncovered));
+    for (std::uint32_t j = 0; j < allow.size() && !candidates.empty(); ++j) {
+      if (is_glob(allow[j].op) || here.names_an_op[j]) continue;
+      const ModelOp* const op = candidates.likeliest(allow[j]);
+      if (op && !is_known(graph, allow[j], facts)) {
         misses.push_back({static_cast<std::uint16_t>(i), j, op->op, op->domain});
       }
     }

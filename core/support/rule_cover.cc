@@ -1,8 +1,11 @@
 #include "core/support/rule_cover.h"
 
 #include <algorithm>
+#include <set>
+#include <span>
 
 #include "core/graph/domain.h"
+#include "core/support/attribute_value.h"
 #include "core/support/glob.h"
 
 namespace cleave {
@@ -108,6 +111,76 @@ bool covers(const Rule& wide, const Rule& narrow) {
          covers_positions(wide.outputs, narrow.outputs) && covers_kwargs(wide, narrow) &&
          all_covered(wide.attributes, narrow.attributes, covers_attribute) &&
          all_covered(wide.shapes, narrow.shapes, covers_shape);
+}
+
+namespace {
+
+std::string key_of(const AttributeRule& attribute, const AttributeValue& value) {
+  return "attribute " + attribute.name + '\0' + value_key(value);
+}
+
+std::string key_of_node(const std::string& name) { return "node " + name; }
+
+bool is_for_several_ops(const Rule& rule) { return rule.op.empty() || is_glob(rule.op); }
+
+}  // namespace
+
+// By the first of these that the rule has: a node's name, values of an attribute, a glob for ops.
+void CoverIndex::Group::add(const Rule& rule, std::uint32_t i) {
+  if (!rule.node_name.empty()) {
+    if (is_glob(rule.node_name)) return by_node_glob.add(rule.node_name, i);
+    return by_key[key_of_node(rule.node_name)].push_back(i);
+  }
+  const auto asks = std::find_if(rule.attributes.begin(), rule.attributes.end(),
+                                 [](const AttributeRule& one) { return !one.accepted.empty(); });
+  if (asks != rule.attributes.end()) {
+    std::set<std::string> keys;
+    for (const AttributeValue& value : asks->accepted) keys.insert(key_of(*asks, value));
+    for (const std::string& key : keys) by_key[key].push_back(i);
+  } else if (is_glob(rule.op)) {
+    by_op_glob.add(rule.op, i);
+  } else {
+    others.push_back(i);
+  }
+}
+
+// A rule that asks for values of an attribute covers only those that ask for some of these.
+template <class Covers>
+std::optional<std::uint32_t> CoverIndex::Group::first(const Rule& rule, Covers covers_it) const {
+  std::optional<std::uint32_t> best;
+  const auto look = [&](std::span<const std::uint32_t> list) {
+    const auto found = std::find_if(list.begin(), list.end(), covers_it);
+    if (found != list.end() && (!best || *found < *best)) best = *found;
+  };
+  const auto look_up = [&](const std::string& key) {
+    if (const auto found = by_key.find(key); found != by_key.end()) look(found->second);
+  };
+  look(by_node_glob.matches(rule.node_name));
+  look(by_op_glob.matches(rule.op));
+  look_up(key_of_node(rule.node_name));
+  for (const AttributeRule& one : rule.attributes) {
+    if (!one.accepted.empty()) look_up(key_of(one, one.accepted.front()));
+  }
+  look(std::span(others).first(std::min(others.size(), kMostCompared)));
+  return best;
+}
+
+CoverIndex::CoverIndex(const std::vector<Rule>& rules) : rules_(rules) {
+  for (std::uint32_t i = 0; i < rules.size(); ++i) {
+    (is_for_several_ops(rules[i]) ? of_several_ops_ : by_op_[rules[i].op]).add(rules[i], i);
+  }
+}
+
+std::optional<std::uint32_t> CoverIndex::find_cover(const Rule& rule,
+                                                    std::optional<std::uint32_t> self) const {
+  const auto covers_it = [&](std::uint32_t i) {
+    if (i == self || !covers(rules_[i], rule)) return false;
+    return !self || i < *self || !covers(rule, rules_[i]);
+  };
+  if (const auto found = of_several_ops_.first(rule, covers_it)) return found;
+  const auto same_op = by_op_.find(rule.op);
+  if (same_op == by_op_.end()) return std::nullopt;
+  return same_op->second.first(rule, covers_it);
 }
 
 }  // namespace cleave

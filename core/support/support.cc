@@ -9,97 +9,85 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <span>
 #include <unordered_map>
 
-#include "core/graph/domain.h"
-#include "core/graph/torch_spelling.h"
 #include "core/support/accepting_rule.h"
 #include "core/support/glob.h"
+#include "core/support/match_limit.h"
 #include "core/support/overlay.h"
 #include "core/support/rule_check.h"
+#include "core/support/rule_filter.h"
+#include "core/support/rules_by_op.h"
 
 namespace cleave {
 namespace {
 
-using RuleIndices = std::vector<std::uint32_t>;
+// Rules of one list that name an op, by index, ascending. Many are filtered before they are held
+// against a node.
+struct NamedRules {
+  RuleIndices all;
+  std::optional<RuleFilter> filter = {};
 
-// The rules of one list that name an op, by index, ascending.
-struct OpRules {
-  RuleIndices allow;
-  RuleIndices deny;
+  static NamedRules of(const std::vector<Rule>& rules, RuleIndices all) {
+    constexpr std::size_t kMany = 32;
+    NamedRules named{.all = std::move(all)};
+    if (named.all.size() > kMany) named.filter.emplace(rules, named.all);
+    return named;
+  }
 };
+
+struct OpRules {
+  NamedRules allow;
+  NamedRules deny;
+};
+
+// True of a deny rule for nodes of some name, whatever their op.
+bool is_for_names(const Rule& rule) { return rule.op.empty() && !rule.node_name.empty(); }
 
 // One list's rules, indexed by op and by node name.
 class RuleIndex {
  public:
-  explicit RuleIndex(const SupportList& list) : list_(list) {
-    for (std::uint32_t i = 0; i < list.allow.size(); ++i) add(allow_, list.allow[i].op, i);
+  explicit RuleIndex(const SupportList& list)
+      : list_(list),
+        allow_(list.allow),
+        deny_(list.deny, [](const Rule& rule) { return !is_for_names(rule); }) {
     for (std::uint32_t i = 0; i < list.deny.size(); ++i) {
       const Rule& rule = list.deny[i];
-      const bool names_one_node = !rule.node_name.empty() && !is_glob(rule.node_name);
-      if (rule.op.empty() && names_one_node) {
-        deny_by_node_[rule.node_name].push_back(i);
+      if (!is_for_names(rule)) continue;
+      if (is_glob(rule.node_name)) {
+        deny_by_node_glob_.add(rule.node_name, i);
       } else {
-        add(deny_, rule.op, i);
+        deny_by_node_[rule.node_name].push_back(i);
       }
     }
   }
 
   OpRules rules_of(std::string_view domain, std::string_view op) const {
-    return {find(allow_, list_.allow, domain, op), find(deny_, list_.deny, domain, op)};
+    return {NamedRules::of(list_.allow, allow_.names(domain, op)),
+            NamedRules::of(list_.deny, deny_.names(domain, op))};
   }
 
-  // Deny rules for any op with that node name.
-  const RuleIndices* deny_of(std::string_view node_name) const {
-    if (deny_by_node_.empty()) return nullptr;
-    const auto found = deny_by_node_.find(node_name);
-    return found == deny_by_node_.end() ? nullptr : &found->second;
+  // Deny rules for any op that name the node, ascending.
+  RuleIndices deny_of(std::string_view node_name) const {
+    RuleIndices found;
+    if (!deny_by_node_glob_.empty()) found = deny_by_node_glob_.matches(node_name);
+    if (deny_by_node_.empty()) return found;
+    const auto exact = deny_by_node_.find(node_name);
+    if (exact == deny_by_node_.end()) return found;
+    found.insert(found.end(), exact->second.begin(), exact->second.end());
+    std::sort(found.begin(), found.end());
+    return found;
   }
 
   const SupportList& list() const { return list_; }
 
  private:
-  struct ByOp {
-    std::unordered_map<std::string_view, RuleIndices> exact;
-    RuleIndices patterns;  // globs, and rules for any op
-  };
-
-  static void add(ByOp& rules, const std::string& op, std::uint32_t i) {
-    RuleIndices& to = op.empty() || is_glob(op) ? rules.patterns : rules.exact[op];
-    to.push_back(i);
-  }
-
-  static RuleIndices find(const ByOp& by_op, const std::vector<Rule>& rules,
-                          std::string_view domain, std::string_view op) {
-    RuleIndices found;
-    const auto in_domain = [&](const Rule& rule) {
-      return plain_domain(rule.domain) == plain_domain(domain);
-    };
-    for (const std::string& spelling : torch_spellings(op)) {
-      const auto exact = by_op.exact.find(spelling);
-      if (exact == by_op.exact.end()) continue;
-      for (const std::uint32_t i : exact->second) {
-        if (is_torch_spelling(rules[i].domain, rules[i].op, op)) found.push_back(i);
-      }
-    }
-    if (const auto exact = by_op.exact.find(op); exact != by_op.exact.end()) {
-      for (const std::uint32_t i : exact->second) {
-        if (in_domain(rules[i])) found.push_back(i);
-      }
-    }
-    for (const std::uint32_t i : by_op.patterns) {
-      const Rule& rule = rules[i];
-      if (rule.op.empty() || (in_domain(rule) && glob_match(rule.op, op))) found.push_back(i);
-    }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-    return found;
-  }
-
   const SupportList& list_;
-  ByOp allow_;
-  ByOp deny_;
+  RulesByOp allow_, deny_;
   std::unordered_map<std::string_view, RuleIndices> deny_by_node_;
+  GlobSet deny_by_node_glob_;
 };
 
 class Matcher {
@@ -129,7 +117,10 @@ class Matcher {
     std::uint32_t rule = 0;
   };
 
-  // The verdict without looking at bodies.
+  // Rules that were held against a node until now.
+  std::uint64_t checks() const { return checks_; }
+
+  // Bodies are not looked at.
   Verdict judge_alone(NodeId node) {
     const std::vector<OpRules>& rules = rules_of(node);
     const Verdict verdict = judge_by_lists(rules, node);
@@ -169,7 +160,7 @@ class Matcher {
       return Verdict{.reason = {.code = code, .list = list_index, .rule = rule}};
     };
     const std::optional<std::uint32_t> denying = denying_rule(index, rules.deny, node);
-    const bool is_known = !rules.allow.empty();
+    const bool is_known = !rules.allow.all.empty();
     if (denying && (is_known || names_its_target(index.list().deny[*denying]))) {
       return refused(ReasonCode::denied, *denying);
     }
@@ -179,16 +170,15 @@ class Matcher {
     return {.reason = {}, .list = list_index, .rule = rule};
   }
 
-  // The first deny rule of the list that matches: one for the node's op, for any op, or for the
-  // node's name.
-  std::optional<std::uint32_t> denying_rule(const RuleIndex& index, const RuleIndices& by_op,
+  // The first deny rule of the list that holds: of those for the node's op or for any op, and of
+  // those for the node's name.
+  std::optional<std::uint32_t> denying_rule(const RuleIndex& index, const NamedRules& by_op,
                                             NodeId node) {
-    std::optional<std::uint32_t> denying = first_denying(index, by_op, node);
-    if (const RuleIndices* by_name = index.deny_of(graph_.node(node).name)) {
-      const auto named = first_denying(index, *by_name, node);
-      if (named && (!denying || *named < *denying)) denying = named;
-    }
-    return denying;
+    std::optional<std::uint32_t> denying =
+        by_op.filter ? first_denying(index, by_op.filter->candidates(graph_, node, facts_), node)
+                     : first_denying(index, by_op.all, node);
+    const auto named = first_denying(index, index.deny_of(graph_.node(node).name), node);
+    return named && (!denying || *named < *denying) ? named : denying;
   }
 
   static bool names_its_target(const Rule& rule) {
@@ -211,9 +201,20 @@ class Matcher {
     bool holds;
   };
 
-  // The first rule that holds; else the nearest one: one for the model's opset if there is any,
-  // with the fewest failed conditions.
-  Allowing best_allowing(const SupportList& list, const RuleIndices& candidates, NodeId node) {
+  // The first rule that holds; else the one nearest to it.
+  Allowing best_allowing(const SupportList& list, const NamedRules& named, NodeId node) {
+    if (!named.filter) return nearest(list, named.all, node);
+    for (const std::uint32_t i : named.filter->candidates(graph_, node, facts_)) {
+      if (holds(list.allow[i], node)) return {i, true};
+    }
+    return nearest(list, std::span(named.all).first(std::min(named.all.size(), kMostCompared)),
+                   node);
+  }
+
+  // The first rule that holds; else the one for the model's opset if there is one, with the fewest
+  // conditions failed.
+  Allowing nearest(const SupportList& list, std::span<const std::uint32_t> candidates,
+                   NodeId node) {
     std::uint32_t best = candidates.front();
     std::size_t best_distance = std::numeric_limits<std::size_t>::max();
     for (const std::uint32_t i : candidates) {
@@ -229,6 +230,7 @@ class Matcher {
 
   // Leaves the failed conditions in failed_.
   bool holds(const Rule& rule, NodeId node) {
+    ++checks_;
     failed_.clear();
     find_failed_conditions(graph_, node, rule, facts_, failed_);
     return failed_.empty();
@@ -248,6 +250,7 @@ class Matcher {
   }
 
   static constexpr std::size_t kOtherOpset = 1U << 20U;
+  static constexpr std::size_t kMostCompared = 1000;  // rules, for the nearest of many
 
   const Graph& graph_;
   const OpFacts& facts_;
@@ -255,6 +258,7 @@ class Matcher {
   std::vector<std::uint16_t> overlays_;  // indices in lists_
   std::unordered_map<std::uint64_t, std::vector<OpRules>> rules_;
   std::vector<FailedCondition> failed_;
+  std::uint64_t checks_ = 0;
 };
 
 }  // namespace
@@ -288,10 +292,17 @@ std::vector<std::pair<NodeId, Reason>> refused_body_nodes(const Graph& graph,
 
 Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
                       const OpFacts& facts) {
+  return *match_support_within(graph, lists, facts, std::numeric_limits<std::uint64_t>::max());
+}
+
+std::optional<Support> match_support_within(const Graph& graph,
+                                            const std::vector<SupportList>& lists,
+                                            const OpFacts& facts, std::uint64_t most_checks) {
   Support support{NodeSet(graph.node_count()), PerNode<Reason>(graph.node_count())};
   Matcher matcher(graph, lists, facts);
   for (const NodeId node : graph.nodes()) {
     support.reasons[node] = matcher.judge(node);
+    if (matcher.checks() > most_checks) return std::nullopt;
     if (support.reasons[node].code == ReasonCode::none) support.supported.insert(node);
   }
   return support;

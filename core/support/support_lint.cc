@@ -11,45 +11,10 @@
 #include "core/support/glob.h"
 #include "core/support/rule_check.h"
 #include "core/support/rule_cover.h"
+#include "core/support/rules_by_op.h"
 
 namespace cleave {
 namespace {
-
-using RuleIndices = std::vector<std::uint32_t>;
-
-bool is_pattern(const Rule& rule) { return rule.op.empty() || is_glob(rule.op); }
-
-// Rules by the op that they name; globs and rules for any op are separate.
-class RulesByOp {
- public:
-  explicit RulesByOp(const std::vector<Rule>& rules) : rules_(rules) {
-    for (std::uint32_t i = 0; i < rules.size(); ++i) {
-      (is_pattern(rules[i]) ? patterns_ : exact_[rules[i].op]).push_back(i);
-    }
-  }
-
-  // The first rule, other than `self`, that covers the given one. Of two that cover each other only
-  // the earlier one counts.
-  const std::uint32_t* find_cover(const Rule& rule, const std::uint32_t* self) const {
-    const auto covers_it = [&](std::uint32_t i) {
-      if (self != nullptr && i == *self) return false;
-      if (!covers(rules_[i], rule)) return false;
-      return self == nullptr || i < *self || !covers(rule, rules_[i]);
-    };
-    const auto first_of = [&](const RuleIndices& indices) -> const std::uint32_t* {
-      const auto found = std::find_if(indices.begin(), indices.end(), covers_it);
-      return found == indices.end() ? nullptr : &*found;
-    };
-    if (const std::uint32_t* const pattern = first_of(patterns_)) return pattern;
-    const auto same = exact_.find(rule.op);
-    return same == exact_.end() ? nullptr : first_of(same->second);
-  }
-
- private:
-  const std::vector<Rule>& rules_;
-  std::unordered_map<std::string, RuleIndices> exact_;
-  RuleIndices patterns_;
-};
 
 std::string excluding_ranks(const Rule& rule) {
   for (std::size_t i = 0; i < rule.shapes.size(); ++i) {
@@ -97,7 +62,7 @@ struct OpRules {
 class RuleHolder {
  public:
   RuleHolder(const Graph& graph, const OpFacts& facts, const SupportList& list)
-      : graph_(graph), facts_(facts), list_(list) {}
+      : graph_(graph), facts_(facts), list_(list), allow_(list.allow), deny_(list.deny) {}
 
   const OpRules& rules_of(NodeId node) {
     const std::uint64_t key = std::uint64_t{index(graph_.node(node).domain)} << 32U |
@@ -105,9 +70,8 @@ class RuleHolder {
     const auto [found, is_new] = by_op_.try_emplace(key);
     if (!is_new) return found->second;
     for (const bool is_deny : {false, true}) {
-      const std::vector<Rule>& rules = is_deny ? list_.deny : list_.allow;
-      for (std::uint32_t i = 0; i < rules.size(); ++i) {
-        if (!names_op(rules[i], graph_.domain(node), graph_.op(node))) continue;
+      const RulesByOp& rules = is_deny ? deny_ : allow_;
+      for (const std::uint32_t i : rules.names(graph_.domain(node), graph_.op(node))) {
         found->second.rules.push_back({is_deny, i});
         if (!is_deny) found->second.has_allow = true;
       }
@@ -132,6 +96,7 @@ class RuleHolder {
   const Graph& graph_;
   const OpFacts& facts_;
   const SupportList& list_;
+  RulesByOp allow_, deny_;
   std::unordered_map<std::uint64_t, OpRules> by_op_;
   std::vector<FailedCondition> failed_;
 };
@@ -148,8 +113,8 @@ std::string_view lint_kind_name(LintKind kind) {
 }
 
 std::vector<RuleFault> find_rule_faults(const SupportList& list) {
-  const RulesByOp allow(list.allow);
-  const RulesByOp deny(list.deny);
+  const CoverIndex allow(list.allow);
+  const CoverIndex deny(list.deny);
   std::vector<RuleFault> faults;
   const auto examine = [&](const Rule& rule, RuleRef ref) {
     if (std::string why = impossibility(rule); !why.empty()) {
@@ -157,13 +122,12 @@ std::vector<RuleFault> find_rule_faults(const SupportList& list) {
       return;
     }
     if (!ref.is_deny) {
-      if (const std::uint32_t* const other = deny.find_cover(rule, nullptr)) {
+      if (const auto other = deny.find_cover(rule, std::nullopt)) {
         faults.push_back({LintKind::contradiction, ref, {true, *other}});
         return;
       }
     }
-    if (const std::uint32_t* const other =
-            (ref.is_deny ? deny : allow).find_cover(rule, &ref.index)) {
+    if (const auto other = (ref.is_deny ? deny : allow).find_cover(rule, ref.index)) {
       faults.push_back({LintKind::shadowed, ref, {ref.is_deny, *other}});
     }
   };

@@ -1,6 +1,8 @@
-#include <random>
-
 #include "core/support/glob.h"
+
+#include <random>
+#include <string>
+
 #include "tests/catch2.h"
 
 namespace cleave {
@@ -52,6 +54,44 @@ TEST_CASE("a glob of many stars on a long text is done soon") {
   std::string pattern;
   for (int i = 0; i < 50; ++i) pattern += "a*";
   CHECK_FALSE(glob_match(pattern + "b", text));
+}
+
+using Ids = std::vector<std::uint32_t>;
+
+TEST_CASE("a set of globs finds those that match, by id") {
+  GlobSet globs;
+  CHECK(globs.empty());
+  CHECK(globs.matches("conv").empty());
+  globs.add("conv*", 7);
+  globs.add("*", 3);
+  globs.add("*v2?", 5);
+  globs.add("conv2d", 1);
+  globs.add("*nothing*", 2);
+  CHECK_FALSE(globs.empty());
+  CHECK(globs.matches("conv2d") == Ids{1, 3, 5, 7});
+  CHECK(globs.matches("convolution") == Ids{3, 7});
+  CHECK(globs.matches("") == Ids{3});
+}
+
+TEST_CASE("a set of globs finds what each glob finds alone") {
+  std::mt19937 chance(7);
+  const auto some_text = [&](const std::string& letters, std::size_t most) {
+    std::string text(chance() % most, ' ');
+    for (char& c : text) c = letters[chance() % letters.size()];
+    return text;
+  };
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::string> patterns;
+    for (int i = 0; i < 20; ++i) patterns.push_back(some_text("aab*?", i == 0 ? 40 : 8));
+    GlobSet globs;
+    for (std::uint32_t i = 0; i < patterns.size(); ++i) globs.add(patterns[i], i);
+    const std::string text = some_text("aab", 30);
+    Ids wanted;
+    for (std::uint32_t i = 0; i < patterns.size(); ++i) {
+      if (glob_match(patterns[i], text)) wanted.push_back(i);
+    }
+    CHECK(globs.matches(text) == wanted);
+  }
 }
 
 }  // namespace
