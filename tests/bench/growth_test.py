@@ -6,8 +6,12 @@ instructions (valgrind's cachegrind) minus those for the smallest input, so that
 nor the start of the program counts. The exponent of the growth from n to 4n is 1 for linear, 2 for
 quadratic. It is printed for each case, and may be at most 1.2.
 
-usage: growth_test.py CLEAVE [--only TEXT] [--most 1.2] [--list]
-Exit status 1 if a case grows faster, 77 without valgrind.
+With --megabyte each case is run once, at the largest size whose files hold at most 1 MB each. It must end
+within so many seconds of processor time and 500 MB: done, or refused with the limit that it met. That needs
+no valgrind.
+
+usage: growth_test.py CLEAVE [--only TEXT] [--most 1.2] [--list] [--megabyte SECONDS]
+Exit status 1 if a case grows faster or takes longer, 77 without valgrind.
 """
 
 import argparse
@@ -20,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -74,57 +79,57 @@ def alternating(i):
     return "fg"[i % 2]
 
 
-@case("near misses of long names", "support m.json -s l.txt", 4000)
+@case("near misses of long names", "support m.json -s l.txt", 1000)
 def long_names(folder, n):
     base = "A" * n
     write(folder, m_json=graph([node(f"n{i}", base + c * 30, ["x"]) for i, c in enumerate("bcdefgh")]),
           l_txt="\n".join(base + c * 30 for c in "pqrstuv") + "\n")
 
 
-@case("many ops, many names near them", "support m.json -s l.txt", 300)
+@case("many ops, many names near them", "support m.json -s l.txt", 200)
 def plain_rules(folder, n):
     write(folder, m_json=graph(chain(n, lambda i: f"op{i}")),
           l_txt="\n".join(f"Op{i}x" for i in range(5 * n)) + "\n")
 
 
-@case("many ops, many globs", "support m.json -s l.txt", 200)
+@case("many ops, many globs", "support m.json -s l.txt", 50)
 def globs(folder, n):
     write(folder, m_json=graph(chain(n, lambda i: f"op{i}")),
           l_txt="\n".join(f"*q{i}*" for i in range(5 * n)) + "\n")
 
 
-@case("many rules of one op, many nodes", "support m.json -s l.json", 200)
+@case("many rules of one op, many nodes", "support m.json -s l.json", 50)
 def rules_of_one_op(folder, n):
     write(folder, m_json=graph(chain(n)), l_json=support([{"op": "f", "attributes": {"a": i}} for i in range(2 * n)]))
 
 
-@case("many deny globs of names, many nodes", "support m.json -s l.json", 200)
+@case("many deny globs of names, many nodes", "support m.json -s l.json", 50)
 def deny_names(folder, n):
     write(folder, m_json=graph(chain(n)), l_json=support(["f"], [{"name": f"*q{i}"} for i in range(2 * n)]))
 
 
-@case("lint of many rules of one op", "lint-support l.json", 400)
+@case("lint of many rules of one op", "lint-support l.json", 100)
 def lint_rules(folder, n):
     write(folder, l_json=support([{"op": "f", "attributes": {"a": i}} for i in range(n)]))
 
 
-@case("lint of many globs", "lint-support l.txt", 400)
+@case("lint of many globs", "lint-support l.txt", 100)
 def lint_globs(folder, n):
     write(folder, l_txt="\n".join(f"*q{i}*" for i in range(n)) + "\n")
 
 
-@case("advice on many gaps", "advise m.json -s l.txt", 100)
+@case("advice on many gaps", "advise m.json -s l.txt --steps 1", 100)
 def gaps(folder, n):
     write(folder, m_json=graph(chain(n, lambda i: f"op{i}")), l_txt="f\n")
 
 
-@case("advice on many values of an attribute", "advise m.json -s l.json", 100)
+@case("advice on many values of an attribute", "advise m.json -s l.json --steps 1", 100)
 def attribute_gaps(folder, n):
     write(folder, m_json=graph(chain(n, attributes=lambda i: {"a": i})),
           l_json=support([{"op": "f", "attributes": {"a": -1}}]))
 
 
-@case("drawing many edges", "draw m.json -s l.txt --svg", 1000)
+@case("drawing many edges", "draw m.json -s l.txt", 1000)
 def edges(folder, n):
     random.seed(1)
     nodes = chain(n // 10 + 1, alternating)
@@ -133,7 +138,7 @@ def edges(folder, n):
     write(folder, m_json=graph(nodes), l_txt="f\n")
 
 
-@case("print of constants copied into each part", "print m.onnx -s l.txt", 100)
+@case("print of constants copied into each part", "print m.onnx -s l.txt", 20)
 def constants(folder, n):
     nodes = [pb.node("Identity", ["w" if i == 0 else f"c{i - 1}"], [f"c{i}"]) for i in range(2 * n)]
     last = "x"
@@ -145,12 +150,12 @@ def constants(folder, n):
     write(folder, l_txt="Neg\n")
 
 
-@case("preview of many parts", "preview m.json -s l.txt", 1000)
+@case("preview of many parts", "preview m.json -s l.txt", 125)
 def many_parts(folder, n):
     write(folder, m_json=graph(chain(n, alternating)), l_txt="f\n")
 
 
-@case("preview of a value that all parts read", "preview m.json -s l.txt", 1000)
+@case("preview of a value that all parts read", "preview m.json -s l.txt", 125)
 def skips(folder, n):
     nodes = chain(n, alternating)
     for one in nodes[1:]:
@@ -158,45 +163,45 @@ def skips(folder, n):
     write(folder, m_json=graph(nodes), l_txt="f\n")
 
 
-@case("split into many parts", "split m.json -s l.txt -o out --force", 200)
+@case("split into many parts", "split m.json -s l.txt -o out --force", 25)
 def split_parts(folder, n):
     many_parts(folder, n)
 
 
-@case("explain of all CPU nodes", "explain m.json -s l.txt", 1000)
+@case("explain of all CPU nodes", "explain m.json -s l.txt", 125)
 def explain(folder, n):
     many_parts(folder, n)
 
 
-@case("diff of two lists", "diff m.json -s l.txt to -s l2.txt", 1000)
+@case("diff of two lists", "diff m.json -s l.txt to -s l2.txt", 125)
 def diff(folder, n):
     write(folder, m_json=graph(chain(n, alternating)), l_txt="f\n")
     (folder / "l2.txt").write_text("g\n")
 
 
-@case("check against a list", "check m.json -s l.txt --min-coverage 1%", 1000)
+@case("check against a list", "check m.json -s l.txt --min-coverage 1%", 125)
 def check(folder, n):
     many_parts(folder, n)
 
 
-@case("check of many models", "check MODELS -s l.txt --min-coverage 1%", 20)
+@case("check of many models", "check MODELS -s l.txt --min-coverage 1%", 10)
 def matrix(folder, n):
     for i in range(n):
         (folder / f"m{i}.json").write_text(graph(chain(20, alternating)))
     write(folder, l_txt="f\n")
 
 
-@case("partition by a map", "partition m.json --map map.csv", 1000)
+@case("partition by a map", "partition m.json --map map.csv", 125)
 def partition(folder, n):
     write(folder, m_json=graph(chain(n)), map_csv="".join(f"n{i},{i}\n" for i in range(n)))
 
 
-@case("map of nodes that there are not", "partition m.json --map map.csv", 1000)
+@case("map of nodes that there are not", "partition m.json --map map.csv", 250)
 def unknown_nodes(folder, n):
     write(folder, m_json=graph(chain(10)), map_csv="".join(f"m{i}zz,0\n" for i in range(n)))
 
 
-@case("convert a model of deep functions", "convert m.onnx", 100)
+@case("convert a model of deep functions", "convert m.onnx", 50)
 def functions(folder, n):
     made = [pb.function(f"f{i}", "d", ["x"], ["y"], [pb.node(f"f{i + 1}", ["x"], ["y"], domain="d")])
             for i in range(n)]
@@ -209,7 +214,7 @@ def functions(folder, n):
     (folder / "m.onnx").write_bytes(pb.simple(nodes, functions=made, versions={"": 17, "d": 1}))
 
 
-@case("convert nodes of one name", "convert m.onnx", 500)
+@case("convert nodes of one name", "convert m.onnx", 200)
 def same_names(folder, n):
     nodes = [pb.node("Relu", [f"t{i - 1}" if i else "x"], ["y" if i == n - 1 else f"t{i}"], name="a")
              for i in range(n)]
@@ -224,13 +229,53 @@ def stages(folder, n):
     write(folder, m_json=graph(nodes))
 
 
+@case("many rules of one op that ask for shapes", "preview m.json -s l.json", 50)
+def shape_rules(folder, n):
+    rules = [{"op": "f", "shapes": {"0": {"rank": i % 7 + 1, "max_dim": i + 1}}} for i in range(n)]
+    write(folder, m_json=graph(chain(n)), l_json=support(rules))
+
+
+@case("lint of many rules that ask for shapes", "lint-support l.json", 50)
+def lint_shapes(folder, n):
+    rules = [{"op": "f", "shapes": {"0": {"rank": i % 7 + 1, "max_dim": i + 1}}} for i in range(n)]
+    write(folder, l_json=support(rules))
+
+
+@case("lint of many rules against a model", "lint-support l.txt m.json", 50)
+def lint_model(folder, n):
+    plain_rules(folder, n)
+
+
+@case("a page of nodes with many edges", "preview m.json -s l.txt --html page.html", 200)
+def page(folder, n):
+    edges(folder, n)
+
+
+@case("split of constants copied into each part", "split m.onnx -s l.txt -o out --force", 20)
+def split_constants(folder, n):
+    constants(folder, n)
+
+
+@case("a workload", "stage --workload work.json", 20)
+def workload(folder, n):
+    nodes = [{"id": i, "supportedOnFpga": 1, "fpgaLatency": 1 + i * 7919 % 101, "cpuLatency": 5, "isBackwardNode": False,
+              "size": 1} for i in range(n)]
+    flow = [{"sourceId": i, "destId": i + 1, "cost": 0.5} for i in range(n - 1)]
+    write(folder, work_json=json.dumps({"maxFPGAs": 4, "maxCPUs": 1, "maxSizePerFPGA": 1e9, "nodes": nodes, "edges": flow}))
+
+
 # ---- counting ----
 
 
-def instructions(cleave, folder, command):
+def words_of(folder, command):
     words = []
     for word in command:
         words += sorted(path.name for path in folder.glob("m*.json")) if word == "MODELS" else [word]
+    return words
+
+
+def instructions(cleave, folder, command):
+    words = words_of(folder, command)
     tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", cleave]
     done = subprocess.run([*tool, *words], cwd=folder, capture_output=True, check=False)
     if done.returncode not in (0, 1, 3):
@@ -247,6 +292,50 @@ def measured(cleave, command, make, size):
         return instructions(cleave, Path(name), command)
 
 
+# ---- a megabyte ----
+
+
+def fill(folder, make):
+    """Writes the largest input, by doubling, whose files hold no more than 1 MB; returns its size."""
+    size, low, high = 1, 1, None
+    while high is None or high - low > low // 8:
+        size = 2 * low if high is None else (low + high) // 2
+        with tempfile.TemporaryDirectory(prefix="cleave-growth-") as name:
+            make(Path(name), size)
+            files = [path.stat().st_size for path in Path(name).iterdir()]
+        if max(files) > 1_000_000 or len(files) > 400:
+            high = size
+        else:
+            low = size
+    make(folder, low)
+    return low
+
+
+def megabyte(cleave, command, make):
+    """(size, seconds of processor time, bytes at most, exit code)"""
+    with tempfile.TemporaryDirectory(prefix="cleave-growth-") as name:
+        size = fill(Path(name), make)
+        with open(os.devnull, "wb") as none:
+            run = subprocess.Popen([cleave, *words_of(Path(name), command)], cwd=name, stdout=none, stderr=none)
+            timer = threading.Timer(150, run.kill)
+            timer.start()
+            _, status, used = os.wait4(run.pid, 0)
+            timer.cancel()
+        return size, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, os.waitstatus_to_exitcode(status)
+
+
+def check_megabytes(cleave, chosen, most_seconds):
+    bad = 0
+    for name, command, _, make in chosen:
+        size, seconds, most, code = megabyte(cleave, command, make)
+        is_bad = seconds > most_seconds or most > 500e6 or code not in (0, 1, 2, 3)
+        bad += is_bad
+        print(f"{seconds:6.2f} s {most / 1e6:5.0f} MB  exit {code:3}  n = {size:6}  {name}" +
+              ("  TOO MUCH" if is_bad else ""), flush=True)
+    print(f"{len(chosen)} cases, {bad} take more than {most_seconds} s or 500 MB")
+    sys.exit(1 if bad or not chosen else 0)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -254,19 +343,23 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--most", type=float, default=1.2)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--megabyte", type=float, metavar="SECONDS")
     options = parser.parse_args()
+    chosen = [one for one in CASES if options.only in one[0]]
+    if options.megabyte:
+        check_megabytes(options.cleave, chosen, options.megabyte)
     if shutil.which("valgrind") is None:
         print("skipped: there is no valgrind")
         sys.exit(SKIPPED)
-    chosen = [one for one in CASES if options.only in one[0]]
     if options.list:
         print(*(f"{name}: cleave {' '.join(command)}" for name, command, *_ in chosen), sep="\n")
         return
     bad = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, command, size, make in chosen:
-            sizes = (2, size, 2 * size, 4 * size)
-            start, *taken = pool.map(lambda n: measured(options.cleave, command, make, n), sizes)
+        runs = [[pool.submit(measured, options.cleave, command, make, n) for n in (2, size, 2 * size, 4 * size)]
+                for _, command, size, make in chosen]
+        for (name, *_), of_case in zip(chosen, runs):
+            start, *taken = (run.result() for run in of_case)
             more = [max(one - start, 1) for one in taken]
             exponent = math.log2(more[2] / more[0]) / 2
             is_bad = exponent > options.most
