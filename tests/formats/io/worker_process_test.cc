@@ -26,7 +26,7 @@ std::string shout(const std::string& request) {
   return request + "!";
 }
 
-WorkerAnswer answer_of(WorkerProcess& worker) {
+ProcessAnswer answer_of(WorkerProcess& worker) {
   while (true) {
     ::pollfd source = {.fd = worker.descriptor(), .events = POLLIN, .revents = 0};
     ::poll(&source, 1, -1);
@@ -34,7 +34,7 @@ WorkerAnswer answer_of(WorkerProcess& worker) {
   }
 }
 
-WorkerAnswer ask(WorkerProcess& worker, const std::string& request) {
+ProcessAnswer ask(WorkerProcess& worker, const std::string& request) {
   REQUIRE(worker.give(request));
   return answer_of(worker);
 }
@@ -50,11 +50,11 @@ TEST_CASE("A worker answers request after request, of any length") {
 
 TEST_CASE("A worker that crashes or leaves costs its request alone") {
   WorkerProcess worker(shout, kMuch);
-  const WorkerAnswer crashed = ask(worker, "crash");
+  const ProcessAnswer crashed = ask(worker, "crash");
   CHECK_FALSE(crashed.text);
   CHECK(crashed.signal == SIGKILL);
   CHECK(ask(worker, "a").text == "a!");
-  const WorkerAnswer left = ask(worker, "leave");
+  const ProcessAnswer left = ask(worker, "leave");
   CHECK_FALSE(left.text);
   CHECK(left.signal == 0);
   CHECK(ask(worker, "b").text == "b!");
