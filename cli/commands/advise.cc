@@ -20,15 +20,17 @@ class AdviseCommand : public Command {
   void add_options(CLI::App& app) override {
     add_input_option(app, "MODEL", paths_, "model files, or - for standard input")->required();
     shapes_.add_bindings_to(app);
+    shapes_.add_costs_to(app);
     support_.add_to(app, true);
     split_.add_to(app);
     add_choice(app, "--goal", options_.goal,
                {{"subgraphs", Goal::subgraphs},
                 {"bytes", Goal::bytes},
                 {"qps", Goal::qps},
-                {"flops", Goal::flops}},
+                {"flops", Goal::flops},
+                {"latency", Goal::latency}},
                "what to gain: fewer accelerator subgraphs, fewer bytes over the link, a higher QPS "
-               "that it bounds, or more FLOPs on the accelerator");
+               "that it bounds, more FLOPs on the accelerator, or less time of an inference");
     app.add_option("--steps", options_.steps, "number of steps in the best order")
         ->check(whole_number())
         ->capture_default_str()
@@ -46,16 +48,27 @@ class AdviseCommand : public Command {
       return ExitCode::usage;
     }
     auto lists = load_lists(support_);
-    const std::vector<LoadedModel> models = load_models();
-    if (!lists || models.size() != paths_.size()) return ExitCode::bad_input;
+    std::vector<MeasuredModel> measured = load_models();
+    if (!lists || measured.size() != paths_.size()) return ExitCode::bad_input;
+    const Link link = choose_link(split_.link, *lists);
+    split_.options = with_devices(split_.options, *lists, split_.targets, {});
+    const std::vector<TargetTimes> times = times_of(measured, link);
+    if (options_.goal == Goal::latency) {
+      for (const TargetTimes& of_model : times) {
+        const Machine machine = machine_of(split_.options, link);
+        const auto known = check_latency_input({of_model, machine});
+        if (!known) return refuse(known.error());
+      }
+    }
+    std::vector<LoadedModel> models;
+    for (MeasuredModel& model : measured) models.push_back(std::move(model.model));
     std::vector<OpFacts> facts;
     facts.reserve(models.size());
     for (const LoadedModel& model : models) facts.push_back(op_facts(model));
     std::vector<ModelToSplit> to_split;
     for (std::size_t i = 0; i < models.size(); ++i) {
-      to_split.push_back({models[i].graph, facts[i]});
+      to_split.push_back({models[i].graph, facts[i], &times[i]});
     }
-    const Link link = choose_link(split_.link, *lists);
     const auto advice = advise_with_progress(to_split, *lists, link);
     if (!advice) return refuse(advice.error());
     const auto sweep = sweep_with_progress(to_split, *lists, link);
@@ -67,17 +80,30 @@ class AdviseCommand : public Command {
 
  private:
   // Fewer models than paths when one could not be read; the reason is then printed.
-  std::vector<LoadedModel> load_models() const {
-    std::vector<LoadedModel> models;
+  std::vector<MeasuredModel> load_models() const {
+    std::vector<MeasuredModel> models;
     BoundModels bound(shapes_, paths_.size() > 1);
     for (const std::string& path : paths_) {
-      if (auto model = bound.load(path)) models.push_back(*std::move(model));
+      if (auto model = bound.load_measured(path)) models.push_back(*std::move(model));
     }
     if (const std::string fault = bound.unbound(); !fault.empty()) {
       print_error(fault);
       models.clear();
     }
     return models;
+  }
+
+  std::vector<TargetTimes> times_of(const std::vector<MeasuredModel>& models,
+                                    const Link& link) const {
+    std::vector<TargetTimes> times;
+    for (const MeasuredModel& model : models) {
+      Machine machine = machine_of(split_.options, link);
+      machine.cpu.calibrated = model.costs.cpu_ops;
+      machine.acc.calibrated = model.costs.acc_ops;
+      times.push_back(
+          target_times(model.model.graph, machine, model.costs.cpu_us, model.costs.acc_us));
+    }
+    return times;
   }
 
   Result<Advice> advise_with_progress(std::span<const ModelToSplit> models,

@@ -29,6 +29,7 @@ class CheckCommand : public Command {
                      "model files (native graph JSON or ONNX), or - for one from standard input")
         ->required();
     model_.add_bindings_to(app);
+    model_.add_costs_to(app);
     support_.add_to(app, true);
     app.get_option("--support")
         ->description("support list; repeatable: every model is checked with every list");
@@ -131,7 +132,7 @@ class CheckCommand : public Command {
   }
 
   ExitCode check_model(const std::string& path, BoundModels& models) {
-    const auto model = models.load(path);
+    const auto model = models.load_measured(path);
     if (!model) {
       is_whole_ = false;  // the faults of the others are printed, too
       return ExitCode::done;
@@ -139,7 +140,9 @@ class CheckCommand : public Command {
     for (const std::vector<std::string>& lists : columns()) {
       SupportArgs support;
       support.paths = lists;
-      const auto run = run_split(*model, support, split_);
+      SplitArgs split = split_;
+      split.require = gates_.request.require;
+      const auto run = run_split(*model, support, split);
       if (!run) return run.error();
       const ExitCode code = check_pair(path, column_name(lists), run->report());
       if (code != ExitCode::done) return code;

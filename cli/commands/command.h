@@ -44,5 +44,7 @@ std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_print_command();
 std::unique_ptr<Command> make_convert_command();
 std::unique_ptr<Command> make_cut_command();
+std::unique_ptr<Command> make_calibrate_command();
+std::unique_ptr<Command> make_tune_command();
 
 }  // namespace cleave

@@ -18,16 +18,20 @@ class DiffCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     first_.model.add_to(app);
+    first_.model.add_costs_to(app);
     add_input_option(app, "OTHER", other_, "the model to compare with");
     first_.support.add_to(app, true);
     first_.split.add_to(app);
+    first_.split.add_require_to(app);
     app.add_flag("--json", json_, "print the differences as JSON");
     app_ = &app;
     to_ = app.add_subcommand("to", "the second split: options that differ from the first's");
     add_input_option(*to_, "MODEL", other_, "the model to compare with");
     second_.model.add_bindings_to(*to_);
+    second_.model.add_costs_to(*to_);
     second_.support.add_to(*to_, false);
     second_.split.add_to(*to_);
+    second_.split.add_require_to(*to_);
     to_->fallthrough();
   }
 

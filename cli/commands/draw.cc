@@ -5,12 +5,14 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/options/layout_args.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
 #include "formats/io/output_file.h"
 #include "formats/report/drawings/dot.h"
+#include "formats/report/words/latency_words.h"
 
 namespace cleave {
 namespace {
@@ -23,8 +25,10 @@ class DrawCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
+    model_.add_costs_to(app);
     support_.add_to(app, true);
     split_.add_to(app);
+    split_.add_require_to(app);
     add_report_option(app, "-o,--output", output_,
                       "file to write; - or not given: standard output");
     app.add_flag("--svg", svg_, "lay the drawing out and write SVG");
@@ -33,6 +37,12 @@ class DrawCommand : public Command {
                    "support: the whole model; preview: partitions and what flows between them; or "
                    "a partition's name")
         ->capture_default_str();
+    add_choice(app, "--color-by", color_by_,
+               {{"support", ColorBy::support},
+                {"time", ColorBy::time},
+                {"flops", ColorBy::flops},
+                {"bytes", ColorBy::bytes}},
+               "what colours tell: support, or what each node takes of the time, FLOPs or bytes");
     app.add_option("--collapse-above", collapse_above_,
                    "draw partitions instead of nodes above this many nodes [2000, with --svg 500]")
         ->check(whole_number())
@@ -48,18 +58,21 @@ class DrawCommand : public Command {
     const auto run = run_split(model_, support_, split_);
     if (!run) return run.error();
     const Report report = run->report();
+    if (color_by_ == ColorBy::time && !has_times(*report.time)) return no_times(report);
+    if (color_by_ != ColorBy::support) heat_ = make_heat(report, color_by_);
+    const HeatMap* const heat = heat_ ? &*heat_ : nullptr;
     const std::size_t limit = collapse_above_.value_or(svg_ ? kCollapseSvg : kCollapseDot);
     std::string drawing;
     if (what_ == "support") {
-      drawing = draw_support(report, limit);
+      drawing = draw_support(report, limit, heat);
     } else if (what_ == "preview") {
-      drawing = draw_preview(report);
+      drawing = draw_preview(report, heat);
     } else {
       const auto& names = run->split().partition.names;
       const auto found = std::find(names.begin(), names.end(), what_);
       if (found == names.end()) return no_such_part(names);
-      drawing =
-          draw_part(report, id_at<PartId>(static_cast<std::size_t>(found - names.begin())), limit);
+      drawing = draw_part(report, id_at<PartId>(static_cast<std::size_t>(found - names.begin())),
+                          limit, heat);
     }
     if (!svg_) return deliver(drawing);
     LaidOut svg = lay_out(drawing, layout_.limits());
@@ -72,6 +85,12 @@ class DrawCommand : public Command {
   }
 
  private:
+  static ExitCode no_times(const Report& report) {
+    print_error("--color-by time: no node's time is known",
+                {missing_number_text(report.model.graph, report.time->asked())});
+    return ExitCode::usage;
+  }
+
   ExitCode no_such_part(const std::vector<std::string>& names) const {
     const std::string near =
         nearest_name(what_, std::vector<std::string_view>(names.begin(), names.end()));
@@ -87,7 +106,7 @@ class DrawCommand : public Command {
     const auto part = std::find(names.begin(), names.end(), what_);
     if (part == names.end()) {
       print_warning("drawn as partitions, not as nodes: " + fault.why);
-      return lay_out(draw_preview(report), layout_.limits());
+      return lay_out(draw_preview(report, heat_ ? &*heat_ : nullptr), layout_.limits());
     }
     print_warning("drawn as op types, not as nodes: " + fault.why);
     const auto id = id_at<PartId>(static_cast<std::size_t>(part - names.begin()));
@@ -109,6 +128,8 @@ class DrawCommand : public Command {
   LayoutArgs layout_;
   std::string output_;
   std::string what_ = "support";
+  ColorBy color_by_ = ColorBy::support;
+  std::optional<HeatMap> heat_;
   bool svg_ = false;
   std::optional<std::size_t> collapse_above_;
 };

@@ -16,10 +16,12 @@ class ExplainCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
+    model_.add_costs_to(app);
     app.add_option("NODE", patterns_,
                    "names of nodes, or globs such as 'layer4*'; without any: all CPU nodes");
     support_.add_to(app, true);
     split_.add_to(app);
+    split_.add_require_to(app);
     app.add_flag("--json", json_, "print the reasons as JSON");
   }
 

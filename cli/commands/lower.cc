@@ -58,6 +58,7 @@ class LowerCommand : public Command {
     }
     if (const ExitCode code = open_folder(); code != ExitCode::done) return code;
     const OpFacts facts = op_facts(*model);
+    split_.options = with_devices(split_.options, *lists, split_.targets, {});
     const LowerInput input{*model, *lists, facts, *backends, choose_link(split_.link, *lists)};
     set_options(folder.path());
     return lower(input);

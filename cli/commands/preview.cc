@@ -13,8 +13,10 @@ class PreviewCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
+    model_.add_costs_to(app);
     support_.add_to(app, true);
     split_.add_to(app);
+    split_.add_require_to(app);
     files_.add_to(app);
     app.add_flag("--json", json_, "print the report as JSON");
   }

@@ -13,6 +13,7 @@ class PrintCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
+    model_.add_costs_to(app);
     support_.add_to(app, false);
     split_.add_to(app);
   }

@@ -38,8 +38,10 @@ class SplitCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
+    model_.add_costs_to(app);
     support_.add_to(app, true);
     split_.add_to(app);
+    split_.add_require_to(app);
     files_.add_to(app);
     add_output_folder_option(app, "-o,--output", output_,
                              "folder to write; written completely or not at all")
@@ -56,7 +58,7 @@ class SplitCommand : public Command {
     }
     auto folder = open_output(output_, force_, onnx_);
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
-    const auto run = run_split(model_, support_, split_);
+    auto run = run_split(model_, support_, split_);
     if (!run) return run.error();
     const Boundaries& boundaries = run->split().boundaries;
     OnnxWriteOptions options = onnx_;
@@ -65,7 +67,8 @@ class SplitCommand : public Command {
                              .parts = boundaries,
                              .root = boundaries,
                              .pt2_files = pt2_files_};
-    const auto models = write_models_with_progress(run->model(), pieces, options, *folder);
+    const auto models = run->with_declared_shapes(
+        [&] { return write_models_with_progress(run->model(), pieces, options, *folder); });
     if (!models) return refuse(models.error());
     Report report = run->report(models->notes);
     report.part_files = models->part_files;

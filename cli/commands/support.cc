@@ -12,6 +12,7 @@ class SupportCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     model_.add_to(app);
+    model_.add_costs_to(app);
     support_.add_to(app, true);
     app.add_flag("--json", json_, "print the report as JSON");
   }

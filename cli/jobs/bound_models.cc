@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/jobs/split_run.h"
 #include "cli/terminal/terminal.h"
 
 namespace cleave {
@@ -54,19 +53,27 @@ std::vector<std::string> keep_if(Bindings& bindings, Has has) {
 }  // namespace
 
 std::optional<LoadedModel> BoundModels::load(const std::string& path) {
+  return load_model(args_for(path));
+}
+
+std::optional<MeasuredModel> BoundModels::load_measured(const std::string& path) {
+  return load_measured_model(args_for(path));
+}
+
+ModelArgs BoundModels::args_for(const std::string& path) {
   ModelArgs args = args_;
   args.path = path;
   const bool has_bindings = !args.bindings.dims.empty() || !args.bindings.inputs.empty();
-  if (!are_several_ || !has_bindings) return load_model(args);
+  if (!are_several_ || !has_bindings) return args;
   if (path == "-") {
     note_bound(args.bindings);
-    return load_model(args);
+    return args;
   }
   ModelArgs plain = args;
   plain.bindings.dims.clear();
   plain.bindings.inputs.clear();
   const auto probe = read_model(path, plain.bindings, plain.limits);
-  return load_model(probe ? args_of(path, *probe) : plain);
+  return probe ? args_of(path, *probe) : plain;
 }
 
 ModelArgs BoundModels::args_of(const std::string& path, const LoadedModel& probe) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "cli/jobs/split_run.h"
 #include "cli/options/model_args.h"
 #include "formats/model_file.h"
 
@@ -21,10 +22,14 @@ class BoundModels {
   // them all.
   std::optional<LoadedModel> load(const std::string& path);
 
+  // The same, and the files of --costs.
+  std::optional<MeasuredModel> load_measured(const std::string& path);
+
   // What no model that was read has: `--dim names "N", which no model has`; empty when all is bound.
   std::string unbound() const;
 
  private:
+  ModelArgs args_for(const std::string& path);
   ModelArgs args_of(const std::string& path, const LoadedModel& probe);
   void note_bound(const ShapeBindings& bindings);
 

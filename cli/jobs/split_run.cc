@@ -18,6 +18,8 @@ ExitCode exit_code_of(FaultCause cause) {
       return ExitCode::bad_input;
     case FaultCause::output:
       return ExitCode::cannot_write;
+    case FaultCause::program:
+      return ExitCode::external_failed;
     case FaultCause::infeasible:
       break;
   }
@@ -29,7 +31,10 @@ SplitRequest request_of(const ModelArgs& model, const SupportArgs& support,
   return {.model = {.path = model.path, .bindings = model.bindings, .limits = model.limits},
           .lists = support.paths,
           .options = split.options,
-          .link = split.link};
+          .link = split.link,
+          .targets = split.targets,
+          .costs = model.costs,
+          .require = split.require};
 }
 
 // Call after the progress bar is gone: this prints.
@@ -39,10 +44,10 @@ Result<SplitJob, ExitCode> finished(Result<SplitJob, JobFault> job) {
   return *std::move(job);
 }
 
-Result<SplitJob, JobFault> with_progress(const SplitRequest& request, const LoadedModel* model) {
-  ProgressBar bar(subject_of(model == nullptr ? request.model.path : model->source.path()));
-  return model == nullptr ? run_split(request, bar.observer())
-                          : run_split(*model, request, bar.observer());
+Result<SplitJob, JobFault> with_progress(const SplitRequest& request, const MeasuredModel* model) {
+  ProgressBar bar(subject_of(model == nullptr ? request.model.path : model->model.source.path()));
+  if (model == nullptr) return run_split(request, bar.observer());
+  return run_split(ReadModel{model->model, &model->costs}, request, bar.observer());
 }
 
 Loaded<LoadedModel> read_with_progress(const ModelArgs& args) {
@@ -59,7 +64,7 @@ Result<SplitJob, ExitCode> run_split(const ModelArgs& model, const SupportArgs& 
   return finished(with_progress(request_of(model, support, split), nullptr));
 }
 
-Result<SplitJob, ExitCode> run_split(const LoadedModel& model, const SupportArgs& support,
+Result<SplitJob, ExitCode> run_split(const MeasuredModel& model, const SupportArgs& support,
                                      const SplitArgs& split) {
   return finished(with_progress(request_of({}, support, split), &model));
 }
@@ -76,6 +81,17 @@ std::optional<LoadedModel> load_model(const ModelArgs& args) {
   print_diagnostics(loaded ? loaded->warnings : loaded.error());
   if (!loaded) return std::nullopt;
   return *std::move(loaded);
+}
+
+std::optional<MeasuredModel> load_measured_model(const ModelArgs& args) {
+  auto model = load_model(args);
+  if (!model) return std::nullopt;
+  auto costs = read_cost_set(args.costs, model->graph);
+  print_diagnostics(costs ? costs->warnings : costs.error());
+  if (!costs) return std::nullopt;
+  MeasuredModel measured{*std::move(model), *std::move(costs)};
+  exchange_observed_shapes(measured.model.graph, measured.costs);
+  return measured;
 }
 
 Result<WrittenModels, JobFault> write_models_with_progress(const LoadedModel& model,

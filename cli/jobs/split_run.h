@@ -19,8 +19,15 @@ ExitCode refuse(const JobFault& fault);
 // printed, and the error is the exit code.
 Result<SplitJob, ExitCode> run_split(const ModelArgs& model, const SupportArgs& support,
                                      const SplitArgs& split);
+
+// A model and what --costs says of it. The graph has the shapes that were observed.
+struct MeasuredModel {
+  LoadedModel model;
+  CostSet costs;
+};
+
 // The same for a model that was read before and outlives the job.
-Result<SplitJob, ExitCode> run_split(const LoadedModel& model, const SupportArgs& support,
+Result<SplitJob, ExitCode> run_split(const MeasuredModel& model, const SupportArgs& support,
                                      const SplitArgs& split);
 
 // Reads the lists and prints warnings; nullopt when a list has faults, which are printed.
@@ -28,6 +35,9 @@ std::optional<std::vector<SupportList>> load_lists(const SupportArgs& args);
 
 // Reads a model and prints warnings; nullopt when it has faults, which are printed.
 std::optional<LoadedModel> load_model(const ModelArgs& args);
+
+// The same, and the files of --costs.
+std::optional<MeasuredModel> load_measured_model(const ModelArgs& args);
 
 // write_models() with a progress bar.
 Result<WrittenModels, JobFault> write_models_with_progress(const LoadedModel& model,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/options/file_option.h"
+#include "formats/costs/cost_set.h"
 #include "formats/io/input_record.h"
 
 namespace cleave {
@@ -41,7 +42,9 @@ NamedFiles files_of(CLI::App& app, CLI::App& command) {
       const auto declared = file_role(*option);
       if (!declared) continue;
       const FileRole role = role_now(*declared, command);
-      for (const std::string& path : option->results()) {
+      for (const std::string& given : option->results()) {
+        // --costs [TARGET=]FILE
+        const std::string path = option->check_lname("costs") ? cost_source_of(given).path : given;
         if (path == "-") continue;  // a standard stream
         auto& of_role = role == FileRole::input ? files.inputs : files.outputs;
         of_role.push_back({option->get_name(), path});

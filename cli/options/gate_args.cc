@@ -8,6 +8,7 @@
 #include "cli/options/refuse_option.h"
 #include "cli/options/whole_number.h"
 #include "core/base/link.h"
+#include "core/base/quantity.h"
 #include "core/base/quotes.h"
 
 namespace cleave {
@@ -79,6 +80,17 @@ void GateArgs::add_to(CLI::App& app) {
          },
          "minimum QPS that the link allows")
       ->type_name("QPS");
+  app.add_option_function<std::string>(
+         "--max-latency",
+         [&limits](const std::string& text) {
+           const auto seconds = parse_duration(text);
+           if (!seconds) refuse_option("--max-latency", "\"" + text + "\" is no time: write 20ms");
+           limits.latency_us = *seconds * 1e6;
+         },
+         "most time of an inference, e.g. 20ms (see --costs, --target)")
+      ->type_name("TIME");
+  app.add_flag("--faster-than-cpu", limits.faster_than_cpu,
+               "an inference must take less time than on the CPU alone");
   app.add_option("--require", request.require,
                  "node (a name or glob) or op that must be on the accelerator; repeatable")
       ->type_name("NODE|OP")
@@ -97,7 +109,9 @@ void GateArgs::add_to(CLI::App& app) {
          [&limits](const std::string& text) {
            limits.regression = parse_share("--allow-regression", text);
          },
-         "coverage and QPS may fall below the baseline's by this share, e.g. 0.5%")
+         "coverage and QPS may fall below the baseline's by this share of them, and latency may "
+         "rise, "
+         "e.g. 0.5%")
       ->type_name("SHARE");
   app.add_flag("--update-baseline", update_baseline,
                "write the results to the baseline instead of comparing with it");
@@ -122,7 +136,8 @@ bool GateArgs::asks_anything() const {
   const GateLimits& limits = request.limits;
   return limits.node_coverage || limits.flops_coverage || limits.parameter_coverage ||
          limits.acc_subgraphs || limits.cpu_nodes || limits.boundary_bytes || limits.qps ||
-         limits.no_unknown_shapes || !request.require.empty() || !baseline.empty();
+         limits.latency_us || limits.faster_than_cpu || limits.no_unknown_shapes ||
+         !request.require.empty() || !baseline.empty();
 }
 
 CheckRequest GateArgs::effective_request() const {

@@ -123,6 +123,20 @@ void ModelArgs::add_bindings_to(CLI::App& app) {
       ->allow_extra_args(false);
 }
 
+void ModelArgs::add_costs_to(CLI::App& app) {
+  const auto add = [this](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) costs.push_back(cost_source_of(text));
+  };
+  set_file_role(app.add_option_function<std::vector<std::string>>(
+                       "--costs", add,
+                       "times and shapes of a run: a profile of ONNX Runtime, OpenVINO or "
+                       "TensorRT, CSV node,time_us, or cleave.costs; of the CPU, or acc=FILE of "
+                       "the accelerator; repeatable")
+                    ->type_name("[TARGET=]FILE")
+                    ->allow_extra_args(false),
+                FileRole::input);
+}
+
 void ModelArgs::add_limit(const std::string& text) {
   if (const auto set = set_limit(limits, text); !set) refuse_option("--limit", set.error());
 }
@@ -194,11 +208,18 @@ void SplitArgs::add_to(CLI::App& app) {
       ->type_name("BANDWIDTH");
 }
 
+void SplitArgs::add_require_to(CLI::App& app) {
+  app.add_option("--require", require,
+                 "node (a name or glob) or op that --place cost leaves on the accelerator; "
+                 "repeatable")
+      ->type_name("NODE|OP")
+      ->allow_extra_args(false);
+}
+
 void SplitArgs::set_target(const std::string& text) {
   const auto spec = parse_target(text);
   if (!spec) refuse_option("--target", spec.error().message);
-  Machine& machine = options.latency.machine;
-  machine = with_target(std::move(machine), *spec);
+  targets.push_back(*spec);
   if (spec->link) link = spec->link;
 }
 

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "core/base/link.h"
+#include "core/cost/target_spec.h"
 #include "core/split/options.h"
+#include "formats/costs/cost_set.h"
 #include "formats/model_file.h"
 
 namespace CLI {
@@ -20,8 +22,11 @@ struct ModelArgs {
   std::string path;
   ShapeBindings bindings;
   ModelLimits limits;
+  std::vector<CostSource> costs;  // --costs
   void add_to(CLI::App& app);
-  // Without MODEL, for commands that take several models.
+  // --costs, for commands that report times, FLOPs or bytes.
+  void add_costs_to(CLI::App& app);
+  // Without MODEL, for commands that take several.
   void add_bindings_to(CLI::App& app);
 
  private:
@@ -42,8 +47,12 @@ struct SupportArgs {
 // The options of the split and the link.
 struct SplitArgs {
   SplitOptions options;
-  std::optional<Link> link;  // --pcie-bw
+  std::optional<Link> link;          // --pcie-bw, or of --target
+  std::vector<TargetSpec> targets;   // --target
+  std::vector<std::string> require;  // --require
   void add_to(CLI::App& app);
+  // --require, for commands that have no gate of that name.
+  void add_require_to(CLI::App& app);
 
  private:
   void set_target(const std::string& text);

@@ -1,5 +1,6 @@
 #include "core/cost/target_spec.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -73,13 +74,15 @@ std::string key_names(TargetName target) {
   return names;
 }
 
-Status<> set_part(std::string_view part, TargetSpec& spec) {
-  const std::size_t equals = part.find('=');
-  const std::string_view name = trimmed(part.substr(0, equals));
+}  // namespace
+
+bool is_target_number(std::string_view name) {
+  return std::any_of(kKeys.begin(), kKeys.end(), [&](const Key& key) { return key.name == name; });
+}
+
+Status<> set_target_number(std::string_view name, std::string_view value, TargetSpec& spec) {
   for (const Key& key : kKeys) {
     if (key.name != name || (spec.target == TargetName::cpu && !key.is_for_cpu)) continue;
-    const std::string_view value =
-        equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1));
     if (key.set(value, spec)) return Done{};
     return Error{in_quotes(value) + " is not a value of " + in_quotes(name) + ": write " +
                  std::string(name) + "=" + std::string(key.example)};
@@ -88,8 +91,6 @@ Status<> set_part(std::string_view part, TargetSpec& spec) {
                (spec.target == TargetName::cpu ? "cpu" : "acc") + ": there are " +
                key_names(spec.target)};
 }
-
-}  // namespace
 
 Result<TargetSpec> parse_target(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -103,7 +104,11 @@ Result<TargetSpec> parse_target(std::string_view text) {
   spec.target = name == "cpu" ? TargetName::cpu : TargetName::acc;
   for (std::string_view rest = text.substr(colon + 1); !trimmed(rest).empty();) {
     const std::size_t comma = rest.find(',');
-    auto set = set_part(trimmed(rest.substr(0, comma)), spec);
+    const std::string_view part = trimmed(rest.substr(0, comma));
+    const std::size_t equals = part.find('=');
+    const std::string_view value =
+        equals == std::string_view::npos ? "" : trimmed(part.substr(equals + 1));
+    auto set = set_target_number(trimmed(part.substr(0, equals)), value, spec);
     if (!set) return std::move(set).error();
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }

@@ -34,6 +34,12 @@ struct TargetSpec {
 // Refuses other texts: the error says which part is wrong and what to write.
 Result<TargetSpec> parse_target(std::string_view text);
 
+// True for the names of numbers that an accelerator can be given: "launch", "flops", ...
+bool is_target_number(std::string_view name);
+
+// Sets one number of the spec; refuses a text that is no value of it.
+Status<> set_target_number(std::string_view name, std::string_view value, TargetSpec& spec);
+
 // The machine, with the spec's numbers in place of its own. The caller handles the link.
 Machine with_target(Machine machine, const TargetSpec& spec);
 

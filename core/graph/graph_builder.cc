@@ -273,6 +273,19 @@ void GraphBuilder::set_measured_cost(const MeasuredCost& cost) {
   graph.measured_.back() = cost;
 }
 
+ShapeId GraphBuilder::add_shape(Graph& graph, Shape dims) {
+  if (graph.shape_begin_.empty()) graph.shape_begin_.push_back(0);
+  graph.dims_.insert(graph.dims_.end(), dims.begin(), dims.end());
+  graph.shape_begin_.push_back(static_cast<std::uint32_t>(graph.dims_.size()));
+  return id_at<ShapeId>(graph.shape_begin_.size() - 2);
+}
+
+void GraphBuilder::exchange_shapes(Graph& graph, std::span<ShapeOfValue> shapes) {
+  for (ShapeOfValue& change : shapes) {
+    std::swap(graph.values_[index(change.value)].shape, change.shape);
+  }
+}
+
 std::size_t GraphBuilder::node_count() const { return state_->graph.nodes_.size(); }
 bool GraphBuilder::was_sorted() const { return state_->was_sorted; }
 std::span<const NodeId> GraphBuilder::node_ids() const { return state_->node_ids; }

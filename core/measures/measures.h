@@ -21,8 +21,10 @@ struct Measures {
   std::size_t cpu_nodes = 0;
   // in and out of accelerator parts, of the tensors with known sizes
   std::uint64_t boundary_bytes = 0;
-  bool is_boundary_known = true;   // every tensor that enters or leaves one has a known size
-  std::optional<double> qps = {};  // nullopt: the link bounds no accelerator part
+  bool is_boundary_known = true;          // every tensor that enters or leaves one has a known size
+  std::optional<double> qps = {};         // nullopt: the link bounds no accelerator part
+  std::optional<double> latency_us = {};  // of one inference; nullopt: unknown
+  std::optional<double> all_cpu_us = {};  // without an accelerator; nullopt: unknown
 };
 
 // Linear.

@@ -200,9 +200,11 @@ Status<> check_latency_input(const LatencyInput& input) {
                   "acc:flops=4TFLOP/s,bandwidth=50GB/s"}};
   }
   if (!input.machine.launch_us) {
-    return Error{refusal + "the time of a launch is missing",
-                 std::nullopt,
-                 {"give --target acc:launch=100us, or \"launch\" in the support list"}};
+    return Error{
+        refusal + "the time of a launch is missing",
+        std::nullopt,
+        {"give --target acc:launch=100us, or \"target\": {\"launch\": \"100us\"} in the support "
+         "list"}};
   }
   return Done{};
 }

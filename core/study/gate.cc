@@ -23,6 +23,8 @@ class Evaluator {
     add_most(GateKind::max_cpu_nodes, limits_.cpu_nodes, now.cpu_nodes);
     add_boundary_bytes();
     add_qps();
+    if (limits_.latency_us) add_time(GateKind::max_latency, limits_.latency_us);
+    if (limits_.faster_than_cpu) add_time(GateKind::faster_than_cpu, now.all_cpu_us);
     if (limits_.no_unknown_shapes) {
       add_most(GateKind::no_unknown_shapes, 0, facts_.unknown_shapes);
     }
@@ -69,6 +71,20 @@ class Evaluator {
     leave_open_unless_failed();
   }
 
+  // A split that is as fast as the CPU alone is not faster.
+  void add_time(GateKind kind, std::optional<double> most) {
+    const std::optional<double> actual = facts_.now.latency_us;
+    Gate gate{.kind = kind,
+              .limit = most.value_or(0),
+              .actual = actual,
+              .verdict = GateVerdict::not_known};
+    const bool may_be_equal = kind == GateKind::max_latency;
+    if (actual && most) {
+      gate.verdict = verdict_of(may_be_equal ? *actual <= *most : *actual < *most);
+    }
+    gates_.push_back(std::move(gate));
+  }
+
   // Unknown bytes can only add to the known ones.
   void leave_open_unless_failed() {
     Gate& gate = gates_.back();
@@ -88,6 +104,19 @@ class Evaluator {
     add_fall(GateKind::parameter_coverage_regression, before.parameter_bytes.ratio(),
              now.parameter_bytes.ratio());
     add_qps_fall(before);
+    add_latency_rise(before);
+  }
+
+  // Where the baseline knows none there is nothing to hold a latency against.
+  void add_latency_rise(const Measures& before) {
+    if (!before.latency_us) return;
+    add_time(GateKind::latency_regression, *before.latency_us * (1 + *limits_.regression));
+    Gate& gate = gates_.back();
+    gate.baseline = before.latency_us;
+    if (gate.actual) {
+      constexpr double kRounding = 1e-12;
+      gate.verdict = verdict_of(*gate.actual <= gate.limit + kRounding * gate.limit);
+    }
   }
 
   void add_fall(GateKind kind, double before, double now) {
@@ -159,6 +188,8 @@ std::string_view gate_kind_name(GateKind kind) {
       "max-cpu-nodes",
       "max-boundary-bytes",
       "min-qps",
+      "max-latency",
+      "faster-than-cpu",
       "require",
       "no-unknown-shapes",
       "max-new-cpu-nodes",
@@ -166,6 +197,7 @@ std::string_view gate_kind_name(GateKind kind) {
       "regression-coverage-flops",
       "regression-coverage-params",
       "regression-qps",
+      "regression-latency",
   };
   return kNames[static_cast<std::size_t>(kind)];
 }

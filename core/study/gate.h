@@ -23,15 +23,18 @@ enum class GateKind : std::uint8_t {
   max_cpu_nodes,
   max_boundary_bytes,
   min_qps,
-  require,  // the nodes asked for are on the accelerator
+  max_latency,
+  faster_than_cpu,  // the limit is the time of an inference on the CPU alone
+  require,          // the nodes asked for are on the accelerator
   no_unknown_shapes,
   max_new_cpu_nodes,  // this and the following: against a baseline
   node_coverage_regression,
   flops_coverage_regression,
   parameter_coverage_regression,
   qps_regression,
+  latency_regression,
 };
-inline constexpr int kGateKindCount = 14;
+inline constexpr int kGateKindCount = 17;
 
 // "min-coverage-nodes", "require", ...: the gate's name in reports and test suites.
 std::string_view gate_kind_name(GateKind kind);
@@ -44,10 +47,13 @@ struct GateLimits {
   std::optional<std::uint64_t> acc_subgraphs = {};  // maximum; the same for the next two
   std::optional<std::uint64_t> cpu_nodes = {};
   std::optional<std::uint64_t> boundary_bytes = {};
-  std::optional<double> qps = {};  // minimum
+  std::optional<double> qps = {};         // minimum
+  std::optional<double> latency_us = {};  // maximum
+  bool faster_than_cpu = false;
   bool no_unknown_shapes = false;
   std::optional<std::uint64_t> new_cpu_nodes = {};  // maximum
-  std::optional<double> regression = {};            // share by which coverage and QPS may fall
+  // share by which coverage and QPS may fall, and latency may rise
+  std::optional<double> regression = {};
 };
 
 enum class GateVerdict : std::uint8_t {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/split/split.h"
+#include "core/study/inference_time.h"
 
 namespace cleave {
 namespace {
@@ -27,6 +28,7 @@ Scores scores_of(const Outcome& outcome, Goal goal) {
   const double shared = -outcome.shared_link_seconds;
   const double flops = outcome.flops.acc;
   const double nodes = outcome.nodes.acc;
+  const double known = -static_cast<double>(outcome.unknown_latencies);
   switch (goal) {
     case Goal::subgraphs:
       return {subgraphs, bytes, bottleneck, shared, flops, nodes};
@@ -36,6 +38,8 @@ Scores scores_of(const Outcome& outcome, Goal goal) {
       return {bottleneck, shared, subgraphs, bytes, flops, nodes};
     case Goal::flops:
       return {flops, subgraphs, bytes, bottleneck, shared, nodes};
+    case Goal::latency:
+      return {known, -outcome.latency_us, subgraphs, bytes, flops, nodes};
   }
   return {};
 }
@@ -62,6 +66,23 @@ Outcome outcome_of(const Support& support, const Partition& partition, const Pre
   return outcome;
 }
 
+struct DevicesUsed {
+  Residency residency;
+  Machine machine;
+};
+
+void add_latency(const ModelToSplit& model, const Split& split, const DevicesUsed& devices,
+                 Outcome& outcome) {
+  std::optional<double> total;
+  if (model.times != nullptr) {
+    total = latency(model.graph, split.partition, split.boundaries,
+                    {*model.times, devices.machine, devices.residency})
+                .total_us;
+  }
+  outcome.latency_us = total.value_or(0);
+  outcome.unknown_latencies = total ? 0 : 1;
+}
+
 }  // namespace
 
 void Outcome::add(const Outcome& other) {
@@ -71,6 +92,8 @@ void Outcome::add(const Outcome& other) {
   link_seconds += other.link_seconds;
   shared_link_seconds += other.shared_link_seconds;
   unknown_bytes += other.unknown_bytes;
+  latency_us += other.latency_us;
+  unknown_latencies += other.unknown_latencies;
   supported += other.supported;
   add_to(nodes, other.nodes);
   add_to(flops, other.flops);
@@ -86,11 +109,17 @@ bool is_better(const Outcome& a, const Outcome& b, Goal goal) {
 
 Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<SupportList>& lists,
                                    const SplitOptions& options, const Link& link) {
-  auto split = split_graph({model.graph, lists, model.facts, link}, options);
+  auto split = split_graph({.graph = model.graph,
+                            .lists = lists,
+                            .facts = model.facts,
+                            .link = link,
+                            .times = model.times},
+                           options);
   if (!split) return std::move(split).error();
   const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);
-  return SplitOutcome{outcome_of(split->support, split->partition, preview),
-                      std::move(split->support.supported)};
+  Outcome outcome = outcome_of(split->support, split->partition, preview);
+  add_latency(model, *split, {options.latency.residency, machine_of(options, link)}, outcome);
+  return SplitOutcome{outcome, std::move(split->support.supported)};
 }
 
 }  // namespace cleave

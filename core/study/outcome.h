@@ -8,6 +8,7 @@
 
 #include "core/base/link.h"
 #include "core/base/result.h"
+#include "core/cost/target_times.h"
 #include "core/measures/preview.h"
 #include "core/split/options.h"
 #include "core/support/op_facts.h"
@@ -18,6 +19,7 @@ namespace cleave {
 struct ModelToSplit {
   const Graph& graph;
   const OpFacts& facts;
+  const TargetTimes* times = nullptr;  // null: by the machine's rates
 };
 
 // The numbers of splits, summed over the models.
@@ -28,7 +30,9 @@ struct Outcome {
   double link_seconds = 0;         // of each model's bottleneck; 0: the link bounds no model
   double shared_link_seconds = 0;  // when all subgraphs of a model share the link
   std::size_t unknown_bytes = 0;   // values over the link that are left out for their unknown size
-  std::size_t supported = 0;       // nodes that the lists accept
+  double latency_us = 0;           // of one inference of each model whose latency is known
+  std::size_t unknown_latencies = 0;  // models
+  std::size_t supported = 0;          // nodes that the lists accept
   Coverage nodes;
   Coverage flops;  // of nodes whose FLOPs are known
 
@@ -37,6 +41,10 @@ struct Outcome {
   // model.
   std::optional<double> qps() const;
   std::optional<double> shared_qps() const;
+  // Microseconds of an inference of every model; nothing where one is not known.
+  std::optional<double> latency() const {
+    return unknown_latencies > 0 ? std::nullopt : std::optional(latency_us);
+  }
 };
 
 struct SplitOutcome {
@@ -53,6 +61,7 @@ enum class Goal : std::uint8_t {
   bytes,      // fewest bytes over the link
   qps,        // most inferences a second over the link; when equal, if all subgraphs share it
   flops,      // most FLOPs on the accelerator
+  latency,    // least time of an inference
 };
 
 // True when `a` is better for the goal; when both are equal, by the other goals in their order,

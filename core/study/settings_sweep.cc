@@ -48,7 +48,12 @@ class Sweep {
   // Sizes of all accelerator subgraphs under the present settings, before any was merged.
   std::optional<Error> find_sizes() {
     for (const ModelToSplit& model : models_) {
-      auto split = split_graph({model.graph, lists_, model.facts, link_}, split_);
+      auto split = split_graph({.graph = model.graph,
+                                .lists = lists_,
+                                .facts = model.facts,
+                                .link = link_,
+                                .times = model.times},
+                               split_);
       if (!split) return std::move(split).error();
       const Subgraphs& found = split->found.subgraphs;
       for (std::size_t i = 0; i < found.count(); ++i) {

@@ -6,13 +6,14 @@ namespace cleave {
 namespace {
 
 // The names of partitions move no node. What makes a subgraph valuable, the link included, matters
-// only when not all of them are kept.
+// only when not all of them are kept; times matter only when something is chosen by them.
 bool split_alike(const Origin& before, const Present& now) {
   SplitOptions a = before.options;
   const SplitOptions& b = now.options;
   a.partition = b.partition;
   constexpr std::size_t kAll = KeepOptions::kUnlimited;
-  if (a.keep.most == kAll && b.keep.most == kAll) {
+  if (!asks_for_latency(a) && !asks_for_latency(b)) a.latency = b.latency;
+  if (a.keep.most == kAll && b.keep.most == kAll && !a.keep.only_gaining && !b.keep.only_gaining) {
     a.keep = b.keep;
     return a == b;
   }
@@ -25,10 +26,21 @@ PerNode<Place> places_under(const Present& now, const Origin& before,
                             const std::vector<SupportList>& lists) {
   const Graph& graph = before.graph != nullptr ? *before.graph : now.graph;
   SplitOptions options = before.options;
-  auto split = split_graph({graph, lists, now.facts, before.link}, options);
+  const SplitInput input{.graph = graph,
+                         .lists = lists,
+                         .facts = now.facts,
+                         .link = before.link,
+                         .times = before.graph == nullptr ? now.times : nullptr};
+  auto split = split_graph(input, options);
   if (!split) {
     options.extend = {};
-    split = split_graph({graph, lists, now.facts, before.link}, options);
+    split = split_graph(input, options);
+  }
+  if (!split) {  // its times are not known
+    options.place = {};
+    options.keep = {};
+    options.subgraphs.is_min_automatic = false;
+    split = split_graph(input, options);
   }
   if (before.graph == nullptr) return places(graph, split.value().partition);
   const NamedPlaces named = named_places(graph, split.value().partition);

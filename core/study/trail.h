@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/link.h"
+#include "core/cost/target_times.h"
 #include "core/split/options.h"
 #include "core/study/comparison.h"
 #include "core/support/op_facts.h"
@@ -34,6 +35,7 @@ struct Present {
   const SplitOptions& options;
   const Partition& partition;
   Link link = default_link();
+  const TargetTimes* times = nullptr;  // taken for the earlier result's, too
 };
 
 // One step for each change that may have been made; the last one is the present result. The earlier

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/cost/device.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {
@@ -41,9 +42,10 @@ struct CostEntry {
 struct CostEntries {
   std::string path;
   CostFormat format = CostFormat::node_csv;
-  std::vector<CostEntry> entries;   // in the order of the file
-  std::size_t runs = 1;             // the times are medians over this many runs
-  bool has_blocked_layout = false;  // some shapes have channels padded to blocks
+  std::vector<CostEntry> entries;     // in the order of the file
+  std::vector<OpTime> op_times = {};  // calibrated times of ops, sorted by op: cleave.costs only
+  std::size_t runs = 1;               // that the times are medians of
+  bool has_blocked_layout = false;    // channels are padded to blocks in some of the shapes
   Diagnostics warnings = {};
 };
 

@@ -4,6 +4,35 @@
 #include <utility>
 
 namespace cleave {
+namespace {
+
+// Of several files that saw a value the first counts.
+std::vector<ShapeOfValue> observed_shapes(Graph& graph, const CostSet& costs) {
+  std::vector<ShapeOfValue> shapes;
+  ValueSet seen(graph.value_count());
+  std::vector<Dim> dims;
+  for (const auto* const files : {&costs.cpu, &costs.acc}) {
+    for (const ModelCosts& file : *files) {
+      for (const ObservedShape& shape : file.shapes) {
+        if (!seen.insert(shape.value)) continue;
+        dims.clear();
+        for (const std::int64_t size : shape.dims) dims.push_back(Dim::fixed(size));
+        shapes.push_back({shape.value, GraphBuilder::add_shape(graph, dims)});
+      }
+    }
+  }
+  return shapes;
+}
+
+std::vector<OpTime> first_op_times(std::span<const ModelCosts> files) {
+  for (const ModelCosts& file : files) {
+    if (!file.op_times.empty()) return file.op_times;
+  }
+  return {};
+}
+
+}  // namespace
+
 CostSource cost_source_of(std::string_view text) {
   if (text.starts_with("cpu=")) return {CostTarget::cpu, std::string(text.substr(4))};
   if (text.starts_with("acc=")) return {CostTarget::acc, std::string(text.substr(4))};
@@ -22,7 +51,14 @@ Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& 
   }
   set.cpu_us = merged_times(set.cpu);
   set.acc_us = merged_times(set.acc);
+  set.cpu_ops = first_op_times(set.cpu);
+  set.acc_ops = first_op_times(set.acc);
   return set;
+}
+
+void exchange_observed_shapes(Graph& graph, CostSet& costs) {
+  if (costs.shapes.empty()) costs.shapes = observed_shapes(graph, costs);
+  GraphBuilder::exchange_shapes(graph, costs.shapes);
 }
 
 }  // namespace cleave

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/graph/graph_builder.h"
 #include "formats/costs/model_costs.h"
 
 namespace cleave {
@@ -25,8 +26,10 @@ struct CostSource {
 CostSource cost_source_of(std::string_view text);
 
 struct CostSet {
-  std::vector<ModelCosts> cpu, acc;  // one per file, in the given order
-  PerNode<double> cpu_us, acc_us;    // merged; below 0: not measured; empty: no file
+  std::vector<ModelCosts> cpu, acc;       // one a file, in the order given
+  PerNode<double> cpu_us, acc_us;         // merged; below 0: not measured; empty: there is no file
+  std::vector<OpTime> cpu_ops, acc_ops;   // calibrated, of the first file that has any
+  std::vector<ShapeOfValue> shapes = {};  // those of the graph that the observed ones stand for
   Diagnostics warnings = {};
 
   bool empty() const { return cpu.empty() && acc.empty(); }
@@ -34,5 +37,9 @@ struct CostSet {
 
 // Reads the files. Refuses all when one of them cannot be read, or belongs to another model.
 Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph);
+
+// Gives values of the graph with unknown dims the shapes that the files saw at run time. Called
+// again, it takes them back: what is written of a model must fit any input.
+void exchange_observed_shapes(Graph& graph, CostSet& costs);
 
 }  // namespace cleave

@@ -1,11 +1,14 @@
 #include "formats/costs/costs_json.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
+#include "core/graph/op_key.h"
+#include "formats/json/text.h"
 #include "formats/json/walk.h"
 #include "formats/text/faults.h"
 
@@ -28,8 +31,10 @@ class CostsReader {
         read_version();
       } else if (key == "nodes") {
         walk_.each_item("\"nodes\"", "a list", [&] { read_node(); });
+      } else if (key == "ops") {
+        walk_.each_item("\"ops\"", "a list", [&] { read_op(); });
       } else {
-        walk_.pass_unknown(at, key, "cleave.costs", {"format", "version", "nodes"});
+        walk_.pass_unknown(at, key, "cleave.costs", {"format", "version", "nodes", "ops"});
       }
     });
     walk_.finish();
@@ -38,6 +43,8 @@ class CostsReader {
     }
     if (!faults_.errors().empty()) return std::move(faults_.errors());
     made_.warnings = std::move(faults_.warnings());
+    std::sort(made_.op_times.begin(), made_.op_times.end(),
+              [](const OpTime& a, const OpTime& b) { return a.op < b.op; });
     return std::move(made_);
   }
 
@@ -76,16 +83,75 @@ class CostsReader {
     made_.entries.push_back(std::move(entry));
   }
 
+  double read_number(const std::string& name) {
+    const std::size_t at = walk_.offset();
+    const auto number = walk_.take_real(name);
+    if (!number || (*number >= 0 && *number <= 1e18)) return number.value_or(0);
+    faults_.error(at, name + " must be 0 or more");
+    return 0;
+  }
+
+  void read_op() {
+    OpTime time;
+    const std::size_t start = walk_.offset();
+    walk_.each_field("an op", "an object", [&](const std::string& key, std::size_t at) {
+      if (key == "op") {
+        const std::string op = walk_.take_text("\"op\"").value_or("");
+        time.op = op.empty() ? op : op_key(op);
+      } else if (key == "us") {
+        time.us = read_number("\"us\" of an op");
+      } else if (key == "us_per_flop") {
+        time.us_per_flop = read_number("\"us_per_flop\" of an op");
+      } else if (key == "us_per_byte") {
+        time.us_per_byte = read_number("\"us_per_byte\" of an op");
+      } else {
+        walk_.pass_unknown(at, key, "an op", {"op", "us", "us_per_flop", "us_per_byte"});
+      }
+    });
+    if (walk_.is_over()) return;
+    if (!ops_.insert(time.op).second) {
+      return faults_.error(start, "the op " + quoted(time.op) + " is given twice");
+    }
+    made_.op_times.push_back(std::move(time));
+  }
+
   const SourceFile& source_;
   TextFaults faults_;
   JsonWalk walk_;
   CostEntries made_;
-  std::unordered_set<std::string> names_;
+  std::unordered_set<std::string> names_, ops_;
   bool is_costs_ = false;
 };
 
 }  // namespace
 
 Loaded<CostEntries> read_costs_json(const SourceFile& source) { return CostsReader(source).read(); }
+
+std::string costs_json(const std::vector<NamedTime>& nodes, const std::vector<OpTime>& ops) {
+  JsonText json;
+  json.begin_object();
+  json.text("format", "cleave.costs");
+  json.number("version", 1);
+  json.begin_list("nodes");
+  for (const NamedTime& node : nodes) {
+    json.begin_object(JsonText::Layout::one_line);
+    json.text("name", node.name);
+    json.number("time_us", node.us);
+    json.end_object();
+  }
+  json.end_list();
+  json.begin_list("ops");
+  for (const OpTime& time : ops) {
+    json.begin_object(JsonText::Layout::one_line);
+    json.text("op", time.op);
+    json.number("us", time.us);
+    json.number("us_per_flop", time.us_per_flop);
+    json.number("us_per_byte", time.us_per_byte);
+    json.end_object();
+  }
+  json.end_list();
+  json.end_object();
+  return std::move(json).finish();
+}
 
 }  // namespace cleave

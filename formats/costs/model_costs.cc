@@ -84,6 +84,7 @@ Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph
                   .runs = file->runs,
                   .match = match_costs(*file, graph),
                   .shapes = {},
+                  .op_times = std::move(file->op_times),
                   .warnings = std::move(file->warnings)};
   made.kernels = static_cast<std::size_t>(
       std::count_if(file->entries.begin(), file->entries.end(),
@@ -95,7 +96,7 @@ Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph
     ObservedShapes observed = observe_shapes(*file, made.match, graph);
     if (observed.contradiction) return contradicted(source, *observed.contradiction);
     made.shapes = std::move(observed.shapes);
-  } else if (made.match.measured_nodes == 0) {
+  } else if (made.match.measured_nodes == 0 && made.op_times.empty()) {
     return Diagnostics{diagnostic_of(source.path(), "has the time of no node of the model")};
   } else {
     warn_of_unknown(source, *file, graph, made);

@@ -21,7 +21,8 @@ struct ModelCosts {
   std::size_t kernels = 0;  // that ran outside bodies
   CostMatch match;
   std::vector<ObservedShape> shapes;
-  Diagnostics warnings = {};  // unknown node names in a file written by hand
+  std::vector<OpTime> op_times = {};  // calibrated, sorted by op
+  Diagnostics warnings = {};          // names that are no nodes, of a file that someone wrote
 };
 
 // Refuses files that are not cost files, and files of another model: one that names no node of this

@@ -17,7 +17,8 @@ enum class FaultCause : std::uint8_t {
   request,     // the request contradicts itself or the model
   input,       // a file is not valid or cannot be read
   output,      // a file cannot be written
-  infeasible,  // the request is valid, but no result meets it
+  program,     // an external program failed
+  infeasible,  // the request is sound, but nothing meets it
 };
 
 struct JobFault {

@@ -1,17 +1,19 @@
 // Steps:
-// 1. read the lists and the model;
+// 1. read the lists, the model, and the files of costs;
 // 2. warn of rules and lists without effect;
 // 3. run the passes;
-// 4. count what crosses the link;
+// 4. count what crosses the link, and the time of an inference;
 // 5. add notes that answer likely questions of the report's reader.
 #include "formats/jobs/split_job.h"
 
 #include <utility>
 
+#include "formats/report/check/check.h"
 #include "formats/report/words/idle_list_text.h"
 #include "formats/report/words/near_miss_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/split_notes.h"
+#include "formats/support/list_target.h"
 #include "formats/support/support_file.h"
 
 namespace cleave {
@@ -39,14 +41,24 @@ class SplitJobMaker {
     append(job_.warnings_, model->warnings);
     job_.own_model_ = std::make_unique<LoadedModel>(*std::move(model));
     job_.model_ = job_.own_model_.get();
+    auto costs = read_cost_set(request_.costs, job_.graph());
+    if (!costs) {
+      Diagnostics faults = std::move(job_.warnings_);
+      append(faults, costs.error());
+      return JobFault{FaultCause::input, std::move(faults)};
+    }
+    job_.own_costs_ = *std::move(costs);
+    append(job_.warnings_, job_.own_costs_.warnings);
+    exchange_observed_shapes(job_.own_model_->graph, job_.own_costs_);
     return compute();
   }
 
-  Result<SplitJob, JobFault> with_model(const LoadedModel& model) {
+  Result<SplitJob, JobFault> with_model(const ReadModel& model) {
     auto lists = read_lists(request_.lists);
     if (!lists) return JobFault{FaultCause::input, std::move(lists).error()};
     take(*std::move(lists));
-    job_.model_ = &model;
+    job_.model_ = &model.model;
+    job_.costs_ = model.costs;
     return compute();
   }
 
@@ -65,9 +77,18 @@ class SplitJobMaker {
 
   Result<SplitJob, JobFault> compute() {
     job_.facts_ = op_facts(*job_.model_);
-    job_.options_ = request_.options;
-    const SplitInput input{job_.graph(), job_.lists_, job_.facts_,
-                           choose_link(request_.link, job_.lists_)};
+    const CostSet& costs = job_.costs();
+    job_.options_ = with_devices(request_.options, job_.lists_, request_.targets, costs);
+    const Link link = choose_link(request_.link, job_.lists_);
+    TimeBasis basis{.times = {}, .machine = machine_of(job_.options_, link)};
+    basis.times = target_times(job_.graph(), basis.machine, costs.cpu_us, costs.acc_us);
+    const NodeSet required = required_set();
+    const SplitInput input{.graph = job_.graph(),
+                           .lists = job_.lists_,
+                           .facts = job_.facts_,
+                           .link = link,
+                           .times = &basis.times,
+                           .required = request_.require.empty() ? nullptr : &required};
     append(job_.warnings_, idle_list_warnings(input));
     append(job_.warnings_, near_miss_warnings(input));
     auto split = split_graph(input, job_.options_, progress_);
@@ -80,12 +101,21 @@ class SplitJobMaker {
     job_.options_.subgraphs.min_acc_size = job_.split_->min_acc_size;
     job_.preview_ =
         preview_split(input.graph, job_.split_->partition, job_.split_->boundaries, input.link);
+    job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis));
     job_.notes_ = job_.model_->notes;
     for (std::string note :
          {start_note(*job_.split_), host_shapes_note(*job_.split_, job_.options_)}) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
     }
     return std::move(job_);
+  }
+
+  NodeSet required_set() const {
+    NodeSet required(job_.graph().node_count());
+    for (const std::string& pattern : request_.require) {
+      for (const NodeId node : required_nodes(job_.graph(), pattern)) required.insert(node);
+    }
+    return required;
   }
 
   const SplitRequest& request_;
@@ -96,7 +126,15 @@ class SplitJobMaker {
 Report SplitJob::report(std::vector<std::string> more_notes) const {
   std::vector<std::string> notes = notes_;
   append(notes, more_notes);
-  return {*model_, lists_, facts_, options_, *split_, *preview_, std::move(notes)};
+  return {.model = *model_,
+          .lists = lists_,
+          .facts = facts_,
+          .options = options_,
+          .split = *split_,
+          .preview = *preview_,
+          .notes = std::move(notes),
+          .costs = &costs(),
+          .time = &*time_};
 }
 
 std::string SplitJob::why_on_cpu(NodeId node) const {
@@ -109,7 +147,7 @@ Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress
   return SplitJobMaker(request, progress).with_own_model();
 }
 
-Result<SplitJob, JobFault> run_split(const LoadedModel& model, const SplitRequest& request,
+Result<SplitJob, JobFault> run_split(const ReadModel& model, const SplitRequest& request,
                                      const Progress& progress) {
   return SplitJobMaker(request, progress).with_model(model);
 }
@@ -135,8 +173,25 @@ Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList
   if (asked) return *asked;
   for (const SupportList& list : lists) {
     if (list.link) return *list.link;
+    const auto target = list_target(list);
+    if (target && target->link) return *target->link;
   }
   return default_link();
+}
+
+SplitOptions with_devices(SplitOptions options, const std::vector<SupportList>& lists,
+                          const std::vector<TargetSpec>& targets, const CostSet& costs) {
+  Machine& machine = options.latency.machine;
+  for (const SupportList& list : lists) {
+    const auto target = list_target(list);
+    if (!target) continue;
+    machine = with_target(std::move(machine), *target);
+    break;
+  }
+  for (const TargetSpec& target : targets) machine = with_target(std::move(machine), target);
+  machine.cpu.calibrated = costs.cpu_ops;
+  machine.acc.calibrated = costs.acc_ops;
+  return options;
 }
 
 }  // namespace cleave

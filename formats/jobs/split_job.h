@@ -13,8 +13,11 @@
 
 #include "core/base/link.h"
 #include "core/base/progress.h"
+#include "core/cost/target_spec.h"
 #include "core/measures/preview.h"
 #include "core/split/split.h"
+#include "core/study/inference_time.h"
+#include "formats/costs/cost_set.h"
 #include "formats/jobs/job_fault.h"
 #include "formats/model_file.h"
 #include "formats/report/words/report.h"
@@ -32,6 +35,9 @@ struct SplitRequest {
   std::vector<std::string> lists;  // paths of support lists
   SplitOptions options = {};
   std::optional<Link> link = {};  // nullopt: the first link that a list names, else the default
+  std::vector<TargetSpec> targets = {};   // --target: they win over the numbers in lists
+  std::vector<CostSource> costs = {};     // --costs; not read where the caller has read them
+  std::vector<std::string> require = {};  // nodes, globs or ops that PlaceBy::cost leaves
 };
 
 // All that was read and computed. Reports refer to it, so it must outlive them.
@@ -42,8 +48,18 @@ class SplitJob {
   const std::vector<SupportList>& lists() const { return lists_; }
   const OpFacts& facts() const { return facts_; }
   const Split& split() const { return *split_; }
-  // Warnings: from the readers of the files, about rules that name no op of the model, and about
-  // lists without effect.
+  const CostSet& costs() const { return costs_ != nullptr ? *costs_ : own_costs_; }
+  const InferenceTime& time() const { return *time_; }
+  // Calls write() while the graph has the shapes that it was read with, without those that a
+  // profile saw: what is written of a model must fit any input.
+  template <class Write>
+  auto with_declared_shapes(Write write) {
+    if (own_model_) exchange_observed_shapes(own_model_->graph, own_costs_);
+    auto result = write();
+    if (own_model_) exchange_observed_shapes(own_model_->graph, own_costs_);
+    return result;
+  }
+  // What the readers of the files warn of, rules that name no op of the model, lists without effect.
   const Diagnostics& warnings() const { return warnings_; }
 
   // A report with the job's notes and then `more_notes`.
@@ -55,11 +71,14 @@ class SplitJob {
   friend class SplitJobMaker;
   std::unique_ptr<LoadedModel> own_model_;  // null when the model belongs to the caller
   const LoadedModel* model_ = nullptr;
+  CostSet own_costs_;
+  const CostSet* costs_ = nullptr;  // null: own_costs_
   std::vector<SupportList> lists_;
   OpFacts facts_;
   SplitOptions options_;
   std::optional<Split> split_;
   std::optional<Preview> preview_;
+  std::optional<InferenceTime> time_;
   std::vector<std::string> notes_;
   Diagnostics warnings_;
 };
@@ -67,8 +86,13 @@ class SplitJob {
 // On error: the faults of all lists and of the model, or why the options cannot be met.
 Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress& progress = {});
 
-// The same for a model that was read before and outlives the job; ignores request.model.
-Result<SplitJob, JobFault> run_split(const LoadedModel& model, const SplitRequest& request,
+// The same for a model, and what was measured of it, that were read before and outlive the job;
+// request.model and request.costs are not used.
+struct ReadModel {
+  const LoadedModel& model;
+  const CostSet* costs = nullptr;  // null: nothing was measured
+};
+Result<SplitJob, JobFault> run_split(const ReadModel& model, const SplitRequest& request,
                                      const Progress& progress = {});
 
 struct ListsRead {
@@ -81,5 +105,10 @@ Loaded<ListsRead> read_lists(const std::vector<std::string>& paths);
 
 // `asked`, else the first link that a list names, else the default.
 Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists);
+
+// The options with the numbers of devices: those of the first list that has any, those of
+// `targets` in their place, and calibrated times of ops.
+SplitOptions with_devices(SplitOptions options, const std::vector<SupportList>& lists,
+                          const std::vector<TargetSpec>& targets, const CostSet& costs);
 
 }  // namespace cleave

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/white_space.h"
 #include "formats/io/side_file.h"
 #include "formats/json/cursor.h"
 #include "formats/support/support_reader.h"

@@ -2,6 +2,7 @@
 #include "core/base/quantity.h"
 #include "core/support/support.h"
 #include "formats/json/walk.h"
+#include "formats/support/list_target.h"
 #include "formats/support/support_reader.h"
 #include "formats/support/support_rule.h"
 
@@ -48,13 +49,15 @@ class ListReader {
     if (key == "format") return read_format();
     if (key == "version") return read_version();
     if (key == "link") return read_link();
+    if (key == "target") return read_target();
     if (key == "allow") return read_rules(json_, Verdict::allow, places_, list_.allow);
     if (key == "deny") return read_rules(json_, Verdict::deny, places_, list_.deny);
     if (key == "name") {
       if (const auto name = json_.take_text("\"name\"")) list_.name = *name;
       return;
     }
-    json_.pass_unknown(at, key, "the list", {"format", "version", "name", "link", "allow", "deny"});
+    json_.pass_unknown(at, key, "the list",
+                       {"format", "version", "name", "link", "target", "allow", "deny"});
   }
 
   void read_format() {
@@ -88,6 +91,9 @@ class ListReader {
       faults_.error(place, quoted(*bandwidth) + bandwidth_refusal(*bandwidth));
     });
   }
+
+  // Only checked: the list does not hold the numbers, list_target() reads them again.
+  void read_target() { read_target_numbers(json_, faults_); }
 
   JsonWalk json_;
   TextFaults& faults_;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/base/spelling.h"
+#include "core/base/white_space.h"
 #include "formats/io/side_file.h"
 #include "formats/json/walk.h"
 #include "formats/text/faults.h"

@@ -5,6 +5,7 @@
 
 #include "core/base/name_table.h"
 #include "core/base/spelling.h"
+#include "core/base/white_space.h"
 #include "formats/io/side_file.h"
 #include "formats/json/cursor.h"
 #include "formats/json/walk.h"

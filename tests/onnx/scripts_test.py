@@ -76,6 +76,20 @@ def test_verify_tells_a_changed_part(folder, mobile):
     part.write_bytes(before)
 
 
+def test_a_split_is_replayed_with_what_the_accelerator_keeps(folder, mobile):
+    expect(run("run_split.py", mobile), 0, "as the manifest says")
+    expect(run("run_split.py", mobile, "--off"), 0, "as the manifest says")
+    manifest = mobile / "manifest.json"
+    before = manifest.read_text()
+    said = json.loads(before)
+    part = next(part for part in said["partitions"] if part["keep"])
+    part["free"], part["keep"] = part["free"] + part["keep"], []
+    manifest.write_text(json.dumps(said))
+    expect(run("run_split.py", mobile), 1, "which is not on the accelerator")
+    manifest.write_text(before)
+    expect(run("run_split.py", folder), 2, "there is no such file")
+
+
 def test_sizes_that_a_split_was_made_for_are_taken(folder, mobile):
     model = PROJECT / "samples" / "mobile_block.onnx"
     bound = split(model, ["Conv", "Relu"], folder / "bound", "--dim", "N=3")

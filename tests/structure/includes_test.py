@@ -54,7 +54,7 @@ MAY_INCLUDE = {
     "formats/pt2": CORE + " formats/model " + FILES,
     "formats/pt2/write": CORE + " formats/model formats/pt2 " + FILES,
     "formats/settings": CORE + " core/placement formats/text formats/json",
-    "formats/support": CORE_LOW + " core/support " + FILES,
+    "formats/support": CORE_LOW + " core/support core/cost " + FILES,
     "formats/tables": CORE + " core/balance core/stages formats/model formats/support " + FILES,
     "formats/costs": CORE + " core/placement formats/model formats/tables " + FILES,
     "formats": CORE + " " + FILES + " formats/model formats/graph_json formats/pt2 " + ONNX,

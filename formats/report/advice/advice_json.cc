@@ -89,6 +89,7 @@ class AdviceWriter {
     json_.number("values_of_unknown_bytes", outcome.unknown_bytes);
     json_.number("qps", outcome.unknown_bytes > 0 ? std::nullopt : outcome.qps());
     json_.number("shared_qps", outcome.unknown_bytes > 0 ? std::nullopt : outcome.shared_qps());
+    json_.number("latency_us", outcome.latency());
     json_.number("supported_nodes", outcome.supported);
     write_coverage_of("nodes", outcome.nodes);
     write_coverage_of("flops", outcome.flops);
@@ -204,6 +205,8 @@ std::string_view goal_name(Goal goal) {
       return "qps";
     case Goal::flops:
       return "flops";
+    case Goal::latency:
+      return "latency";
   }
   return {};
 }

@@ -31,6 +31,8 @@ std::string_view goal_text(Goal goal) {
       return "most inferences a second over the link";
     case Goal::flops:
       return "most FLOPs on the accelerator";
+    case Goal::latency:
+      return "least time of an inference";
   }
   return {};
 }
@@ -137,6 +139,9 @@ class AdviceText {
       case Goal::flops:
         if (outcome.flops.total == 0) return "no FLOPs known";
         return share_text(outcome.flops) + " of the FLOPs on the accelerator";
+      case Goal::latency:
+        return outcome.latency() ? "latency " + duration_text(*outcome.latency())
+                                 : std::string("unknown latency");
     }
     return {};
   }

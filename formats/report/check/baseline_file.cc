@@ -187,6 +187,26 @@ void take_input_shapes(const Field& value, EarlierResult& result) {
   }
 }
 
+std::optional<double> take_amount(const Field& value) {
+  return value.json().is_null() ? std::nullopt : std::optional(value.number());
+}
+
+void take_device(const Field& value, DeviceNumbers& device) {
+  device.flops_per_second = take_amount(value["flops"]);
+  device.bytes_per_second = take_amount(value["bandwidth"]);
+  device.node_us = value["node_us"].number();
+}
+
+void take_machine(const Field& value, Machine& machine) {
+  take_device(value["cpu"], machine.cpu);
+  const Field acc = value["acc"];
+  take_device(acc, machine.acc);
+  machine.launch_us = take_amount(acc["launch_us"]);
+  if (!acc["memory"].json().is_null()) machine.acc_memory = acc["memory"].count();
+  if (!acc["max_subgraphs"].json().is_null()) machine.most_acc_parts = acc["max_subgraphs"].count();
+  machine.duplex = acc["duplex"].text() == "full" ? Duplex::full : Duplex::half;
+}
+
 // The settings that are the model's: see ShapeBindings.
 struct ModelSetting {
   std::string_view name;
@@ -259,6 +279,11 @@ EarlierResult take_report(const Field& report) {
   if (!report["link"].json().is_null()) {
     measures.qps = report["link"]["max_qps"].number();
     result.link_bandwidth = report["link"]["bandwidth"].number();
+  }
+  if (report.has("machine")) take_machine(report["machine"], result.options.latency.machine);
+  if (report.has("latency")) {
+    measures.latency_us = take_amount(report["latency"]["total_us"]);
+    measures.all_cpu_us = take_amount(report["latency"]["all_cpu_us"]);
   }
   result.places = take_places(report, measures);
   take_settings(report["settings"], result);

@@ -14,6 +14,8 @@
 #include "formats/model_file.h"
 #include "formats/report/words/changed_bindings.h"
 #include "formats/report/words/hazard_text.h"
+#include "formats/report/words/latency_words.h"
+#include "formats/report/words/machine_words.h"
 #include "formats/report/words/value_text.h"
 #include "formats/settings/split_settings.h"
 #include "formats/support/support_file.h"
@@ -33,7 +35,7 @@ class CheckMaker {
 
   CheckRun make() {
     run_.list_place = place_of_list(report_);
-    run_.now = measure(graph_, partition_, report_.split.boundaries, report_.preview);
+    run_.now = measures_of(report_);
     if (before_ != nullptr) compare_with_baseline();
     hold_against_limits();
     hold_against_requirements();
@@ -55,6 +57,9 @@ class CheckMaker {
     if (before_->link_bandwidth) origin.link.bytes_per_second = *before_->link_bandwidth;
     keep.host_flops = keep_now.host_flops;
     keep.host_bandwidth = keep_now.host_bandwidth;
+    Machine& machine = origin.options.latency.machine;
+    machine.cpu.calibrated = report_.options.latency.machine.cpu.calibrated;
+    machine.acc.calibrated = report_.options.latency.machine.acc.calibrated;
     if (earlier != nullptr) origin.graph = &earlier->graph;
     if (before_->fingerprint) {
       const Graph& graph = earlier != nullptr ? earlier->graph : graph_;
@@ -79,9 +84,10 @@ class CheckMaker {
     std::optional<LoadedModel> earlier;  // the model with the baseline's shapes
     const auto bindings = changed_bindings(before_->bindings, report_.model.bindings);
     if (!bindings.empty()) earlier = read_again(report_.model, before_->bindings);
-    const std::vector<Step> trail = make_trail(
-        {graph_, report_.facts, report_.lists, report_.options, partition_, report_.preview.link},
-        origin(earlier ? &*earlier : nullptr));
+    const std::vector<Step> trail =
+        make_trail({graph_, report_.facts, report_.lists, report_.options, partition_,
+                    report_.preview.link, times_of(report_)},
+                   origin(earlier ? &*earlier : nullptr));
     const Comparison comparison = compare(graph_, before_->places, trail);
     run_.removed = comparison.removed.size();
     for (const Move& move : comparison.moves) {
@@ -91,6 +97,9 @@ class CheckMaker {
       moves.push_back({checked_node(report_, move.node), move.from, move.to, move.cause});
     }
     run_.settings = changed_settings(before_->options, report_.options);
+    const std::vector<std::string> numbers =
+        changed_numbers(before_->options.latency.machine, report_.options.latency.machine);
+    run_.settings.insert(run_.settings.end(), numbers.begin(), numbers.end());
     run_.settings.insert(run_.settings.end(), bindings.begin(), bindings.end());
     for (const std::string& name : before_->other_settings) {
       run_.settings.push_back(escaped(name) + ": not known to this version");
@@ -109,10 +118,19 @@ class CheckMaker {
     for (const Gate& gate : gates) run_.gates.push_back({gate, detail_of(gate, unknown)});
   }
 
+  static bool is_of_time(GateKind kind) {
+    return kind == GateKind::max_latency || kind == GateKind::faster_than_cpu ||
+           kind == GateKind::latency_regression;
+  }
+
   std::string detail_of(const Gate& gate, const std::vector<ValueId>& unknown_shapes) const {
     if (gate.passed()) return {};
     if (gate.kind == GateKind::no_unknown_shapes) return shapes_text(unknown_shapes);
     if (gate.verdict == GateVerdict::not_known) {
+      if (is_of_time(gate.kind)) {
+        return report_.time == nullptr ? std::string()
+                                       : missing_number_text(graph_, report_.time->asked());
+      }
       const std::string dims = dim_options(graph_);
       const std::string mend = dims.empty() ? "" : "; give " + dims;
       if (gate.kind == GateKind::min_flops_coverage) return "no node's FLOPs are known" + mend;

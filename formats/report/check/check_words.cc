@@ -54,6 +54,9 @@ std::string regression_words(const Gate& gate) {
     return rate_text(*gate.actual) + " QPS" +
            (gate.baseline ? ", was " + rate_text(*gate.baseline) : ", was not bounded");
   }
+  if (gate.kind == GateKind::latency_regression) {
+    return duration_text(*gate.actual) + ", was " + duration_text(*gate.baseline);
+  }
   return share_of(gate, *gate.actual) + ", was " + share_of(gate, *gate.baseline);
 }
 
@@ -80,6 +83,12 @@ std::string gate_title(const Gate& gate) {
       return "boundary bytes";
     case GateKind::min_qps:
       return "link-bound QPS";
+    case GateKind::max_latency:
+      return "latency";
+    case GateKind::faster_than_cpu:
+      return "faster than the CPU";
+    case GateKind::latency_regression:
+      return "latency kept";
     case GateKind::require:
       return "require " + fitted(cleave::quoted(gate.subject), 60);
     case GateKind::no_unknown_shapes:
@@ -120,6 +129,9 @@ std::string gate_actual(const CheckRun& run, const Gate& gate) {
       return (run.now.is_boundary_known ? "" : "more than ") + bytes_text(whole(*gate.actual));
     case GateKind::min_qps:
       return (run.now.is_boundary_known ? "" : "below ") + rate_text(*gate.actual) + " QPS";
+    case GateKind::max_latency:
+    case GateKind::faster_than_cpu:
+      return duration_text(*gate.actual);
     default:
       return count_text(whole(*gate.actual));
   }
@@ -135,6 +147,12 @@ std::string gate_limit(const Gate& gate) {
       return "at least " + share_of(gate, gate.limit);
     case GateKind::min_qps:
       return "at least " + rate_text(gate.limit);
+    case GateKind::max_latency:
+      return "at most " + duration_text(gate.limit);
+    case GateKind::faster_than_cpu:
+      return gate.limit > 0 ? "below " + duration_text(gate.limit) : "below that of the CPU";
+    case GateKind::latency_regression:
+      return "at most " + duration_text(gate.limit);
     case GateKind::max_boundary_bytes:
       return "at most " + bytes_text(whole(gate.limit));
     case GateKind::node_coverage_regression:

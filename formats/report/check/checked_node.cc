@@ -36,6 +36,20 @@ RulePlace place_of_list(const Report& report) {
   return place;
 }
 
+Measures measures_of(const Report& report) {
+  Measures measures =
+      measure(report.model.graph, report.split.partition, report.split.boundaries, report.preview);
+  if (report.time != nullptr) {
+    measures.latency_us = report.time->asked().total_us;
+    measures.all_cpu_us = report.time->asked().all_cpu_us;
+  }
+  return measures;
+}
+
+const TargetTimes* times_of(const Report& report) {
+  return report.time == nullptr ? nullptr : &report.time->basis.times;
+}
+
 CheckedNode checked_node(const Report& report, NodeId node) {
   const Graph& graph = report.model.graph;
   const Partition& partition = report.split.partition;

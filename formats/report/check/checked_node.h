@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/measures/measures.h"
 #include "core/study/comparison.h"
 #include "core/support/reason.h"
 #include "formats/report/words/report.h"
@@ -40,7 +41,13 @@ struct CheckedMove {
 // Cost: making the text of a reason, and following the chain of nodes that blame each other.
 CheckedNode checked_node(const Report& report, NodeId node);
 
-// The list as a whole, for when no rule can be named.
+// The numbers of the report's split, with the time of an inference where it is known.
+Measures measures_of(const Report& report);
+
+// The times of its nodes; null: nobody asked for them.
+const TargetTimes* times_of(const Report& report);
+
+// The list, where a rule of it is not to be told.
 RulePlace place_of_list(const Report& report);
 
 // Moves with the same change and cause, in the order in which they first appear, model changes

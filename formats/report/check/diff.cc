@@ -7,20 +7,20 @@
 #include "core/study/trail.h"
 #include "formats/model_file.h"
 #include "formats/report/words/changed_bindings.h"
+#include "formats/report/words/machine_words.h"
 #include "formats/settings/split_settings.h"
 
 namespace cleave {
 namespace {
 
-Measures measures_of(const Report& report) {
-  return measure(report.model.graph, report.split.partition, report.split.boundaries,
-                 report.preview);
-}
-
 bool are_same_lists(const Report& before, const Report& after) {
   return std::equal(before.lists.begin(), before.lists.end(), after.lists.begin(),
                     after.lists.end(),
                     [](const SupportList& a, const SupportList& b) { return a.text == b.text; });
+}
+
+void add_to(std::vector<std::string>& texts, const std::vector<std::string>& more) {
+  texts.insert(texts.end(), more.begin(), more.end());
 }
 
 class DiffMaker {
@@ -32,6 +32,8 @@ class DiffMaker {
     diff_.after.measures = measures_of(after_);
     diff_.is_same_list = are_same_lists(before_, after_);
     diff_.settings = changed_settings(before_.options, after_.options);
+    add_to(diff_.settings,
+           changed_numbers(before_.options.latency.machine, after_.options.latency.machine));
     const auto bindings = changed_bindings(before_.model.bindings, after_.model.bindings);
     diff_.settings.insert(diff_.settings.end(), bindings.begin(), bindings.end());
     if (!bindings.empty()) earlier_ = read_again(after_.model, before_.model.bindings);
@@ -51,7 +53,7 @@ class DiffMaker {
                         .graph = earlier_ ? &earlier_->graph : nullptr};
     const std::vector<Step> trail =
         make_trail({after_.model.graph, after_.facts, after_.lists, after_.options,
-                    after_.split.partition, after_.preview.link},
+                    after_.split.partition, after_.preview.link, times_of(after_)},
                    origin);
     const Comparison comparison = compare(
         after_.model.graph, named_places(before_.model.graph, before_.split.partition), trail);

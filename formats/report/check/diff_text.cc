@@ -25,6 +25,10 @@ std::string qps_text(const Measures& measures) {
   return (measures.is_boundary_known ? "" : "<") + rate_text(*measures.qps);
 }
 
+std::string time_text(const std::optional<double>& us) {
+  return us ? duration_text(*us) : std::string("?");
+}
+
 std::string numbers_text(const Measures& before, const Measures& after) {
   TextTable table({"", "before", "after"}, {Align::left, Align::right, Align::right});
   const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
@@ -38,6 +42,10 @@ std::string numbers_text(const Measures& before, const Measures& after) {
       {"accelerator subgraphs", count_text(before.acc_subgraphs), count_text(after.acc_subgraphs)});
   table.add_row({"boundary bytes", boundary_text(before), boundary_text(after)});
   table.add_row({"link-bound QPS", qps_text(before), qps_text(after)});
+  if (before.latency_us || after.latency_us) {
+    table.add_row({"latency", time_text(before.latency_us), time_text(after.latency_us)});
+    table.add_row({"all on the CPU", time_text(before.all_cpu_us), time_text(after.all_cpu_us)});
+  }
   return table.text();
 }
 

@@ -13,6 +13,8 @@ void write_measures(JsonText& json, const Measures& measures) {
   json.number("boundary_bytes", measures.boundary_bytes);
   json.flag("boundary_known", measures.is_boundary_known);
   json.number("qps", measures.qps);
+  json.number("latency_us", measures.latency_us);
+  json.number("all_cpu_us", measures.all_cpu_us);
 }
 
 void write_move(JsonText& json, const CheckedMove& move) {

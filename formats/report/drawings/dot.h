@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "formats/report/drawings/node_heat.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
@@ -14,14 +15,17 @@ namespace cleave {
 inline constexpr std::size_t kMostEdgesABox = 4;
 
 // The whole model coloured by support, with partitions as boxes: supported, unsupported, and
-// supported but kept on the CPU, with a legend; tooltips give the reason. Above `collapse_above`
-// nodes, or kMostEdgesABox times as many edges, it shows partitions instead, and its label says so.
-std::string draw_support(const Report& report, std::size_t collapse_above);
-// One box per partition: device, nodes, top op types; bytes on each edge.
-std::string draw_preview(const Report& report);
-// One partition with its inputs and outputs; above `collapse_above` nodes, or kMostEdgesABox times
-// as many edges, only its op types.
-std::string draw_part(const Report& report, PartId part, std::size_t collapse_above);
+// supported but kept on the CPU, with a legend; tooltips carry the reason. Above `collapse_above`
+// nodes, or kMostEdgesABox times as many edges, it collapses to partitions and its label says so.
+// With `heat` nodes and partitions are coloured by what they take of it instead, in all of these.
+std::string draw_support(const Report& report, std::size_t collapse_above,
+                         const HeatMap* heat = nullptr);
+// One box a partition: device, nodes, top op types; bytes on each edge.
+std::string draw_preview(const Report& report, const HeatMap* heat = nullptr);
+// One partition with its inputs and outputs; above `collapse_above` nodes, or kMostEdgesABox
+// times as many edges, its op types only.
+std::string draw_part(const Report& report, PartId part, std::size_t collapse_above,
+                      const HeatMap* heat = nullptr);
 
 // Lays the drawing out as SVG with Graphviz's `dot` engine, in this process. Graphviz may crash the
 // process or take minutes; see layout.h. An error when the layout library is missing. Memory that

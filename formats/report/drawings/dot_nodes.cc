@@ -57,14 +57,25 @@ void add_node_legend(DotGraph& drawing) {
                        {DotRole::terminal, "input, output or parameter"}});
 }
 
-NodeDrawing::NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only)
+NodeDrawing::NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only,
+                         const HeatMap* heat)
     : drawing_(drawing),
       report_(report),
       graph_(report.model.graph),
       only_(only),
+      heat_(heat),
       labelled_(only ? 1 : report.split.partition.count(), kNone<ValueId>) {}
 
 void NodeDrawing::add_node(NodeId node) {
+  if (heat_ != nullptr) {
+    const double amount = heat_->amounts[node];
+    const std::string text = heat_text(*heat_, amount);
+    DotAttributes attributes = heat_attributes(heat_class(*heat_, amount));
+    attributes.push_back({"label", node_label(graph_, node) + "\\n" + text});
+    attributes.push_back({"tooltip", node_tooltip(node) + "\\n" + text});
+    drawing_.add_node(node_id(graph_, node), attributes);
+    return;
+  }
   drawing_.add_node(node_id(graph_, node),
                     with_role(node_role(report_, node), {{"label", node_label(graph_, node)},
                                                          {"tooltip", node_tooltip(node)}}));

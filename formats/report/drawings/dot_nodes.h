@@ -8,6 +8,7 @@
 
 #include "formats/report/drawings/dot_graph.h"
 #include "formats/report/drawings/dot_style.h"
+#include "formats/report/drawings/node_heat.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
@@ -26,8 +27,9 @@ void add_node_legend(DotGraph& drawing);
 
 class NodeDrawing {
  public:
-  // Draws only nodes of the part `only`, or of every part.
-  NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only = std::nullopt);
+  // Draws nodes of `only` alone, or of every part; coloured by `heat` unless it is null.
+  NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only = std::nullopt,
+              const HeatMap* heat = nullptr);
 
   // A box with op type, name and type, coloured by role; its tooltip says where the node runs, and
   // why not elsewhere.
@@ -50,7 +52,8 @@ class NodeDrawing {
   const Report& report_;
   const Graph& graph_;
   std::optional<PartId> only_;
-  // By part: the value whose edge into it was the last to get a label; one entry when drawing one
+  const HeatMap* heat_;
+  // The value whose edge into the part was the last to get a label; one entry when drawing one
   // part.
   std::vector<ValueId> labelled_;
 };

@@ -25,13 +25,17 @@ std::string title_of(const Report& report, PartId part) {
          crossing_words(graph, boundaries.outputs[part], numbers.output_bytes);
 }
 
-std::string draw_part_nodes(const Report& report, PartId part) {
+std::string draw_part_nodes(const Report& report, PartId part, const HeatMap* heat) {
   const Graph& graph = report.model.graph;
   const Boundaries& boundaries = report.split.boundaries;
   const Partition& partition = report.split.partition;
   DotGraph drawing = start_drawing(partition.name(part), title_of(report, part));
-  if (!partition.is_acc(part)) add_node_legend(drawing);
-  NodeDrawing nodes(drawing, report, part);
+  if (heat != nullptr) {
+    add_heat_legend(drawing, *heat);
+  } else if (!partition.is_acc(part)) {
+    add_node_legend(drawing);
+  }
+  NodeDrawing nodes(drawing, report, part, heat);
   for (const ValueId input : boundaries.inputs[part]) nodes.add_source(input);
   for (const NodeId node : partition.nodes(part)) nodes.add_node(node);
   for (const ValueId input : boundaries.inputs[part]) nodes.add_edges(input);
@@ -73,7 +77,8 @@ std::string draw_part_ops(const Report& report, PartId part, std::size_t most_bo
 
 }  // namespace
 
-std::string draw_part(const Report& report, PartId part, std::size_t collapse_above) {
+std::string draw_part(const Report& report, PartId part, std::size_t collapse_above,
+                      const HeatMap* heat) {
   const Boundaries& boundaries = report.split.boundaries;
   const std::size_t boxes = report.split.partition.nodes(part).size() +
                             boundaries.inputs[part].size() + boundaries.outputs[part].size();
@@ -83,7 +88,7 @@ std::string draw_part(const Report& report, PartId part, std::size_t collapse_ab
   }
   if (boxes > collapse_above || edges / kMostEdgesABox > collapse_above)
     return draw_part_ops(report, part, collapse_above);
-  return draw_part_nodes(report, part);
+  return draw_part_nodes(report, part, heat);
 }
 
 }  // namespace cleave

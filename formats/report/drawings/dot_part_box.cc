@@ -104,7 +104,8 @@ std::string part_line(const Partition& partition, PartId part) {
          counted(partition.nodes(part).size(), "node");
 }
 
-DotAttributes part_box(const Report& report, PartRange range, PartColours colours) {
+DotAttributes part_box(const Report& report, PartRange range, PartColours colours,
+                       const HeatMap* heat) {
   const Partition& partition = report.split.partition;
   const std::span<const NodeId> nodes = nodes_of(partition, range);
   const std::vector<OpCount> ops = count_ops(report.model.graph, nodes);
@@ -116,10 +117,16 @@ DotAttributes part_box(const Report& report, PartRange range, PartColours colour
   }
   label += "\\n" + flops_line(report, range);
   if (range.count() == 1) label += single_part_lines(report, id_at<PartId>(range.first));
-  return with_role(
-      box_role(report, range, colours),
-      {{"label", label},
-       {"tooltip", head + "\\n" + ops_line(report.model.graph, ops, kMostTooltipOps)}});
+  DotAttributes attributes = role_attributes(box_role(report, range, colours));
+  if (heat != nullptr) {
+    const double amount = heat_of(*heat, nodes);
+    attributes = heat_attributes(heat_class(*heat, amount));
+    label += "\\n" + heat_text(*heat, amount);
+  }
+  attributes.push_back({"label", label});
+  attributes.push_back(
+      {"tooltip", head + "\\n" + ops_line(report.model.graph, ops, kMostTooltipOps)});
+  return attributes;
 }
 
 }  // namespace cleave

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "formats/report/drawings/dot_style.h"
+#include "formats/report/drawings/node_heat.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
@@ -23,8 +24,9 @@ enum class PartColours {
 // "_run_on_acc_1: accelerator, 12 nodes"
 std::string part_line(const Partition& partition, PartId part);
 
-// Colour, label and tooltip: device, nodes, op types, FLOPs, parameters, the rate that the link
-// allows.
-DotAttributes part_box(const Report& report, PartRange range, PartColours colours);
+// Colour, label and tooltip: device, nodes, op types, FLOPs, parameters, what the link allows.
+// Coloured by `heat` unless it is null.
+DotAttributes part_box(const Report& report, PartRange range, PartColours colours,
+                       const HeatMap* heat = nullptr);
 
 }  // namespace cleave

@@ -158,7 +158,7 @@ std::vector<std::string> add_ellipses(DotGraph& drawing, const Graph& graph, con
 
 // Adds the boxes and returns all ids by number.
 std::vector<std::string> add_boxes(DotGraph& drawing, const Report& report,
-                                   const Numbering& numbering, PartColours colours) {
+                                   const Numbering& numbering, const PartDrawingOptions& options) {
   const Graph& graph = report.model.graph;
   std::vector<std::string> inputs = add_ellipses(drawing, graph, graph.inputs(), "input");
   std::vector<std::string> ids;
@@ -166,7 +166,7 @@ std::vector<std::string> add_boxes(DotGraph& drawing, const Report& report,
     const PartRange parts = numbering.parts_of(box);
     ids.push_back(dot_id(report.split.partition.names[parts.first], "part",
                          static_cast<std::uint32_t>(parts.first)));
-    drawing.add_node(ids.back(), part_box(report, parts, colours));
+    drawing.add_node(ids.back(), part_box(report, parts, options.colours, options.heat));
   }
   const std::vector<std::string> outputs = add_ellipses(drawing, graph, graph.outputs(), "output");
   ids.insert(ids.end(), inputs.begin(), inputs.end());
@@ -179,7 +179,7 @@ std::vector<std::string> add_boxes(DotGraph& drawing, const Report& report,
 void draw_parts(DotGraph& drawing, const Report& report, const PartDrawingOptions& options) {
   const Graph& graph = report.model.graph;
   const Numbering numbering(report, fitting_boxes(report, options.most_boxes));
-  const std::vector<std::string> ids = add_boxes(drawing, report, numbering, options.colours);
+  const std::vector<std::string> ids = add_boxes(drawing, report, numbering, options);
   const std::vector<Flow> flows = find_flows(report, numbering);
   for (std::size_t first = 0; first < flows.size();) {
     std::size_t last = first + 1;

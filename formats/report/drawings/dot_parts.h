@@ -12,6 +12,7 @@ struct PartDrawingOptions {
   // consecutive parts share a box. At least 1.
   std::size_t most_boxes = 500;
   PartColours colours = PartColours::by_device;
+  const HeatMap* heat = nullptr;  // instead of these
 };
 
 // Boxes, see part_box(); the graph's inputs and outputs as ellipses, one for all if there are many;

@@ -64,11 +64,12 @@ void add_clusters(DotGraph& drawing, const Report& report) {
   }
 }
 
-std::string draw_all_nodes(const Report& report, const std::vector<ValueId>& sources) {
+std::string draw_all_nodes(const Report& report, const std::vector<ValueId>& sources,
+                           const HeatMap* heat) {
   const Graph& graph = report.model.graph;
   DotGraph drawing = start_drawing(graph.name(), model_line(report));
-  add_node_legend(drawing);
-  NodeDrawing nodes(drawing, report);
+  heat != nullptr ? add_heat_legend(drawing, *heat) : add_node_legend(drawing);
+  NodeDrawing nodes(drawing, report, std::nullopt, heat);
   for (const ValueId source : sources) nodes.add_source(source);
   for (const NodeId node : graph.nodes()) nodes.add_node(node);
   for (const ValueId source : sources) nodes.add_edges(source);
@@ -89,38 +90,44 @@ std::string what_is_too_many(const Graph& graph, std::size_t most_boxes) {
   return counted(count, are_nodes ? "node" : "edge") + (count == 1 ? " is" : " are");
 }
 
-std::string draw_collapsed(const Report& report, std::size_t most_boxes) {
+std::string draw_collapsed(const Report& report, std::size_t most_boxes, const HeatMap* heat) {
   const Graph& graph = report.model.graph;
   DotGraph drawing = start_drawing(
       graph.name(), model_line(report) + "\\l" + what_is_too_many(graph, most_boxes) +
                         " too many to draw singly; partitions are drawn instead: raise "
                         "--collapse-above");
-  add_legend(drawing, {{DotRole::acc, "on the accelerator"},
-                       {DotRole::kept_on_cpu, "all supported, kept on the CPU"},
-                       {DotRole::unsupported, "holds unsupported nodes"},
-                       {DotRole::terminal, "input or output"}});
-  draw_parts(drawing, report, {.most_boxes = most_boxes, .colours = PartColours::by_support});
+  if (heat != nullptr) {
+    add_heat_legend(drawing, *heat);
+  } else {
+    add_legend(drawing, {{DotRole::acc, "on the accelerator"},
+                         {DotRole::kept_on_cpu, "all supported, kept on the CPU"},
+                         {DotRole::unsupported, "holds unsupported nodes"},
+                         {DotRole::terminal, "input or output"}});
+  }
+  draw_parts(drawing, report,
+             {.most_boxes = most_boxes, .colours = PartColours::by_support, .heat = heat});
   return drawing.text();
 }
 
 }  // namespace
 
-std::string draw_support(const Report& report, std::size_t collapse_above) {
+std::string draw_support(const Report& report, std::size_t collapse_above, const HeatMap* heat) {
   const Graph& graph = report.model.graph;
   const bool is_too_large =
       box_count(graph) > collapse_above || edge_count(graph) / kMostEdgesABox > collapse_above;
-  if (is_too_large) return draw_collapsed(report, collapse_above);
-  return draw_all_nodes(report, sources(graph, collapse_above));
+  if (is_too_large) return draw_collapsed(report, collapse_above, heat);
+  return draw_all_nodes(report, sources(graph, collapse_above), heat);
 }
 
-std::string draw_preview(const Report& report) {
+std::string draw_preview(const Report& report, const HeatMap* heat) {
   std::string title = model_line(report);
   const auto bound = known_bound(report.preview);
   if (bound)
     title += "\\lthe link (" + dot_text(report.preview.link.name, 40) + ") allows " +
              rate_text(bound->max_qps) + " QPS";
   DotGraph drawing = start_drawing(report.model.graph.name(), title);
-  draw_parts(drawing, report, {});
+  if (heat != nullptr) add_heat_legend(drawing, *heat);
+  draw_parts(drawing, report, {.heat = heat});
   return drawing.text();
 }
 

@@ -8,8 +8,10 @@
 #include "core/cost/cost.h"
 #include "formats/json/text.h"
 #include "formats/report/drawings/dot_style.h"
+#include "formats/report/drawings/node_heat.h"
 #include "formats/report/words/coverage_words.h"
 #include "formats/report/words/hazard_text.h"
+#include "formats/report/words/latency_words.h"
 #include "formats/report/words/notes.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
@@ -49,11 +51,13 @@ class DataWriter {
   std::string write() {
     json_.begin_object();
     write_coverage();
+    write_time();
     write_parts();
     write_ops();
     write_reason_counts();
     write_causes();
     write_nodes();
+    write_heat();
     write_views();
     write_notes(json_, report_.notes);
     json_.end_object();
@@ -99,6 +103,67 @@ class DataWriter {
     json_.end_object();
   }
 
+  // ---- time ----
+
+  bool has_time() const { return report_.time != nullptr && has_times(*report_.time); }
+
+  void write_time() {
+    json_.begin_list("time");
+    if (has_time()) {
+      const Latency& latency = report_.time->asked();
+      write_share("cpu", "CPU", latency.cpu_us);
+      write_share("acc", "accelerator", latency.acc_us);
+      write_share("link", "link", latency.link_us);
+      write_share("launch", "launches", latency.launch_us);
+    }
+    json_.end_list();
+  }
+
+  void write_share(std::string_view kind, std::string_view what, const std::optional<double>& us) {
+    if (!us) return;
+    json_.begin_object(Layout::one_line);
+    json_.text("kind", kind);
+    json_.text("what", what);
+    json_.number("us", *us);
+    json_.text("text", duration_text(*us));
+    json_.end_object();
+  }
+
+  void write_heat() {
+    json_.begin_list("heat");
+    if (has_time()) write_heat_by("time", "time", ColorBy::time);
+    write_heat_by("flops", "FLOPs", ColorBy::flops);
+    write_heat_by("bytes", "bytes", ColorBy::bytes);
+    json_.end_list();
+  }
+
+  // Of each listed node, then of each view, the class and the words.
+  void write_heat_by(std::string_view key, std::string_view name, ColorBy by) {
+    const HeatMap heat = make_heat(report_, by);
+    json_.begin_object();
+    json_.text("key", key);
+    json_.text("name", name);
+    json_.begin_list("classes", Layout::one_line);
+    for (std::size_t i = 0; i < kHeatClasses; ++i) json_.text(heat_class_name(heat, i));
+    json_.end_list();
+    json_.begin_list("nodes", Layout::one_line);
+    for (const NodeId node : listed_) write_amount(heat, heat.amounts[node]);
+    json_.end_list();
+    json_.begin_list("views", Layout::one_line);
+    for (std::size_t i = 0; i < views_.views.size(); ++i) {
+      write_amount(heat, heat_of(heat, views_.nodes(id_at<ViewId>(i))));
+    }
+    json_.end_list();
+    json_.end_object();
+  }
+
+  void write_amount(const HeatMap& heat, double amount) {
+    json_.begin_list();
+    json_.number(heat_class(heat, amount));
+    json_.text(heat_text(heat, amount));
+    json_.end_list();
+  }
+
   // ---- tables ----
 
   void write_parts() {
@@ -121,11 +186,19 @@ class DataWriter {
     bytes("parameters", numbers.parameter_bytes);
     pair("flops", numbers.flops, work_text(numbers));
     pair("qps", known_qps(numbers).value_or(-1), part_qps_text(numbers));
+    if (has_time()) write_part_time(part);
     json_.flag("bottleneck", preview_.bound && preview_.bound->bottleneck == part);
     json_.begin_list("hazards");
     for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
     json_.end_list();
     json_.end_object();
+  }
+
+  void write_part_time(PartId part) {
+    const PartLatency& time = report_.time->asked().parts[part];
+    const bool is_known = time.compute_us && time.link_us && time.launch_us;
+    pair("time", is_known ? *time.compute_us + *time.link_us + *time.launch_us : -1,
+         part_time_text(time));
   }
 
   void write_ops() {

@@ -3,7 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/support/accepting_rule.h"
+#include "formats/report/words/latency_words.h"
 #include "formats/report/words/reason_text.h"
+#include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
 
 namespace cleave {
@@ -60,6 +62,33 @@ std::vector<NodeId> blame_chain(const Report& report, NodeId node) {
   return chain;
 }
 
+std::string_view origin_name(TimeOrigin origin) {
+  switch (origin) {
+    case TimeOrigin::measured:
+      return "measured";
+    case TimeOrigin::calibrated:
+      return "calibrated";
+    case TimeOrigin::estimated:
+      return "estimated";
+    case TimeOrigin::unknown:
+      break;
+  }
+  return "not known";
+}
+
+std::string time_text(const DeviceTimes& times, NodeId node) {
+  const auto us = times.of(node);
+  const std::string origin(origin_name(times.origins[node]));
+  return us ? duration_text(*us) + " (" + origin + ")" : origin;
+}
+
+// "on the CPU 210 us (measured), on the accelerator 20 us (estimated)"
+std::string times_of_node(const Report& report, NodeId node) {
+  const TargetTimes& times = report.time->basis.times;
+  return "on the CPU " + time_text(times.cpu, node) + ", on the accelerator " +
+         time_text(times.acc, node);
+}
+
 std::string signature(const Graph& graph, NodeId node) {
   std::string text = escaped(graph.op(node)) + '(';
   bool first = true;
@@ -96,6 +125,10 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
               (on_acc(report, node) ? " (accelerator)\n" : " (CPU)\n");
     }
     text += labelled("why:", detail_of(report, node));
+    const bool has_time = report.time != nullptr && has_times(*report.time);
+    if (has_time && !is_constant(graph, node)) {
+      text += labelled("time:", times_of_node(report, node));
+    }
     if (is_constant(graph, node) || on_acc(report, node)) continue;
     for (const NodeId blamed : blame_chain(report, node)) {
       const Reason& reason = report.split.reasons[blamed];
@@ -126,6 +159,11 @@ std::string explain_json(const Report& report, const std::vector<NodeId>& nodes)
     entry["detail"] = detail_of(report, node);
     entry["because"] =
         reason.because == kNone<NodeId> ? Json() : Json(graph.node(reason.because).name);
+    if (report.time != nullptr && !constant) {
+      const auto json_of = [](const std::optional<double>& us) { return us ? Json(*us) : Json(); };
+      entry["cpu_us"] = json_of(report.time->basis.times.cpu.of(node));
+      entry["acc_us"] = json_of(report.time->basis.times.acc.of(node));
+    }
     list.push_back(std::move(entry));
   }
   const Json document = {{"format", "cleave.explain"}, {"version", 1}, {"nodes", std::move(list)}};

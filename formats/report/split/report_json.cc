@@ -4,9 +4,12 @@
 
 #include "core/study/same_shape.h"
 #include "formats/json/text.h"
+#include "formats/report/words/cost_words.h"
 #include "formats/report/words/coverage_words.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/input_names.h"
+#include "formats/report/words/latency_words.h"
+#include "formats/report/words/machine_words.h"
 #include "formats/report/words/notes.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
@@ -49,6 +52,7 @@ class ReportWriter {
     write_partitions();
     write_node_map();
     write_link();
+    write_time();
     write_cpu_reasons();
     write_chain();
     write_notes(json_, report_.notes);
@@ -197,6 +201,7 @@ class ReportWriter {
     json_.number("output_bytes", numbers.output_bytes);
     json_.number("flops", numbers.flops);
     json_.number("qps", known_qps(numbers));
+    if (report_.time != nullptr) write_part_time(part);
     json_.key("same_shape_as");
     const PartId like = shapes_.like[part];
     like == part ? json_.null() : json_.text(partition_.name(like));
@@ -204,6 +209,25 @@ class ReportWriter {
     for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
     json_.end_list();
     json_.end_object();
+  }
+
+  void write_part_time(PartId part) {
+    const PartLatency& latency = report_.time->asked().parts[part];
+    json_.begin_object("latency", Layout::one_line);
+    json_.number("compute_us", latency.compute_us);
+    json_.number("link_us", latency.link_us);
+    json_.number("launch_us", latency.launch_us);
+    json_.end_object();
+    const ResidencyPlan& plan = report_.time->plan;
+    write_value_names("keep", plan.keep[part]);
+    write_value_names("resident", plan.resident[part]);
+    write_value_names("free", plan.free[part]);
+  }
+
+  void write_value_names(std::string_view key, std::span<const ValueId> values) {
+    json_.begin_list(key, Layout::one_line);
+    for (const ValueId value : values) json_.text(graph_.value(value).name);
+    json_.end_list();
   }
 
   void write_partitions() {
@@ -237,6 +261,19 @@ class ReportWriter {
     json_.number("shared_qps", bound.shared_qps);
     json_.number("shared_qps_half_duplex", bound.shared_qps_half_duplex);
     json_.end_object();
+  }
+
+  void write_time() {
+    if (report_.time == nullptr) return;
+    write_machine(json_, report_.time->basis.machine);
+    write_latency(json_, report_.time->asked());
+    write_residency(json_, *report_.time, partition_);
+    json_.begin_list("costs");
+    if (report_.costs != nullptr) {
+      for (const ModelCosts& costs : report_.costs->cpu) write_costs(json_, "cpu", costs);
+      for (const ModelCosts& costs : report_.costs->acc) write_costs(json_, "acc", costs);
+    }
+    json_.end_list();
   }
 
   void write_cpu_reasons() {

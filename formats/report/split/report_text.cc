@@ -1,12 +1,15 @@
 // The report for people: the result, the partitions, the reasons, then possible problems.
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "core/cost/cost.h"
 #include "core/study/same_shape.h"
+#include "formats/report/words/cost_words.h"
 #include "formats/report/words/coverage_words.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/input_names.h"
+#include "formats/report/words/latency_words.h"
 #include "formats/report/words/link_text.h"
 #include "formats/report/words/notes.h"
 #include "formats/report/words/reason_text.h"
@@ -35,6 +38,7 @@ class TextReport {
         split_(report.split),
         partition_(report.split.partition),
         preview_(report.preview),
+        has_times_(report.time != nullptr && has_times(*report.time)),
         reasons_(reason_context(report)) {}
 
   std::string write() {
@@ -61,6 +65,7 @@ class TextReport {
   // ---- the conclusion ----
 
   void write_headline() {
+    if (has_times_) add_line(latency_headline(graph_, *report_.time));
     const std::string coverage = coverage_text(preview_.coverage, "on the accelerator");
     std::string line = model_name(report_.model) + ": " + coverage;
     if (acc_count() > 0) {
@@ -136,10 +141,45 @@ class TextReport {
                                  percent_text(parameters.ratio()) +
                                  " of them read on the accelerator");
     }
+    write_times();
     if (const auto bound = known_bound(preview_)) {
       add_fact("half duplex", rate_text(bound->max_qps_half_duplex) + " QPS, " +
                                   rate_text(bound->shared_qps_half_duplex) +
                                   " QPS if all share it");
+    }
+  }
+
+  void write_times() {
+    if (report_.time == nullptr) return;
+    const InferenceTime& time = *report_.time;
+    if (has_times_) {
+      add_fact("times", times_text(graph_, time));
+      for (const auto& [name, files] : cost_files()) {
+        for (const ModelCosts& costs : *files) add_fact(name, costs_text(costs));
+      }
+      write_unmatched();
+    } else {
+      add_fact("latency", "not known: " + missing_number_text(graph_, time.asked()));
+    }
+    const std::string residency = residency_text(time);
+    if (!residency.empty()) add_fact("residency", residency);
+  }
+
+  struct CostFiles {
+    std::string_view name;
+    const std::vector<ModelCosts>* files;
+  };
+  std::vector<CostFiles> cost_files() const {
+    if (report_.costs == nullptr) return {};
+    return {{"CPU costs", &report_.costs->cpu}, {"acc costs", &report_.costs->acc}};
+  }
+
+  void write_unmatched() {
+    for (const auto& [name, files] : cost_files()) {
+      for (const ModelCosts& costs : *files) {
+        const std::string left = unmatched_text(costs);
+        if (!left.empty()) add_fact("unmatched", left);
+      }
     }
   }
 
@@ -200,20 +240,31 @@ class TextReport {
 
   void write_partitions() {
     if (partition_.count() == 0) return;
-    TextTable table({"partition", "on", "nodes", "in", "out", "parameters", "work", "QPS"},
-                    {Align::left, Align::left, Align::right, Align::right, Align::right,
-                     Align::right, Align::right, Align::right});
+    std::vector<std::string> headings = {"partition", "on",         "nodes", "in",
+                                         "out",       "parameters", "work",  "QPS"};
+    std::vector<Align> aligns(headings.size(), Align::right);
+    aligns[0] = aligns[1] = Align::left;
+    if (has_times_) {
+      headings.emplace_back("time");
+      aligns.push_back(Align::right);
+    }
+    TextTable table(std::move(headings), std::move(aligns));
     table.wrap_first(kWidestName);
     for (const PartId part : partition_.parts()) {
       if (index(part) == kMostPartitions) break;
       const PartNumbers& numbers = preview_.parts[part];
       const std::size_t nodes = partition_.nodes(part).size();
-      table.add_row({escaped(partition_.name(part)), partition_.is_acc(part) ? "acc" : "CPU",
-                     count_text(nodes),
-                     crossing_text(graph_, split_.boundaries.inputs[part], numbers.input_bytes),
-                     crossing_text(graph_, split_.boundaries.outputs[part], numbers.output_bytes),
-                     bytes_text(numbers.parameter_bytes), work_text(numbers),
-                     part_qps_text(numbers)});
+      std::vector<std::string> row = {
+          escaped(partition_.name(part)),
+          partition_.is_acc(part) ? "acc" : "CPU",
+          count_text(nodes),
+          crossing_text(graph_, split_.boundaries.inputs[part], numbers.input_bytes),
+          crossing_text(graph_, split_.boundaries.outputs[part], numbers.output_bytes),
+          bytes_text(numbers.parameter_bytes),
+          work_text(numbers),
+          part_qps_text(numbers)};
+      if (has_times_) row.push_back(part_time_text(report_.time->asked().parts[part]));
+      table.add_row(std::move(row));
     }
     text_ += '\n' + table.text();
     if (partition_.count() > kMostPartitions) {
@@ -332,6 +383,7 @@ class TextReport {
   const Split& split_;
   const Partition& partition_;
   const Preview& preview_;
+  bool has_times_;
   ReasonContext reasons_;
   std::string text_;
 };

@@ -23,11 +23,17 @@ std::string rules_text(const CostMatch& match) {
 std::string costs_text(const ModelCosts& costs) {
   const CostMatch& match = costs.match;
   std::string text = escaped(costs.path) + " (" + std::string(cost_format_name(costs.format));
+  if (match.total_us == 0 && !costs.op_times.empty()) {
+    return text + "): calibrated times of " + counted(costs.op_times.size(), "op", "ops");
+  }
   if (costs.runs > 1) text += ", median of " + counted(costs.runs, "run", "runs");
   text += "): " + percent_text(match.share()) + " of " + duration_text(match.total_us) +
           " matched" + rules_text(match) + ", " + count_text(match.measured_nodes) + " of " +
           counted(match.us.size(), "node", "nodes");
   if (match.fused_nodes > 0) text += ", " + count_text(match.fused_nodes) + " of them as fused";
+  if (!costs.shapes.empty()) {
+    text += "; " + counted(costs.shapes.size(), "shape", "shapes") + " observed";
+  }
   return text;
 }
 
@@ -41,6 +47,38 @@ std::string unmatched_text(const ModelCosts& costs) {
     text += " and " + count_text(costs.match.unmatched - largest.size()) + " more";
   }
   return text;
+}
+
+void write_costs(JsonText& json, std::string_view target, const ModelCosts& costs) {
+  const CostMatch& match = costs.match;
+  json.begin_object();
+  json.text("target", target);
+  json.text("file", costs.path);
+  json.text("format", cost_format_name(costs.format));
+  json.number("runs", costs.runs);
+  json.number("total_us", match.total_us);
+  json.number("matched_us", match.matched_us);
+  json.begin_object("us_by_rule", JsonText::Layout::one_line);
+  for (std::size_t i = 0; i < kMatchRules; ++i) {
+    const std::string_view name = match_rule_name(static_cast<MatchRule>(i));
+    json.number(name.substr(name.rfind(' ') + 1), match.us_by_rule[i]);
+  }
+  json.end_object();
+  json.number("measured_nodes", match.measured_nodes);
+  json.number("fused_nodes", match.fused_nodes);
+  json.number("observed_shapes", costs.shapes.size());
+  json.number("calibrated_ops", costs.op_times.size());
+  json.number("unmatched_kernels", match.unmatched);
+  json.begin_list("largest_unmatched");
+  for (const UnmatchedCost& kernel : match.largest_unmatched) {
+    json.begin_object(JsonText::Layout::one_line);
+    json.text("name", kernel.name);
+    json.text("op", kernel.op);
+    json.number("us", kernel.us);
+    json.end_object();
+  }
+  json.end_list();
+  json.end_object();
 }
 
 }  // namespace cleave

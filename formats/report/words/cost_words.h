@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formats/costs/model_costs.h"
+#include "formats/json/text.h"
 
 namespace cleave {
 
@@ -15,5 +17,8 @@ std::string costs_text(const ModelCosts& costs);
 // The largest times without a node: `"ReorderOutput" 43 us, "Transpose" 12 us and 3 more`; empty
 // when there are none.
 std::string unmatched_text(const ModelCosts& costs);
+
+// An object of the list "costs" of reports.
+void write_costs(JsonText& json, std::string_view target, const ModelCosts& costs);
 
 }  // namespace cleave

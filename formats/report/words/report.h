@@ -6,7 +6,9 @@
 
 #include "core/measures/preview.h"
 #include "core/split/split.h"
+#include "core/study/inference_time.h"
 #include "core/support/support.h"
+#include "formats/costs/cost_set.h"
 #include "formats/model/loaded_model.h"
 
 namespace cleave {
@@ -21,7 +23,9 @@ struct Report {
   std::vector<std::string>
       notes;  // from the model's reader, the writer and the command; set by the caller
   std::vector<std::string> part_files =
-      {};                  // by part, "" for one that was not written; empty: none
+      {};                               // by part, "" for one that was not written; empty: none
+  const CostSet* costs = nullptr;       // of --costs; null: none
+  const InferenceTime* time = nullptr;  // null: nobody asked for it
   std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
 };
 

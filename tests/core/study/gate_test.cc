@@ -171,5 +171,32 @@ TEST_CASE("a requirement fails with one node on the CPU, and needs a node to hol
   CHECK(require_gate("Conv", 0, 0).verdict == GateVerdict::not_applicable);
 }
 
+TEST_CASE("a latency that is not known holds no gate; the CPU's time is a limit to be under") {
+  const GateLimits limits{.latency_us = 20000, .faster_than_cpu = true};
+  GateFacts facts{.now = some_measures()};
+  CHECK(evaluated(limits, facts) ==
+        "max-latency not_known: 20000\n"
+        "faster-than-cpu not_known: 0\n");
+  facts.now.latency_us = 20000;
+  facts.now.all_cpu_us = 20000;
+  CHECK(evaluated(limits, facts) ==
+        "max-latency holds: 20000 of 20000\n"
+        "faster-than-cpu fails: 20000 of 20000\n");
+}
+
+TEST_CASE("a latency may rise by the share that is allowed, where the baseline has one") {
+  const GateLimits limits{.regression = 0.1};
+  GateFacts facts{.now = some_measures(), .before = some_measures()};
+  CHECK(evaluated(limits, facts).find("latency") == std::string::npos);
+  facts.before->latency_us = 1000;
+  CHECK(evaluated(limits, facts).find("regression-latency not_known: 1100") != std::string::npos);
+  facts.now.latency_us = 1100;
+  CHECK(evaluated(limits, facts).find("regression-latency holds: 1100 of 1100") !=
+        std::string::npos);
+  facts.now.latency_us = 1101;
+  CHECK(evaluated(limits, facts).find("regression-latency fails: 1101 of 1100") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace cleave

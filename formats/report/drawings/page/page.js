@@ -61,6 +61,7 @@ function openView(view, keepChosen) {
   for (const title of canvas.querySelectorAll("g > title")) title.remove();
   raiseTitles();
   boxes = new Map([...canvas.querySelectorAll("g.node")].map((box) => [box.id, box]));
+  colourBoxes();
   showPath();
   fit(0.8);
   mark(false);
@@ -216,6 +217,35 @@ function showPath() {
   byId("path").replaceChildren(...items.flatMap((item, i) => i === 0 ? [item] : ["\u203a", item]));
 }
 
+// ---- colours by time, FLOPs or bytes ----
+
+const heatOfNode = new Map();  // of the heat that is shown: id to [class, text]
+let heat = null;
+
+function offerHeats() {
+  byId("color-by").append(...data.heat.map((one) => make("option", { value: one.key }, one.name)));
+}
+
+function chooseHeat() {
+  heat = data.heat.find((one) => one.key === byId("color-by").value) || null;
+  heatOfNode.clear();
+  if (heat) data.node_ids.forEach((id, i) => heatOfNode.set(id, heat.nodes[i]));
+  byId("heat-legend").hidden = !heat;
+  byId("support-legend").hidden = Boolean(heat);
+  byId("heat-legend").replaceChildren(...(heat ? heat.classes : []).flatMap((name, i) =>
+    [make("span", { class: `key heat${i}` }), ` ${name}`]));
+  colourBoxes();
+}
+
+function colourBoxes() {
+  for (const [id, box] of boxes) {
+    for (const old of [...box.classList]) if (old.startsWith("heat")) box.classList.remove(old);
+    const amount = !heat ? null : id.startsWith("n") ? heatOfNode.get(Number(id.slice(1)))
+      : id.startsWith("g") ? heat.views[Number(id.slice(1))] : null;
+    if (amount) box.classList.add("heat", `heat${amount[0]}`);
+  }
+}
+
 // ---- beside the drawing ----
 
 const side = byId("side");
@@ -245,6 +275,7 @@ function showNode(id) {
     ["because of", blamed && link(blamed[NAME], () => chooseNode(node[BECAUSE]))],
     ["partition", link(part.name, () => choosePart(node[PART]))],
     ["gives", node[TYPE]],
+    ...data.heat.map((one) => [one.name, one.nodes[data.node_ids.indexOf(id)]?.[1]]),
     ["scope", node[SCOPE]],
   ]));
 }
@@ -258,6 +289,7 @@ function showPart(index) {
     ["gives out", part.out[1]],
     ["parameters", part.parameters[1]],
     ["work", part.flops[1]],
+    ["time", part.time && part.time[1]],
     ["link allows", part.acc && part.qps[0] >= 0 ? `${part.qps[1]} QPS${part.bottleneck ? ": the bottleneck" : ""}` : null],
     ["look at", part.hazards.join("; ")],
   ]));
@@ -320,6 +352,21 @@ function showCoverage() {
     make("div", { class: "bar" }, make("i", { style: `width:${one.ratio * 100}%` })))));
 }
 
+// Where the time of an inference goes, as one bar.
+function showTime() {
+  const all = data.time.reduce((sum, one) => sum + one.us, 0);
+  byId("time").hidden = all <= 0;
+  if (all <= 0) return;
+  const shares = data.time.filter((one) => one.us > 0);
+  byId("time").replaceChildren(
+    make("div", { class: "stack" }, ...shares.map((one) => make("i", {
+      class: one.kind, style: `width:${one.us / all * 100}%`, title: `${one.what} ${one.text}`,
+    }))),
+    make("p", {}, ...shares.map((one) => make("span", {}, make("span", { class: `key ${one.kind}` }),
+      ` ${one.what} ${one.text}`))));
+  byId("timeline-by").append(make("option", { value: "time" }, "time"));
+}
+
 function showTimeline() {
   const isNamed = data.parts.length <= 40;
   byId("timeline").replaceChildren(...data.parts.map((part, index) => make("button", {
@@ -352,7 +399,7 @@ const kTables = {
       { title: "partition", cell: (row) => link(row.part.name, () => choosePart(row.index)), sort: (row) => row.index },
       { title: "on", cell: (row) => row.part.acc ? "accelerator" : "CPU" },
       { title: "nodes", sort: (row) => row.part.nodes, cell: (row) => count(row.part.nodes), number: true },
-      ...["in", "out", "parameters", "flops", "qps"].map((field) => ({
+      ...["in", "out", "parameters", "flops", "qps", ...(data.time.length ? ["time"] : [])].map((field) => ({
         title: { flops: "work", qps: "QPS" }[field] || field,
         sort: (row) => row.part[field][0], cell: (row) => row.part[field][1], number: true,
       })),
@@ -425,11 +472,14 @@ function filterTable() {
 // ---- start ----
 
 showCoverage();
+showTime();
+offerHeats();
 showTimeline();
 showReasons();
 showTable();
 listenToPointer();
 byId("timeline-by").addEventListener("change", sizeTimeline);
+byId("color-by").addEventListener("change", chooseHeat);
 byId("search").addEventListener("input", search);
 byId("zoom-in").addEventListener("click", () => zoom(1.3));
 byId("zoom-out").addEventListener("click", () => zoom(1 / 1.3));

@@ -1,0 +1,85 @@
+// cleave calibrate: from profiles of some models what an op takes, for models without a profile.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "cli/commands/command.h"
+#include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
+#include "formats/costs/costs_json.h"
+#include "formats/io/output_file.h"
+#include "formats/jobs/calibrate_job.h"
+#include "formats/report/words/calibration_text.h"
+
+namespace cleave {
+namespace {
+
+class CalibrateCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    add_input_option(app, "PROFILE", profiles_,
+                     "profiles of ONNX Runtime, OpenVINO or TensorRT, best unoptimised: with "
+                     "fused kernels the time of a node is a share")
+        ->required();
+    add_input_option(app, "--models", models_, "the model of each profile, in the same order")
+        ->required();
+    shapes_.add_bindings_to(app);
+    add_report_option(app, "-o,--output", output_, "file to write: cleave.costs, for --costs");
+  }
+
+  ExitCode run() override {
+    if (models_.size() != profiles_.size()) {
+      print_error("there are " + std::to_string(profiles_.size()) + " profiles and " +
+                      std::to_string(models_.size()) + " models",
+                  {"give --models one model for each profile, in the same order"});
+      return ExitCode::usage;
+    }
+    if (!output_.empty()) {
+      const auto fault = check_may_write(output_);
+      if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
+    }
+    const auto job = calibrate();
+    if (!job) return refuse(job.error());
+    print_diagnostics(job->warnings);
+    if (!output_.empty()) {
+      const auto written = write_file(output_, costs_json({}, job->calibration.times));
+      if (!written) return refuse(written.error(), ExitCode::cannot_write);
+      print_info("wrote " + output_);
+    }
+    write_stdout(calibration_text(job->calibration, calibrated_models(*job)));
+    return ExitCode::done;
+  }
+
+ private:
+  Result<CalibrateJob, JobFault> calibrate() const {
+    CalibrateRequest request{.models = {}, .profiles = profiles_};
+    for (const std::string& path : models_) {
+      request.models.push_back(
+          {.path = path, .bindings = shapes_.bindings, .limits = shapes_.limits});
+    }
+    ProgressBar bar("calibrating");
+    return run_calibration(request, bar.observer());
+  }
+
+  std::vector<CalibratedModel> calibrated_models(const CalibrateJob& job) const {
+    std::vector<CalibratedModel> models;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      models.push_back({.name = std::filesystem::path(models_[i]).filename().string(),
+                        .kernels = job.kernels[i],
+                        .unused = job.unused[i]});
+    }
+    return models;
+  }
+
+  std::vector<std::string> profiles_;
+  std::vector<std::string> models_;
+  ModelArgs shapes_;
+  std::string output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_calibrate_command() { return std::make_unique<CalibrateCommand>(); }
+
+}  // namespace cleave

@@ -1,0 +1,98 @@
+// cleave tune: times the accelerator partitions by a command, and places the model by these times.
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/command.h"
+#include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
+#include "core/base/quantity.h"
+#include "formats/costs/costs_json.h"
+#include "formats/io/output_file.h"
+#include "formats/jobs/tune_job.h"
+#include "formats/jobs/tune_text.h"
+
+namespace cleave {
+namespace {
+
+void set_seconds(const std::string& option, const std::string& text, double& seconds) {
+  const auto parsed = parse_duration(text);
+  if (!parsed) {
+    throw CLI::ValidationError(option, "\"" + text + "\" is no time: write 300s or 10min");
+  }
+  seconds = *parsed;
+}
+
+class TuneCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    model_.add_costs_to(app);
+    support_.add_to(app, true);
+    split_.add_to(app);
+    split_.add_require_to(app);
+    app.add_option("--run", request_.command,
+                   "command of /bin/sh that runs one partition; {model} is its ONNX file; the "
+                   "last line that it prints is milliseconds")
+        ->required()
+        ->type_name("COMMAND");
+    add_output_option(app, "-o,--output", output_,
+                      "file to write: cleave.costs, for --costs acc=FILE; FILE.journal beside it "
+                      "keeps what was timed, so that a later run goes on")
+        ->required();
+    app.add_option_function<std::string>(
+           "--budget",
+           [this](const std::string& text) {
+             set_seconds("--budget", text, request_.budget_seconds);
+           },
+           "start no command later than this, e.g. 10min")
+        ->type_name("TIME");
+    app.add_option_function<std::string>(
+           "--timeout",
+           [this](const std::string& text) {
+             set_seconds("--timeout", text, request_.timeout_seconds);
+           },
+           "of one command [600s]")
+        ->type_name("TIME");
+  }
+
+  ExitCode run() override {
+    const auto fault = check_may_write(output_);
+    if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
+    request_.split = {
+        .model = {.path = model_.path, .bindings = model_.bindings, .limits = model_.limits},
+        .lists = support_.paths,
+        .options = split_.options,
+        .link = split_.link,
+        .targets = split_.targets,
+        .costs = model_.costs,
+        .require = split_.require};
+    request_.journal = output_ + ".journal";
+    const auto job = tune();
+    if (!job) return refuse(job.error());
+    print_diagnostics(job->warnings);
+    const auto written = write_file(output_, costs_json(job->acc_times, {}));
+    if (!written) return refuse(written.error(), ExitCode::cannot_write);
+    print_info("wrote " + output_);
+    write_stdout(tune_text(*job));
+    return ExitCode::done;
+  }
+
+ private:
+  Result<TuneJob, JobFault> tune() const {
+    ProgressBar bar(model_.path);
+    return run_tuning(request_, bar.observer());
+  }
+
+  ModelArgs model_;
+  SupportArgs support_;
+  SplitArgs split_;
+  TuneRequest request_;
+  std::string output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_tune_command() { return std::make_unique<TuneCommand>(); }
+
+}  // namespace cleave

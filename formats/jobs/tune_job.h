@@ -1,0 +1,55 @@
+// Tuning: the accelerator partitions of a split are timed by a command of the user, the model is
+// placed anew by these times, and so on until the placement repeats.
+//
+//   1. split by cost; where the accelerator has no times yet, by priority
+//   2. time each distinct accelerator partition that was not timed before (same shapes run once)
+//   3. a node's time is its share of its partition's time, less the launch, by estimated times
+//   4. again from 1, until a placement was seen before or the budget is spent
+//
+// What was timed is kept in a journal, by what the partition computes: a run that is stopped goes on
+// where it was.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/costs/costs_json.h"
+#include "formats/jobs/job_fault.h"
+#include "formats/jobs/split_job.h"
+
+namespace cleave {
+
+struct TuneRequest {
+  SplitRequest split;   // its model, costs and numbers of devices
+  std::string command;  // for /bin/sh; {model} is the path of a partition as an ONNX file. The last
+                        // line that it prints is the time of one run in milliseconds
+  std::string journal;  // path; "": none is kept
+  double budget_seconds = 0;     // no command is started later; 0: no limit
+  double timeout_seconds = 600;  // of one command
+};
+
+struct TunedRound {
+  std::size_t acc_parts = 0;
+  std::size_t distinct = 0;
+  std::size_t timed = 0;                // commands that were run
+  std::size_t known = 0;                // distinct partitions whose time was in the journal
+  std::optional<double> total_us = {};  // of an inference by the times after this round
+  std::optional<double> all_cpu_us = {};
+};
+
+enum class TuneEnd : std::uint8_t { repeats, budget };
+
+struct TuneJob {
+  std::vector<TunedRound> rounds;
+  std::size_t best = 0;  // the round with the least time, of equals the first
+  TuneEnd end = TuneEnd::repeats;
+  std::vector<NamedTime> acc_times;  // of nodes, in model order
+  Diagnostics warnings;
+};
+
+// Errors: those of a split; a model that is no ONNX; a command that fails, or prints no number.
+Result<TuneJob, JobFault> run_tuning(const TuneRequest& request, const Progress& progress = {});
+
+}  // namespace cleave

@@ -1,0 +1,48 @@
+// Heat: nodes coloured by how much of a total each one takes: of the time of an inference, of the
+// FLOPs, or of the bytes that its nodes read and write.
+//
+// Five classes from light to dark, and one for nodes whose amount is not known. Darker is more, so
+// that the classes are told apart without colours, too.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "formats/report/drawings/dot_style.h"
+#include "formats/report/words/report.h"
+
+namespace cleave {
+
+enum class ColorBy : std::uint8_t { support, time, flops, bytes };
+
+inline constexpr std::size_t kHeatClasses = 6;  // from the hottest on; the last is "not known"
+
+struct HeatMap {
+  ColorBy by = ColorBy::time;
+  PerNode<double> amounts;  // microseconds on the device where the node is, FLOPs, or bytes; below
+                            // 0: not known
+  double total = 0;         // of the known ones
+};
+
+// Linear. `by` is not ColorBy::support.
+HeatMap make_heat(const Report& report, ColorBy by);
+
+// The class of an amount of the map.
+std::size_t heat_class(const HeatMap& heat, double amount);
+
+// What nodes take together; below 0 where one of them is not known and the others take nothing.
+double heat_of(const HeatMap& heat, std::span<const NodeId> nodes);
+
+// "1.2 ms, 8.4% of the time"; "time not known".
+std::string heat_text(const HeatMap& heat, double amount);
+
+// "over 10% of the time", ..., "not known".
+std::string heat_class_name(const HeatMap& heat, std::size_t heat_class);
+
+DotAttributes heat_attributes(std::size_t heat_class);
+void add_heat_legend(DotGraph& drawing, const HeatMap& heat);
+
+}  // namespace cleave

@@ -1,0 +1,68 @@
+#include "formats/report/words/calibration_text.h"
+
+#include <array>
+#include <charconv>
+
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
+
+namespace cleave {
+namespace {
+
+std::string factor_text(double factor) {
+  std::array<char, 48> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), factor, std::chars_format::fixed, 2);
+  return std::string(text.data(), end.ptr) + "x";
+}
+
+// What 1 / `us_per` comes to in a second; "-" where the term is 0.
+std::string rate_of(double us_per, std::string (*text)(double)) {
+  return us_per > 0 ? text(1e6 / us_per) + "/s" : "-";
+}
+
+std::string bytes_amount(double bytes) { return bytes_text(static_cast<std::uint64_t>(bytes)); }
+
+std::string headline(const Calibration& calibration) {
+  std::string line = counted(calibration.kernels, "kernel", "kernels") + " of " +
+                     counted(calibration.models, "model", "models") + "; ";
+  if (!calibration.error) {
+    return line + "the error is not known: that takes two models or more, each told by the others";
+  }
+  return line + "typical error of a node " + factor_text(calibration.error->node_factor) +
+         ", of a model " + factor_text(calibration.error->model_factor) +
+         " (each model told by the others)";
+}
+
+std::string models_text(const Calibration& calibration,
+                        const std::vector<CalibratedModel>& models) {
+  TextTable table({"model", "kernels", "unused", "told by the others"},
+                  {Align::left, Align::right, Align::right, Align::right});
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    table.add_row({escaped(models[i].name), count_text(models[i].kernels),
+                   count_text(models[i].unused),
+                   calibration.error ? factor_text(calibration.error->model_factors[i]) : "-"});
+  }
+  return table.text();
+}
+
+std::string ops_text(const Calibration& calibration) {
+  TextTable table({"op", "a node", "computing", "memory"},
+                  {Align::left, Align::right, Align::right, Align::right});
+  for (const OpTime& time : calibration.times) {
+    table.add_row({time.op.empty() ? "all others" : escaped(time.op), duration_text(time.us),
+                   rate_of(time.us_per_flop, flops_text), rate_of(time.us_per_byte, bytes_amount)});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string calibration_text(const Calibration& calibration,
+                             const std::vector<CalibratedModel>& models) {
+  return wrapped(headline(calibration), 0, 2) + '\n' + models_text(calibration, models) + '\n' +
+         ops_text(calibration);
+}
+
+}  // namespace cleave

@@ -1,0 +1,39 @@
+// What reports say of the time of an inference: the line that stands first, what times come from,
+// and what residency would save.
+#pragma once
+
+#include <string>
+
+#include "core/study/inference_time.h"
+#include "formats/json/text.h"
+
+namespace cleave {
+
+// True when a time of some node is known on either device: then the report begins with latency.
+bool has_times(const InferenceTime& time);
+
+// `latency 17.1 ms: 4.8 CPU + 2.7 acc + 3.5 link + 6.1 for 61 launches; all on the CPU 36.8 ms
+// (2.2x); 15.3 ms is possible (--place cost)`. Where the total is not known: what is, and the option
+// that is missing.
+std::string latency_headline(const Graph& graph, const InferenceTime& time);
+
+// "the accelerator's times are missing: give --costs acc=FILE or ...": empty when the total is known.
+std::string missing_number_text(const Graph& graph, const Latency& latency);
+
+// "measured 95%" of the time of all nodes, or "estimated".
+std::string measured_text(const Latency& latency);
+
+// Where the times of nodes come from, device by device.
+std::string times_text(const Graph& graph, const InferenceTime& time);
+
+// What crosses the link with and without residency; empty where it makes no difference.
+std::string residency_text(const InferenceTime& time);
+
+// Time of a part for tables: "1.2 ms", "?" where it is not known.
+std::string part_time_text(const PartLatency& part);
+
+// The fields "latency" and "residency" of reports.
+void write_latency(JsonText& json, const Latency& latency);
+void write_residency(JsonText& json, const InferenceTime& time, const Partition& partition);
+
+}  // namespace cleave

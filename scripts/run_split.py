@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Replays a split ONNX model as a runtime with residency would, and checks the lists of the manifest.
+
+usage: run_split.py DIR [--inputs FILE.npz|FOLDER] [--dim N=8]... [--seed N] [--off]
+
+DIR is the folder that `cleave split -o DIR` wrote for an ONNX model. Partitions run in call order in
+ONNX Runtime; two stores say where a value is:
+
+    host     what the CPU holds: the model's inputs, what CPU partitions make, what was sent back
+    device   what the accelerator holds
+
+For each accelerator partition of manifest.json
+
+    1. an input in `resident` is on the device; every other input is sent there from the host
+    2. the partition runs on what the device holds
+    3. an output that a CPU partition reads, or the model gives out, is sent back to the host
+    4. values in `free` leave the device; those in `keep` are there still
+
+With --off nothing is kept: every input is sent, and the device is empty after each partition. Prints
+the bytes that were sent and the most that the device held, beside what the manifest says, and compares
+the outputs with those of root.onnx, bit by bit. This is meant as a reference for those who write
+runtimes: replay() below is all that they need.
+
+Exit status: 0 all as the manifest says; 1 it is not; 2 wrong usage; 3 the split model cannot run; 77
+onnx, onnxruntime or numpy is not there.
+"""
+
+import argparse
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+try:
+    import onnxruntime as ort
+
+    from capture_inputs import find_values, size_text
+    from ort_inputs import CannotRun, WrongUsage
+    from ort_values import UNOPTIMISED, first_line, open_session, output_names, run
+    from verify_split import counted, parse_dim, passed_parameters, read_manifest
+except ImportError as error:
+    if __name__ != "__main__":
+        raise
+    print(
+        f"run_split.py: skipped: needs the Python module {error.name} "
+        "(pip install onnx onnxruntime numpy)",
+        file=sys.stderr,
+    )
+    sys.exit(77)
+
+
+class Absent(Exception):
+    """A value is read where it is not."""
+
+
+@dataclass
+class Replay:
+    host: dict = field(default_factory=dict)
+    device: dict = field(default_factory=dict)
+    bytes_in: int = 0
+    bytes_out: int = 0
+    held: int = 0
+    peak: int = 0
+    peak_part: str = ""
+
+
+def size_of(value):
+    """Bytes of a tensor; other data does not count, as in the manifest."""
+    kept = value.kept
+    if kept is None or not kept.is_tensor() or kept.data_type() == "tensor(string)":
+        return 0
+    return kept.tensor_size_in_bytes()
+
+
+def take(store, name, part, where):
+    if name not in store:
+        raise Absent(f'{part} reads "{name}", which is not on the {where}')
+    return store[name]
+
+
+def hold(state, name, value):
+    if name not in state.device:
+        state.held += size_of(value)
+    state.device[name] = value
+
+
+def drop(state, name):
+    state.held -= size_of(state.device.pop(name))
+
+
+def run_accelerator_part(state, part, run_part, sent_back, keeps):
+    """Steps 1 to 4 of the text above."""
+    resident = set(part["resident"]) if keeps else set()
+    for value in part["inputs"]:
+        name = value["name"]
+        if name in resident:
+            take(state.device, name, part["name"], "accelerator")
+        else:
+            sent = take(state.host, name, part["name"], "host")
+            state.bytes_in += size_of(sent)
+            hold(state, name, sent)
+    for name, value in run_part(state.device).items():
+        hold(state, name, value)
+        if not keeps or name in sent_back:
+            state.host[name] = value
+            state.bytes_out += size_of(value)
+    if state.held > state.peak:
+        state.peak, state.peak_part = state.held, part["name"]
+    for name in part["free"] if keeps else list(state.device):
+        take(state.device, name, part["name"], "accelerator")
+        drop(state, name)
+    for name in part["keep"] if keeps else []:
+        take(state.device, name, part["name"], "accelerator")
+
+
+def replay(parts, values, outputs, runner, keeps=True):
+    """Runs the partitions of a manifest. `values`: the model's inputs by name; `outputs`: names of
+    those that the model gives out; `runner(part, store)`: runs one partition on the values in `store`
+    and returns what it makes, by name. Raises Absent."""
+    state = Replay(host=dict(values))
+    read_by_host = set(outputs)
+    for part in parts:
+        if not part["is_acc"]:
+            read_by_host.update(value["name"] for value in part["inputs"])
+    for part in parts:
+        if part["is_acc"]:
+            run_accelerator_part(
+                state, part, lambda store, part=part: runner(part, store), read_by_host, keeps
+            )
+        else:
+            for value in part["inputs"]:
+                take(state.host, value["name"], part["name"], "host")
+            state.host.update(runner(part, state.host))
+    return state
+
+
+def onnx_runner(folder, passed):
+    """Runs a partition's file in ONNX Runtime. `passed`: parameters that partitions take as inputs."""
+
+    def run_part(part, store):
+        ort.set_seed(0)
+        session = open_session(folder / part["file"], UNOPTIMISED)
+        names = [value.name for value in session.get_inputs()]
+        feeds = {name: store[name] if name in store else passed[name] for name in names}
+        return run(session, feeds, output_names(session))
+
+    return run_part
+
+
+def check(manifest, state, wanted, keeps):
+    """What is not as the manifest says, and the lines to print."""
+    said = manifest["residency"]["on" if keeps else "off"]["link_bytes"]
+    moved = state.bytes_in + state.bytes_out
+    faults = [
+        f'output "{name}" is another than that of root.onnx'
+        for name, value in wanted.items()
+        if name in state.host and state.host[name].content() != value.content()
+    ]
+    faults += [f'output "{name}" was not made' for name in wanted if name not in state.host]
+    lines = [f"over the link  {size_text(moved)}"]
+    if said is not None:
+        lines[0] += ", as the manifest says" if said == moved else f", the manifest says {said}"
+        if said != moved:
+            faults.append(f"{moved} bytes crossed the link, the manifest says {said}")
+    if keeps:
+        peak = manifest["residency"]["peak_bytes"]
+        lines.append(f"held at most   {size_text(state.peak)}, the manifest says {size_text(peak)}")
+        if said is not None and peak != state.peak:
+            faults.append(f"the accelerator held {state.peak} bytes, the manifest says {peak}")
+        if state.device:
+            faults.append(f"at the end the accelerator holds {', '.join(sorted(state.device))}")
+    return faults, lines
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", metavar="DIR", type=Path)
+    parser.add_argument("--inputs", metavar="WHERE", help="a .npz file, or a folder of .pb files")
+    parser.add_argument("--dim", type=parse_dim, action="append", default=[])
+    parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (0)")
+    parser.add_argument("--off", action="store_true", help="keep nothing on the accelerator")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    try:
+        values = find_values(options)
+        manifest = read_manifest(options.folder)
+        if "residency" not in manifest:
+            raise WrongUsage(f"{options.folder}: its manifest says nothing of residency")
+        parts = manifest["partitions"]
+        root = open_session(options.folder / "root.onnx", UNOPTIMISED)
+        passed = passed_parameters(options.folder / "root.onnx", parts, values)
+        ort.set_seed(0)
+        wanted = run(root, values, output_names(root))
+        runner = onnx_runner(options.folder, passed)
+        state = replay(parts, {**values, **passed}, wanted, runner, not options.off)
+    except (WrongUsage, OSError) as error:
+        print(f"run_split.py: {error}", file=sys.stderr)
+        sys.exit(2)
+    except Absent as error:
+        print(f"run_split.py: {error}", file=sys.stderr)
+        sys.exit(1)
+    except Exception as error:  # whatever ONNX Runtime raises
+        what = first_line(error) if not isinstance(error, CannotRun) else error
+        print(f"run_split.py: {options.folder}: {what}", file=sys.stderr)
+        sys.exit(3)
+    faults, lines = check(manifest, state, wanted, not options.off)
+    acc = sum(part["is_acc"] for part in parts)
+    print(f"{'differs' if faults else 'replayed'}: {counted(len(parts), 'partition')}, {acc} on the accelerator")
+    print("\n".join(lines + [f"fault: {fault}" for fault in faults]))
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+#include "formats/report/words/latency_words.h"
+
+#include "core/measures/preview.h"
+#include "tests/catch2.h"
+#include "tests/formats/report/report_case.h"
+
+#include <nlohmann/json.hpp>
+
+namespace cleave {
+namespace {
+
+constexpr std::string_view kModel = R"(
+  input x: float32[1000,1000]
+  a: float32[1000,1000] = MatMul(x, x)
+  b: float32[1000,1000] = Exp(a)
+  c: float32[1000,1000] = MatMul(b, x)
+  output c
+)";
+
+// CPU: 1 ms a node. Accelerator: 0.1 ms a node.
+TimeBasis basis_of(const Graph& graph, double launch_us) {
+  TimeBasis basis;
+  basis.machine.launch_us = launch_us;
+  basis.machine.link_bytes_per_second = 8e9;  // 4 MB: 0.5 ms
+  basis.times = target_times(graph, basis.machine, MeasuredTimes(graph.node_count(), 1000),
+                             MeasuredTimes(graph.node_count(), 100));
+  return basis;
+}
+
+std::string headline(double launch_us, Residency residency = Residency::off) {
+  ReportCase made = make_report_case(kModel, "MatMul\n");
+  made.options.latency.residency = residency;
+  const Graph& graph = made.model.graph;
+  const InferenceTime time =
+      inference_time(graph, made.split, made.options, basis_of(graph, launch_us));
+  return latency_headline(graph, time);
+}
+
+TEST_CASE("the first line says how long an inference takes, of what, and what is possible") {
+  // Over the link: x, a in; b, x in; c out, with residency x once.
+  CHECK(headline(10) ==
+        "latency 3.72 ms, slower than the CPU alone (3 ms, 0.81x): 1 CPU + 0.2 acc + 2.5 link + "
+        "0.02 for 2 launches; 2.61 ms is possible (--place cost)");
+  CHECK(headline(10, Residency::on) ==
+        "latency 3.22 ms, slower than the CPU alone (3 ms, 0.93x): 1 CPU + 0.2 acc + 2 link + "
+        "0.02 for 2 launches; 2.61 ms is possible (--place cost)");
+}
+
+TEST_CASE("where an accelerator gains nothing the first line says so") {
+  CHECK(headline(5000).find("no faster placement than the CPU alone was found") !=
+        std::string::npos);
+}
+
+TEST_CASE("what is missing is named, with the option that gives it") {
+  const ReportCase made = make_report_case(kModel, "MatMul\n");
+  const Graph& graph = made.model.graph;
+  const auto line = [&](TimeBasis basis) {
+    return latency_headline(graph, inference_time(graph, made.split, {}, std::move(basis)));
+  };
+  TimeBasis nothing;
+  nothing.times = target_times(graph, nothing.machine, {}, {});
+  CHECK(line(nothing).starts_with("latency not known, times of the CPU are missing: give --costs"));
+  CHECK_FALSE(has_times(inference_time(graph, made.split, {}, nothing)));
+  TimeBasis measured;
+  measured.times = target_times(graph, {}, MeasuredTimes(graph.node_count(), 1000), {});
+  CHECK(
+      line(measured).starts_with("latency not known, all on the CPU 3 ms; times of the accelerator "
+                                 "are missing: give --target"));
+  TimeBasis no_launch = basis_of(graph, 10);
+  no_launch.machine.launch_us = std::nullopt;
+  CHECK(line(no_launch) ==
+        "latency not known, all on the CPU 3 ms; the time of a launch is missing: give --target "
+        "acc:launch=100us");
+}
+
+TEST_CASE("a proof says of which times it is") {
+  const ReportCase made = make_report_case(kModel, "MatMul\nExp\n");
+  const Graph& graph = made.model.graph;
+  TimeBasis basis = basis_of(graph, 10);
+  const std::string line =
+      latency_headline(graph, inference_time(graph, made.split, made.options, basis));
+  CHECK(line.starts_with("latency 1.31 ms, proved optimal for these times (measured 100%): 0 CPU"));
+  Machine rates{.cpu = {.flops_per_second = 1e12, .bytes_per_second = 1e10},
+                .acc = {.flops_per_second = 1e14, .bytes_per_second = 1e12},
+                .launch_us = 1};
+  basis = {.times = target_times(graph, rates, {}, {}), .machine = rates};
+  CHECK(latency_headline(graph, inference_time(graph, made.split, made.options, basis))
+            .find("proved optimal for these times (estimated)") != std::string::npos);
+}
+
+TEST_CASE("residency is told by bytes, rates and latency with and without") {
+  const ReportCase made = make_report_case(kModel, "MatMul\n");
+  const Graph& graph = made.model.graph;
+  const InferenceTime time = inference_time(graph, made.split, made.options, basis_of(graph, 10));
+  CHECK(residency_text(time) ==
+        "link 19.1 MiB, 15.3 MiB (-20%) if the accelerator keeps what it has (peak 11.4 MiB); 667 "
+        "QPS, 1,000 with it; latency 3.72 ms, 3.22 ms with it");
+  JsonText json;
+  json.begin_object();
+  write_latency(json, time.asked());
+  write_residency(json, time, made.split.partition);
+  json.end_object();
+  const auto read = nlohmann::json::parse(std::move(json).finish());
+  CHECK(read["latency"]["launches"] == 2);
+  CHECK(read["latency"]["all_cpu_us"] == 3000);
+  CHECK(read["latency"]["is_measured"] == true);
+  CHECK(read["residency"]["off"]["link_bytes"] == 20'000'000);
+  CHECK(read["residency"]["on"]["link_bytes"] == 16'000'000);
+}
+
+}  // namespace
+}  // namespace cleave
