@@ -131,7 +131,7 @@ if [ $compilers = yes ]; then
   step build-release "release build (build/release)" build release release "${options[@]}"
   step venv-compilers "compilers from PyPI (build/venv-compilers)" make_compilers
   CLEAVE_COMPILERS=$root/build/venv-compilers CLEAVE_MODELS=${CLEAVE_MODELS:-$root/../shared/models} \
-    "$python" tests/lower/compilers_test.py build/release/cleave
+    "$python" tests/lower/compilers_test.py build/release/cleave --intervals 300
 elif [ $all = no ]; then
   step build-release "release build (build/release)" build release release "${options[@]}"
   run_tests release

@@ -27,6 +27,10 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      make_tune_command},
     {"lower", "compile the accelerator partitions with real compilers, and learn what they refuse",
      make_lower_command},
+    {"reduce", "find the smallest piece of a model that a compiler still fails on",
+     make_reduce_command},
+    {"probe", "measure which nodes a compiler takes, and write them as a support list",
+     make_probe_command},
     {"backend", "test the description of a compiler, or list the known ones", make_backend_command},
 });
 

@@ -8,6 +8,8 @@
 namespace cleave {
 
 std::unique_ptr<Command> make_lower_command();
+std::unique_ptr<Command> make_reduce_command();
+std::unique_ptr<Command> make_probe_command();
 std::unique_ptr<Command> make_backend_command();
 
 }  // namespace cleave

@@ -2,9 +2,12 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/command.h"
+#include "cli/jobs/lower_run.h"
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/backend_args.h"
 #include "cli/terminal/terminal.h"
+#include "formats/report/lowering/lowering_report.h"
 
 namespace cleave {
 namespace {
@@ -18,6 +21,11 @@ class PreviewCommand : public Command {
     split_.add_to(app);
     split_.add_require_to(app);
     files_.add_to(app);
+    app.add_option("--lower", backend_.names,
+                   "also compile each accelerator partition by this compiler (see cleave lower), "
+                   "run it, and compare it with the reference; repeatable")
+        ->allow_extra_args(false);
+    backend_.reference.add_to(app);
     app.add_flag("--json", json_, "print the report as JSON");
   }
 
@@ -29,15 +37,39 @@ class PreviewCommand : public Command {
     if (!run) return run.error();
     const Report report = run->report();
     const ExitCode code = files_.write(report);
+    if (code == ExitCode::done && !backend_.names.empty()) return lower(*run, report);
     write_stdout(json_ ? report_json(report) : report_text(report), files_.written());
     return code;
   }
 
  private:
+  // The report, and then what compilers say of the partitions.
+  ExitCode lower(const SplitJob& job, const Report& report) {
+    if (!is_for_compilers(job.model(), model_.path)) return ExitCode::bad_input;
+    backend_.pool.compares = true;
+    const auto backends = backend_.load();
+    if (!backends) return ExitCode::bad_input;
+    const auto work = open_work_folder();
+    if (!work) return ExitCode::cannot_write;
+    backend_.set_up(work->path());
+    LowerOptions options{.split = split_.options, .pool = backend_.pool, .search = backend_.search};
+    const LowerInput input{job.model(), job.lists(), job.facts(), *backends,
+                           choose_link(split_.link, job.lists())};
+    const auto outcome = lower_with_progress(input, options, model_.path);
+    if (!outcome) return outcome.error();
+    const LoweringReport lowering{input, options, *outcome};
+    write_stdout(json_ ? with_lowering(report_json(report), lowering)
+                       : report_text(report) + "\nLOWERING\n" + lowering_text(lowering),
+                 files_.written());
+    if (outcome->is_driver_fault) return ExitCode::external_failed;
+    return outcome->is_clean ? ExitCode::done : ExitCode::check_failed;
+  }
+
   ModelArgs model_;
   SupportArgs support_;
   SplitArgs split_;
   ReportFiles files_;
+  BackendArgs backend_;
   bool json_ = false;
 };
 

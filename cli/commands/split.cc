@@ -1,7 +1,9 @@
 // cleave split: the whole job; writes the partitions, the root, reports and drawings to a folder.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "cli/commands/command.h"
+#include "cli/jobs/capture_run.h"
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
@@ -49,6 +51,7 @@ class SplitCommand : public Command {
     app.add_flag("--force", force_, "replace the folder when it exists");
     add_onnx_options(app, onnx_);
     add_pt2_options(app, pt2_files_);
+    capture_.add_to(app);
     app.add_flag("--json", json_, "print the report as JSON instead of text");
   }
 
@@ -60,6 +63,9 @@ class SplitCommand : public Command {
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     auto run = run_split(model_, support_, split_);
     if (!run) return run.error();
+    if (capture_.is_wanted && run->model().format() != ModelFormat::onnx) {
+      return refuse({diagnostic_of(model_.path, "is not an ONNX model: --capture only runs ONNX")});
+    }
     const Boundaries& boundaries = run->split().boundaries;
     OnnxWriteOptions options = onnx_;
     options.tags.reason = [&](NodeId node) { return run->why_on_cpu(node); };
@@ -78,6 +84,11 @@ class SplitCommand : public Command {
     ExitCode code = written ? files_.write_inside(report, *folder) : ExitCode::done;
     if (code != ExitCode::done) return code;
     if (written) written = folder->write_manifest(report_json(report));
+    ExitCode captured = ExitCode::done;
+    if (written && capture_.is_wanted) {
+      captured = capture(*folder, report);
+      if (captured != ExitCode::done && captured != ExitCode::check_failed) return captured;
+    }
     if (written) written = folder->commit();
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
     print_info("wrote " + output_);
@@ -85,10 +96,19 @@ class SplitCommand : public Command {
     std::vector<std::string> all = files_.written();
     all.insert(all.begin(), output_);
     write_stdout(json_ ? report_json(report) : report_text(report), all);
-    return code;
+    return code == ExitCode::done ? captured : code;
   }
 
  private:
+  // The script reads the manifest, which is then written anew, with the files that it has added.
+  ExitCode capture(const OutputFolder& folder, const Report& report) const {
+    const ExitCode code = capture_parts(folder, capture_);
+    std::error_code error;
+    std::filesystem::remove(folder.path_of(kManifestName), error);
+    const auto written = folder.write_manifest(report_json(report));
+    return written ? code : refuse(written.error(), ExitCode::cannot_write);
+  }
+
   ModelArgs model_;
   SupportArgs support_;
   SplitArgs split_;
@@ -96,6 +116,7 @@ class SplitCommand : public Command {
   std::string output_;
   bool force_ = false;
   bool json_ = false;
+  CaptureArgs capture_;
   OnnxWriteOptions onnx_;
   Pt2Files pt2_files_ = Pt2Files::one_a_part;
 };

@@ -15,6 +15,12 @@
 
 namespace cleave {
 
+enum class ChildKind : std::uint8_t {
+  local,
+  launcher,  // it runs the rest of its words elsewhere, as srun does: it is asked to end (SIGTERM)
+             // before it is killed, since what is elsewhere would go on
+};
+
 struct ChildCommand {
   std::vector<std::string> argv = {};
   std::vector<std::string> environment = {};  // "NAME=value"; its PATH is used to find the program
@@ -22,6 +28,7 @@ struct ChildCommand {
   double timeout_seconds = 600;
   std::uint64_t memory_bytes = 0;  // RLIMIT_AS; 0: no limit
   std::uint64_t file_bytes = 0;    // RLIMIT_FSIZE; 0: no limit
+  ChildKind kind = ChildKind::local;
 };
 
 enum class ChildEnd : std::uint8_t { exited, signalled, timed_out, not_started };
@@ -41,7 +48,8 @@ ChildResult run_child(const ChildCommand& command);
 // A child whose standard input and output are pipes, for a worker.
 struct SpawnedChild {
   int pid = -1;
-  std::uint64_t tag = 0;  // identifies it for end_left_behind()
+  std::uint64_t tag = 0;  // what end_left_behind() knows it by
+  ChildKind kind = ChildKind::local;
   Descriptor in, out, err;
 };
 enum class ChildInput : std::uint8_t { none, pipe };
@@ -49,14 +57,14 @@ enum class ChildInput : std::uint8_t { none, pipe };
 // Starts the command. Error: errno. The descriptors do not block.
 Result<SpawnedChild, int> spawn_child(const ChildCommand& command, ChildInput input);
 
-// Kills the child's group, waits for the child, and ends processes it left behind. Returns its wait
-// status.
+// Kills the child's group, waits for the child, and ends what it left behind. A launcher has time
+// before: 2 s to end by itself, and 5 s once it is asked to. Returns the child's wait status.
 int end_child(const SpawnedChild& child);
 
 // Ends orphans started by the child with the tag; for tag 0 all orphans.
 void end_left_behind(std::uint64_t tag);
 
-// Kills the groups of all children. For signal handlers: it allocates no memory.
+// Kills the groups of all children there are; asks launchers to end. For signal handlers: it allocates nothing.
 void end_children() noexcept;
 
 }  // namespace cleave

@@ -92,7 +92,7 @@ struct ChildSetUp {
 
 [[noreturn]] void exec_child(const ChildSetUp& set_up) {
   ::setsid();
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_PDEATHSIG, set_up.command->kind == ChildKind::launcher ? SIGTERM : SIGKILL);
   if (::getppid() != set_up.parent) ::_exit(127);
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
@@ -151,6 +151,18 @@ bool has_tag(pid_t pid, std::uint64_t tag) {
   return proc_text(pid, "environ").find(tag_variable(tag) + '\0') != std::string::npos;
 }
 
+// Waits so long for the child to end, and leaves it to be waited for.
+bool ends_within(pid_t pid, int seconds) {
+  constexpr int kTickMicroseconds = 10000;
+  for (int tick = 0; tick < seconds * 100; ++tick) {
+    siginfo_t info = {};
+    ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT);
+    if (info.si_pid == pid) return true;
+    ::usleep(kTickMicroseconds);
+  }
+  return false;
+}
+
 std::vector<pid_t> orphans_of(std::uint64_t tag) {
   std::vector<pid_t> found;
   DIR* const folder = ::opendir("/proc");
@@ -192,18 +204,26 @@ Result<SpawnedChild, int> spawn_child(const ChildCommand& command, ChildInput in
   const pid_t pid = ::fork();
   if (pid < 0) return errno;
   if (pid == 0) exec_child(set_up);
-  register_child(pid);
+  register_child(pid, command.kind);
   if (const int error = start_error(*report); error != 0) {
     ::waitpid(pid, nullptr, 0);
     forget_child(pid);
     return error;
   }
   for (const int fd : {in->write.get(), out->read.get(), err->read.get()}) set_nonblocking(fd);
-  return SpawnedChild{pid, tag, has_input ? std::move(in->write) : Descriptor(-1),
-                      std::move(out->read), std::move(err->read)};
+  return SpawnedChild{pid,
+                      tag,
+                      command.kind,
+                      has_input ? std::move(in->write) : Descriptor(-1),
+                      std::move(out->read),
+                      std::move(err->read)};
 }
 
 int end_child(const SpawnedChild& child) {
+  if (child.kind == ChildKind::launcher && !ends_within(child.pid, 2)) {
+    ::kill(-child.pid, SIGTERM);
+    ends_within(child.pid, 5);
+  }
   ::kill(-child.pid, SIGKILL);
   int status = 0;
   while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {

@@ -2,10 +2,12 @@
 // process, since a signal handler has no arguments to pass it in.
 #pragma once
 
+#include "formats/backend/child.h"
+
 namespace cleave {
 
 // False when the table is full (kMostChildren).
-bool register_child(int pid);
+bool register_child(int pid, ChildKind kind);
 void forget_child(int pid);
 bool is_registered_child(int pid);
 

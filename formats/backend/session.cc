@@ -40,6 +40,21 @@ bool matches(const std::regex& pattern, std::string_view line) {
   return std::regex_search(line.begin(), line.end(), pattern);
 }
 
+// Adds the time of its life.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
 // Calls visit(line) for each line until it returns false.
 template <class Visit>
 void each_line(std::string_view text, Visit visit) {
@@ -104,6 +119,7 @@ ChildCommand BackendSession::child(const std::vector<std::string>& words,
                        .folder = options_.folder};
   for (std::string& word : expand_words(words, values)) command.argv.push_back(std::move(word));
   command.file_bytes = backend_.file_bytes;
+  if (!options_.launcher.empty()) command.kind = ChildKind::launcher;
   return command;
 }
 
@@ -127,14 +143,22 @@ Worker& BackendSession::worker() {
 }
 
 Result<std::string, Error> BackendSession::identity() {
+  const Stopwatch watch(seconds_);
+  return ask_identity();
+}
+
+Result<std::string, Error> BackendSession::ask_identity() {
   if (backend_.identity.empty()) {
     if (!backend_.serve) return std::string();
-    if (const auto failure = worker().start()) return Error{failure->text};
+    auto failure = worker().start();
+    if (failure && is_lost(failure->text)) failure = worker().start();
+    if (failure) return Error{failure->text};
     return worker().version();
   }
   ChildCommand command = child(backend_.identity, {.here = backend_.folder});
   command.timeout_seconds = 60;
-  const ChildResult result = run_child(command);
+  ChildResult result = run_child(command);
+  if (is_lost(result.err)) result = run_child(command);
   if (result.end == ChildEnd::not_started) {
     return Error{command.argv.front() + ": " + system_words(result.code)};
   }
@@ -147,6 +171,7 @@ Result<std::string, Error> BackendSession::identity() {
 WorkerAnswer BackendSession::request(std::string_view op, const std::string& fields) {
   Json request = Json::parse(fields, nullptr, false);
   request["op"] = op;
+  const Stopwatch watch(seconds_);
   return worker().call(request.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -157,19 +182,20 @@ Attempt BackendSession::run(LowerStage stage, const PieceFiles& piece) {
     attempt.verdict = LowerVerdict::too_large;
     return attempt;
   }
-  const BackendCommand* const command = backend_.command(stage);
-  if (command == nullptr) {
-    attempt = run_worker(stage, piece);
-  } else if (stage == LowerStage::run) {
-    attempt = run_with_files(piece);
-  } else {
-    attempt = run_command(*command, values_of(piece));
-  }
-  if (attempt.verdict == LowerVerdict::lost) attempt = run_worker(stage, piece);
+  const Stopwatch watch(seconds_);
+  attempt = run_stage(stage, piece);
+  if (attempt.verdict == LowerVerdict::lost) attempt = run_stage(stage, piece);
   attempt.stage = stage;
   const bool may_be_room = is_refusal(attempt.verdict) || attempt.verdict == LowerVerdict::driver;
   if (may_be_room && is_disk_full(options_.folder)) attempt.verdict = LowerVerdict::no_room;
   return attempt;
+}
+
+Attempt BackendSession::run_stage(LowerStage stage, const PieceFiles& piece) {
+  const BackendCommand* const command = backend_.command(stage);
+  if (command == nullptr) return run_worker(stage, piece);
+  if (stage == LowerStage::run) return run_with_files(piece);
+  return run_command(*command, values_of(piece));
 }
 
 Attempt BackendSession::run_command(const BackendCommand& command,
@@ -178,12 +204,7 @@ Attempt BackendSession::run_command(const BackendCommand& command,
   process.timeout_seconds = command.timeout_seconds;
   process.memory_bytes = command.memory_bytes;
   ++calls_;
-  ChildResult result = run_child(process);
-  if (is_lost(result.err)) {
-    ++calls_;
-    result = run_child(process);
-  }
-  return judge(result, command, values);
+  return judge(run_child(process), command, values);
 }
 
 Attempt BackendSession::run_with_files(const PieceFiles& piece) {
@@ -267,6 +288,8 @@ Attempt BackendSession::judge(const WorkerAnswer& answer, const PieceFiles& piec
   Attempt attempt{.message = message_of(answer.text, {}), .seconds = answer.seconds};
   switch (answer.kind) {
     case WorkerAnswer::Kind::not_started:
+      if (is_lost(answer.text)) attempt.verdict = LowerVerdict::lost;
+      return attempt;
     case WorkerAnswer::Kind::garbled:
       return attempt;
     case WorkerAnswer::Kind::timed_out:

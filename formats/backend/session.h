@@ -47,6 +47,8 @@ class BackendSession {
   Attempt run(LowerStage stage, const PieceFiles& piece);
   // The number of calls of the backend so far.
   std::size_t calls() const { return calls_; }
+  // Time spent waiting for the backend, its start included, so far.
+  double seconds() const { return seconds_; }
 
   // The backend's version: the output of `identity`, else the worker's greeting. Error: why it does
   // not start.
@@ -59,6 +61,8 @@ class BackendSession {
  private:
   ChildCommand child(const std::vector<std::string>& words, const PlaceholderValues& values) const;
   PlaceholderValues values_of(const PieceFiles& piece) const;
+  Attempt run_stage(LowerStage stage, const PieceFiles& piece);
+  Result<std::string, Error> ask_identity();
   Attempt run_command(const BackendCommand& command, const PlaceholderValues& values);
   Attempt run_with_files(const PieceFiles& piece);
   Attempt run_worker(LowerStage stage, const PieceFiles& piece);
@@ -76,6 +80,7 @@ class BackendSession {
   std::vector<std::regex> failed_if_;
   std::optional<std::regex> begin_, drop_;
   std::size_t calls_ = 0;
+  double seconds_ = 0;
 };
 
 }  // namespace cleave

@@ -9,6 +9,7 @@
 #include <ios>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <system_error>
 
 #include "formats/text/diagnostic.h"
@@ -36,11 +37,23 @@ json read_list(const std::string& folder) {
   }
 }
 
+// False of names that lead out of the folder, whoever wrote them.
+bool is_within(std::string_view name) {
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('/'), name.size());
+    const std::string_view step = name.substr(0, end);
+    if (step.empty() || step == "." || step == "..") return false;
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return true;
+}
+
 std::optional<ListedFile> listed_file(const json& entry) {
   if (!entry.is_object()) return std::nullopt;
   const auto name = entry.find("name"), bytes = entry.find("bytes");
   if (name == entry.end() || !name->is_string()) return std::nullopt;
   if (bytes == entry.end() || !bytes->is_number_unsigned()) return std::nullopt;
+  if (!is_within(name->get_ref<const std::string&>())) return std::nullopt;
   return ListedFile{name->get<std::string>(), bytes->get<std::uint64_t>()};
 }
 
@@ -88,22 +101,37 @@ std::optional<std::vector<ListedFile>> listed_files(const std::string& folder) {
 }
 
 std::vector<std::string> unlisted_entries(const std::string& folder) {
-  std::vector<std::string> names = entries_of(folder);
   const auto listed = listed_files(folder);
-  if (!listed) return names;
+  if (!listed) return entries_of(folder);
   std::map<std::string, std::uint64_t> bytes_of;
-  for (const ListedFile& file : *listed) bytes_of.emplace(file.name, file.bytes);
+  std::set<std::string> folders;  // that hold listed files
+  for (const ListedFile& file : *listed) {
+    bytes_of.emplace(file.name, file.bytes);
+    for (std::size_t at = file.name.find('/'); at != std::string::npos;
+         at = file.name.find('/', at + 1)) {
+      folders.insert(file.name.substr(0, at));
+    }
+  }
   const auto is_ours = [&](const std::string& name) {
     struct stat status = {};
-    // removed in the meantime
-    if (::lstat((folder + "/" + name).c_str(), &status) != 0) return true;
+    if (::lstat((folder + "/" + name).c_str(), &status) != 0) return true;  // gone meanwhile
+    if (S_ISDIR(status.st_mode)) return folders.contains(name);
     if (!S_ISREG(status.st_mode)) return false;
     if (name == kManifestName) return true;
     const auto known = bytes_of.find(name);
     return known != bytes_of.end() && known->second == static_cast<std::uint64_t>(status.st_size);
   };
-  names.erase(std::remove_if(names.begin(), names.end(), is_ours), names.end());
-  return names;
+  std::vector<std::string> others;
+  folders.insert("");  // the folder itself
+  for (const std::string& within : folders) {
+    const std::string prefix = within.empty() ? "" : within + "/";
+    if (!within.empty() && !is_ours(within)) continue;
+    for (const std::string& entry : entries_of(folder + "/" + within)) {
+      if (!is_ours(prefix + entry)) others.push_back(prefix + entry);
+    }
+  }
+  std::sort(others.begin(), others.end());
+  return others;
 }
 
 std::string named_entries(const std::vector<std::string>& names) {

@@ -15,7 +15,7 @@ namespace cleave {
 inline constexpr std::string_view kManifestName = "manifest.json";
 
 struct ListedFile {
-  std::string name;
+  std::string name;  // "root.onnx"; of a file in a folder within: "findings/1/model.onnx"
   std::uint64_t bytes = 0;
 
   friend bool operator==(const ListedFile&, const ListedFile&) = default;
@@ -24,12 +24,14 @@ struct ListedFile {
 // The JSON object, which must end in "\n}\n", with the field "files" added at the end.
 std::string with_file_list(std::string_view json, const std::vector<ListedFile>& files);
 
-// The files in the folder's manifest; nullopt if there is no manifest of this program, or it has no
-// list. Linear in the manifest, which is read but not kept.
+// What the folder's manifest lists; nullopt where there is no manifest of this program's, one without
+// a list, or with a name that leads out of the folder. Linear in the manifest, which is read but not
+// kept.
 std::optional<std::vector<ListedFile>> listed_files(const std::string& folder);
 
-// The folder's entries, sorted, that differ from its manifest: other names, other sizes, folders,
-// links. All entries if there is no list; empty if there is no folder.
+// Entries of the folder, sorted, that are not as its manifest lists them: other names, other sizes,
+// links, folders of which no file is listed. Of folders that hold listed files, the entries that are
+// not. All entries of the folder itself where there is no list; empty where there is no folder.
 std::vector<std::string> unlisted_entries(const std::string& folder);
 
 // The entries for a message: the first three, and the number of others.

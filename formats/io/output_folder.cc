@@ -65,24 +65,34 @@ Result<std::vector<std::string>, std::error_code> files_in(const std::string& fo
   return names;
 }
 
-// The files of the folder by name and size, sorted.
+// The files of the folder and of folders within by name and size, sorted.
 std::vector<ListedFile> list_of(const std::string& folder) {
+  namespace fs = std::filesystem;
   std::vector<ListedFile> files;
-  const auto names = files_in(folder);
-  if (!names) return files;
-  for (const std::string& name : *names) {
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     struct stat status = {};
-    if (::lstat((folder + "/" + name).c_str(), &status) != 0) continue;
-    files.push_back({name, static_cast<std::uint64_t>(status.st_size)});
+    if (::lstat(entry->path().c_str(), &status) != 0 || S_ISDIR(status.st_mode)) continue;
+    files.push_back({entry->path().lexically_relative(folder).string(),
+                     static_cast<std::uint64_t>(status.st_size)});
   }
+  std::sort(files.begin(), files.end(),
+            [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
   return files;
 }
 
 // Removes a folder and the files that its manifest lists; false when it contains anything else.
 bool remove_listed_folder(const std::string& folder) {
+  std::set<std::string, std::greater<>> folders;  // the deepest first
   for (const ListedFile& file : listed_files(folder).value_or(std::vector<ListedFile>{})) {
     ::unlink((folder + "/" + file.name).c_str());
+    for (std::size_t at = file.name.find('/'); at != std::string::npos;
+         at = file.name.find('/', at + 1)) {
+      folders.insert(file.name.substr(0, at));
+    }
   }
+  for (const std::string& within : folders) ::rmdir((folder + "/" + within).c_str());
   ::unlink((folder + "/" + std::string(kManifestName)).c_str());
   return ::rmdir(folder.c_str()) == 0;
 }

@@ -50,25 +50,45 @@ std::string temporary_name(const std::string& parent, int n) {
   return parent + "/.cleave-" + std::to_string(::getpid()) + "-" + std::to_string(n);
 }
 
-// Removes the entries that one read of the folder returns; true when there were any.
-bool remove_some_files(int folder) noexcept {
+constexpr int kMostDepth = 8;  // of folders within folders, which take a frame each
+
+void remove_entries(int folder, int depth) noexcept;
+
+// Removes what has the name in the folder; false when that cannot be.
+bool remove_entry(int folder, const char* name, int depth) noexcept {
+  if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) return false;
+  if (::unlinkat(folder, name, 0) == 0) return true;
+  if (depth == 0) return false;
+  const int within = ::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (within < 0) return false;
+  remove_entries(within, depth - 1);
+  ::close(within);
+  return ::unlinkat(folder, name, AT_REMOVEDIR) == 0;
+}
+
+// Removes the entries that one reading of the folder shows; true when there were any.
+bool remove_some_entries(int folder, int depth) noexcept {
   alignas(dirent64) std::array<char, 4096> buffer;
   ::lseek(folder, 0, SEEK_SET);
   const long length = ::syscall(SYS_getdents64, folder, buffer.data(), buffer.size());
   bool is_less = false;
   for (long at = 0; at < length;) {
     const auto* const entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
-    is_less = ::unlinkat(folder, entry->d_name, 0) == 0 || is_less;
+    is_less = remove_entry(folder, entry->d_name, depth) || is_less;
     at += entry->d_reclen;
   }
   return is_less;
 }
 
-void remove_folder_of_files(const char* path) noexcept {
+void remove_entries(int folder, int depth) noexcept {
+  while (remove_some_entries(folder, depth)) {
+  }
+}
+
+void remove_folder(const char* path) noexcept {
   const int folder = ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return;
-  while (remove_some_files(folder)) {
-  }
+  remove_entries(folder, kMostDepth);
   ::close(folder);
   ::rmdir(path);
 }
@@ -121,7 +141,7 @@ void Temporary::keep() {
 void remove_temporaries() noexcept {
   for (const std::atomic<char*>& known : known_paths) {
     const char* const path = known.load();
-    if (path != nullptr && ::unlink(path) != 0) remove_folder_of_files(path);
+    if (path != nullptr && ::unlink(path) != 0) remove_folder(path);
   }
 }
 

@@ -46,8 +46,8 @@ struct TemporaryFile {
   Descriptor fd;
 };
 
-// Removes all existing temporaries: files, and folders of files. Allocates no memory and may be
-// called in a signal handler; the process must end afterwards.
+// Removes all temporaries that are there now: files, and folders up to 8 deep. It allocates nothing and
+// may be called in a signal handler; the process has to end behind it.
 void remove_temporaries() noexcept;
 
 // The signals that end a process by default and that other processes send. Not included: those of

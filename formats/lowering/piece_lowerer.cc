@@ -8,6 +8,7 @@
 
 #include "core/graph/attribute.h"
 #include "core/graph/domain.h"
+#include "core/lowering/descent.h"
 #include "formats/backend/tensor_compare.h"
 #include "formats/backend/tensor_files.h"
 #include "formats/io/source_file.h"
@@ -50,6 +51,13 @@ std::int64_t axis_of(const Graph& graph, NodeId node) {
 }
 
 }  // namespace
+
+PieceLowerer::PieceLowerer(PieceContext context, BackendSession& session, BackendSession* converter)
+    : context_(std::move(context)), session_(session), converter_(converter) {
+  if (context_.samples.empty()) return;
+  random_ = random_values(context_.model.graph);
+  shaped_by_data_ = values_shaped_by_data(context_.model.graph);
+}
 
 PieceChange PieceLowerer::change_of(const CutPiece& cut, const Remedies& remedies) const {
   PieceChange change;
@@ -108,7 +116,9 @@ Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
     fs::rename(changed, made.path);
     made.result.frozen = change.frozen.size();
     for (const ValueId input : made.inputs) {
-      made.result.pinned += change.shapes.contains(std::string(name(input))) ? 1U : 0U;
+      if (!change.shapes.contains(std::string(name(input)))) continue;
+      ++made.result.pinned;
+      made.result.pinned_to_data += shaped_by_data_[index(input)] ? 1U : 0U;
     }
     std::erase_if(made.inputs,
                   [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });
@@ -146,6 +156,8 @@ std::optional<std::string> PieceLowerer::key_of(const Made& made, const Piece& p
   key.add_number(piece.attempt);
   if (context_.compares) {
     key.add_number(static_cast<std::uint64_t>(piece.tolerance * 1000));
+    key.add_number(static_cast<std::uint64_t>(backend.tolerance.integers));
+    key.add_number(context_.is_strict_on_ties ? 1 : 0);
     for (const ReferenceRun& sample : context_.samples) {
       for (const ValueId input : made.inputs) {
         const ReferenceTensor* const tensor = sample.find(name(input));
@@ -231,7 +243,7 @@ PieceLowerer::Compared PieceLowerer::run_sample(const Made& made, const Piece& p
     compared = compare(made, files, sample, piece.tolerance);
     compared.attempt.seconds = seconds;
     const bool is_wrong = compared.attempt.verdict == LowerVerdict::wrong_values;
-    if (is_wrong && is_order_of_ties(piece, files)) {
+    if (is_wrong && !context_.is_strict_on_ties && is_order_of_ties(piece, files)) {
       compared.attempt.verdict = LowerVerdict::tie_order;
     }
   }
@@ -249,6 +261,7 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
   tolerance.atol *= factor;
   bool is_right_lower = true;
   for (std::size_t i = 0; i < made.outputs.size(); ++i) {
+    if (is_random(made.outputs[i])) continue;
     const auto wants = read_tensor_file(sample.find(name(made.outputs[i]))->file);
     const auto is = read_tensor_file(files.outputs[i].file);
     if (!is) return {{.verdict = LowerVerdict::driver, .message = is.error().message}};
@@ -327,13 +340,20 @@ Answer PieceLowerer::answer(const Piece& piece) {
   return answer;
 }
 
-Status<Error> PieceLowerer::write(const Piece& piece, const std::string& path) {
-  auto made = make(piece);
-  if (!made) return made.error();
+Result<CutPiece, Error> PieceLowerer::write(const Piece& piece, const std::string& path) {
+  auto cut = context_.cutter.write(piece.nodes, {path, path});
+  if (!cut) return error_of(cut.error());
+  const PieceChange change = change_of(*cut, piece.remedies);
+  if (change.empty()) return *std::move(cut);
+  const std::string changed = path + ".pinned";
+  const auto written = write_changed_piece(path, changed, change);
+  if (!written) return error_of(written.error());
   std::error_code error;
-  fs::rename(made->path, path, error);
+  fs::rename(changed, path, error);
   if (error) return Error{path + ": cannot be written: " + error.message()};
-  return Done{};
+  std::erase_if(cut->inputs,
+                [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });
+  return *std::move(cut);
 }
 
 }  // namespace cleave

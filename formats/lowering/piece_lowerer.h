@@ -25,8 +25,9 @@ struct PieceContext {
   VerdictStore& store;
   std::span<const ReferenceRun> samples;  // empty: no pinning, freezing or comparison
   bool compares = false;
-  std::string folder;    // for files of pieces
-  std::string identity;  // of the backend
+  bool is_strict_on_ties = false;  // equal values in another order are wrong values
+  std::string folder;              // for files of pieces
+  std::string identity;            // of the backend
 };
 
 struct PieceResult {
@@ -35,16 +36,16 @@ struct PieceResult {
   bool can_run = true;        // every input and output has a reference value
   std::size_t pinned = 0;     // inputs
   std::size_t frozen = 0;
-  std::size_t calls = 0;  // of the backend; 0: the verdict was known
-  std::string hash;       // see piece_hash.h; "" when there is none
+  std::size_t pinned_to_data = 0;  // of the pinned: inputs whose shape depends on data
+  std::size_t calls = 0;           // of the backend; 0: the verdict was known
+  std::string hash;                // see piece_hash.h; "" when there is none
   std::optional<ValueId> first_wrong;
 };
 
 class PieceLowerer {
  public:
-  // `converter` is the reference's session, which raises opsets; null: there is none.
-  PieceLowerer(PieceContext context, BackendSession& session, BackendSession* converter)
-      : context_(std::move(context)), session_(session), converter_(converter) {}
+  // `converter`: the reference's session, which raises opsets; null: none is there.
+  PieceLowerer(PieceContext context, BackendSession& session, BackendSession* converter);
 
   // Error: a failure of cleave itself to write the piece or the journal.
   Result<PieceResult, Error> lower(const Piece& piece);
@@ -56,8 +57,8 @@ class PieceLowerer {
   std::size_t calls() const { return calls_; }  // of the backend, for all pieces so far
   std::size_t hits() const { return hits_; }    // pieces with a known verdict
 
-  // Writes the piece as the backend gets it; for findings and artefacts.
-  Status<Error> write(const Piece& piece, const std::string& path);
+  // Writes the piece as it is handed to the backend; for findings and artefacts.
+  Result<CutPiece, Error> write(const Piece& piece, const std::string& path);
 
  private:
   struct Made {
@@ -79,11 +80,14 @@ class PieceLowerer {
                    double factor) const;
   bool has_values(const Made& made) const;
   bool is_order_of_ties(const Piece& piece, const PieceFiles& files) const;
+  bool is_random(ValueId value) const { return random_[index(value)]; }
   std::string_view name(ValueId value) const { return context_.model.graph.value(value).name; }
 
   PieceContext context_;
   BackendSession& session_;
   BackendSession* converter_;
+  std::vector<bool> random_;          // by value: it is drawn, or descends from what is
+  std::vector<bool> shaped_by_data_;  // by value: its shape depends on data
   std::optional<Error> error_;
   std::uint64_t written_ = 0;
   std::size_t calls_ = 0;

@@ -10,15 +10,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string request_of(const LoadedModel& model, const std::string& folder,
-                       const std::string& inputs, std::uint64_t seed) {
+std::string request_of(const LoadedModel& model, const ReferenceRequest& run) {
   Json dims = Json::object();
   for (const auto& [name, size] : model.bindings.dims) dims[name] = size;
   Json given = nullptr;
-  if (!inputs.empty()) given = std::filesystem::absolute(inputs).string();
+  if (!run.inputs.empty()) given = std::filesystem::absolute(run.inputs).string();
   const std::string path = std::filesystem::absolute(model.source.path_again()).string();
-  const Json request = {{"model", path}, {"out", folder}, {"given", given},
-                        {"dims", dims},  {"seed", seed},  {"inputs", Json::array()}};
+  const Json request = {{"model", path}, {"out", run.folder}, {"given", given},
+                        {"dims", dims},  {"seed", run.seed},  {"inputs", Json::array()}};
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -30,26 +29,29 @@ ReferenceTensor tensor_of(const Json& json) {
 
 }  // namespace
 
-Result<ReferenceRun, Error> ReferenceRun::make(BackendSession& session, const LoadedModel& model,
-                                               const std::string& folder, const std::string& inputs,
-                                               std::uint64_t seed) {
-  const WorkerAnswer answer = session.request("capture", request_of(model, folder, inputs, seed));
+Result<ReferenceRun, ReferenceFault> ReferenceRun::make(BackendSession& session,
+                                                        const LoadedModel& model,
+                                                        const ReferenceRequest& request) {
+  const WorkerAnswer answer = session.request("capture", request_of(model, request));
   const std::string who = "the reference " + session.backend().name;
   if (answer.kind != WorkerAnswer::Kind::line) {
-    return Error{who + " does not run: " + first_line(answer.text, 300)};
+    return ReferenceFault{who + " does not run: " + first_line(answer.text, 300)};
   }
   const Json json = Json::parse(answer.text, nullptr, false);
   ReferenceRun run;
   try {
     if (!json.at("ok").get<bool>()) {
-      return Error{
-          who + " does not run the model: " + first_line(json.at("error").get<std::string>(), 300)};
+      const bool is_of_inputs = json.value("stage", "") == "inputs";
+      const std::string why = first_line(json.at("error").get<std::string>(), 300);
+      const std::string subject = is_of_inputs ? "inputs of the model: " : who;
+      return ReferenceFault{subject + (is_of_inputs ? "" : " does not run the model: ") + why,
+                            is_of_inputs};
     }
     for (const Json& tensor : json.at("tensors")) {
       run.tensors_.emplace(tensor.at("name").get<std::string>(), tensor_of(tensor));
     }
   } catch (const Json::exception& error) {
-    return Error{who + " gives an answer that cleave does not understand: " + error.what()};
+    return ReferenceFault{who + " answers what is not understood: " + error.what()};
   }
   return run;
 }

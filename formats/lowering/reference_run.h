@@ -20,14 +20,23 @@ struct ReferenceTensor {
   bool is_small_integer = false;  // int32 or int64, of at most 16 elements
 };
 
+struct ReferenceRequest {
+  std::string folder;  // for tensors
+  std::string inputs;  // a .npz file, or a folder of ONNX test data; "" draws them from `seed`
+  std::uint64_t seed = 0;
+};
+
+struct ReferenceFault {
+  std::string message;
+  bool is_of_inputs = false;  // else the reference cannot run the model, or does not run at all
+};
+
 class ReferenceRun {
  public:
-  // Runs the model once in the worker of `session`, which must serve "capture"; tensors go to
-  // `folder`. `inputs` is a .npz file, or a folder of ONNX test data; "" makes random ones from
-  // `seed`.
-  static Result<ReferenceRun, Error> make(BackendSession& session, const LoadedModel& model,
-                                          const std::string& folder, const std::string& inputs,
-                                          std::uint64_t seed);
+  // Runs the model once in the worker of `session`, which must serve "capture".
+  static Result<ReferenceRun, ReferenceFault> make(BackendSession& session,
+                                                   const LoadedModel& model,
+                                                   const ReferenceRequest& request);
 
   // Null for a value that is not in the run, or not a tensor.
   const ReferenceTensor* find(std::string_view name) const;

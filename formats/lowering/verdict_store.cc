@@ -129,13 +129,17 @@ std::optional<Attempt> VerdictStore::find(const std::string& key) {
   return cached;
 }
 
+bool VerdictStore::is_worth_keeping(LowerVerdict verdict) const {
+  return says_something(verdict) || (trusts_failures_ && is_refusal(verdict));
+}
+
 Status<Error> VerdictStore::add(const std::string& key, const Attempt& attempt) {
   const std::lock_guard lock(mutex_);
   seen_.insert_or_assign(key, attempt);
   const std::string line = line_of(key, attempt);
   if (journal_ >= 0 && !write_all(journal_, line)) return cannot_write("the journal");
-  if (cache_.empty() || !says_something(attempt.verdict)) return Done{};
-  // The cache is optional: a verdict that cannot be stored is computed again.
+  if (cache_.empty() || !is_worth_keeping(attempt.verdict)) return Done{};
+  // The cache is a convenience: what cannot be kept is computed again.
   const std::string path = cache_path(key);
   std::error_code error;
   fs::create_directories(fs::path(path).parent_path(), error);

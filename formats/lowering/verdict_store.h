@@ -1,10 +1,11 @@
 // Known verdicts: those of this run, those in the journal of a killed run, and those in the cache
 // shared by all runs.
 //
-//   journal   one line of JSON per event, flushed before the next child starts; a last line that is
-//             cut off is ignored. A killed run loses one compilation.
-//   cache     one file per verdict, named by its key: backend file, version, stage, remedies,
-//             piece. Only verdicts about the piece itself are kept, not timeouts or crashes.
+//   journal   one line of JSON an event, flushed before the next child starts; a last line that is
+//             cut off is ignored. A run that was killed loses one compile.
+//   cache     one file a verdict, named by its key: backend file, version, stage, remedies, piece.
+//             Only what says something about the piece is kept, not timeouts or crashes, unless
+//             failures are trusted.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,9 @@ std::string default_verdict_cache();
 
 class VerdictStore {
  public:
-  // Folders of the cache are made when needed; "": no cache.
-  explicit VerdictStore(std::string cache_folder) : cache_(std::move(cache_folder)) {}
+  // Folders of the cache are made when they are needed; "": no cache.
+  explicit VerdictStore(std::string cache_folder, bool trusts_failures = false)
+      : cache_(std::move(cache_folder)), trusts_failures_(trusts_failures) {}
   ~VerdictStore();
   VerdictStore(const VerdictStore&) = delete;
   VerdictStore& operator=(const VerdictStore&) = delete;
@@ -41,7 +43,10 @@ class VerdictStore {
   std::string cache_path(const std::string& key) const;
   std::optional<Attempt> find_in_cache(const std::string& key) const;
 
+  bool is_worth_keeping(LowerVerdict verdict) const;
+
   std::string cache_;
+  bool trusts_failures_;
   int journal_ = -1;
   std::mutex mutex_;
   std::unordered_map<std::string, Attempt> seen_;  // in this run

@@ -1,3 +1,4 @@
+#include "core/base/white_space.h"
 #include "formats/support/support_file.h"
 
 #include <algorithm>

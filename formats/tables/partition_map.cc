@@ -1,3 +1,4 @@
+#include "core/base/white_space.h"
 #include "formats/tables/partition_map.h"
 
 #include <algorithm>

@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
 """`cleave lower` against compilers from PyPI, and the figures that it must reach with them.
 
-usage: compilers_test.py CLEAVE [NAME...]      runs the tests, or those whose names hold one of the words
+usage: compilers_test.py CLEAVE [--intervals N] [NAME...]
+
+Runs the tests, or those whose names hold one of the words.
+    --intervals N    random pieces of 3 to 50 nodes that are held against a probed list, for each compiler (30)
 
 Compilers are taken from the Python environment $CLEAVE_COMPILERS, else from this Python; models from the folder
 $CLEAVE_MODELS: ssdlite.onnx, gpt_kv.onnx, ctl.onnx, attention.onnx, light_squeezenet.onnx, wherever they are in it.
 Exit status 1 when a test fails, 77 when the Python modules are not there. Each skip is named.
 """
+import argparse
 import json
 import os
+import random
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 from place import PROJECT, Skip, equal, run_tests, tests_in
+from worker_test import Worker
 
 import onnx
 from onnx import TensorProto, helper
@@ -127,8 +134,10 @@ def lower(place, module, name, *arguments):
 
 
 def summary(result):
+    own = 1 - result["backend_seconds"] / result["seconds"] if result["jobs"] == 1 else None
+    share = "" if own is None else f", {100 * own:.1f}% of it cleave's own"
     return (f"{result['nodes_lowered']} of {result['nodes']} nodes, {result['rounds']} rounds, "
-            f"{result['compiler_runs']} runs, {result['rules']} rules, {result['seconds']:.1f} s")
+            f"{result['compiler_runs']} runs, {result['rules']} rules, {result['seconds']:.1f} s{share}")
 
 
 def test_tract_lowers_ssdlite_but_for_a_node(place):
@@ -163,6 +172,30 @@ def test_tvm_lowers_gpt_kv_but_for_a_node(place):
     return summary(result)
 
 
+def test_tvm_finds_a_necessary_node_of_gpt_kv(place):
+    code, result = lower(place, "tvm", "gpt_kv", "--backend", "tvm", "--reference", "onnxruntime", "-j", 1)
+    finding = next(one for one in result["findings"] if one["kind"] == "together")
+    equal((code, finding["nodes"]), (1, ["/blocks.0/Add_1"]))
+    assert finding["runs"] <= 8 + 4, finding  # beyond the bisection: hints, the node alone, once more
+    return f"{finding['nodes'][0]} in {finding['runs']} runs"
+
+
+def test_tvm_reduces_gpt_kv_to_23_nodes(place):
+    env = environment_with("tvm")
+    env["CLEAVE_BACKENDS"] = str(PROJECT / "samples" / "backends")
+    done = subprocess.run(
+        place.command("reduce", model("gpt_kv"), "--backend", "tvm", "--reference", "onnxruntime", "--json",
+                      "--no-cache", "-o", "least"),
+        cwd=place.folder, env=env, capture_output=True, text=True, timeout=3000, check=False,
+    )
+    equal((done.returncode, done.stderr.count("error")), (0, 0))
+    result = json.loads(done.stdout)
+    assert len(result["piece"]) <= 23 and result["minimal"], result
+    assert result["compiler_runs"] <= 50, result
+    assert (place.folder / "least" / "README.md").exists()
+    return f"{len(result['piece'])} nodes in {result['compiler_runs'] - 1} runs beyond the failing one"
+
+
 def test_iree_takes_squeezenet_in_a_later_opset(place):
     code, result = lower(place, "iree.compiler", "light_squeezenet", "--backend", "iree_check",
                          "--reference", "onnxruntime", "--until-clean", "-j", 1)
@@ -192,5 +225,77 @@ def test_openvino_orders_ties_of_ssdlite_in_another_way(place):
     return summary(result) + "; " + result["findings"][-1]["culprit"]
 
 
+# ---- probe ----
+
+INTERVALS = 30
+
+
+def probed(place, env, name, models):
+    """Nodes of each model that a list which was probed for the compiler supports, in model order."""
+    done = subprocess.run(
+        place.command("probe", *models, "--backend", name, "-o", "probed.json", "--no-cache", "-q"),
+        cwd=place.folder, env=env, capture_output=True, text=True, timeout=3000, check=False,
+    )
+    equal((done.returncode, done.stderr.count("error:")), (0, 0))
+    found = {}
+    for path in models:
+        graph = json.loads(subprocess.run(place.command("convert", path), cwd=place.folder, capture_output=True,
+                                          check=True).stdout)
+        report = json.loads(subprocess.run(
+            place.command("preview", path, "-s", "probed.json", "--skip-fusion", "--allow-non-tensor", "--json"),
+            cwd=place.folder, capture_output=True, check=True).stdout)
+        taken = {node for part in report["partitions"] if part["is_acc"] for node in part["nodes"]}
+        found[path] = [(node["name"], node["name"] in taken) for node in graph["nodes"]]
+    return done.stdout.splitlines()[0], found
+
+
+def hold_against_intervals(place, module, name, script, arguments=()):
+    env = environment_with(module)
+    env["CLEAVE_BACKENDS"] = str(PROJECT / "samples" / "backends")
+    paths = [model(one) for one in ("gpt_kv", "lstm", "ctl", "light_squeezenet")]
+    said, nodes = probed(place, env, name, paths)
+    worker = Worker(Path(env["PATH"].split(os.pathsep)[0]) / "python3", script, list(arguments))
+    numbers, counts, piece = random.Random(name), Counter(), place.folder / "piece.onnx"
+    while sum(counts.values()) < INTERVALS:
+        path = numbers.choice(paths)
+        size = numbers.randint(3, min(50, len(nodes[path])))
+        first = numbers.randrange(len(nodes[path]) - size + 1)
+        chosen = nodes[path][first : first + size]
+        names = place.folder / "names.json"
+        names.write_text(json.dumps([one for one, _ in chosen]))
+        subprocess.run(place.command("cut", path, "--nodes", names, "-o", piece, "--force", "-q"),
+                       cwd=place.folder, check=True)
+        answer = worker.ask(op="compile", model=str(piece), out=str(place.folder / "out"), inputs=[], outputs=[])
+        expected = all(taken for _, taken in chosen)
+        counts[expected, answer["ok"]] += 1
+        assert answer["ok"] or not expected, f"{path.name} {chosen[0][0]} and {size - 1} more: {answer['error'][:300]}"
+    worker.close()
+    return (f"{said}; {INTERVALS} intervals: predicted to compile {counts[True, True]}, of which 0 fail; "
+            f"predicted to fail {counts[False, False]}, and {counts[False, True]} that compile")
+
+
+def test_tract_compiles_what_its_list_predicts(place):
+    return hold_against_intervals(place, "tract", "tract", "tract_worker.py")
+
+
+def test_tvm_compiles_what_its_list_predicts(place):
+    return hold_against_intervals(place, "tvm", "tvm", "tvm_worker.py")
+
+
+def test_openvino_compiles_what_its_list_predicts(place):
+    return hold_against_intervals(place, "openvino", "openvino_f32", "openvino_worker.py", ["f32"])
+
+
+def main():
+    global INTERVALS
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cleave")
+    parser.add_argument("--intervals", type=int, default=INTERVALS)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    INTERVALS = options.intervals
+    return run_tests(tests_in(globals()), options.cleave, options.names)
+
+
 if __name__ == "__main__":
-    sys.exit(run_tests(tests_in(globals()), sys.argv[1], sys.argv[2:]))
+    sys.exit(main())

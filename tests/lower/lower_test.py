@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests `cleave lower` and `cleave backend` with fake backends.
+"""`cleave lower`, `reduce`, `probe` and `backend` against fake backends.
 
 usage: lower_test.py CLEAVE [NAME...]      runs the tests, or those whose names hold one of the words
 
-Exit status 1 if one fails, 77 if Python modules are missing. Each skip is named.
+Exit status 1 when one fails, 77 when the Python modules are not there. Each skip is named.
 """
 import json
 import os
@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 from pathlib import Path
 
 from place import ALL, FAKE, PROJECT, PYTHON, Skip, chain, equal, is_of, running, run_tests, tests_in
 
+import onnx
 
 # ---- backend files ----
 
@@ -217,7 +219,8 @@ def reference(place):
         (folder / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
         (folder / "python3").chmod(0o755)
     return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
-            "CLEAVE_BACKENDS": str(PROJECT / "samples" / "backends")}
+            "CLEAVE_BACKENDS": str(PROJECT / "samples" / "backends"),
+            "CLEAVE_SCRIPTS": str(PROJECT / "scripts")}
 
 
 def open_chain(path, ops):
@@ -310,6 +313,133 @@ def test_a_search_ends_at_its_limits(place):
     backend = place.backend(["mute=Sin"], serve=True)
     _, result = place.lower(model, backend, "--search-runs", 3)
     assert result["compiler_runs"] <= 1 + 4, result["compiler_runs"]
+    done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--search-time", "soon")
+    equal(done.returncode, 2)
+
+
+def test_crashes_are_cached_when_failures_are_trusted(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
+    backend = place.backend(["crash=Sin"])
+    runs = [place.lower(model, backend, "--culprit", "none", "--trust-failures")[1]["compiler_runs"] for _ in "ab"]
+    equal(runs, [1, 0])
+
+
+# ---- what is written ----
+
+
+def test_a_finding_is_a_folder_to_attach_to_an_issue(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Sin", "Abs"])
+    backend = place.backend(["op=Sin"], serve=True)
+    done, result = place.lower(model, backend, "--reference", "onnxruntime", "-o", "out", env=env)
+    equal((done.returncode, result["findings"][0]["folder"]), (1, "findings/1"))
+    folder = place.folder / "out" / "findings" / "1"
+    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    equal(names, ["README.md", "backend.json", "command.sh", "model.onnx", "stderr.txt",
+                  "test_data_set_0/input_0.pb", "test_data_set_0/output_0.pb"])
+    equal([node.op_type for node in onnx.load(folder / "model.onnx").graph.node], ["Sin"])
+    path = f"{Path(place.cleave).parent}{os.pathsep}{os.environ['PATH']}"
+    again = subprocess.run(["sh", folder / "command.sh"], env=dict(os.environ, PATH=path), capture_output=True,
+                           text=True, check=False)
+    equal(again.returncode, 0)
+    assert "op Sin is not supported" in again.stdout, again.stdout
+    # --force replaces the folder, with the folders in it.
+    done, _ = place.lower(model, place.backend(), "-o", "out", "--force")
+    equal((done.returncode, folder.exists()), (0, False))
+    (place.folder / "out" / "mine").write_text("x")
+    done = place.run("lower", model, "-s", "all.json", "--backend", place.backend(), "-o", "out", "--force")
+    equal(done.returncode, 4)
+
+
+def test_reports_for_others_hold_what_was_found(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Sin", "Abs"])
+    done = place.run("lower", model, "-s", "all.json", "--backend", place.backend(["op=Sin"], serve=True),
+                     "--junit", "l.xml", "--sarif", "l.sarif", "--markdown", "l.md", "--github")
+    equal(done.returncode, 1)
+    suite = xml.etree.ElementTree.parse(place.folder / "l.xml").getroot()[0]
+    equal((suite.get("tests"), suite.get("failures"), suite.get("errors")), ("1", "1", "0"))
+    assert "op Sin is not supported" in suite[0][0].get("message")
+    [finding] = json.loads((place.folder / "l.sarif").read_text())["runs"][0]["results"]
+    equal((finding["ruleId"], finding["level"]), ("culprit", "error"))
+    equal(finding["locations"][0]["logicalLocations"][0]["name"], "n2")
+    assert "FAILED" in (place.folder / "l.md").read_text()
+    assert "::error file=" in done.stdout, done.stdout
+
+
+def test_inputs_that_are_not_there_are_bad_input(place):
+    model = chain(place.folder / "m.onnx", ["Relu"])
+    done = place.run("lower", model, "-s", "all.json", "--backend", place.backend(), "--inputs", "none.npz")
+    equal(done.returncode, 3)
+
+
+# ---- reduce, probe, and what other commands say of compilers ----
+
+
+def test_reduce_writes_the_smallest_piece_that_fails(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Abs", "Cos", "Neg", "Exp"])
+    done = place.run("reduce", model, "--backend", place.backend(["pair=Sin+Cos"], serve=True), "-o", "least")
+    equal(done.returncode, 0)
+    ops = [node.op_type for node in onnx.load(place.folder / "least" / "model.onnx").graph.node]
+    equal(ops, ["Sin", "Abs", "Cos"])
+    assert "3 nodes of 6" in done.stdout, done.stdout
+    done = place.run("reduce", model, "--backend", place.backend(), "-o", "none")
+    equal((done.returncode, (place.folder / "none").exists()), (1, False))
+
+
+def test_reduce_takes_a_partition_or_a_list_of_nodes(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Cos", "Tan", "Neg", "Sin"])
+    (place.folder / "some.json").write_text(json.dumps({**ALL, "deny": [{"op": "Tan"}]}))
+    backend = place.backend(["op=Sin"], serve=True)
+    done = place.run("reduce", model, "--backend", backend, "-s", "some.json", "--partition", "_run_on_acc_2",
+                     "--json")
+    equal((done.returncode, json.loads(done.stdout)["piece"]), (0, ["n5"]))
+    (place.folder / "nodes").write_text("n0\nn1\n")
+    done = place.run("reduce", model, "--backend", backend, "--nodes", "nodes", "--json")
+    equal((done.returncode, json.loads(done.stdout)["piece"]), (0, ["n1"]))
+    done = place.run("reduce", model, "--backend", backend, "-s", "some.json", "--partition", "none")
+    equal(done.returncode, 3)
+
+
+def test_probe_measures_a_list(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Relu", "Cos", "Neg"])
+    done = place.run("probe", model, "--backend", place.backend(["op=Sin"], serve=True), "-o", "probed.json")
+    equal(done.returncode, 0)
+    assert "takes 3 of 4 cases of 5 nodes" in done.stdout, done.stdout
+    content = json.loads((place.folder / "probed.json").read_text())
+    equal([rule["op"] for rule in content["allow"]], ["Cos", "Neg", "Relu"])
+    equal([rule["op"] for rule in content["deny"]], ["Sin"])
+    lines = (place.folder / "probed.json.evidence.jsonl").read_text().splitlines()
+    equal([json.loads(line)["verdict"] for line in lines], ["lowered", "refused", "lowered", "lowered"])
+    preview = place.run("preview", model, "-s", "probed.json", "--json")
+    parts = json.loads(preview.stdout)["partitions"]
+    equal([part["nodes"] for part in parts if part["is_acc"]], [["n0"], ["n2", "n3", "n4"]])
+
+
+def test_preview_ends_with_what_the_compiler_says(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Relu", "Tanh", "Neg"])
+    done = place.run("preview", model, "-s", "all.json", "--lower", values_backend(place), env=env)
+    equal(done.returncode, 0)
+    assert "lowered 3 of 3 nodes" in done.stdout, done.stdout
+    done = place.run("preview", model, "-s", "all.json", "--lower", values_backend(place, "wrong=Tanh"), env=env)
+    equal(done.returncode, 1)
+    assert "n1 (wrong on right inputs)" in done.stdout, done.stdout
+    done = place.run("preview", model, "-s", "all.json", "--lower", values_backend(place), "--json", env=env)
+    equal(json.loads(done.stdout)["lowering"]["clean"], True)
+
+
+def test_split_captures_what_parts_take_and_make(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"], last=(2, 3))
+    (place.folder / "some.json").write_text(json.dumps({**ALL, "deny": [{"op": "Sin"}]}))
+    done = place.run("split", model, "-s", "some.json", "-o", "out", "--capture", env=env)
+    equal((done.returncode, done.stderr.count("error")), (0, 0))
+    captured = place.folder / "out" / "captured"
+    files = sorted(str(path.relative_to(captured)) for path in captured.rglob("*.pb"))
+    equal(len(files), 6)
+    equal(sorted(path.name for path in captured.iterdir()), ["_run_on_acc_0", "_run_on_acc_2", "_run_on_cpu_1"])
+    done = place.run("split", model, "-s", "some.json", "-o", "out", "--capture", "--force", env=env)
+    equal(done.returncode, 0)
 
 
 if __name__ == "__main__":

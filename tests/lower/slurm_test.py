@@ -215,6 +215,8 @@ def main():
         try:
             cluster.start()
             test_all_jobs_are_done(place, cluster, serve=False)
+            test_all_jobs_are_done(place, cluster, serve=True)
+            test_all_jobs_are_done(place, cluster, serve=True)
             test_a_node_that_dies_loses_nothing(place, cluster)
         finally:
             cluster.stop()

@@ -92,6 +92,25 @@ def stages_documents(project, cleave, tmp):
                       "--workload", samples / "workloads" / "residual_training.json")
 
 
+def lowering_documents(project, cleave, tmp):
+    """What is said of a fake compiler, which refuses Softmax."""
+    fake = {"format": "cleave.backend", "version": 1, "name": "fake",
+            "compile": {"argv": [sys.executable, str(project / "tests" / "lower" / "fake_backend.py"), "op=Softmax",
+                                 "{model}", "{out}"]}}
+    backend, probed = tmp / "fake.json", tmp / "probed.json"
+    backend.write_text(json.dumps(fake))
+    model, rules = project / "samples" / "recurrent.onnx", project / "samples" / "anything.json"
+    done = subprocess.run([cleave, "lower", model, "-s", rules, "--backend", backend, "--no-cache", "--json"],
+                          check=False, capture_output=True)
+    yield "lowering", "lower recurrent.onnx", done.stdout
+    yield ("reduction", "reduce recurrent.onnx",
+           printed_by(cleave, "reduce", model, "--backend", backend, "--no-cache", "--json"))
+    printed_by(cleave, "probe", model, "--backend", backend, "--no-cache", "-o", probed, "-q")
+    yield "support", "probed list", probed.read_bytes()
+    for line in (tmp / "probed.json.evidence.jsonl").read_bytes().splitlines():
+        yield "evidence", "evidence of a probe", line
+
+
 def main():
     if len(sys.argv) != 3:
         print(__doc__, file=sys.stderr)
@@ -101,7 +120,8 @@ def main():
                for path in (project / "formats" / "schema").glob("*.schema.json")}
     passed = failed = 0
     with tempfile.TemporaryDirectory() as tmp:
-        pairs = [*documents(project, cleave, Path(tmp)), *stages_documents(project, cleave, Path(tmp))]
+        pairs = [*documents(project, cleave, Path(tmp)), *stages_documents(project, cleave, Path(tmp)),
+                 *lowering_documents(project, cleave, Path(tmp))]
         for kind, what, text in pairs:
             validator = jsonschema.Draft202012Validator(schemas[kind])
             faults = list(validator.iter_errors(json.loads(text)))

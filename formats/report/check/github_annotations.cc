@@ -7,6 +7,7 @@
 #include "formats/report/check/check_words.h"
 #include "formats/report/check/move_text.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/markup_text.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
 
@@ -15,31 +16,14 @@ namespace {
 
 constexpr std::size_t kMost = 10;
 
-// Escapes characters that a message, or one of its properties, must not contain.
-std::string command_text(std::string_view text, std::string_view special) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string result;
-  for (const char c : escaped(text)) {
-    if (special.find(c) == special.npos) {
-      result += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    result += '%';
-    result += kDigits[byte >> 4U];
-    result += kDigits[byte & 15U];
-  }
-  return result;
-}
-
 std::string annotation(const RulePlace& place, std::string_view title, std::string_view message) {
   constexpr std::string_view kInProperties = "%\r\n:,";
   constexpr std::string_view kInMessages = "%\r\n";
-  std::string text = "::error file=" + command_text(place.file, kInProperties);
+  std::string text = "::error file=" + github_text(place.file, kInProperties);
   text += ",line=" + std::to_string(std::max(place.line, 1U));
   if (place.column > 0) text += ",col=" + std::to_string(place.column);
-  text += ",title=" + command_text(title, kInProperties);
-  return text + "::" + command_text(message, kInMessages) + "\n";
+  text += ",title=" + github_text(title, kInProperties);
+  return text + "::" + github_text(message, kInMessages) + "\n";
 }
 
 std::string names_of(const MoveGroup& group) {

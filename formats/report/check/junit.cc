@@ -7,38 +7,10 @@
 #include "formats/report/check/check_words.h"
 #include "formats/report/check/move_text.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/markup_text.h"
 
 namespace cleave {
 namespace {
-
-// Text of an attribute or element. escaped() has already turned characters that XML lacks into
-// \xNN.
-std::string xml(std::string_view text) {
-  std::string result;
-  for (const char c : escaped(text)) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
-std::string attribute(std::string_view name, std::string_view value) {
-  return " " + std::string(name) + "=\"" + xml(value) + "\"";
-}
 
 struct Counts {
   std::size_t tests = 0;
@@ -47,10 +19,12 @@ struct Counts {
 
   // Totals of all suites; Jenkins's schema has no `skipped` there.
   std::string of_all() const {
-    return attribute("tests", std::to_string(tests)) +
-           attribute("failures", std::to_string(failures)) + attribute("errors", "0");
+    return xml_attribute("tests", std::to_string(tests)) +
+           xml_attribute("failures", std::to_string(failures)) + xml_attribute("errors", "0");
   }
-  std::string of_suite() const { return of_all() + attribute("skipped", std::to_string(skipped)); }
+  std::string of_suite() const {
+    return of_all() + xml_attribute("skipped", std::to_string(skipped));
+  }
 };
 
 void count(const CheckRun& run, Counts& counts) {
@@ -62,7 +36,7 @@ void count(const CheckRun& run, Counts& counts) {
 }
 
 std::string property(std::string_view name, const std::string& value) {
-  return "      <property" + attribute("name", name) + attribute("value", value) + "/>\n";
+  return "      <property" + xml_attribute("name", name) + xml_attribute("value", value) + "/>\n";
 }
 
 std::string properties(const CheckRun& run) {
@@ -91,32 +65,21 @@ std::string broken_by(const CheckRun& run, const CheckedGate& checked) {
   return text;
 }
 
-// The lines of a text, each escaped for XML.
-std::string xml_lines(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    result += xml(text.substr(0, end)) + '\n';
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return result;
-}
-
 std::string test_case(const CheckRun& run, const CheckedGate& checked) {
   const Gate& gate = checked.gate;
-  std::string text = "    <testcase" + attribute("name", gate_name(gate)) +
-                     attribute("classname", run.model + " with " + run.list);
+  std::string text = "    <testcase" + xml_attribute("name", gate_name(gate)) +
+                     xml_attribute("classname", run.model + " with " + run.list);
   if (gate.verdict == GateVerdict::not_applicable) {
-    return text + ">\n      <skipped" + attribute("message", gate_actual(run, gate)) +
+    return text + ">\n      <skipped" + xml_attribute("message", gate_actual(run, gate)) +
            "/>\n    </testcase>\n";
   }
   if (gate.passed()) return text + "/>\n";
   const std::string limit = gate_limit(gate);
   const std::string message = gate_title(gate) + ": " + gate_actual(run, gate) +
                               (limit.empty() ? "" : ", must be " + limit);
-  return text + ">\n      <failure" + attribute("message", message) +
-         attribute("type", gate_kind_name(gate.kind)) + ">" + xml_lines(broken_by(run, checked)) +
-         "</failure>\n    </testcase>\n";
+  return text + ">\n      <failure" + xml_attribute("message", message) +
+         xml_attribute("type", gate_kind_name(gate.kind)) + ">" +
+         xml_lines(broken_by(run, checked)) + "</failure>\n    </testcase>\n";
 }
 
 }  // namespace
@@ -125,11 +88,11 @@ std::string check_junit(const Check& check) {
   Counts all;
   for (const CheckRun& run : check.runs) count(run, all);
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
-                     attribute("name", "cleave check") + all.of_all() + ">\n";
+                     xml_attribute("name", "cleave check") + all.of_all() + ">\n";
   for (const CheckRun& run : check.runs) {
     Counts counts;
     count(run, counts);
-    text += "  <testsuite" + attribute("name", run.model + " with " + run.list) +
+    text += "  <testsuite" + xml_attribute("name", run.model + " with " + run.list) +
             counts.of_suite() + ">\n" + properties(run);
     for (const CheckedGate& checked : run.gates) text += test_case(run, checked);
     text += "  </testsuite>\n";

@@ -6,6 +6,7 @@
 #include "formats/report/check/check_words.h"
 #include "formats/report/check/move_text.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/markup_text.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
 
@@ -15,33 +16,11 @@ namespace {
 constexpr std::size_t kMostGroups = 20;
 constexpr std::size_t kMostNames = 10;
 
-// Text without markup: characters that could be markup become entities.
-std::string plain(std::string_view text) {
-  constexpr std::string_view kMarkup = "&<>|`*_[]\\~#$^";
-  std::string result;
-  for (const char c : escaped(text)) {
-    if (kMarkup.find(c) == kMarkup.npos) {
-      result += c;
-    } else {
-      result += "&#" + std::to_string(static_cast<int>(c)) + ';';
-    }
-  }
-  return result;
-}
-
-// A name as code: in backticks, or as HTML when it contains characters that end these.
-std::string code(std::string_view name) {
-  const std::string text = fitted(escaped(name), 80);
-  const bool is_plain = !text.empty() && text.find_first_of("`|\\<>&") == text.npos &&
-                        text.front() != ' ' && text.back() != ' ';
-  return is_plain ? "`" + text + "`" : "<code>" + plain(text) + "</code>";
-}
-
 std::string names_of(const MoveGroup& group) {
   std::string text;
   for (std::size_t i = 0; i < std::min(group.moves.size(), kMostNames); ++i) {
     const CheckedMove& move = *group.moves[i];
-    text += (i > 0 ? ", " : "") + code(move.node.name);
+    text += (i > 0 ? ", " : "") + markdown_code(move.node.name);
     if (move.from == Place::absent) text += " (new)";
   }
   if (group.moves.size() > kMostNames) {
@@ -62,11 +41,12 @@ std::string moves_text(const CheckRun& run, const std::vector<CheckedMove>& move
       return text + "- ... and " + count_text(groups.size() - i) + " more causes\n";
     }
     if (i == 0 || groups[i - 1].change != group.change) {
-      text += (i == 0 ? "\n- " : "- ") + plain(change_text(group.change, run.settings)) + "\n";
+      text +=
+          (i == 0 ? "\n- " : "- ") + markdown_text(change_text(group.change, run.settings)) + "\n";
     }
     const bool is_one = group.moves.size() == 1;
     const std::string& why = is_one ? group.moves.front()->node.detail : group.cause;
-    text += "  - " + names_of(group) + (why.empty() ? "" : ": " + plain(why)) + "\n";
+    text += "  - " + names_of(group) + (why.empty() ? "" : ": " + markdown_text(why)) + "\n";
   }
   return text;
 }
@@ -76,12 +56,13 @@ std::string gates_text(const CheckRun& run) {
   for (const CheckedGate& checked : run.gates) {
     const Gate& gate = checked.gate;
     text += std::string("| ") + (gate.passed() ? "ok" : "**FAIL**") + " | " +
-            plain(gate_title(gate)) + " | " + plain(gate_actual(run, gate)) + " | " +
-            plain(gate_limit(gate)) + " |\n";
+            markdown_text(gate_title(gate)) + " | " + markdown_text(gate_actual(run, gate)) +
+            " | " + markdown_text(gate_limit(gate)) + " |\n";
   }
   for (const CheckedGate& checked : run.gates) {
     if (checked.detail.empty() || checked.gate.kind == GateKind::max_new_cpu_nodes) continue;
-    text += "\n" + plain(gate_title(checked.gate)) + ": " + plain(checked.detail) + "\n";
+    text += "\n" + markdown_text(gate_title(checked.gate)) + ": " + markdown_text(checked.detail) +
+            "\n";
   }
   return text;
 }
@@ -92,15 +73,17 @@ std::string overview_text(const Check& check) {
       "\n| | model | list | node coverage | accelerator subgraphs | CPU nodes |\n"
       "| --- | --- | --- | ---: | ---: | ---: |\n";
   for (const CheckRun& run : check.runs) {
-    text += std::string("| ") + (run.passed() ? "ok" : "**FAIL**") + " | " + code(run.model) +
-            " | " + code(run.list) + " | " + percent_text(run.now.nodes.ratio()) + " | " +
-            count_text(run.now.acc_subgraphs) + " | " + count_text(run.now.cpu_nodes) + " |\n";
+    text += std::string("| ") + (run.passed() ? "ok" : "**FAIL**") + " | " +
+            markdown_code(run.model) + " | " + markdown_code(run.list) + " | " +
+            percent_text(run.now.nodes.ratio()) + " | " + count_text(run.now.acc_subgraphs) +
+            " | " + count_text(run.now.cpu_nodes) + " |\n";
   }
   return text;
 }
 
 std::string run_text(const CheckRun& run) {
-  std::string text = "\n### " + code(run.model) + " with " + code(run.list) + "\n";
+  std::string text =
+      "\n### " + markdown_code(run.model) + " with " + markdown_code(run.list) + "\n";
   if (!run.gates.empty()) text += gates_text(run);
   text += moves_text(run, run.regressions, "CPU");
   return text + moves_text(run, run.improvements, "accelerator");

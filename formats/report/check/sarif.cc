@@ -9,6 +9,7 @@
 #include "formats/json/text.h"
 #include "formats/report/check/check_words.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/markup_text.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {
@@ -52,26 +53,6 @@ constexpr std::array<SarifRule, kReasonCodeCount> kRules = {{
     {"costs_more", "CostsMore", "An inference is faster with the node on the CPU.",
      "Run with --place priority to place it by the lists alone."},
 }};
-
-// A path as a URI reference: characters other than letters, digits and -._~/ become %NN.
-std::string uri_of(std::string_view path) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string uri = path.starts_with('/') ? "file://" : "";
-  for (const char c : path) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') ||
-                          std::string_view("-._~/").find(c) != std::string_view::npos;
-    if (is_plain) {
-      uri += c;
-    } else {
-      uri += '%';
-      uri += kDigits[byte >> 4U];
-      uri += kDigits[byte & 15U];
-    }
-  }
-  return uri;
-}
 
 class SarifWriter {
  public:
@@ -155,7 +136,7 @@ class SarifWriter {
   void write_place(const RulePlace& place) {
     json_.begin_object("physicalLocation");
     json_.begin_object("artifactLocation", Layout::one_line);
-    json_.text("uri", uri_of(place.file));
+    json_.text("uri", uri_text(place.file));
     json_.end_object();
     json_.begin_object("region", Layout::one_line);
     json_.number("startLine", std::max(place.line, 1U));

@@ -61,12 +61,14 @@ class JsonWriter {
     json_.number("rules", outcome_.learned.size());
     json_.flag("eroding", outcome_.is_eroding);
     json_.number("seconds", outcome_.seconds);
+    json_.number("backend_seconds", outcome_.backend_seconds);
+    json_.number("jobs", report_.options.pool.jobs);
     write_backends();
     json_.begin_list("parts");
     for (const LoweredPart& part : outcome_.rounds.back().parts) write_part(part);
     json_.end_list();
     json_.begin_list("findings");
-    for (const LowerFinding& finding : outcome_.findings) write_finding(finding);
+    for (std::size_t i = 0; i < outcome_.findings.size(); ++i) write_finding(i);
     json_.end_list();
     json_.begin_list("learned");
     for (const Rule& rule : outcome_.learned) write_rule(rule);
@@ -89,7 +91,7 @@ class JsonWriter {
     json_.key("reference");
     outcome_.reference.empty() ? json_.null() : json_.text(outcome_.reference);
     json_.number("samples_compared", outcome_.samples);
-    json_.number("seed", report_.options.seed);
+    json_.number("seed", report_.options.pool.seed);
   }
 
   void write_nodes(std::string_view key, const std::vector<NodeId>& nodes) {
@@ -98,12 +100,13 @@ class JsonWriter {
     json_.end_list();
   }
 
-  void write_remedies(const Remedies& remedies, std::size_t pinned, std::size_t frozen) {
+  void write_remedies(const LoweredPart& part) {
     json_.begin_object("remedies", Layout::one_line);
-    json_.number("pinned_inputs", pinned);
-    json_.number("frozen_inputs", frozen);
+    json_.number("pinned_inputs", part.pinned);
+    json_.number("pinned_to_data", part.pinned_to_data);
+    json_.number("frozen_inputs", part.frozen);
     json_.key("opset");
-    remedies.opset ? json_.number(*remedies.opset) : json_.null();
+    part.remedies.opset ? json_.number(*part.remedies.opset) : json_.null();
     json_.end_object();
   }
 
@@ -122,12 +125,13 @@ class JsonWriter {
     json_.flag("cached", attempt.is_cached);
     json_.text("message", attempt.message);
     json_.text("hash", part.hash);
-    write_remedies(part.remedies, part.pinned, part.frozen);
+    write_remedies(part);
     json_.number("finding", part.finding);
     json_.end_object();
   }
 
-  void write_finding(const LowerFinding& found) {
+  void write_finding(std::size_t index) {
+    const LowerFinding& found = outcome_.findings[index];
     const Finding& finding = found.finding;
     json_.begin_object();
     json_.number("round", found.round);
@@ -145,6 +149,8 @@ class JsonWriter {
     json_.number("runs", finding.runs);
     json_.key("rule");
     found.rule.empty() ? json_.null() : json_.text(found.rule);
+    json_.key("folder");
+    report_.folder.empty() ? json_.null() : json_.text("findings/" + std::to_string(index + 1));
     json_.end_object();
   }
 
@@ -166,6 +172,19 @@ class JsonWriter {
 }  // namespace
 
 std::string lowering_json(const LoweringReport& report) { return JsonWriter(report).write(); }
+
+std::string with_lowering(std::string report, const LoweringReport& lowering) {
+  constexpr std::string_view kEnd = "\n}\n";
+  report.resize(report.size() - kEnd.size());
+  std::string inner = lowering_json(lowering);
+  while (inner.ends_with('\n')) inner.pop_back();
+  std::string text = report + ",\n \"lowering\": ";
+  for (const char c : inner) {
+    text += c;
+    if (c == '\n') text += ' ';
+  }
+  return text + std::string(kEnd);
+}
 
 Result<std::string, Error> learned_list_json(const SupportList& list,
                                              const std::vector<Rule>& learned) {

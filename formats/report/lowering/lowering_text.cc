@@ -44,6 +44,15 @@ std::string how_found(FoundBy by) {
   return {};
 }
 
+std::string remedies_text(const Remedies& remedies) {
+  std::string text;
+  const auto add = [&text](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
+  if (remedies.pin_shapes) add("their open shapes pinned");
+  if (remedies.freeze_values) add("shape values frozen");
+  if (remedies.opset) add("opset " + std::to_string(*remedies.opset));
+  return text;
+}
+
 std::string values_text(const Graph& graph, const LowerFinding& finding) {
   switch (*finding.values) {
     case ValueVerdict::culprit:
@@ -72,16 +81,11 @@ class TextWriter {
   std::string write() {
     for (std::size_t i = 0; i < outcome_.rounds.size(); ++i) write_round(i);
     write_remarks();
-    write_conclusion();
+    text_ += wrapped(conclusion_text(report_), 0, 2);
     return std::move(text_);
   }
 
  private:
-  std::string backend_text(std::size_t backend) const {
-    const std::string& identity = outcome_.identities[backend];
-    return report_.input.backends[backend].name + (identity.empty() ? "" : " " + identity);
-  }
-
   void write_round(std::size_t index) {
     const LowerRound& round = outcome_.rounds[index];
     const auto failing = std::count_if(round.parts.begin(), round.parts.end(),
@@ -92,8 +96,8 @@ class TextWriter {
     text_ += failing == 0 ? "all lowered\n"
                           : count_text(static_cast<std::uint64_t>(failing)) + " not lowered\n";
     write_table(round);
-    for (const LowerFinding& finding : outcome_.findings) {
-      if (finding.round == index + 1) write_finding(finding);
+    for (std::size_t i = 0; i < outcome_.findings.size(); ++i) {
+      if (outcome_.findings[i].round == index + 1) write_finding(i);
     }
     text_ += "\n";
   }
@@ -109,9 +113,7 @@ class TextWriter {
       const bool is_plain = part.attempt.verdict == LowerVerdict::lowered && remedy.empty();
       if (is_plain) continue;
       std::string verdict = is_one ? "" : report_.input.backends[part.backend].name + ": ";
-      verdict += verdict_name(part.attempt.verdict);
-      if (part.attempt.verdict == LowerVerdict::crashed)
-        verdict += " (" + part.attempt.detail + ")";
+      verdict += verdict_text(part.attempt);
       const std::string time =
           part.attempt.is_cached ? "cached" : duration_text(part.attempt.seconds * 1e6);
       table.add_row({fitted(part.name, kNameColumns), count_text(part.nodes.size()), verdict, time,
@@ -126,9 +128,12 @@ class TextWriter {
     }
   }
 
-  void write_finding(const LowerFinding& finding) {
+  void write_finding(std::size_t index) {
+    const LowerFinding& finding = outcome_.findings[index];
     std::string line = "-> " + finding.part + ": " + culprit_text(graph_, finding);
     if (!finding.rule.empty()) line += "; " + escaped(finding.rule);
+    const std::string path = finding_path(report_, index);
+    if (!path.empty()) line += "; see " + escaped(path);
     text_ += wrapped(line, 2, 5);
   }
 
@@ -143,36 +148,29 @@ class TextWriter {
     }
     for (const LoweredPart& part : outcome.rounds.back().parts) {
       if (part.attempt.verdict != LowerVerdict::lower_precision) continue;
-      text_ += wrapped(backend_text(part.backend) +
+      text_ += wrapped(backend_name(report_, part.backend) +
                            " computes in lower precision: right at rtol = atol = 0.02, not at " +
                            "float32's. Switch it to float32 to compare, or state \"compute\": "
                            "\"bfloat16\" in its file",
                        0, 2);
       break;
     }
-    if (!report_.options.compares) {
+    write_data_shapes();
+    if (!report_.options.pool.compares) {
       text_ += "values are not compared (--compare does, with a reference)\n";
     }
     if (outcome.rounds.back().acc_nodes == 0) text_ += "no node is left on the accelerator\n";
   }
 
-  void write_conclusion() {
-    const LowerOutcome& outcome = outcome_;
-    std::string line = outcome.is_clean ? "lowered " : "NOT clean: lowered ";
-    line += count_text(outcome.nodes_lowered) + " of " + counted(outcome.nodes, "node", "nodes") +
-            " (" + percent_text(outcome.nodes_lowered, outcome.nodes) + ") by ";
-    for (std::size_t i = 0; i < report_.input.backends.size(); ++i) {
-      line += (i == 0 ? "" : " and ") + backend_text(i);
-    }
-    line += " in " + counted(outcome.rounds.size(), "round", "rounds") + ", " +
-            counted(outcome.compiler_runs, "compiler run", "compiler runs") + ", " +
-            duration_text(outcome.seconds * 1e6);
-    if (outcome.cache_hits > 0) {
-      line += ", " + counted(outcome.cache_hits, "verdict", "verdicts") + " known";
-    }
-    line += "; " + counted(outcome.learned.size(), "rule", "rules");
-    if (!report_.learned_path.empty()) line += " in " + report_.learned_path;
-    text_ += wrapped(line, 0, 2);
+  // Shapes that are pinned though data decides them hold for this sample alone.
+  void write_data_shapes() {
+    std::size_t count = 0;
+    for (const LoweredPart& part : outcome_.rounds.back().parts) count += part.pinned_to_data;
+    if (count == 0) return;
+    text_ += wrapped(counted(count, "pinned shape depends", "pinned shapes depend") +
+                         " on data: other inputs may have others, for which these partitions are "
+                         "not right",
+                     0, 2);
   }
 
   const LoweringReport& report_;
@@ -182,6 +180,46 @@ class TextWriter {
 };
 
 }  // namespace
+
+std::string backend_name(const LoweringReport& report, std::size_t backend) {
+  const std::string& identity = report.outcome.identities[backend];
+  return report.input.backends[backend].name + (identity.empty() ? "" : " " + identity);
+}
+
+std::string verdict_text(const Attempt& attempt) {
+  std::string text(verdict_name(attempt.verdict));
+  const bool is_refused = attempt.verdict == LowerVerdict::refused;
+  if (is_refused && attempt.stage == LowerStage::run) text += " at run";
+  if (attempt.verdict == LowerVerdict::crashed) text += " (" + attempt.detail + ")";
+  return text;
+}
+
+std::string finding_path(const LoweringReport& report, std::size_t finding) {
+  if (report.folder.empty()) return {};
+  return report.folder + "/findings/" + std::to_string(finding + 1);
+}
+
+std::string conclusion_text(const LoweringReport& report) {
+  const LowerOutcome& outcome = report.outcome;
+  std::string line = outcome.is_clean ? "lowered " : "NOT clean: lowered ";
+  line += count_text(outcome.nodes_lowered) + " of " + counted(outcome.nodes, "node", "nodes") +
+          " (" + percent_text(outcome.nodes_lowered, outcome.nodes) + ") by ";
+  for (std::size_t i = 0; i < report.input.backends.size(); ++i) {
+    line += (i == 0 ? "" : " and ") + backend_name(report, i);
+  }
+  line += " in " + counted(outcome.rounds.size(), "round", "rounds") + ", " +
+          counted(outcome.compiler_runs, "compiler run", "compiler runs") + ", " +
+          duration_text(outcome.seconds * 1e6);
+  if (report.options.pool.jobs > 1) {
+    line += " (" + std::to_string(report.options.pool.jobs) + " at once)";
+  }
+  if (outcome.cache_hits > 0) {
+    line += ", " + counted(outcome.cache_hits, "verdict", "verdicts") + " known";
+  }
+  line += "; " + counted(outcome.learned.size(), "rule", "rules");
+  if (!report.learned_path.empty()) line += " in " + report.learned_path;
+  return line;
+}
 
 std::string remedy_text(const LoweredPart& part) {
   std::vector<std::string> texts;
@@ -209,8 +247,8 @@ std::string culprit_text(const Graph& graph, const LowerFinding& found) {
              ", fails together with others: " + counted(finding.within.size(), "node", "nodes") +
              ")";
     case FindingKind::remedy:
-      return counted(finding.nodes.size(), "node", "nodes") +
-             " compile with a remedy; no op is to blame";
+      return counted(finding.nodes.size(), "node", "nodes") + " compile with " +
+             remedies_text(finding.remedies) + "; no op is to blame";
     case FindingKind::flaky:
       return "flaky: it failed and then did not";
     case FindingKind::unexplained:

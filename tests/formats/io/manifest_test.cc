@@ -52,6 +52,27 @@ TEST_CASE("entries that are not as they are listed are found, by name and size")
   CHECK(unlisted_entries(test.path("")) == std::vector<std::string>{"b", "d", "z"});
 }
 
+TEST_CASE("of folders that hold listed files, what is not listed is found") {
+  const TestFolder test;
+  std::filesystem::create_directories(test.path("in/deep"));
+  std::filesystem::create_directory(test.path("other"));
+  test.with_file("in/deep/a", "1");
+  test.with_file("in/b", "1");
+  test.with_file("manifest.json",
+                 with_file_list("{\n \"format\": \"cleave.report\"\n}\n", {{"in/deep/a", 1}}));
+  CHECK(unlisted_entries(test.path("")) == std::vector<std::string>{"in/b", "other"});
+}
+
+TEST_CASE("a list with a name that leads out of the folder is none") {
+  const TestFolder test;
+  for (const char* const name : {"../a", "/a", "a/../b", "./a", "a//b"}) {
+    test.with_file("manifest.json",
+                   with_file_list("{\n \"format\": \"cleave.report\"\n}\n", {{name, 1}}));
+    INFO(name);
+    CHECK_FALSE(listed_files(test.path("")));
+  }
+}
+
 TEST_CASE("three entries are named, the others counted") {
   CHECK(named_entries({"a"}) == "\"a\"");
   CHECK(named_entries({"a", "b", "c"}) == "\"a\", \"b\", \"c\"");

@@ -96,6 +96,24 @@ TEST_CASE("a listed file of another size, a link and a folder are not replaced")
   CHECK(test.entry_count() == 1);
 }
 
+TEST_CASE("a folder with folders that the manifest lists is replaced with them") {
+  const TestFolder test;
+  const auto write = [&](const std::string& content) {
+    Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), true);
+    REQUIRE(folder);
+    fs::create_directories(folder->path_of("in") + "/deep");
+    std::ofstream(folder->path_of("in") + "/deep/a") << content;
+    REQUIRE(folder->write_manifest("{\n \"format\": \"cleave.report\"\n}\n"));
+    return folder->commit().operator bool();
+  };
+  CHECK(write("old"));
+  CHECK(write("new"));
+  CHECK(test.content("out/in/deep/a") == "new");
+  CHECK(test.entry_count() == 1);
+  test.with_file("out/in/mine", "x");
+  CHECK_FALSE(OutputFolder::create(test.path("out"), true));
+}
+
 TEST_CASE("what comes into the folder during the work is not removed") {
   const TestFolder test;
   write_split(test.path("out"), "old", false);

@@ -1,0 +1,96 @@
+// cleave probe: what a compiler takes, node by node, as a support list.
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/compiler_commands.h"
+#include "cli/jobs/lower_run.h"
+#include "cli/jobs/split_run.h"
+#include "cli/options/backend_args.h"
+#include "cli/options/file_option.h"
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
+#include "formats/io/output_file.h"
+#include "formats/report/lowering/probe_report.h"
+
+namespace cleave {
+namespace {
+
+class ProbeCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    add_input_option(app, "MODEL", paths_, "ONNX models, whose distinct nodes are probed")
+        ->required();
+    model_.add_bindings_to(app);
+    backend_.add_to(app);
+    backend_.add_compare_to(app);
+    add_output_option(app, "-o,--output", output_,
+                      "write the measured support list, and the evidence beside it "
+                      "(LIST.evidence.jsonl)");
+  }
+
+  ExitCode run() override {
+    if (backend_.names.size() != 1) {
+      print_error("probe takes one backend: each has a list of its own");
+      return ExitCode::usage;
+    }
+    for (const std::string& path : outputs()) {
+      if (const auto done = check_may_write(path); !done) {
+        return refuse(done.error(), ExitCode::cannot_write);
+      }
+    }
+    const auto backends = backend_.load();
+    if (!backends || !load_models()) return ExitCode::bad_input;
+    const auto work = open_work_folder();
+    if (!work) return ExitCode::cannot_write;
+    backend_.set_up(work->path());
+    return probe({models_, facts_, *backends});
+  }
+
+ private:
+  std::vector<std::string> outputs() const {
+    if (output_.empty()) return {};
+    return {output_, output_ + ".evidence.jsonl"};
+  }
+
+  bool load_models() {
+    bool is_good = true;
+    for (const std::string& path : paths_) {
+      ModelArgs args = model_;
+      args.path = path;
+      auto model = load_model(args);
+      is_good = is_good && model && is_for_compilers(*model, path);
+      if (model) models_.push_back(*std::move(model));
+    }
+    for (const LoadedModel& model : models_) facts_.push_back(op_facts(model));
+    return is_good;
+  }
+
+  ExitCode probe(const ProbeInput& input) {
+    const auto outcome = [&] {
+      ProgressBar bar(paths_.front());
+      backend_.pool.progress = bar.observer();
+      return probe_models(input, backend_.pool);
+    }();
+    if (!outcome) return cleave::refuse(outcome.error());
+    const ProbeReport report{input, *outcome, output_};
+    for (const std::string& path : outputs()) {
+      const std::string text = path == output_ ? probed_list_json(report) : probe_evidence(report);
+      const auto written = write_file(path, text);
+      if (!written) return refuse(written.error(), ExitCode::cannot_write);
+    }
+    write_stdout(probe_text(report), outputs());
+    return ExitCode::done;
+  }
+
+  std::vector<std::string> paths_;
+  ModelArgs model_;
+  BackendArgs backend_;
+  std::string output_;
+  std::vector<LoadedModel> models_;
+  std::vector<OpFacts> facts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_probe_command() { return std::make_unique<ProbeCommand>(); }
+
+}  // namespace cleave

@@ -1,0 +1,144 @@
+// cleave reduce: the smallest piece of a model that a compiler still fails on, as a folder.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "cli/commands/compiler_commands.h"
+#include "cli/jobs/lower_run.h"
+#include "cli/jobs/split_run.h"
+#include "cli/options/backend_args.h"
+#include "cli/options/file_option.h"
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
+#include "core/split/piece.h"
+#include "formats/io/output_folder.h"
+#include "formats/report/lowering/reduce_report.h"
+#include "formats/tables/node_list.h"
+
+namespace cleave {
+namespace {
+
+class ReduceCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    backend_.add_to(app);
+    backend_.search.culprits = CulpritSearch::minimal;
+    backend_.search.most_findings = 1;
+    backend_.add_search_to(app);
+    backend_.add_compare_to(app);
+    CLI::Option* const nodes =
+        add_input_option(app, "--nodes", nodes_,
+                         "which nodes: a name a line, or a JSON list of names; all if not given");
+    support_.add_to(app, false);
+    split_.add_to(app);
+    app.add_option("--partition", partition_,
+                   "which nodes: those of this partition of the split by --support")
+        ->excludes(nodes);
+    add_output_folder_option(app, "-o,--output", output_,
+                             "folder for the piece, how to repeat the failure, and what the "
+                             "compiler says");
+    app.add_flag("--force", force_, "replace the folder when it exists");
+    app.add_flag("--json", json_, "print JSON instead of text");
+  }
+
+  ExitCode run() override {
+    if (backend_.names.size() != 1 || partition_.empty() != support_.paths.empty()) {
+      print_error(backend_.names.size() != 1 ? "reduce takes one backend"
+                                             : "--partition and --support need each other");
+      return ExitCode::usage;
+    }
+    const auto backends = backend_.load();
+    const auto model = load_model(model_);
+    if (!backends || !model) return ExitCode::bad_input;
+    if (!is_for_compilers(*model, model_.path)) return ExitCode::bad_input;
+    auto nodes = find_nodes(*model);
+    if (!nodes) return nodes.error();
+    const auto work = open_work_folder();
+    if (!work) return ExitCode::cannot_write;
+    if (const ExitCode code = open_folder(); code != ExitCode::done) return code;
+    backend_.set_up(work->path());
+    options_.pool = backend_.pool;
+    options_.pool.jobs = 1;
+    options_.search = backend_.search;
+    const std::string name = partition_.empty() ? "all" : partition_;
+    return reduce({*model, *backends, *std::move(nodes), name});
+  }
+
+ private:
+  Result<std::vector<NodeId>, ExitCode> find_nodes(const LoadedModel& model) const {
+    if (!partition_.empty()) return nodes_of_partition(model);
+    if (nodes_.empty()) {
+      std::vector<NodeId> all;
+      for (const NodeId node : model.graph.nodes()) all.push_back(node);
+      return all;
+    }
+    auto nodes = read_node_list(nodes_, model.graph);
+    if (!nodes) return refuse(nodes.error());
+    if (!find_detour(model.graph, *nodes)) return *std::move(nodes);
+    return refuse({diagnostic_of(nodes_,
+                                 "a path leaves these nodes and comes back: they cannot "
+                                 "be one piece")});
+  }
+
+  Result<std::vector<NodeId>, ExitCode> nodes_of_partition(const LoadedModel& model) const {
+    const auto run = run_split(model, support_, split_);
+    if (!run) return run.error();
+    const Partition& partition = run->split().partition;
+    std::string names;
+    for (const PartId part : partition.parts()) {
+      if (partition.name(part) == partition_) {
+        const auto nodes = partition.nodes(part);
+        return std::vector<NodeId>(nodes.begin(), nodes.end());
+      }
+      names += (names.empty() ? "" : ", ") + std::string(partition.name(part));
+    }
+    print_error("there is no partition " + cleave::quoted(partition_), {"there are " + names});
+    return ExitCode::bad_input;
+  }
+
+  ExitCode open_folder() {
+    if (output_.empty()) return ExitCode::done;
+    auto folder = OutputFolder::create(output_, force_);
+    if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
+    folder_.emplace(std::move(*folder));
+    const auto inside = std::filesystem::path(folder_->path_of("x")).parent_path();
+    options_.folder = std::filesystem::absolute(inside).string();
+    return ExitCode::done;
+  }
+
+  ExitCode reduce(const ReduceInput& input) {
+    const auto outcome = [&] {
+      ProgressBar bar(model_.path);
+      options_.pool.progress = bar.observer();
+      return reduce_piece(input, options_);
+    }();
+    if (!outcome) return cleave::refuse(outcome.error());
+    ReduceReport report{input, options_, *outcome};
+    std::vector<std::string> written;
+    if (folder_ && outcome->finding) {
+      auto done = folder_->write_manifest("{\n \"format\": \"cleave.finding\"\n}\n");
+      if (done) done = folder_->commit();
+      if (!done) return refuse(done.error(), ExitCode::cannot_write);
+      report.folder = folder_->final_path();
+      written.push_back(output_);
+    }
+    write_stdout(json_ ? reduce_json(report) : reduce_text(report), written);
+    if (outcome->part.attempt.verdict == LowerVerdict::driver) return ExitCode::external_failed;
+    return outcome->finding ? ExitCode::done : ExitCode::check_failed;
+  }
+
+  ModelArgs model_;
+  SupportArgs support_;
+  SplitArgs split_;
+  BackendArgs backend_;
+  ReduceOptions options_;
+  std::string nodes_, partition_, output_;
+  std::optional<OutputFolder> folder_;
+  bool force_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_reduce_command() { return std::make_unique<ReduceCommand>(); }
+
+}  // namespace cleave

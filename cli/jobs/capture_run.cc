@@ -1,0 +1,116 @@
+#include "cli/jobs/capture_run.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/options/file_option.h"
+#include "cli/options/whole_number.h"
+#include "cli/terminal/terminal.h"
+#include "formats/backend/child.h"
+
+namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kScript = "capture_inputs.py";
+constexpr double kMostSeconds = 24 * 3600;
+constexpr int kSkipped = 77;  // a module of Python is missing
+
+// In $CLEAVE_SCRIPTS, installed with the program, or below the working directory. "": nowhere.
+std::string find_script() {
+  std::vector<fs::path> folders;
+  if (const char* const given = std::getenv("CLEAVE_SCRIPTS")) folders.emplace_back(given);
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) folders.push_back(program.parent_path() / "../share/cleave/scripts");
+  folders.emplace_back("scripts");
+  for (const fs::path& folder : folders) {
+    if (fs::exists(folder / kScript, error)) return fs::absolute(folder / kScript).string();
+  }
+  return {};
+}
+
+std::vector<std::string> environment() {
+  std::vector<std::string> variables;
+  for (const char* const name : {"PATH", "HOME", "VIRTUAL_ENV", "LANG", "TMPDIR"}) {
+    if (const char* const value = std::getenv(name)) {
+      variables.push_back(std::string(name) + "=" + value);
+    }
+  }
+  return variables;
+}
+
+// The hidden folder is renamed at the end: messages name what it will be.
+std::string renamed(std::string text, const std::string& hidden, const std::string& shown) {
+  for (std::size_t at = text.find(hidden); at != text.npos; at = text.find(hidden, at)) {
+    text.replace(at, hidden.size(), shown);
+    at += shown.size();
+  }
+  return text;
+}
+
+ExitCode code_of(int status) {
+  switch (status) {
+    case 0:
+      return ExitCode::done;
+    case 1:
+      return ExitCode::check_failed;
+    case 2:
+      return ExitCode::bad_input;
+    case 4:
+      return ExitCode::cannot_write;
+    default:
+      return ExitCode::external_failed;
+  }
+}
+
+}  // namespace
+
+void CaptureArgs::add_to(CLI::App& app) {
+  CLI::Option* const wanted =
+      app.add_flag("--capture", is_wanted,
+                   "also run the parts in ONNX Runtime and write what each takes and makes, as "
+                   "test data in the folder captured; needs Python with onnx, onnxruntime, numpy");
+  add_input_option(app, "--inputs", inputs,
+                   "inputs of the model for --capture: a .npz file or a folder of input_0.pb, ...; "
+                   "else drawn at random")
+      ->needs(wanted);
+  app.add_option("--seed", seed, "of inputs that are drawn for --capture")
+      ->check(whole_number())
+      ->needs(wanted);
+}
+
+ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args) {
+  const std::string script = find_script();
+  if (script.empty()) {
+    print_error("--capture needs " + std::string(kScript) + ", which is not beside the program",
+                {"set CLEAVE_SCRIPTS to the folder that has it"});
+    return ExitCode::external_failed;
+  }
+  const std::string hidden = fs::path(folder.path_of("x")).parent_path().string();
+  ChildCommand command{.argv = {"python3", script, fs::absolute(hidden).string(), "--seed",
+                                std::to_string(args.seed)},
+                       .environment = environment(),
+                       .folder = fs::current_path().string(),
+                       .timeout_seconds = kMostSeconds};
+  if (!args.inputs.empty()) {
+    command.argv.insert(command.argv.end(), {"--inputs", fs::absolute(args.inputs).string()});
+  }
+  const ChildResult result = run_child(command);
+  if (result.end == ChildEnd::not_started) {
+    print_error("--capture needs python3: " + system_words(result.code));
+    return ExitCode::external_failed;
+  }
+  const std::string absolute = fs::absolute(hidden).string();
+  const ExitCode code =
+      result.end == ChildEnd::exited ? code_of(result.code) : ExitCode::external_failed;
+  std::string text = renamed(result.out + result.err, absolute, folder.final_path());
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (result.code == kSkipped) text += "\n--capture needs: pip install onnx onnxruntime numpy";
+  code == ExitCode::done ? print_info(text) : print_error("the parts are not captured:\n" + text);
+  return code;
+}
+
+}  // namespace cleave

@@ -1,0 +1,48 @@
+#include "cli/jobs/lower_run.h"
+
+#include <filesystem>
+
+#include "cli/terminal/progress_bar.h"
+#include "cli/terminal/terminal.h"
+
+namespace cleave {
+
+ExitCode refuse(const LowerFault& fault) {
+  print_error(fault.message, fault.notes);
+  switch (fault.kind) {
+    case LowerFault::Kind::backend:
+    case LowerFault::Kind::reference:
+      return ExitCode::external_failed;
+    case LowerFault::Kind::input:
+      return ExitCode::bad_input;
+    case LowerFault::Kind::output:
+      return ExitCode::cannot_write;
+  }
+  return ExitCode::bug;
+}
+
+std::optional<Temporary> open_work_folder() {
+  Temporary folder = Temporary::folder_in(std::filesystem::temp_directory_path().string());
+  if (folder.is_there()) return folder;
+  print_error("the folder for temporary files cannot be written", {"set TMPDIR to another"});
+  return std::nullopt;
+}
+
+bool is_for_compilers(const LoadedModel& model, const std::string& path) {
+  if (model.format() == ModelFormat::onnx) return true;
+  refuse({diagnostic_of(path, "is not an ONNX model: compilers only take ONNX")});
+  return false;
+}
+
+Result<LowerOutcome, ExitCode> lower_with_progress(const LowerInput& input, LowerOptions& options,
+                                                   const std::string& subject) {
+  auto outcome = [&] {
+    ProgressBar bar(subject);
+    options.pool.progress = bar.observer();
+    return lower_model(input, options);
+  }();
+  if (!outcome) return refuse(outcome.error());
+  return *std::move(outcome);
+}
+
+}  // namespace cleave

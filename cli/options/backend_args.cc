@@ -1,0 +1,150 @@
+#include "cli/options/backend_args.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "cli/options/choice.h"
+#include "cli/options/file_option.h"
+#include "cli/options/whole_number.h"
+#include "cli/terminal/terminal.h"
+#include "core/base/quantity.h"
+#include "formats/backend/backend_folders.h"
+#include "formats/lowering/verdict_store.h"
+
+namespace cleave {
+namespace {
+
+std::optional<Backend> load_backend(const std::string& text) {
+  auto loaded = find_backend(text);
+  if (!loaded) {
+    print_diagnostics(loaded.error());
+    return std::nullopt;
+  }
+  print_diagnostics(loaded->warnings);
+  return std::move(loaded->backend);
+}
+
+}  // namespace
+
+void ReferenceArgs::add_to(CLI::App& app) {
+  app.add_option("--reference", name,
+                 "the backend whose values and shapes are right (onnxruntime); runs the whole "
+                 "model once");
+  add_input_option(app, "--inputs", inputs,
+                   "inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable; "
+                   "without it inputs are random")
+      ->allow_extra_args(false);
+  app.add_option("--seed", seed, "seed of random inputs")->check(whole_number());
+}
+
+std::optional<Backend> ReferenceArgs::load() const {
+  const std::string text = name.empty() ? "onnxruntime" : name;
+  auto backend = load_backend(text);
+  if (!backend) return std::nullopt;
+  if (backend->serve && backend->serve->does("capture")) return backend;
+  print_diagnostics(
+      {diagnostic_of(text, "has no \"serve\" with \"capture\": it cannot be the reference")});
+  return std::nullopt;
+}
+
+bool ReferenceArgs::has_inputs() const {
+  bool are_there = true;
+  for (const std::string& path : inputs) {
+    std::error_code error;
+    if (std::filesystem::exists(path, error)) continue;
+    print_diagnostics({diagnostic_of(path, "is not a file or a folder of inputs")});
+    are_there = false;
+  }
+  return are_there;
+}
+
+void BackendArgs::add_to(CLI::App& app) {
+  app.add_option("--backend", names,
+                 "the compiler: a backend file, the name of a known backend (cleave backend "
+                 "list), or NAME='program {model} -o {out}'; repeatable")
+      ->required()
+      ->allow_extra_args(false);
+  reference.add_to(app);
+  app.add_option("--launcher", launcher_,
+                 "command that starts each command of a backend: 'srun --ntasks=1'");
+  app.add_option("-j,--jobs", jobs_, "compilers at once; default: half of the cores")
+      ->check(whole_number());
+  app.add_option("--cache", cache_, "folder of known verdicts")->type_name("DIR");
+  app.add_flag("--no-cache", is_uncached_, "ask the compiler again, even about known verdicts");
+  app.add_flag("--trust-failures", pool.trusts_failures,
+               "cache timeouts, crashes and lack of memory, too, as if they were answers");
+}
+
+void BackendArgs::add_search_to(CLI::App& app) {
+  add_choice(app, "--culprit", search.culprits,
+             {{"none", CulpritSearch::none},
+              {"hint", CulpritSearch::hint},
+              {"node", CulpritSearch::node},
+              {"minimal", CulpritSearch::minimal}},
+             "how far to search for the cause: none; nodes that the message names; a node; the "
+             "smallest set of nodes that still fails");
+  app.add_option("--search-runs", search.most_runs, "compiler runs of one search, at most")
+      ->check(whole_number());
+  app.add_option_function<std::string>(
+         "--search-time",
+         [this](const std::string& text) {
+           const auto seconds = parse_duration(text);
+           if (!seconds || *seconds <= 0) {
+             throw CLI::ValidationError("--search-time",
+                                        "\"" + text + "\" is not a time: write 60s or 5min");
+           }
+           search.most_seconds = *seconds;
+         },
+         "time of one search, at most, such as 5min; what was found by then is reported")
+      ->type_name("TIME");
+  app.add_option_function<std::string>(
+         "--pin-shapes",
+         [this](const std::string& text) { search.pins_shapes = text == "boundary"; },
+         "whether open shapes at a partition's boundary may be pinned to the reference's: off, "
+         "boundary")
+      ->check(CLI::IsMember({"off", "boundary"}));
+  app.add_flag("--freeze-shape-values", search.freezes_values,
+               "whether small integers at the boundary may become constants");
+}
+
+void BackendArgs::add_compare_to(CLI::App& app) {
+  app.add_flag("--compare", pool.compares,
+               "also run the partitions, and compare with the reference");
+  app.add_flag("--strict-ties", pool.is_strict_on_ties,
+               "equal values in another order than the reference's are wrong");
+  app.add_option("--int-tolerance", integers_,
+                 "by how much 8-bit integers may differ, for quantised outputs; else as the "
+                 "backend's file says")
+      ->check(whole_number());
+}
+
+std::optional<std::vector<Backend>> BackendArgs::load() {
+  std::vector<Backend> backends;
+  bool is_good = reference.has_inputs();
+  for (const std::string& text : names) {
+    auto backend = load_backend(text);
+    is_good = is_good && backend;
+    if (!backend) continue;
+    if (integers_) backend->tolerance.integers = *integers_;
+    backends.push_back(*std::move(backend));
+  }
+  const bool is_needed = pool.compares || search.freezes_values || !reference.inputs.empty();
+  if (!reference.name.empty() || is_needed) {
+    pool.reference = reference.load();
+    is_good = is_good && pool.reference;
+  }
+  if (!is_good) return std::nullopt;
+  return backends;
+}
+
+void BackendArgs::set_up(const std::string& work) {
+  pool.inputs = reference.inputs;
+  pool.seed = reference.seed;
+  pool.jobs = jobs_ > 0 ? jobs_ : std::max(1U, std::thread::hardware_concurrency() / 2);
+  if (const auto words = shell_words(launcher_)) pool.launcher = *words;
+  if (!is_uncached_) pool.cache_folder = cache_.empty() ? default_verdict_cache() : cache_;
+  pool.work_folder = work;
+}
+
+}  // namespace cleave

@@ -1,0 +1,144 @@
+#include "formats/lowering/finding_folder.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "formats/backend/tensor_files.h"
+#include "formats/text/diagnostic.h"
+
+namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostNames = 20;
+
+Status<Error> write_text(const std::string& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) return Done{};
+  return Error{path + ": cannot be written"};
+}
+
+std::string op_text(const Graph& graph, NodeId node) {
+  const std::string_view domain = graph.domain(node);
+  return (domain.empty() ? "" : std::string(domain) + "::") + std::string(graph.op(node));
+}
+
+std::string node_lines(const Graph& graph, const std::vector<NodeId>& nodes) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(nodes.size(), kMostNames); ++i) {
+    text += "- `" + escaped(graph.node(nodes[i]).name) + "` (" + op_text(graph, nodes[i]) + ")\n";
+  }
+  if (nodes.size() > kMostNames) {
+    text += "- and " + std::to_string(nodes.size() - kMostNames) + " more\n";
+  }
+  return text;
+}
+
+std::string_view kind_text(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::culprit:
+      return "This node fails alone:";
+    case FindingKind::together:
+      return "These nodes fail only together with others of model.onnx:";
+    case FindingKind::remedy:
+      return "These nodes fail as they are, and pass when cleave changes what is around them:";
+    case FindingKind::flaky:
+      return "model.onnx failed, and did not fail when it was tried again.";
+    case FindingKind::unexplained:
+      return "model.onnx fails as a whole; no part of it was found to blame.";
+  }
+  return {};
+}
+
+std::string readme_text(const FindingFolder& folder) {
+  const Finding& finding = folder.finding.finding;
+  const Graph& graph = folder.model.graph;
+  std::string text = "# " + escaped(folder.backend.name) + " " + escaped(folder.identity) + ": " +
+                     first_line(finding.message, 200) + "\n\n";
+  text += "Found by `cleave lower` in `" + escaped(folder.model.source.path()) + "`, partition `" +
+          escaped(folder.finding.part) + "`. `model.onnx` is the smallest piece that was seen to " +
+          "fail: " + std::to_string(finding.within.size()) +
+          (finding.within.size() == 1 ? " node" : " nodes") + ".\n\n";
+  text += std::string(kind_text(finding.kind)) + "\n\n" + node_lines(graph, finding.nodes) + "\n";
+  text += "`sh command.sh` repeats it with the backend that `backend.json` describes. ";
+  text += "`stderr.txt` is all that it said.\n";
+  if (!folder.samples.empty()) {
+    text +=
+        "`test_data_set_0` holds inputs of the piece, and its outputs as the reference computes "
+        "them.\n";
+  }
+  return text;
+}
+
+std::string shell_quoted(std::string_view word) {
+  std::string text = "'";
+  for (const char c : word) c == '\'' ? text += "'\\''" : text += c;
+  return text + "'";
+}
+
+std::string command_text(const FindingFolder& folder) {
+  std::string text = "#!/bin/sh\n# Compiles model.onnx again, and says what comes of it.\n";
+  text += "cd \"$(dirname \"$0\")\" || exit 1\n";
+  const std::string backend =
+      folder.backend.path.empty() ? shell_quoted(folder.backend.text) : "./backend.json";
+  return text + "cleave reduce model.onnx --backend " + backend + " --no-cache\n";
+}
+
+// Tensors of the first sample as ONNX's test data; those that are no tensors are left out.
+Status<Error> write_data(const FindingFolder& folder, const CutPiece& piece) {
+  if (folder.samples.empty()) return Done{};
+  const fs::path data = fs::path(folder.path) / "test_data_set_0";
+  std::error_code error;
+  fs::create_directories(data, error);
+  const auto copy = [&](const std::vector<ValueId>& values, const std::string& prefix) {
+    for (std::size_t i = 0; i < values.size() && !error; ++i) {
+      const std::string_view name = folder.model.graph.value(values[i]).name;
+      const ReferenceTensor* const tensor = folder.samples.front().find(name);
+      if (tensor == nullptr) continue;
+      fs::copy_file(tensor->file, data / (prefix + std::to_string(i) + ".pb"), error);
+    }
+  };
+  copy(piece.inputs, "input_");
+  copy(piece.outputs, "output_");
+  if (error) return Error{data.string() + ": cannot be written: " + error.message()};
+  return Done{};
+}
+
+// {here} of a copied file must lead to where the file was.
+std::string backend_text(const Backend& backend) {
+  std::string text = backend.text;
+  constexpr std::string_view kHere = "{here}";
+  for (std::size_t at = text.find(kHere); at != text.npos; at = text.find(kHere, at)) {
+    text.replace(at, kHere.size(), backend.folder);
+    at += backend.folder.size();
+  }
+  return text;
+}
+
+}  // namespace
+
+Status<Error> write_finding(const FindingFolder& folder, PieceLowerer& lowerer) {
+  std::error_code error;
+  fs::create_directories(folder.path, error);
+  if (error) return Error{folder.path + ": cannot be made: " + error.message()};
+  const Finding& finding = folder.finding.finding;
+  const auto& nodes = finding.within.empty() ? finding.nodes : finding.within;
+  const bool is_remedy = finding.kind == FindingKind::remedy;
+  auto written =
+      lowerer.write({.nodes = nodes, .remedies = is_remedy ? Remedies{} : finding.remedies},
+                    folder.path + "/model.onnx");
+  if (!written) return written.error();
+  Status<Error> done = write_data(folder, *written);
+  if (done) done = write_text(folder.path + "/stderr.txt", finding.message + "\n");
+  if (done) done = write_text(folder.path + "/README.md", readme_text(folder));
+  if (done) done = write_text(folder.path + "/command.sh", command_text(folder));
+  if (done && !folder.backend.path.empty()) {
+    done = write_text(folder.path + "/backend.json", backend_text(folder.backend));
+  }
+  return done;
+}
+
+}  // namespace cleave

@@ -1,0 +1,80 @@
+// Outcome of a lowering: rounds of splits, what became of each partition, and what was found of those
+// that are not lowered.
+//
+//   round     a split, and the verdict of each backend on each accelerator partition
+//   learned   deny rules that came of culprits
+//   remedy    a change that makes a partition compile without denying a node: see core/lowering
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/lowering/search.h"
+#include "core/lowering/wrong_values.h"
+#include "core/support/rule.h"
+#include "formats/backend/attempt.h"
+
+namespace cleave {
+
+// What was found of a partition that a backend does not lower, or not as it is.
+struct LowerFinding {
+  std::size_t round = 1;
+  std::size_t backend = 0;
+  std::string part;
+  Finding finding;
+  std::optional<ValueVerdict> values = {};  // of wrong values
+  std::vector<NodeId> deciders = {};        // of ValueVerdict::rounding_decides
+  std::string rule = {};                    // what is learned: "" nothing
+};
+
+struct LoweredPart {
+  std::string name;
+  std::vector<NodeId> nodes;  // model order
+  std::size_t backend = 0;
+  Attempt attempt;         // without remedies; with the one that works where there is one
+  Remedies remedies = {};  // that make it pass
+  bool is_lowered = false;
+  std::size_t pinned = 0, frozen = 0;  // inputs
+  std::size_t pinned_to_data = 0;      // of the pinned: inputs whose shape depends on data
+  std::string hash = {};
+  std::optional<std::size_t> finding = {};  // the first of it, in LowerOutcome::findings
+};
+
+struct LowerRound {
+  std::size_t acc_parts = 0;
+  std::size_t acc_nodes = 0;
+  std::vector<LoweredPart> parts;  // by partition, then by backend
+  std::vector<Rule> learned;       // from this round
+  double seconds = 0;
+};
+
+struct LowerOutcome {
+  std::vector<std::string> identities;  // by backend
+  std::string reference;                // its identity; "": none
+  std::vector<LowerRound> rounds;
+  std::vector<LowerFinding> findings;
+  std::vector<Rule> learned;
+  std::size_t nodes = 0;
+  std::size_t nodes_lowered = 0;  // by every backend
+  std::size_t compiler_runs = 0;
+  std::size_t cache_hits = 0;
+  std::size_t samples = 0;  // of inputs that values were compared on
+  bool is_clean = false;
+  bool is_eroding = false;       // round after round the readers of the last culprit fail
+  bool is_driver_fault = false;  // no backend got as far as a verdict
+  double seconds = 0;            // in all
+  double backend_seconds =
+      0;  // of these spent waiting for backends and the reference, by each lane
+};
+
+// Why there is no outcome.
+struct LowerFault {
+  enum class Kind : std::uint8_t { backend, reference, input, output };
+  Kind kind = Kind::backend;
+  std::string message;
+  std::vector<std::string> notes = {};
+};
+
+}  // namespace cleave

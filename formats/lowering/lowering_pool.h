@@ -1,0 +1,77 @@
+// LoweringPool: what pieces of a model are lowered with. For each thread ("lane") a session of every
+// backend, one of the reference, and a cutter; for all of them the verdicts that are known, and what
+// the reference makes of the model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "formats/lowering/lanes.h"
+#include "formats/lowering/lower_outcome.h"
+#include "formats/lowering/piece_lowerer.h"
+
+namespace cleave {
+
+struct PoolOptions {
+  std::optional<Backend> reference = {};
+  std::vector<std::string> inputs = {};  // a sample each; none: one sample is drawn
+  std::uint64_t seed = 0;
+  bool compares = false;
+  bool is_strict_on_ties = false;  // equal values in another order are wrong values
+  bool trusts_failures = false;    // timeouts, crashes and lack of memory are cached, too
+  std::size_t jobs = 1;            // lanes; fewer where a backend states less
+  std::vector<std::string> launcher = {};
+  std::string cache_folder = {};  // "": none
+  std::string journal = {};       // "": none
+  std::string work_folder = {};   // absolute, and there
+  Progress progress = {};
+};
+
+class LoweringPool {
+ public:
+  // Starts a session of each backend and runs the reference, where there is one. The model must be
+  // ONNX; model, backends and options must outlive the pool.
+  static Result<std::unique_ptr<LoweringPool>, LowerFault> start(
+      const LoadedModel& model, const std::vector<Backend>& backends, const PoolOptions& options);
+  ~LoweringPool();
+  LoweringPool(const LoweringPool&) = delete;
+  LoweringPool& operator=(const LoweringPool&) = delete;
+
+  Lanes& lanes() { return lanes_; }
+  // For jobs of that lane.
+  PieceLowerer& lowerer(std::size_t lane, std::size_t backend);
+
+  const std::vector<Backend>& backends() const { return backends_; }
+  const std::vector<std::string>& identities() const { return identities_; }  // by backend
+  const std::string& reference() const { return reference_; }                 // "": none
+  const std::vector<ReferenceRun>& samples() const { return samples_; }
+  std::size_t compiler_runs() const;
+  std::size_t cache_hits() const;
+  double backend_seconds() const;  // of all lanes: waited for backends and the reference
+
+ private:
+  struct Lane;
+  LoweringPool(const LoadedModel& model, const std::vector<Backend>& backends,
+               const PoolOptions& options);
+  std::optional<LowerFault> set_up();
+  void make_sessions(std::size_t lane);
+  std::optional<LowerFault> identify(Lane& lane);
+  std::optional<LowerFault> run_reference(Lane& lane);
+  void make_lowerers(std::size_t lane);
+
+  const LoadedModel& model_;
+  const std::vector<Backend>& backends_;
+  const PoolOptions& options_;
+  VerdictStore store_;
+  std::vector<ReferenceRun> samples_;
+  std::vector<std::string> identities_;
+  std::string reference_;
+  std::vector<Lane> lane_;
+  Lanes lanes_;  // last: its threads end before what they use
+};
+
+}  // namespace cleave

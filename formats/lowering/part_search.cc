@@ -1,0 +1,154 @@
+#include "formats/lowering/part_search.h"
+
+#include <chrono>
+
+#include "core/graph/domain.h"
+
+namespace cleave {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr Remedies kPinned = {.pin_shapes = true};
+
+SearchEffort effort_of(CulpritSearch culprits) {
+  if (culprits == CulpritSearch::hint) return SearchEffort::hint;
+  return culprits == CulpritSearch::node ? SearchEffort::node : SearchEffort::minimal;
+}
+
+AskingLimits limits_of(const SearchSettings& settings) {
+  AskingLimits limits{.most_runs = settings.most_runs};
+  if (settings.most_seconds <= 0) return limits;
+  limits.is_time_up = [begin = Clock::now(), most = settings.most_seconds] {
+    return std::chrono::duration<double>(Clock::now() - begin).count() > most;
+  };
+  return limits;
+}
+
+LowerFinding finding_of(const LoweredPart& part, Finding finding) {
+  LowerFinding made;
+  made.backend = part.backend;
+  made.part = part.name;
+  made.finding = std::move(finding);
+  return made;
+}
+
+// Ties and lower precision are no fault of a node: the part gets a verdict of its own.
+LowerFinding take_values(LoweredPart& part, WrongValues wrong) {
+  Finding finding{.nodes = std::move(wrong.nodes)};
+  finding.kind = wrong.verdict == ValueVerdict::culprit    ? FindingKind::culprit
+                 : wrong.verdict == ValueVerdict::together ? FindingKind::together
+                                                           : FindingKind::unexplained;
+  finding.within = part.nodes;
+  finding.signature = "wrong values";
+  finding.message = part.attempt.message;
+  finding.runs = wrong.runs;
+  if (wrong.verdict == ValueVerdict::tie_order || wrong.verdict == ValueVerdict::rounding_decides) {
+    part.attempt.verdict = LowerVerdict::tie_order;
+    part.is_lowered = true;
+  }
+  if (wrong.verdict == ValueVerdict::lower_precision) {
+    part.attempt.verdict = LowerVerdict::lower_precision;
+  }
+  LowerFinding made = finding_of(part, std::move(finding));
+  made.values = wrong.verdict;
+  made.deciders = std::move(wrong.deciders);
+  return made;
+}
+
+}  // namespace
+
+Answer answer_of(const PieceResult& result) {
+  const Attempt& attempt = result.attempt;
+  std::string stage(lower_stage_name(attempt.stage));
+  if (attempt.verdict == LowerVerdict::wrong_values) stage = "values";
+  if (attempt.verdict != LowerVerdict::refused && attempt.verdict != LowerVerdict::wrong_values) {
+    stage = verdict_name(attempt.verdict);
+  }
+  return {.outcome = OracleOutcome::fails,
+          .stage = stage,
+          .message = attempt.message,
+          .difference =
+              attempt.verdict == LowerVerdict::wrong_values ? Difference::wrong : Difference::none,
+          .first_wrong = result.first_wrong,
+          .runs = result.calls};
+}
+
+PartFindings PartSearch::search(const FailedPart& failed, std::size_t lane,
+                                const std::function<void(std::size_t runs)>& asked) const {
+  LoweredPart& part = failed.part;
+  PieceLowerer& lowerer = pool_.lowerer(lane, part.backend);
+  const std::size_t before = lowerer.calls();
+  const Oracle plain = [&](const Piece& piece) {
+    asked(lowerer.calls() - before);
+    return lowerer.answer(piece);
+  };
+  const ItemOrder order = order_items(graph_, part.nodes);
+  FailedPartition partition{.graph = graph_, .order = order, .answer = answer_of(failed.result)};
+  const AskingLimits limits = limits_of(settings_);
+  PartFindings found;
+  if (part.attempt.verdict == LowerVerdict::wrong_values) {
+    found.findings.push_back(take_values(part, find_wrong_values(partition, plain, limits)));
+    return found;
+  }
+  const bool is_pinned = pin(partition, plain);
+  const Oracle pinned = [&](const Piece& piece) {
+    const Answer answer = plain(piece);
+    return answer.outcome == OracleOutcome::unchanged && piece.remedies == kPinned
+               ? plain({.nodes = piece.nodes, .attempt = piece.attempt})
+               : answer;
+  };
+  const SearchOptions options{.effort = effort_of(settings_.culprits),
+                              .limits = limits,
+                              .most_findings = settings_.most_findings,
+                              .hypotheses = hypotheses(part.backend)};
+  for (Finding& finding :
+       search_culprits(partition, is_pinned ? pinned : plain, options).findings) {
+    found.is_remedied = take_remedy(part, finding, lowerer) || found.is_remedied;
+    found.findings.push_back(finding_of(part, std::move(finding)));
+  }
+  return found;
+}
+
+// Cuts open shapes that the partition as a whole had not. So the search goes on with shapes pinned,
+// where they may be and that alone is no cure.
+bool PartSearch::pin(FailedPartition& partition, const Oracle& oracle) const {
+  if (pool_.samples().empty() || !settings_.pins_shapes) return false;
+  Answer answer =
+      oracle({.nodes = nodes_of(partition.order, all_items(partition.order)), .remedies = kPinned});
+  if (answer.outcome == OracleOutcome::passes || answer.outcome == Outcome::unresolved)
+    return false;
+  partition.remedies = kPinned;
+  if (answer.outcome == OracleOutcome::fails) partition.answer = std::move(answer);
+  return true;
+}
+
+std::vector<Remedies> PartSearch::hypotheses(std::size_t backend) const {
+  std::vector<Remedies> list;
+  const bool has_values = !pool_.samples().empty();
+  if (has_values && settings_.pins_shapes) list.push_back({.pin_shapes = true});
+  if (has_values && settings_.freezes_values) {
+    list.push_back({.pin_shapes = settings_.pins_shapes, .freeze_values = true});
+  }
+  const std::int64_t lowest = pool_.backends()[backend].lowest_opset;
+  const auto now = imported_opset(graph_, "");
+  if (!pool_.reference().empty() && now && *now < lowest) list.push_back({.opset = lowest});
+  return list;
+}
+
+bool PartSearch::take_remedy(LoweredPart& part, const Finding& finding,
+                             PieceLowerer& lowerer) const {
+  if (finding.kind != FindingKind::remedy || finding.nodes != part.nodes) return false;
+  const auto result = lowerer.lower({.nodes = part.nodes, .remedies = finding.remedies});
+  if (!result || !is_success(result->attempt.verdict)) return false;
+  part.attempt = result->attempt;
+  part.remedies = finding.remedies;
+  part.pinned = result->pinned;
+  part.pinned_to_data = result->pinned_to_data;
+  part.frozen = result->frozen;
+  part.hash = result->hash;
+  part.is_lowered = true;
+  return true;
+}
+
+}  // namespace cleave

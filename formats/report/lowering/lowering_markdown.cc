@@ -1,0 +1,65 @@
+#include <algorithm>
+
+#include "formats/report/lowering/lowering_report.h"
+#include "formats/text/markup_text.h"
+#include "formats/text/number_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostRows = 50;
+
+// Partitions of the last round that are not lowered, or not as they are.
+std::string parts_text(const LoweringReport& report) {
+  std::string rows;
+  std::size_t left_out = 0, written = 0;
+  for (const LoweredPart& part : report.outcome.rounds.back().parts) {
+    const std::string remedy = remedy_text(part);
+    if (part.attempt.verdict == LowerVerdict::lowered && remedy.empty()) continue;
+    if (written++ >= kMostRows) {
+      ++left_out;
+      continue;
+    }
+    const std::string says =
+        remedy.empty() ? first_line(part.attempt.message, 120) : "with " + remedy;
+    rows += std::string("| ") + (part.is_lowered ? "ok" : "**FAIL**") + " | " +
+            markdown_code(part.name) + " | " + count_text(part.nodes.size()) + " | " +
+            markdown_text(backend_name(report, part.backend)) + " | " +
+            markdown_text(verdict_text(part.attempt)) + " | " + markdown_text(says) + " |\n";
+  }
+  if (rows.empty()) return {};
+  rows.insert(0,
+              "\n| | partition | nodes | backend | verdict | |\n"
+              "| --- | --- | ---: | --- | --- | --- |\n");
+  if (left_out > 0) rows += "\nand " + count_text(left_out) + " more\n";
+  return rows;
+}
+
+std::string findings_text(const LoweringReport& report) {
+  const auto& findings = report.outcome.findings;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(findings.size(), kMostRows); ++i) {
+    const LowerFinding& finding = findings[i];
+    text += std::to_string(i + 1) + ". " + markdown_code(finding.part) + ": " +
+            markdown_text(culprit_text(report.input.model.graph, finding));
+    if (!finding.rule.empty()) text += "; " + markdown_text(finding.rule);
+    const std::string path = finding_path(report, i);
+    if (!path.empty()) text += "; see " + markdown_code(path);
+    text += "\n";
+  }
+  if (findings.size() > kMostRows) {
+    text += "\nand " + count_text(findings.size() - kMostRows) + " more\n";
+  }
+  return text.empty() ? "" : "\n**Findings**\n\n" + text;
+}
+
+}  // namespace
+
+std::string lowering_markdown(const LoweringReport& report) {
+  const bool is_clean = report.outcome.is_clean;
+  return std::string("## cleave lower ") + (is_clean ? "passed" : "FAILED") + ": " +
+         markdown_text(report.input.model.source.path()) + "\n\n" +
+         markdown_text(conclusion_text(report)) + "\n" + parts_text(report) + findings_text(report);
+}
+
+}  // namespace cleave
