@@ -66,7 +66,7 @@ class ReduceCommand : public Command {
 
  private:
   Result<std::vector<NodeId>, ExitCode> find_nodes(const LoadedModel& model) const {
-    if (!partition_.empty()) return nodes_of_partition(model);
+    if (!partition_.empty()) return nodes_of_partition();
     if (nodes_.empty()) {
       std::vector<NodeId> all;
       for (const NodeId node : model.graph.nodes()) all.push_back(node);
@@ -80,8 +80,8 @@ class ReduceCommand : public Command {
                                  "be one piece")});
   }
 
-  Result<std::vector<NodeId>, ExitCode> nodes_of_partition(const LoadedModel& model) const {
-    const auto run = run_split(model, support_, split_);
+  Result<std::vector<NodeId>, ExitCode> nodes_of_partition() const {
+    const auto run = run_split(model_, support_, split_);
     if (!run) return run.error();
     const Partition& partition = run->split().partition;
     std::string names;

@@ -116,7 +116,7 @@ bool PartSearch::pin(FailedPartition& partition, const Oracle& oracle) const {
   if (pool_.samples().empty() || !settings_.pins_shapes) return false;
   Answer answer =
       oracle({.nodes = nodes_of(partition.order, all_items(partition.order)), .remedies = kPinned});
-  if (answer.outcome == OracleOutcome::passes || answer.outcome == Outcome::unresolved)
+  if (answer.outcome == OracleOutcome::passes || answer.outcome == OracleOutcome::unresolved)
     return false;
   partition.remedies = kPinned;
   if (answer.outcome == OracleOutcome::fails) partition.answer = std::move(answer);
