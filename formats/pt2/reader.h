@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "core/support/op_facts.h"
+#include "core/condition/op_facts.h"
 #include "formats/model/loaded_model.h"
 #include "formats/pt2/model.h"
 

@@ -15,8 +15,9 @@ namespace {
 
 bool are_same_lists(const Report& before, const Report& after) {
   return std::equal(before.lists.begin(), before.lists.end(), after.lists.begin(),
-                    after.lists.end(),
-                    [](const SupportList& a, const SupportList& b) { return a.text == b.text; });
+                    after.lists.end(), [](const SupportList& a, const SupportList& b) {
+                      return a.text == b.text && a.role == b.role;
+                    });
 }
 
 void add_to(std::vector<std::string>& texts, const std::vector<std::string>& more) {
