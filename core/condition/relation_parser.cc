@@ -90,7 +90,7 @@ class Tokens {
   Result<Token, RelationFault> sign(std::size_t begin) {
     constexpr std::array<std::string_view, 4> kDouble = {"==", "!=", "<=", ">="};
     const std::string_view two = text_.substr(begin, 2);
-    at_ += std::find(kDouble.begin(), kDouble.end(), two) != kDouble.end() ? 2 : 1;
+    at_ += std::find(kDouble.begin(), kDouble.end(), two) != kDouble.end() ? 2U : 1U;
     const Token made = token(Token::Type::sign, begin);
     if (made.text.size() == 2) return made;
     if (made.text == "=") return RelationFault{begin, "write == to compare"};

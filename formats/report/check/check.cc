@@ -13,7 +13,7 @@
 #include "core/support/glob.h"
 #include "core/support/overlay.h"
 #include "formats/model_file.h"
-#include "formats/report/words/changed_bindings.h"
+#include "formats/report/check/changed_bindings.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/latency_words.h"
 #include "formats/report/words/machine_words.h"

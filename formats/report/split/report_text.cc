@@ -5,6 +5,7 @@
 
 #include "core/cost/cost.h"
 #include "core/study/same_shape.h"
+#include "formats/report/split/unchecked_text.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/coverage_words.h"
 #include "formats/report/words/hazard_text.h"
@@ -15,7 +16,6 @@
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
-#include "formats/report/words/unchecked_text.h"
 #include "formats/report/words/value_text.h"
 #include "formats/settings/split_settings.h"
 #include "formats/text/diagnostic.h"

@@ -1,4 +1,4 @@
-#include "formats/report/words/unchecked_text.h"
+#include "formats/report/split/unchecked_text.h"
 
 #include <algorithm>
 #include <map>
