@@ -44,7 +44,8 @@ TEST_CASE("faults of verdicts are told at their lines") {
 }
 
 TEST_CASE("the text that reports keep reads as the same list") {
-  const auto list = parse_verdicts("v", R"({"a\"b": true, "c": {"supported": false, "why": "why \\ not"}})");
+  const auto list =
+      parse_verdicts("v", R"({"a\"b": true, "c": {"supported": false, "why": "why \\ not"}})");
   REQUIRE(list);
   const auto again = parse_support("v.json", list->text);
   REQUIRE(again);
