@@ -1,4 +1,3 @@
-#include "core/base/white_space.h"
 #include "formats/support/support_file.h"
 
 #include <algorithm>

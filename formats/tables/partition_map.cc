@@ -1,4 +1,3 @@
-#include "core/base/white_space.h"
 #include "formats/tables/partition_map.h"
 
 #include <algorithm>

@@ -23,7 +23,7 @@ class Checker:
             schema = json.loads(path.read_text(encoding="utf-8"))
             jsonschema.Draft202012Validator.check_schema(schema)
             if "properties" in schema:  # a partition map has no fields of its own
-                name = schema["properties"]["format"]["const"]
+                name = schema["properties"].get("format", {}).get("const")
                 self.validators[name] = jsonschema.Draft202012Validator(schema)
 
     def check(self, what, document):

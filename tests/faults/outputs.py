@@ -135,7 +135,7 @@ class Scene:
         done = subprocess.run([self.cleave, *self.command.arguments.split()], cwd=folder,
                               capture_output=True, check=False)
         have = {path: data for path, data in files_of(folder).items() if ".cleave-" not in path}
-        if done.returncode == 4 and b"is there already" in done.stderr and have == self.after:
+        if done.returncode == 4 and b"exists already" in done.stderr and have == self.after:
             return []  # it was complete when the first run was killed
         if done.returncode != 0:
             return [f"the next run ends with {done.returncode}: {done.stderr.decode()}"]

@@ -214,7 +214,7 @@ def fields_of_four_gibibytes(bench):
     sparse("zeros.bin", b"", four)
     bench.run("preview", "zeros.bin", "-s", "list.txt").is_refused("not a model cleave can read")
     bench.file("m.json", json.dumps(graph_json([])))
-    bench.run("preview", "m.json", "-s", "zeros.bin").is_refused("is larger than 64 MiB")
+    bench.run("preview", "m.json", "-s", "zeros.bin").is_refused("has more than 268,435,456 bytes")
     bench.run("check", "m.json", "-s", "list.txt", "--baseline", "zeros.bin").is_refused("zeros.bin")
     for option in (["partition", "m.json", "--map"], ["stage", "m.json", "--stages", "1", "--costs"]):
         run = bench.run(*option, "zeros.bin")

@@ -19,7 +19,9 @@ FILES = ["usr/bin/cleave", "usr/share/bash-completion/completions/cleave",
          "usr/share/man/man1/cleave.1.gz", "usr/share/zsh/vendor-completions/_cleave"]
 PROJECT = Path(__file__).resolve().parent.parent.parent
 # Compilers that `lower` knows, and the scripts that talk to them.
-BACKENDS = ["samples/backends/*", "scripts/backends/*.py", "scripts/ort_inputs.py", "scripts/ort_values.py"]
+BACKENDS = ["samples/backends/*", "scripts/backends/*.py", "scripts/capture_inputs.py",
+            "scripts/ort_child.py", "scripts/ort_inputs.py", "scripts/ort_values.py",
+            "scripts/verify_split.py"]
 
 
 class Test:
