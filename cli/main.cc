@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 
 #include "cli/commands/command.h"
@@ -71,7 +72,21 @@ bool concerns(std::string_view command, const std::vector<std::string>& argument
   return arguments.front() == command;
 }
 
-ExitCode parse_and_run(const std::vector<std::string>& arguments) {
+// `cleave MODEL` is `cleave inspect MODEL`: the first argument names a file, and no command.
+// `cleave` alone asks for help.
+std::vector<std::string> in_full(std::vector<std::string> arguments) {
+  if (arguments.empty()) return {"--help"};
+  const auto is_first = [&](const CommandEntry& entry) { return arguments.front() == entry.name; };
+  const bool is_command = std::any_of(commands().begin(), commands().end(), is_first);
+  std::error_code error;
+  if (!is_command && std::filesystem::is_regular_file(arguments.front(), error)) {
+    arguments.insert(arguments.begin(), "inspect");
+  }
+  return arguments;
+}
+
+ExitCode parse_and_run(const std::vector<std::string>& given) {
+  const std::vector<std::string> arguments = in_full(given);
   CLI::App app{"Splits machine-learning model graphs between an accelerator and the CPU.",
                "cleave"};
   app.set_version_flag("--version", "cleave " CLEAVE_VERSION "\nbuilt with " CLEAVE_LIBRARIES);

@@ -1,10 +1,12 @@
 #include "cli/commands/command.h"
 #include "cli/commands/compiler_commands.h"
+#include "cli/commands/inspect.h"
 
 namespace cleave {
 namespace {
 
 constexpr auto kCommands = std::to_array<CommandEntry>({
+    {"inspect", "report what a model is made of, without a support list", make_inspect_command},
     {"split", "split a model and write the pieces, a report and drawings", make_split_command},
     {"preview", "report how a model would be split, and the rate that the link allows",
      make_preview_command},

@@ -65,6 +65,7 @@ def main():
             report = checker.output("preview", model, "-s", samples / support, "--json")
             checker.output("support", model, "-s", samples / support, "--json")
         checker.check_required(report)
+        checker.check_required(checker.output("inspect", model, "--json"))
         checker.output("convert", model)
     print(f"{checker.checked} files, {checker.faults} faults")
     sys.exit(1 if checker.faults or not checker.checked else 0)

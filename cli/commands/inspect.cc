@@ -1,0 +1,35 @@
+// cleave inspect: what a model is made of, without a support list. `cleave MODEL` is its short form.
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/inspect.h"
+#include "cli/jobs/split_run.h"
+#include "cli/terminal/terminal.h"
+#include "formats/report/split/inspect_text.h"
+
+namespace cleave {
+namespace {
+
+class InspectCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    model_.add_to(app);
+    app.add_flag("--json", json_, "print what is found as JSON");
+  }
+
+  ExitCode run() override {
+    const auto model = load_model(model_);
+    if (!model) return ExitCode::bad_input;
+    write_stdout(json_ ? inspect_json(*model) : inspect_text(*model));
+    return ExitCode::done;
+  }
+
+ private:
+  ModelArgs model_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_inspect_command() { return std::make_unique<InspectCommand>(); }
+
+}  // namespace cleave

@@ -1,0 +1,207 @@
+#include "formats/report/split/inspect_text.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/cost/cost.h"
+#include "core/graph/domain.h"
+#include "formats/json/text.h"
+#include "formats/report/words/hazard_text.h"
+#include "formats/report/words/input_names.h"
+#include "formats/report/words/notes.h"
+#include "formats/report/words/value_text.h"
+#include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
+
+namespace cleave {
+namespace {
+
+struct OpRow {
+  std::string op;  // with its domain
+  std::size_t nodes = 0;
+  std::size_t unknown_flops = 0;  // nodes
+  double flops = 0;               // of the other nodes
+  std::set<std::string> types = {};
+};
+
+struct Inspection {
+  std::vector<OpRow> ops;  // the most FLOPs first, then the most nodes, then in order of first use
+  double flops = 0;
+  std::size_t unknown_flops = 0;                     // nodes
+  std::size_t unknown_shapes = 0;                    // tensors that nodes make
+  std::optional<std::uint64_t> parameter_bytes = 0;  // each parameter once; nullopt: one is unknown
+  std::size_t parameters = 0;
+};
+
+std::string op_name(const Graph& graph, NodeId node) {
+  const std::string_view domain = plain_domain(graph.domain(node));
+  return (domain.empty() ? "" : std::string(domain) + "::") + std::string(graph.op(node));
+}
+
+bool is_known(const Graph& graph, ValueId value) {
+  if (!graph.value(value).is_tensor()) return true;
+  if (!graph.has_rank(value)) return false;
+  const Shape shape = graph.shape(value);
+  return std::all_of(shape.begin(), shape.end(), [](Dim dim) { return dim.is_fixed(); });
+}
+
+void add_parameters(const Graph& graph, Inspection& inspection) {
+  for (const ValueId parameter : graph.parameters()) {
+    if (graph.canonical_parameter(parameter) != parameter) continue;
+    ++inspection.parameters;
+    const auto bytes = value_bytes(graph, parameter);
+    if (!bytes) inspection.parameter_bytes.reset();
+    if (inspection.parameter_bytes) *inspection.parameter_bytes += *bytes;
+  }
+}
+
+Inspection inspect(const Graph& graph) {
+  Inspection inspection;
+  const auto flops = node_flops(graph);
+  std::map<std::pair<NameId, NameId>, std::size_t> places;
+  for (const NodeId node : graph.nodes()) {
+    const std::pair<NameId, NameId> key(graph.node(node).domain, graph.node(node).op);
+    const auto [place, is_new] = places.try_emplace(key, inspection.ops.size());
+    if (is_new) inspection.ops.push_back({.op = op_name(graph, node)});
+    OpRow& row = inspection.ops[place->second];
+    ++row.nodes;
+    row.flops += flops[node].value_or(0);
+    if (!flops[node]) ++row.unknown_flops;
+    for (const ValueId output : graph.outputs(node)) {
+      const Value& value = graph.value(output);
+      if (value.is_tensor()) row.types.emplace(dtype_name(value.dtype));
+      if (!is_known(graph, output)) ++inspection.unknown_shapes;
+    }
+  }
+  for (const OpRow& row : inspection.ops) {
+    inspection.flops += row.flops;
+    inspection.unknown_flops += row.unknown_flops;
+  }
+  std::stable_sort(inspection.ops.begin(), inspection.ops.end(),
+                   [](const OpRow& a, const OpRow& b) {
+                     return std::pair(a.flops, a.nodes) > std::pair(b.flops, b.nodes);
+                   });
+  add_parameters(graph, inspection);
+  return inspection;
+}
+
+std::string types_text(const OpRow& row) {
+  std::string text;
+  for (const std::string& type : row.types) text += (text.empty() ? "" : ", ") + type;
+  return text;
+}
+
+std::string work_text(const OpRow& row) {
+  if (row.unknown_flops == row.nodes) return "not known";
+  return flops_text(row.flops) + (row.unknown_flops > 0 ? " and more" : "");
+}
+
+std::string opsets_text(const Graph& graph) {
+  std::string text;
+  for (const OpsetImport& opset : graph.opsets()) {
+    const std::string_view domain = plain_domain(opset.domain);
+    text += (text.empty() ? "" : ", ") +
+            (domain.empty() ? std::string("ai.onnx") : escaped(domain)) + " " +
+            std::to_string(opset.version);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string inspect_text(const LoadedModel& model) {
+  constexpr std::size_t kMostOps = 40;
+  const Graph& graph = model.graph;
+  const Inspection inspection = inspect(graph);
+  std::string text = wrapped(
+      model_name(model) + ": " + counted(graph.node_count(), "node", "nodes") + ", " +
+          (inspection.unknown_flops > 0 ? "at least " : "") + flops_text(inspection.flops) + ", " +
+          counted(inspection.parameters, "parameter", "parameters") + " of " +
+          (inspection.parameter_bytes ? bytes_text(*inspection.parameter_bytes) : "unknown size"),
+      0, 2);
+  if (!graph.opsets().empty()) text += wrapped("opset " + opsets_text(graph), 0, 2);
+  constexpr std::size_t kMostValues = 20;
+  const auto add_value = [&](std::string_view what, ValueId value, std::size_t i,
+                             std::size_t count) {
+    if (i < kMostValues) {
+      text += wrapped(std::string(what) + " " + escaped(graph.value(value).name) + ": " +
+                          type_text(graph, value),
+                      2, 4);
+    } else if (i == kMostValues) {
+      text += "  ... and " + count_text(count - kMostValues) + " more\n";
+    }
+  };
+  std::size_t i = 0;
+  for (const ValueId input : graph.inputs()) add_value("input", input, i++, graph.inputs().size());
+  i = 0;
+  for (const ValueId output : graph.outputs()) {
+    add_value("output", output, i++, graph.outputs().size());
+  }
+  TextTable table({"op", "nodes", "work", "makes"},
+                  {Align::left, Align::right, Align::right, Align::left});
+  for (std::size_t at = 0; at < std::min(inspection.ops.size(), kMostOps); ++at) {
+    const OpRow& row = inspection.ops[at];
+    table.add_row({escaped(row.op), count_text(row.nodes), work_text(row), types_text(row)});
+  }
+  text += '\n' + table.text();
+  if (inspection.ops.size() > kMostOps) {
+    text += "... and " + count_text(inspection.ops.size() - kMostOps) + " more ops (see --json)\n";
+  }
+  if (inspection.unknown_shapes > 0 || inspection.unknown_flops > 0) {
+    text += '\n' + wrapped("not known: shapes of " +
+                               counted(inspection.unknown_shapes, "tensor", "tensors") +
+                               ", FLOPs of " + counted(inspection.unknown_flops, "node", "nodes"),
+                           0, 2);
+    const std::string dims = dim_options(graph);
+    if (!dims.empty()) text += wrapped("to know more give " + dims, 2, 4);
+  }
+  return text + notes_text(model.notes);
+}
+
+std::string inspect_json(const LoadedModel& model) {
+  using Layout = JsonText::Layout;
+  const Graph& graph = model.graph;
+  const Inspection inspection = inspect(graph);
+  JsonText json;
+  json.begin_object();
+  json.text("format", "cleave.inspect");
+  json.number("version", 1);
+  json.text("model", model.source.path());
+  json.number("nodes", graph.node_count());
+  json.key("flops");
+  inspection.unknown_flops > 0 ? json.null() : json.number(inspection.flops);
+  json.number("nodes_of_unknown_flops", inspection.unknown_flops);
+  json.number("tensors_of_unknown_shape", inspection.unknown_shapes);
+  json.number("parameters", inspection.parameters);
+  json.key("parameter_bytes");
+  inspection.parameter_bytes ? json.number(*inspection.parameter_bytes) : json.null();
+  json.begin_list("opsets");
+  for (const OpsetImport& opset : graph.opsets()) {
+    json.begin_object(Layout::one_line);
+    json.text("domain", plain_domain(opset.domain));
+    json.number("version", opset.version);
+    json.end_object();
+  }
+  json.end_list();
+  json.begin_list("ops");
+  for (const OpRow& row : inspection.ops) {
+    json.begin_object(Layout::one_line);
+    json.text("op", row.op);
+    json.number("nodes", row.nodes);
+    json.key("flops");
+    row.unknown_flops > 0 ? json.null() : json.number(row.flops);
+    json.begin_list("makes");
+    for (const std::string& type : row.types) json.text(type);
+    json.end_list();
+    json.end_object();
+  }
+  json.end_list();
+  json.end_object();
+  return std::move(json).finish();
+}
+
+}  // namespace cleave

@@ -1,0 +1,16 @@
+// What a model is made of, before any support list: its ops with counts, types and FLOPs, what is
+// not known and which option would tell.
+#pragma once
+
+#include <string>
+
+#include "formats/model_file.h"
+
+namespace cleave {
+
+std::string inspect_text(const LoadedModel& model);
+
+// cleave.inspect version 1.
+std::string inspect_json(const LoadedModel& model);
+
+}  // namespace cleave
