@@ -22,7 +22,7 @@ class Checker:
         for path in sorted((root / "formats" / "schema").glob("*.schema.json")):
             schema = json.loads(path.read_text(encoding="utf-8"))
             jsonschema.Draft202012Validator.check_schema(schema)
-            if "properties" in schema:  # a partition map has no fields of its own
+            if "format" in schema.get("properties", {}):  # not in maps, nor in lines of evidence
                 name = schema["properties"].get("format", {}).get("const")
                 self.validators[name] = jsonschema.Draft202012Validator(schema)
 

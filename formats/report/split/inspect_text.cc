@@ -100,6 +100,12 @@ std::string work_text(const OpRow& row) {
   return flops_text(row.flops) + (row.unknown_flops > 0 ? " and more" : "");
 }
 
+std::string total_work_text(const Inspection& inspection) {
+  if (inspection.unknown_flops == 0) return flops_text(inspection.flops);
+  if (inspection.flops == 0) return "FLOPs not known";
+  return "at least " + flops_text(inspection.flops);
+}
+
 std::string opsets_text(const Graph& graph) {
   std::string text;
   for (const OpsetImport& opset : graph.opsets()) {
@@ -119,7 +125,7 @@ std::string inspect_text(const LoadedModel& model) {
   const Inspection inspection = inspect(graph);
   std::string text = wrapped(
       model_name(model) + ": " + counted(graph.node_count(), "node", "nodes") + ", " +
-          (inspection.unknown_flops > 0 ? "at least " : "") + flops_text(inspection.flops) + ", " +
+          total_work_text(inspection) + ", " +
           counted(inspection.parameters, "parameter", "parameters") + " of " +
           (inspection.parameter_bytes ? bytes_text(*inspection.parameter_bytes) : "unknown size"),
       0, 2);
