@@ -108,6 +108,8 @@ if [ $torch = yes ]; then
     build/venv-torch/bin/python tests/pt2/export_fx_test.py "$root"
   step apply-fx "native splits are done to torch modules" \
     build/venv-torch/bin/python tests/pt2/apply_fx_test.py "$root" build/release/cleave
+  step schedule "torch's pipeline runtime loads schedules" \
+    build/venv-torch/bin/python tests/pt2/schedule_test.py "$root" build/release/cleave
   echo "test --torch: passed in $SECONDS s"
   exit
 fi

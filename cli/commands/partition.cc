@@ -8,6 +8,7 @@
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
+#include "formats/jobs/model_ties.h"
 #include "formats/tables/partition_map.h"
 
 namespace cleave {
@@ -19,6 +20,13 @@ class PartitionCommand : public Command {
     model_.add_to(app);
     add_input_option(app, "--map", map_, "the partition of each node: JSON, CSV or TSV")
         ->required();
+    app.add_option_function<std::string>(
+           "--default", [this](const std::string& text) { names_.fallback = text; },
+           "the partition of nodes that the map does not name")
+        ->type_name("PARTITION");
+    app.add_option("--affix", names_.affix,
+                   "name partitions submod_<affix>_<id> instead of submod_<id>")
+        ->type_name("TEXT");
     app.add_flag("--keep-original-order", order_.keep_original_order,
                  "call partitions in the order in which they first appear in the model");
     add_choice(app, "--parameters", boundary_.pass_parameters, {{"root", true}, {"copy", false}},
@@ -31,9 +39,9 @@ class PartitionCommand : public Command {
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     const auto model = load_model(model_);
     if (!model) return ExitCode::bad_input;
-    const auto assignment = read_partition_map(map_, model->graph);
+    const auto assignment = read_partition_map(map_, model->graph, names_);
     if (!assignment) return refuse(assignment.error());
-    const auto partition = order_parts(model->graph, *assignment, order_);
+    const auto partition = order_parts(model->graph, *assignment, order_, model_ties(*model));
     if (!partition) return refuse({fault_of_map(partition.error())});
     const Boundaries boundaries = find_boundaries(model->graph, *partition, boundary_);
     StagesReport report{.model = *model,
@@ -54,6 +62,7 @@ class PartitionCommand : public Command {
 
   ModelArgs model_;
   std::string map_;
+  PartitionMapOptions names_;
   AssignmentOptions order_;
   BoundaryOptions boundary_{.pass_parameters = true};
   StagesOutput output_;

@@ -1,9 +1,15 @@
-// cleave print: the model, or its split under support lists, one line per node.
+// cleave print: the model, or its split under support lists, by a map or into stages, one line per
+// node.
 #include <CLI/CLI.hpp>
+
+#include <filesystem>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
+#include "formats/jobs/model_ties.h"
+#include "formats/jobs/stage_plan.h"
 #include "formats/report/split/print_text.h"
 
 namespace cleave {
@@ -16,12 +22,30 @@ class PrintCommand : public Command {
     model_.add_costs_to(app);
     support_.add_to(app, false);
     split_.add_to(app);
+    auto* const map =
+        add_input_option(app, "--map", map_path_,
+                         "print the root and the partitions of a map: JSON, CSV, TSV, "
+                         "or a folder that cleave wrote");
+    app.add_option_function<std::string>(
+           "--default", [this](const std::string& text) { map_.fallback = text; },
+           "the partition of nodes that the map does not name")
+        ->type_name("PARTITION")
+        ->needs(map);
+    app.add_option("--stages", stages_, "print the root and this many balanced stages")
+        ->check(CLI::Range(1U, 1'000'000U).description(""))
+        ->type_name("N")
+        ->excludes(map);
+    for (const char* const other : {"--map", "--stages"}) {
+      app.get_option(other)->excludes(app.get_option("--support"));
+    }
   }
 
   ExitCode run() override {
     if (support_.paths.empty()) {
       const auto model = load_model(model_);
       if (!model) return ExitCode::bad_input;
+      if (!map_path_.empty()) return print_map(*model);
+      if (stages_ > 0) return print_stages(*model);
       write_stdout(print_model(model->graph));
       return ExitCode::done;
     }
@@ -32,7 +56,32 @@ class PrintCommand : public Command {
   }
 
  private:
+  ExitCode print_map(const LoadedModel& model) const {
+    const bool is_folder = std::filesystem::is_directory(map_path_);
+    const std::string path = is_folder ? map_path_ + "/manifest.json" : map_path_;
+    const auto assignment = read_partition_map(path, model.graph, map_);
+    if (!assignment) return refuse(assignment.error());
+    const auto partition = order_parts(model.graph, *assignment, {}, model_ties(model));
+    if (!partition) return refuse(job_fault(FaultCause::input, partition.error()));
+    return print_parts(model.graph, *partition);
+  }
+
+  ExitCode print_stages(const LoadedModel& model) const {
+    const auto plan = plan_stages(model.graph, {.stages = stages_, .ties = model_ties(model)});
+    if (!plan) return refuse(plan.error());
+    return print_parts(model.graph, form_stages(model.graph, plan->stage_of));
+  }
+
+  static ExitCode print_parts(const Graph& graph, const Partition& partition) {
+    const Boundaries boundaries = find_boundaries(graph, partition, {.pass_parameters = true});
+    write_stdout(print_split(graph, partition, boundaries));
+    return ExitCode::done;
+  }
+
   ModelArgs model_;
+  std::string map_path_;
+  PartitionMapOptions map_;
+  std::uint32_t stages_ = 0;
   SupportArgs support_;
   SplitArgs split_;
 };

@@ -6,6 +6,7 @@
 #include "cli/jobs/stage_run.h"
 #include "cli/jobs/write_stages.h"
 #include "cli/options/file_option.h"
+#include "cli/options/schedule_args.h"
 #include "cli/options/stage_args.h"
 #include "cli/terminal/terminal.h"
 #include "core/stages/stage_boundary.h"
@@ -25,6 +26,7 @@ class StageCommand : public Command {
                      "stages of a device placement workload instead of a model (see README)");
     plan_.add_to(app);
     stages_.add_to(app);
+    schedule_.add_to(app);
     output_.add_to(app);
   }
 
@@ -43,7 +45,8 @@ class StageCommand : public Command {
     Partition partition;
     StageBoundaries boundaries;
     std::vector<std::string> devices;
-    std::optional<BackwardPlan> backward;  // if a loss was asked for
+    std::optional<BackwardPlan> backward = {};    // if a loss was asked for
+    std::optional<ScheduleReport> schedule = {};  // if one was asked for
 
     // ONNX's root holds all weights, and passes each stage those that it reads.
     const Boundaries& root(const LoadedModel& model) const {
@@ -61,19 +64,26 @@ class StageCommand : public Command {
     if (!model) return ExitCode::bad_input;
     const auto plan = plan_stages(*model, plan_);
     if (!plan) return plan.error();
-    const auto pipeline = form_pipeline(*model, *plan);
+    auto pipeline = form_pipeline(*model, *plan);
     if (!pipeline) return wrong_usage(pipeline.error());
+    if (const auto asked = schedule_.request()) {
+      const BalanceRequest costs = plan_.request().balance;
+      auto schedule =
+          schedule_stages({model->graph, pipeline->partition, costs, plan->balance}, *asked);
+      if (!schedule) return refuse(schedule.error());
+      pipeline->schedule = *std::move(schedule);
+    }
     if (stages_.only()) return print_stage(*model, *pipeline);
     return report_and_write(*model, *plan, *pipeline, *folder);
   }
 
   Result<Pipeline> form_pipeline(const LoadedModel& model, const StagePlan& plan) const {
-    Partition partition = form_stages(model.graph, plan.stage_of);
+    Partition partition = form_stages(model.graph, plan.stage_of, plan.names);
     auto boundaries = find_stage_boundaries(model.graph, partition, stages_.boundary_options());
     if (!boundaries) return boundaries.error();
     auto devices = stages_.devices(partition.count());
     if (!devices) return devices.error();
-    Pipeline pipeline{std::move(partition), *std::move(boundaries), *std::move(devices), {}};
+    Pipeline pipeline{std::move(partition), *std::move(boundaries), *std::move(devices)};
     if (!stages_.loss()) return pipeline;
     const auto loss = find_loss(model, *stages_.loss());
     if (!loss) return loss.error();
@@ -96,6 +106,7 @@ class StageCommand : public Command {
                         .backward = backward,
                         .skips = {{pipeline.boundaries.skips, stages_.boundary_options().relay}},
                         .balance = plan.balance,
+                        .schedule = pipeline.schedule,
                         .notes = model.notes};
     for (const auto* notes : {&plan.notes, &pipeline.boundaries.notes}) {
       report.notes.insert(report.notes.end(), notes->begin(), notes->end());
@@ -130,6 +141,7 @@ class StageCommand : public Command {
   std::string workload_;
   StagePlanArgs plan_;
   StageArgs stages_;
+  ScheduleArgs schedule_;
   StagesOutput output_;
 };
 

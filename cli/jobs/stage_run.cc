@@ -6,6 +6,7 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/io/side_file.h"
+#include "formats/jobs/model_ties.h"
 #include "formats/report/stages/workload_report.h"
 
 namespace cleave {
@@ -31,7 +32,9 @@ Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const StagePla
     print_error(idle->message, idle->notes);
     return ExitCode::usage;
   }
-  auto plan = plan_with_progress(model.graph, args.request());
+  StagePlanRequest request = args.request();
+  request.ties = model_ties(model);
+  auto plan = plan_with_progress(model.graph, request);
   if (!plan) return refuse(plan.error());
   print_diagnostics(plan->warnings);
   return *std::move(plan);

@@ -6,6 +6,7 @@
 #include "cli/options/file_option.h"
 #include "cli/options/onnx_args.h"
 #include "cli/terminal/terminal.h"
+#include "formats/report/words/input_names.h"
 
 namespace cleave {
 
@@ -41,13 +42,22 @@ ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
   report.part_files = written->part_files;
   report.chain = written->chain;
   report.notes.insert(report.notes.end(), written->notes.begin(), written->notes.end());
-  return write({stages_json(report), stages_text(report), stages_dot(report)}, folder);
+  Texts texts{stages_json(report), stages_text(report), stages_dot(report)};
+  if (report.schedule) {
+    const ScheduleReport& schedule = *report.schedule;
+    texts.more.emplace_back("schedule.csv", schedule_csv(schedule.schedules[schedule.chosen]));
+    texts.more.emplace_back("schedule.html", schedule_page(schedule, model_name(report.model)));
+  }
+  return write(texts, folder);
 }
 
 ExitCode StagesOutput::write(const Texts& texts, std::optional<OutputFolder>& folder) const {
   if (folder) {
     auto written = folder->write("report.txt", texts.text);
     if (written) written = folder->write("stages.dot", texts.drawing);
+    for (const auto& [name, content] : texts.more) {
+      if (written) written = folder->write(name, content);
+    }
     if (written) written = folder->write_manifest(texts.json);
     if (written) written = folder->commit();
     if (!written) return refuse(written.error(), ExitCode::cannot_write);

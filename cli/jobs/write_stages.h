@@ -4,6 +4,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/terminal/exit_code.h"
 #include "formats/jobs/write_models.h"
@@ -32,6 +34,7 @@ class StagesOutput {
 
   struct Texts {
     std::string json, text, drawing;
+    std::vector<std::pair<std::string, std::string>> more = {};  // other files: name, content
   };
   // The same when there are no models to write.
   ExitCode write(const Texts& texts, std::optional<OutputFolder>& folder) const;

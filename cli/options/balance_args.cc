@@ -125,6 +125,14 @@ std::string BalanceArgs::first_given() const {
   return {};
 }
 
+std::string BalanceArgs::first_not_for_schedule() const {
+  for (const char* const option : {"--comm", "--exact-stages", "--target-latency", "--devices",
+                                   "--effort", "--seed", "--time-limit"}) {
+    if (app_->count(option) > 0) return option;
+  }
+  return {};
+}
+
 std::optional<Error> BalanceArgs::idle_option(StagePolicy policy) const {
   if (policy != StagePolicy::time) {
     for (const char* const option :

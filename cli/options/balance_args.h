@@ -18,6 +18,8 @@ struct BalanceArgs {
   void add_to(CLI::App& app);
   // The first of these options that was given, for commands that cannot use them; else empty.
   std::string first_given() const;
+  // The first given one that says nothing about what a schedule of stages takes; else empty.
+  std::string first_not_for_schedule() const;
   // Error if an option was given that has no effect; else nullopt.
   std::optional<Error> idle_option(StagePolicy policy) const;
 

@@ -14,7 +14,7 @@ class App;
 
 namespace cleave {
 
-// --split-at, --split-between, --stages, --balance, and the options of balanced stages
+// --split-at, --split-between, --map, --default, --stages, --balance, and the options of balanced stages
 class StagePlanArgs {
  public:
   void add_to(CLI::App& app);

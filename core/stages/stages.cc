@@ -231,7 +231,8 @@ Result<StageNumbers> cut_stages(const Graph& graph, const CutOptions& options) {
   return Cutter(graph, options).run();
 }
 
-Partition form_stages(const Graph& graph, const PerNode<std::uint32_t>& stage_of) {
+Partition form_stages(const Graph& graph, const PerNode<std::uint32_t>& stage_of,
+                      std::span<const std::string> given) {
   std::uint32_t most = 0;
   for (const NodeId node : graph.nodes()) most = std::max(most, stage_of[node] + 1);
   std::vector<PartId> part_of_stage(most, kNone<PartId>);
@@ -239,10 +240,10 @@ Partition form_stages(const Graph& graph, const PerNode<std::uint32_t>& stage_of
     if (!is_stage_marker(graph, node)) part_of_stage[stage_of[node]] = PartId{0};
   }
   std::vector<std::string> names;
-  for (PartId& part : part_of_stage) {
-    if (part == kNone<PartId>) continue;
-    part = id_at<PartId>(names.size());
-    names.push_back("submod_pp_" + std::to_string(names.size()));
+  for (std::size_t stage = 0; stage < part_of_stage.size(); ++stage) {
+    if (part_of_stage[stage] == kNone<PartId>) continue;
+    part_of_stage[stage] = id_at<PartId>(names.size());
+    names.push_back(given.empty() ? "submod_pp_" + std::to_string(names.size()) : given[stage]);
   }
   PerNode<PartId> part_of(graph.node_count(), kNone<PartId>);
   for (const NodeId node : graph.nodes()) {

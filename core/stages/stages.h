@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,8 +58,10 @@ struct StageNumbers {
 // scope and node given.
 Result<StageNumbers> cut_stages(const Graph& graph, const CutOptions& options);
 
-// The stages as parts `submod_pp_<i>`, in order. Stages without nodes are left out; markers are in
-// no part. No node reads what a later stage makes. Linear.
-Partition form_stages(const Graph& graph, const PerNode<std::uint32_t>& stage_of);
+// The stages as parts, in order. Stages without nodes are left out; markers are in no part. `names`
+// is by stage number, or empty: `submod_pp_<i>`, counted without those left out. No node reads what
+// a later stage makes. Linear.
+Partition form_stages(const Graph& graph, const PerNode<std::uint32_t>& stage_of,
+                      std::span<const std::string> names = {});
 
 }  // namespace cleave

@@ -11,13 +11,17 @@ namespace {
 // The number of devices when only a target is given.
 constexpr std::uint32_t kMostForTarget = 64;
 
+bool has_cuts(const CutOptions& cuts) {
+  return !cuts.at.empty() || !cuts.at_nodes.empty() || cuts.between;
+}
+
 Result<StagePlan, JobFault> plan_by_cuts(const Graph& graph, const CutOptions& cuts) {
-  if (cuts.at.empty() && !cuts.between && !has_stage_markers(graph)) {
+  if (!has_cuts(cuts) && !has_stage_markers(graph)) {
     return job_fault(
         FaultCause::request,
         Error{
             .message = "the stages have no given ends: the model has no pippy._pipe_split markers",
-            .notes = {"give --split-at, --split-between or --stages"}});
+            .notes = {"give --split-at, --split-between, --map or --stages"}});
   }
   auto numbers = cut_stages(graph, cuts);
   if (!numbers) {
@@ -25,6 +29,26 @@ Result<StagePlan, JobFault> plan_by_cuts(const Graph& graph, const CutOptions& c
     return job_fault(cause, numbers.error());
   }
   return StagePlan{.stage_of = std::move(numbers->stage_of), .notes = std::move(numbers->notes)};
+}
+
+// The stages in the order of their first nodes where the data allows it, else in one that runs.
+Result<Partition> order_stages(const Graph& graph, const Assignment& stages, const NodeTies& ties) {
+  auto as_met = order_parts(graph, stages, {.keep_original_order = true}, ties);
+  return as_met ? std::move(as_met) : order_parts(graph, stages, {}, ties);
+}
+
+Result<StagePlan, JobFault> plan_by_map(const Graph& graph, const StagePlanRequest& request) {
+  const auto stages = read_partition_map(request.map_path, graph, request.map);
+  if (!stages) return JobFault{FaultCause::input, stages.error()};
+  const auto partition = order_stages(graph, *stages, request.ties);
+  if (!partition) {
+    JobFault fault = job_fault(FaultCause::input, partition.error());
+    fault.faults.back().file = request.map_path;
+    return fault;
+  }
+  StagePlan plan{.stage_of = PerNode<std::uint32_t>(graph.node_count()), .names = partition->names};
+  for (const NodeId node : graph.nodes()) plan.stage_of[node] = index(partition->part_of[node]);
+  return plan;
 }
 
 StagePlan plan_by_parameters(const Graph& graph, std::uint32_t stages) {
@@ -77,6 +101,7 @@ Result<StagePlan, JobFault> plan_by_balance(const Graph& graph, const StagePlanR
   const bool has_number = request.stages > 0 || !request.balance.devices_path.empty();
   BalanceRequest balance = request.balance;
   balance.costs.by = balance_by(request.policy);
+  balance.costs.ties = &request.ties;
   auto run = balance_model(graph, has_number ? request.stages : kMostForTarget, balance, progress);
   if (!run) return std::move(run).error();
   StagePlan plan{.stage_of = PerNode<std::uint32_t>(graph.node_count()),
@@ -89,6 +114,16 @@ Result<StagePlan, JobFault> plan_by_balance(const Graph& graph, const StagePlanR
   return plan;
 }
 
+Result<StagePlan, JobFault> plan_by_request(const Graph& graph, const StagePlanRequest& request,
+                                            const Progress& progress) {
+  if (!request.map_path.empty()) return plan_by_map(graph, request);
+  if (!request.has_policy()) return plan_by_cuts(graph, request.cuts);
+  if (request.policy == StagePolicy::params_greedy) {
+    return plan_by_parameters(graph, request.stages);
+  }
+  return plan_by_balance(graph, request, progress);
+}
+
 }  // namespace
 
 bool StagePlanRequest::has_policy() const {
@@ -98,15 +133,16 @@ bool StagePlanRequest::has_policy() const {
 
 Result<StagePlan, JobFault> plan_stages(const Graph& graph, const StagePlanRequest& request,
                                         const Progress& progress) {
-  if (!request.has_policy()) return plan_by_cuts(graph, request.cuts);
-  if (!request.cuts.at.empty() || request.cuts.between) {
-    return job_fault(FaultCause::request,
-                     Error{"stages are either cut at modules or balanced, not both"});
+  const bool has_map = !request.map_path.empty();
+  if (int{request.has_policy()} + int{has_cuts(request.cuts)} + int{has_map} > 1) {
+    return job_fault(FaultCause::request, Error{"stages are either cut at modules and nodes, given "
+                                                "by a map, or balanced: not two of these"});
   }
-  if (request.policy == StagePolicy::params_greedy) {
-    return plan_by_parameters(graph, request.stages);
-  }
-  return plan_by_balance(graph, request, progress);
+  auto plan = plan_by_request(graph, request, progress);
+  if (!plan || request.ties.whole.empty()) return plan;
+  const auto is_whole = check_whole(graph, form_stages(graph, plan->stage_of), request.ties);
+  if (!is_whole) return job_fault(FaultCause::request, is_whole.error());
+  return plan;
 }
 
 }  // namespace cleave

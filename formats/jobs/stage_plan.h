@@ -1,5 +1,6 @@
-// Decides where a pipeline is cut: by markers and scopes, or by a policy for a number of stages.
-// A policy yields the stage of each node and how well the stages are balanced.
+// Decides where a pipeline is cut: by markers, scopes and nodes, by a map of nodes, or by a policy
+// for a number of stages. A policy yields the stage of each node and how well the stages are
+// balanced.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/split/node_ties.h"
 #include "core/stages/stages.h"
 #include "formats/jobs/balance_job.h"
+#include "formats/tables/partition_map.h"
 
 namespace cleave {
 
@@ -20,6 +23,9 @@ struct StagePlanRequest {
   std::uint32_t stages = 0;  // 0: not given
   StagePolicy policy = StagePolicy::time;
   BalanceRequest balance = {};
+  std::string map_path = {};  // empty: no map
+  PartitionMapOptions map = {};
+  NodeTies ties = {};  // of the model
 
   // True if balanced stages are asked for: by a number of them, devices, or a target.
   bool has_policy() const;
@@ -27,13 +33,15 @@ struct StagePlanRequest {
 
 struct StagePlan {
   PerNode<std::uint32_t> stage_of;
+  std::vector<std::string> names = {};       // by stage, from a map; empty: unnamed
   std::optional<StageBalance> balance = {};  // loads by stage, without empty stages
   std::vector<std::string> devices = {};     // names by stage; empty: unnamed
   std::vector<std::string> notes = {};
   Diagnostics warnings = {};
 };
 
-// Assigns nodes to stages. Refuses a request that names no cut, or both cuts and a policy.
+// Assigns nodes to stages. Refuses a request that names no cut, or two of cuts, map and policy; and
+// stages that divide nodes which must stay together.
 Result<StagePlan, JobFault> plan_stages(const Graph& graph, const StagePlanRequest& request,
                                         const Progress& progress = {});
 

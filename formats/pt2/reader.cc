@@ -282,6 +282,22 @@ Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindin
   return loaded;
 }
 
+NodeTies pt2_ties(const Pt2Model& model) {
+  NodeTies ties{.order = {},
+                .whole = {},
+                .way_out =
+                    "decompose the program before it is saved, which makes it functional: "
+                    "ep = ep.run_decompositions({})"};
+  for (const auto& [before, after] : model.effects.order) {
+    ties.order.push_back({NodeId{before}, NodeId{after}});
+  }
+  for (const std::vector<std::uint32_t>& nodes : model.effects.whole) {
+    ties.whole.emplace_back();
+    for (const std::uint32_t node : nodes) ties.whole.back().push_back(NodeId{node});
+  }
+  return ties;
+}
+
 void DeletePt2Model::operator()(Pt2Model* model) const noexcept { delete model; }
 
 OpFacts torch_op_facts() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
+#include "core/split/node_ties.h"
 #include "core/support/op_facts.h"
 #include "formats/model/loaded_model.h"
 #include "formats/pt2/model.h"
@@ -24,6 +25,10 @@ struct Pt2Loaded {
 // with.
 Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindings,
                            const ModelLimits& limits = {}, const Progress& progress = {});
+
+// What in-place operators demand of a division: their order, and sets of nodes that view memory
+// which is written. Linear in both.
+NodeTies pt2_ties(const Pt2Model& model);
 
 // Defaults of arguments from torch's schemas, and the names that support lists use for its
 // operators.

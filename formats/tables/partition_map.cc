@@ -6,6 +6,8 @@
 #include "core/base/name_table.h"
 #include "core/base/spelling.h"
 #include "core/base/white_space.h"
+#include "core/stages/scope_calls.h"
+#include "core/support/glob.h"
 #include "formats/io/side_file.h"
 #include "formats/json/cursor.h"
 #include "formats/json/walk.h"
@@ -43,14 +45,55 @@ void read_json_entry(JsonWalk& json, const std::string& node, std::size_t at, Pa
   }
 }
 
+// A map; or a report of cleave, which begins with its format, and whose map is one field of many.
+class JsonMapReader {
+ public:
+  JsonMapReader(JsonWalk& json, PartitionMap& map) : json_(json), map_(map) {}
+
+  void read() {
+    json_.each_field("a partition map", "an object {\"node\": part, ...}",
+                     [&](const std::string& key, std::size_t at) { read_field(key, at); });
+    if (map_.has_own_names && !has_map_ && !json_.is_over()) {
+      json_.faults().error(0,
+                           "the report has no \"node_map\": cleave stage, partition and split "
+                           "write one with --json");
+    }
+  }
+
+ private:
+  void read_field(const std::string& key, std::size_t at) {
+    if (map_.has_own_names) return read_report_field(key);
+    const bool is_first = std::exchange(is_first_, false);
+    if (!is_first || key != "format" || json_.type() != JsonType::string) {
+      return read_json_entry(json_, key, at, map_);
+    }
+    const auto format = json_.take_text("the format");
+    if (!format) return;
+    map_.has_own_names = format->starts_with("cleave.");
+    if (!map_.has_own_names)
+      map_.entries.push_back({map_.kept.keep(key), map_.kept.keep(*format), at});
+  }
+
+  void read_report_field(const std::string& key) {
+    if (key != "node_map") return json_.skip();
+    has_map_ = true;
+    json_.each_field(
+        "node_map", "an object {\"node\": part, ...}",
+        [&](const std::string& node, std::size_t at) { read_json_entry(json_, node, at, map_); });
+  }
+
+  JsonWalk& json_;
+  PartitionMap& map_;
+  bool is_first_ = true;
+  bool has_map_ = false;
+};
+
 void read_json(std::string_view bytes, PartitionMap& map, TextFaults& faults) {
   std::string padded;  // as JsonCursor wants it
   padded.reserve(bytes.size() + JsonCursor::kPadding);
   padded.append(bytes).append(JsonCursor::kPadding, '\0');
   JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);
-  json.each_field(
-      "a partition map", "an object {\"node\": partition, ...}",
-      [&](const std::string& node, std::size_t at) { read_json_entry(json, node, at, map); });
+  JsonMapReader(json, map).read();
   json.finish();
 }
 
@@ -97,16 +140,20 @@ void refuse_bad_part_names(const Entries& entries, TextFaults& faults) {
 
 class MapResolver {
  public:
-  MapResolver(const Graph& graph, const SourceFile& source, const Entries& entries)
+  MapResolver(const Graph& graph, const SourceFile& source, const PartitionMap& map,
+              const PartitionMapOptions& options)
       : graph_(graph),
-        entries_(entries),
+        entries_(map.entries),
+        options_(options),
+        has_own_names_(map.has_own_names),
         path_(source.path()),
         faults_(source.path(), source.bytes()),
         entry_of_(graph.node_count(), kUnmapped) {}
 
   Loaded<Assignment> resolve() {
     find_nodes();
-    name_missing();
+    for (const std::uint32_t entry : patterns_) apply_pattern(entry);
+    if (!options_.fallback) name_missing();
     if (!faults_.errors().empty()) return std::move(faults_.errors());
     return assign();
   }
@@ -123,7 +170,11 @@ class MapResolver {
       const bool is_next = next < graph_.node_count() && name_of(next) == name;
       const std::uint32_t node = is_next ? next : find(name);
       if (node == NameTable::kAbsent) {
-        unknown(entries_[i]);
+        if (is_pattern(name)) {
+          patterns_.push_back(i);
+        } else {
+          unknown(entries_[i]);
+        }
         continue;
       }
       if (node < graph_.node_count()) entry_of_[NodeId{node}] = i;
@@ -133,6 +184,30 @@ class MapResolver {
       faults_.error(0, "... and " + count_text(unknown_count_ - kMostNamed) +
                            " more names that are not nodes of the model");
     }
+  }
+
+  static constexpr std::string_view kScope = "scope:";
+
+  static bool is_pattern(std::string_view key) { return key.starts_with(kScope) || is_glob(key); }
+
+  bool fits(std::string_view key, NodeId node) const {
+    if (!key.starts_with(kScope)) return glob_match(key, graph_.node(node).name);
+    return is_inside(scope_of(graph_, node), key.substr(kScope.size()));
+  }
+
+  // Nodes that have a part keep it.
+  void apply_pattern(std::uint32_t entry) {
+    const std::string_view key = entries_[entry].node;
+    bool is_met = false;
+    for (const NodeId node : graph_.nodes()) {
+      if (!fits(key, node)) continue;
+      is_met = true;
+      if (entry_of_[node] == kUnmapped) entry_of_[node] = entry;
+    }
+    if (is_met || ++unknown_count_ > kMostNamed) return;
+    faults_.error(entries_[entry].offset, key.starts_with(kScope)
+                                              ? "no node is in " + quoted(key)
+                                              : "no node's name is like " + quoted(key));
   }
 
   std::string_view name_of(std::uint32_t node) const { return graph_.node(NodeId{node}).name; }
@@ -181,13 +256,13 @@ class MapResolver {
     const auto id_of = [&](std::uint32_t i) { return ids[i]; };
     std::uint32_t part = 0;  // of the node before: usually this one's, too
     for (const NodeId node : graph_.nodes()) {
-      const std::string_view id = entries_[entry_of_[node]].part;
+      const std::string_view id = part_id(node);
       if (ids.empty() || ids[part] != id) {
         const auto fresh = static_cast<std::uint32_t>(ids.size());
         part = std::min(parts.find_or_insert(id, fresh, id_of), fresh);
         if (part == fresh) {
           ids.push_back(id);
-          result.names.push_back("submod_" + std::string(id));
+          result.names.push_back(part_name(id));
         }
       }
       result.part_of[node] = PartId{part};
@@ -195,12 +270,25 @@ class MapResolver {
     return result;
   }
 
+  std::string_view part_id(NodeId node) const {
+    const std::uint32_t entry = entry_of_[node];
+    return entry == kUnmapped ? std::string_view(*options_.fallback) : entries_[entry].part;
+  }
+
+  std::string part_name(std::string_view id) const {
+    if (has_own_names_) return std::string(id);
+    return "submod_" + options_.affix + (options_.affix.empty() ? "" : "_") + std::string(id);
+  }
+
   const Graph& graph_;
   const Entries& entries_;
+  const PartitionMapOptions& options_;
+  bool has_own_names_;
   const std::string& path_;
   TextFaults faults_;
   PerNode<std::uint32_t> entry_of_;
-  NameTable table_;  // over nodes and constants; made when first needed
+  std::vector<std::uint32_t> patterns_;  // entries with globs and scopes
+  NameTable table_;                      // over nodes and constants; made when first needed
   bool has_table_ = false;
   std::size_t unknown_count_ = 0;
 };
@@ -223,12 +311,13 @@ Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_vi
   return map;
 }
 
-Loaded<Assignment> read_partition_map(const std::string& path, const Graph& graph) {
+Loaded<Assignment> read_partition_map(const std::string& path, const Graph& graph,
+                                      const PartitionMapOptions& options) {
   const auto source = open_side_file(path);
   if (!source) return source.error();
   const auto map = parse_partition_map(source->path(), source->bytes());
   if (!map) return map.error();
-  return MapResolver(graph, *source, map->entries).resolve();
+  return MapResolver(graph, *source, *map, options).resolve();
 }
 
 }  // namespace cleave

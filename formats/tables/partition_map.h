@@ -3,8 +3,13 @@
 //   {"conv1": 0, "relu": "encoder"}         JSON
 //   conv1,0                                  CSV: node,partition; or with tabs between (TSV).
 //   "name, with comma",encoder               A first line "node,partition" is a heading.
+//
+// A key may be a node's name, a glob on names ("layer1.*"), or "scope:encoder.layer.0" for the nodes
+// of a module. A name counts before globs and scopes, of which the first that fits counts. What
+// cleave itself writes as JSON is a map, too: its `node_map`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +30,12 @@ struct PartitionMapEntry {
 struct PartitionMap {
   std::vector<PartitionMapEntry> entries;  // in the order of the file
   StringArena kept;                        // names that differ from their text in the file
+  bool has_own_names = false;  // cleave wrote it: parts keep their names instead of `submod_<id>`
+};
+
+struct PartitionMapOptions {
+  std::optional<std::string> fallback = {};  // the partition of nodes that the map does not name
+  std::string affix = {};                    // partitions are called `submod_<affix>_<id>`
 };
 
 // Parses the map in `bytes`, which must outlive the result. Refuses text that is neither JSON nor
@@ -32,8 +43,10 @@ struct PartitionMap {
 Loaded<PartitionMap> parse_partition_map(const std::string& path, std::string_view bytes);
 
 // Reads the map for the graph's nodes; partitions are called `submod_<id>`. Constants may be
-// listed, without effect. Refuses names that the graph does not have, and a map without some of the
-// nodes; names the first ten of each.
-Loaded<Assignment> read_partition_map(const std::string& path, const Graph& graph);
+// listed, without effect. Refuses names that the graph does not have, globs and scopes without
+// nodes, and a map without some of the nodes; names the first ten of each. Linear for each glob and
+// scope.
+Loaded<Assignment> read_partition_map(const std::string& path, const Graph& graph,
+                                      const PartitionMapOptions& options = {});
 
 }  // namespace cleave

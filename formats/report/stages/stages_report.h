@@ -15,6 +15,7 @@
 #include "core/stages/backward.h"
 #include "core/stages/stage_boundary.h"
 #include "formats/model/loaded_model.h"
+#include "formats/report/stages/schedule_report.h"
 #include "formats/report/stages/stage_balance.h"
 
 namespace cleave {
@@ -35,6 +36,7 @@ struct StagesReport {
   const BackwardPlan* backward = nullptr;  // null: the root only calls forward
   std::optional<SkipReport> skips = {};
   std::optional<StageBalance> balance = {};
+  std::optional<ScheduleReport> schedule = {};
   std::vector<std::string> notes = {};
   std::vector<std::string> part_files =
       {};                  // by part, "" for one that was not written; empty: none

@@ -31,10 +31,12 @@ class StagesWriter {
     json_.begin_list("call_order");
     for (const PartId part : partition_.parts()) json_.text(partition_.name(part));
     json_.end_list();
+    write_node_map();
     write_replicated();
     write_qualname_map();
     write_skips();
     write_balance(json_, report_.balance);
+    if (report_.schedule) write_schedule(json_, *report_.schedule);
     json_.flag("has_loss_and_backward", report_.backward != nullptr);
     write_root();
     if (!report_.chain.empty()) {
@@ -53,6 +55,17 @@ class StagesWriter {
     json_.begin_list(key, Layout::one_line);
     for (const ValueId value : values) json_.text(graph_.value(value).name);
     json_.end_list();
+  }
+
+  // Markers are in no stage.
+  void write_node_map() {
+    json_.begin_object("node_map");
+    for (const NodeId node : graph_.nodes()) {
+      if (partition_.part_of[node] == kNone<PartId>) continue;
+      json_.text_key(graph_.node(node).name);
+      json_.text(partition_.name(partition_.part_of[node]));
+    }
+    json_.end_object();
   }
 
   // ---- stages ----

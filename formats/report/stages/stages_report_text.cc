@@ -39,6 +39,7 @@ class StagesText {
     } else {
       write_stages();
     }
+    if (report_.schedule) text_ += schedule_text(*report_.schedule);
     write_unknown();
     write_skips();
     write_shared();

@@ -26,10 +26,11 @@ std::string parsed(std::string_view text) {
 }
 
 // "name: nodes" of each part; else the messages, followed by notes.
-std::string resolved(std::string_view graph_text, std::string_view map) {
+std::string resolved(std::string_view graph_text, std::string_view map,
+                     const PartitionMapOptions& options = {}) {
   const TestFolder folder;
   const Graph graph = graph_from_text(graph_text);
-  const auto assignment = read_partition_map(folder.with_file("map", map), graph);
+  const auto assignment = read_partition_map(folder.with_file("map", map), graph, options);
   std::string out;
   if (!assignment) {
     for (const Diagnostic& fault : assignment.error()) {
@@ -59,6 +60,36 @@ TEST_CASE("A map is CSV, with a heading or without") {
 
 TEST_CASE("A map is TSV where its first line has a tab") {
   CHECK(parsed("node\tpartition\na,b\t0\nc\tx y\n") == "a,b=0 c=x y");
+}
+
+TEST_CASE("A map may have globs and scopes; names count first, then what comes first") {
+  const char* const model =
+      "input x\nscope enc.0\n a1 = f(x)\n a2 = f(a1)\nscope enc\n b = f(a2)\nscope\n"
+      " c = f(b)\n output c";
+  CHECK(resolved(model, R"({"a*": 0, "?": 1})") == "submod_0 submod_0 submod_1 submod_1");
+  CHECK(resolved(model, R"({"a*": 0, "a1": 2, "*": 1})") == "submod_2 submod_0 submod_1 submod_1");
+  CHECK(resolved(model, "scope:enc,encoder\nc,head\n") ==
+        "submod_encoder submod_encoder submod_encoder submod_head");
+  CHECK(resolved(model, "scope:enc.0,0\nscope:enc,1\nc,1\n") ==
+        "submod_0 submod_0 submod_1 submod_1");
+  CHECK(resolved(model, "z*,0\nscope:dec,0\n*,1\n") ==
+        "no node's name is like \"z*\"\nno node is in \"scope:dec\"\n");
+}
+
+TEST_CASE("Nodes that a map does not name go to the part that is given for them") {
+  const char* const model = "input x\n a = f(x)\n b = f(a)\n output b";
+  CHECK(resolved(model, "a,0\n", {.fallback = "rest"}) == "submod_0 submod_rest");
+  CHECK(resolved(model, "", {.fallback = "all", .affix = "pp"}) == "submod_pp_all submod_pp_all");
+}
+
+TEST_CASE("What cleave wrote is a map, with its own names") {
+  const char* const model = "input x\n a = f(x)\n b = f(a)\n output b";
+  CHECK(resolved(model, R"({"format": "cleave.stages", "stages": [{"name": "s"}],
+                            "node_map": {"a": "_run_on_acc_0", "b": "_run_on_cpu_1"}, "x": 1})") ==
+        "_run_on_acc_0 _run_on_cpu_1");
+  CHECK(resolved(model, R"({"format": "cleave.check", "version": 1})").substr(0, 30) ==
+        "the report has no \"node_map\": ");
+  CHECK(parsed(R"({"format": "x", "a": 0})") == "format=x a=0");
 }
 
 TEST_CASE("What is not a map is refused with its place") {

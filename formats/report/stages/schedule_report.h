@@ -1,0 +1,38 @@
+// A schedule of a pipeline for people and programs: beside what the other schedules would take, as a
+// table, JSON, a page with a chart, and the CSV that torch's pipeline runtime loads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/stages/pipeline_schedule.h"
+#include "formats/json/text.h"
+
+namespace cleave {
+
+struct ScheduleReport {
+  std::vector<std::string> stage_names = {};
+  std::uint32_t microbatches = 1;
+  // True if times are in microseconds; false: they are not known, and in units of a forward pass
+  // that are the same for all stages.
+  bool has_times = true;
+  std::vector<Schedule> schedules = {};      // those that can be made
+  std::size_t chosen = 0;                    // the one that was asked for
+  std::optional<std::size_t> best = {};      // the fastest that fits; nullopt: none is known to
+  std::optional<std::uint64_t> memory = {};  // of a rank; nullopt: not limited
+  std::vector<std::string> caveats = {};     // what the numbers rest on
+};
+
+// The table of all schedules, and which is best; lines of at most 100 columns.
+std::string schedule_text(const ScheduleReport& report);
+
+// Writes the field "schedule" of cleave.stages.
+void write_schedule(JsonText& json, const ScheduleReport& report);
+
+// A page of its own that shows the chosen schedule: one row a rank, one box a work.
+std::string schedule_page(const ScheduleReport& report, const std::string& title);
+
+}  // namespace cleave
