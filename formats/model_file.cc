@@ -3,6 +3,7 @@
 #include "formats/graph_json/graph_json.h"
 #include "formats/onnx/index/probe.h"
 #include "formats/onnx/infer/op_facts.h"
+#include "formats/onnx/read/constant_elements.h"
 #include "formats/onnx/read/reader.h"
 #include "formats/pt2/reader.h"
 #include "formats/text/limits.h"
@@ -163,8 +164,13 @@ std::string_view model_format_name(ModelFormat format) {
 
 OpFacts op_facts(const LoadedModel& model) {
   switch (model.format()) {
-    case ModelFormat::onnx:
-      return onnx_op_facts();
+    case ModelFormat::onnx: {
+      OpFacts facts = onnx_op_facts();
+      facts.elements = [onnx = model.onnx()](const Graph& graph, ValueId parameter) {
+        return onnx_constant_elements(*onnx, graph, parameter);
+      };
+      return facts;
+    }
     case ModelFormat::pt2:
       return torch_op_facts();
     default:

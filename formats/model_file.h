@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/base/progress.h"
-#include "core/support/op_facts.h"
+#include "core/condition/op_facts.h"
 #include "formats/model/loaded_model.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/limits.h"
@@ -26,7 +26,7 @@ std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindi
 std::string_view model_format_name(ModelFormat format);
 
 // The facts about operators that the model's format has: ONNX's schema registry, torch's schemas,
-// else none.
+// else none. They read the elements of constants in the model, which must outlive them.
 OpFacts op_facts(const LoadedModel& model);
 
 }  // namespace cleave

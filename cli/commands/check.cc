@@ -138,7 +138,7 @@ class CheckCommand : public Command {
       return ExitCode::done;
     }
     for (const std::vector<std::string>& lists : columns()) {
-      SupportArgs support;
+      SupportArgs support = support_;
       support.paths = lists;
       SplitArgs split = split_;
       split.require = gates_.request.require;

@@ -29,7 +29,7 @@ ExitCode exit_code_of(FaultCause cause) {
 SplitRequest request_of(const ModelArgs& model, const SupportArgs& support,
                         const SplitArgs& split) {
   return {.model = {.path = model.path, .bindings = model.bindings, .limits = model.limits},
-          .lists = support.paths,
+          .lists = support.request(),
           .options = split.options,
           .link = split.link,
           .targets = split.targets,
@@ -70,7 +70,7 @@ Result<SplitJob, ExitCode> run_split(const MeasuredModel& model, const SupportAr
 }
 
 std::optional<std::vector<SupportList>> load_lists(const SupportArgs& args) {
-  auto read = read_lists(args.paths);
+  auto read = read_lists(args.request());
   print_diagnostics(read ? read->warnings : read.error());
   if (!read) return std::nullopt;
   return std::move(read->lists);

@@ -59,6 +59,8 @@ void GateArgs::add_to(CLI::App& app) {
   add_count(app, "--max-acc-subgraphs", limits.acc_subgraphs,
             "maximum number of accelerator subgraphs", "N");
   add_count(app, "--max-cpu-nodes", limits.cpu_nodes, "maximum number of nodes on the CPU", "N");
+  add_count(app, "--max-unchecked", limits.unchecked,
+            "maximum number of nodes accepted by rules that leave a condition unchecked", "N");
   app.add_option_function<std::string>(
          "--max-boundary-bytes",
          [&limits](const std::string& text) {
@@ -135,8 +137,8 @@ void GateArgs::add_coverage(const std::string& text) {
 bool GateArgs::asks_anything() const {
   const GateLimits& limits = request.limits;
   return limits.node_coverage || limits.flops_coverage || limits.parameter_coverage ||
-         limits.acc_subgraphs || limits.cpu_nodes || limits.boundary_bytes || limits.qps ||
-         limits.latency_us || limits.faster_than_cpu || limits.no_unknown_shapes ||
+         limits.acc_subgraphs || limits.cpu_nodes || limits.unchecked || limits.boundary_bytes ||
+         limits.qps || limits.latency_us || limits.faster_than_cpu || limits.no_unknown_shapes ||
          !request.require.empty() || !baseline.empty();
 }
 

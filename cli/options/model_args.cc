@@ -177,6 +177,16 @@ void SupportArgs::add_to(CLI::App& app, bool required) {
           ->allow_extra_args(false);
   set_file_role(option, FileRole::input);
   if (required) option->required();
+  app.add_option("--deny", deny,
+                 "keep an op or a node on the CPU, whatever the lists say: a name or a glob; "
+                 "repeatable")
+      ->type_name("NODE|OP")
+      ->allow_extra_args(false);
+  add_input_option(app, "--verdicts", verdicts,
+                   "JSON or CSV that settles nodes one by one, above all rules: node, true or "
+                   "false, why; repeatable")
+      ->allow_extra_args(false);
+  app.add_flag("--all-of", all_of, "a node must be accepted by every list, not by any of them");
 }
 
 void SupportArgs::take(const std::vector<std::string>& given) {

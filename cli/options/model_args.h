@@ -9,6 +9,7 @@
 #include "core/cost/target_spec.h"
 #include "core/split/options.h"
 #include "formats/costs/cost_set.h"
+#include "formats/jobs/split_job.h"
 #include "formats/model_file.h"
 
 namespace CLI {
@@ -35,10 +36,13 @@ struct ModelArgs {
   void add_limit(const std::string& text);
 };
 
-// -s/--support, repeatable
+// -s/--support, --deny, --verdicts, all repeatable; --all-of
 struct SupportArgs {
   std::vector<std::string> paths;
+  std::vector<std::string> deny, verdicts;
+  bool all_of = false;
   void add_to(CLI::App& app, bool required);
+  ListsRequest request() const { return {paths, verdicts, deny, all_of}; }
 
  private:
   void take(const std::vector<std::string>& given);

@@ -9,8 +9,8 @@
 #include <optional>
 #include <set>
 
+#include "core/condition/attribute_value.h"
 #include "core/graph/domain.h"
-#include "core/support/attribute_value.h"
 #include "core/support/rule_check.h"
 
 namespace cleave {

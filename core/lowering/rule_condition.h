@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/lowering/evidence.h"
-#include "core/support/op_facts.h"
 #include "core/support/rule.h"
 
 namespace cleave {

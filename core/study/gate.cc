@@ -21,6 +21,7 @@ class Evaluator {
                  true);
     add_most(GateKind::max_acc_subgraphs, limits_.acc_subgraphs, now.acc_subgraphs);
     add_most(GateKind::max_cpu_nodes, limits_.cpu_nodes, now.cpu_nodes);
+    add_most(GateKind::max_unchecked, limits_.unchecked, facts_.unchecked);
     add_boundary_bytes();
     add_qps();
     if (limits_.latency_us) add_time(GateKind::max_latency, limits_.latency_us);
@@ -186,6 +187,7 @@ std::string_view gate_kind_name(GateKind kind) {
       "min-coverage-params",
       "max-acc-subgraphs",
       "max-cpu-nodes",
+      "max-unchecked",
       "max-boundary-bytes",
       "min-qps",
       "max-latency",

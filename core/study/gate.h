@@ -21,6 +21,7 @@ enum class GateKind : std::uint8_t {
   min_parameter_coverage,
   max_acc_subgraphs,
   max_cpu_nodes,
+  max_unchecked,
   max_boundary_bytes,
   min_qps,
   max_latency,
@@ -34,7 +35,7 @@ enum class GateKind : std::uint8_t {
   qps_regression,
   latency_regression,
 };
-inline constexpr int kGateKindCount = 17;
+inline constexpr int kGateKindCount = 18;
 
 // "min-coverage-nodes", "require", ...: the gate's name in reports and test suites.
 std::string_view gate_kind_name(GateKind kind);
@@ -46,6 +47,8 @@ struct GateLimits {
   std::optional<double> parameter_coverage = {};
   std::optional<std::uint64_t> acc_subgraphs = {};  // maximum; the same for the next two
   std::optional<std::uint64_t> cpu_nodes = {};
+  std::optional<std::uint64_t> unchecked = {};  // most nodes accepted by rules that leave some
+                                                // condition unchecked
   std::optional<std::uint64_t> boundary_bytes = {};
   std::optional<double> qps = {};         // minimum
   std::optional<double> latency_us = {};  // maximum
@@ -83,6 +86,7 @@ struct Gate {
 struct GateFacts {
   Measures now;
   std::size_t unknown_shapes = 0;
+  std::size_t unchecked = 0;            // nodes accepted by rules that leave a condition unchecked
   std::optional<Measures> before = {};  // of the baseline
   std::size_t new_cpu_nodes = 0;        // on the CPU now, but not in the baseline
 };

@@ -8,10 +8,10 @@
 
 #include "core/base/link.h"
 #include "core/base/result.h"
+#include "core/condition/op_facts.h"
 #include "core/cost/target_times.h"
 #include "core/measures/preview.h"
 #include "core/split/options.h"
-#include "core/support/op_facts.h"
 #include "core/support/support_list.h"
 
 namespace cleave {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "core/base/link.h"
+#include "core/condition/op_facts.h"
 #include "core/cost/target_times.h"
 #include "core/split/options.h"
 #include "core/study/comparison.h"
-#include "core/support/op_facts.h"
 #include "core/support/support_list.h"
 
 namespace cleave {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
-#include "core/support/op_facts.h"
 #include "core/support/support_list.h"
 
 namespace cleave {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "core/condition/attribute_value.h"
+#include "core/condition/condition_check.h"
 #include "core/graph/domain.h"
 #include "core/graph/node_lookup.h"
-#include "core/support/attribute_value.h"
 #include "core/support/rule_check.h"
 
 namespace cleave {
@@ -37,6 +38,8 @@ class Recorder {
         return failed_attribute(rule_.attributes[failed.item]);
       case What::shape:
         return failed_shape(rule_.shapes[failed.item], failed.clause);
+      case What::condition:
+        return unmet_condition(rule_.conditions[failed.item]);
       case What::opset:
         break;
     }
@@ -77,12 +80,19 @@ class Recorder {
     return {wanted, origin, std::move(value)};
   }
 
+  UnmetCondition unmet_condition(const Condition& wanted) const {
+    return {wanted, *find_instead(graph_, node_, wanted, facts_)};
+  }
+
   FailedShape failed_shape(const ShapeRule& rule, std::uint32_t clause) const {
-    const ValueId value = input(rule.input);
+    const Operand* const operand = find_plain_input(graph_, node_, rule.input);
+    if (operand == nullptr) return {rule.input, wanted_shape(rule, clause), FoundNoInput{}};
+    const ValueId value = operand->value;
     return {rule.input, wanted_shape(rule, clause), found_shape(value, rule, clause)};
   }
 
   static WantedShape wanted_shape(const ShapeRule& rule, std::uint32_t clause) {
+    if (clause == FailedCondition::kNoInput) return WantedInput{};
     if (clause == FailedCondition::kRank) return WantedRank{*rule.rank};
     if (clause == FailedCondition::kStatic) return WantedStatic{};
     if (clause == FailedCondition::kMaxDim) return WantedMaxDim{*rule.max_dim};

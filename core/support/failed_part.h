@@ -9,8 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/condition/found.h"
+#include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
-#include "core/support/op_facts.h"
 #include "core/support/rule.h"
 
 namespace cleave {
@@ -42,6 +43,9 @@ struct FailedAttribute {
 };
 
 // What a shape rule wants of one input.
+struct WantedInput {  // that the node has it
+  bool operator==(const WantedInput&) const = default;
+};
 struct WantedRank {
   std::int64_t rank;
   bool operator==(const WantedRank&) const = default;
@@ -58,28 +62,12 @@ struct WantedMultiple {
   std::int64_t factor;
   bool operator==(const WantedMultiple&) const = default;
 };
-using WantedShape = std::variant<WantedRank, WantedStatic, WantedMaxDim, WantedMultiple>;
+using WantedShape =
+    std::variant<WantedInput, WantedRank, WantedStatic, WantedMaxDim, WantedMultiple>;
 
 // What the input has instead: its type when it is not a tensor, its rank, or the first dim that
-// fails.
-struct FoundNoTensor {
-  ValueType type;
-  bool operator==(const FoundNoTensor&) const = default;
-};
-struct FoundNoRank {  // the rank is unknown
-  bool operator==(const FoundNoRank&) const = default;
-};
-struct FoundRank {
-  std::size_t rank;
-  bool operator==(const FoundRank&) const = default;
-};
-struct FoundDim {
-  std::int64_t axis;                 // as the rule counts it
-  std::optional<std::int64_t> size;  // nullopt: named or unknown
-  std::string symbol;                // the name; empty when it has none
-  bool operator==(const FoundDim&) const = default;
-};
-using FoundShape = std::variant<FoundNoTensor, FoundNoRank, FoundRank, FoundDim>;
+// fails; or there is no such input.
+using FoundShape = std::variant<FoundNoTensor, FoundNoRank, FoundRank, FoundDim, FoundNoInput>;
 
 struct FailedShape {
   std::uint32_t input;
@@ -95,7 +83,15 @@ struct FailedOpset {
   bool operator==(const FailedOpset&) const = default;
 };
 
-using FailedPart = std::variant<FailedType, FailedAttribute, FailedShape, FailedOpset>;
+// A condition of the rule's list of conditions.
+struct UnmetCondition {
+  Condition wanted;
+  FoundInstead found;
+  bool operator==(const UnmetCondition&) const = default;
+};
+
+using FailedPart =
+    std::variant<FailedType, FailedAttribute, FailedShape, FailedOpset, UnmetCondition>;
 
 // Every condition of the rule that fails on the node, in the order of find_failed_conditions();
 // empty when the rule holds. Also works for body nodes.

@@ -42,6 +42,14 @@ void append_found(const FailedShape& failed, std::string& key) {
 
 void append_found(const FailedOpset&, std::string&) {}
 
+void append_found(const UnmetCondition& failed, std::string& key) {
+  append(static_cast<std::int64_t>(failed.found.index()), key);
+  const auto* const rank = std::get_if<FoundRank>(&failed.found);
+  if (rank != nullptr && std::holds_alternative<RankCondition>(failed.wanted)) {
+    append(static_cast<std::int64_t>(rank->rank), key);
+  }
+}
+
 }  // namespace
 
 void append_key(const FailedCondition& failed, const FailedPart& part, std::string& key) {

@@ -147,7 +147,14 @@ void FilledLists::fill(const Gap& gap) {
 
 std::vector<SupportList> FilledLists::with_remedies() const {
   std::vector<SupportList> lists = lists_;
-  lists.push_back(remedies_);
+  const std::vector<Rule>& rules = remedies_.allow;
+  bool is_added = false;
+  for (SupportList& list : lists) {
+    if (list.role != ListRole::all_of || list.allow.empty()) continue;
+    list.allow.insert(list.allow.end(), rules.begin(), rules.end());
+    is_added = true;
+  }
+  if (!is_added) lists.push_back(remedies_);
   return lists;
 }
 

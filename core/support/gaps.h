@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
 #include "core/graph/signature.h"
 #include "core/support/failed_part.h"
-#include "core/support/op_facts.h"
 #include "core/support/support_list.h"
 
 namespace cleave {
@@ -54,7 +54,7 @@ class FilledLists {
   void fill(const Gap& gap);
   // Without the removed rules and without the remedies.
   const std::vector<SupportList>& lists() const { return lists_; }
-  // With the remedies, as the last list.
+  // With the remedies as the last list; where every list must accept a node, in each of them.
   std::vector<SupportList> with_remedies() const;
 
  private:

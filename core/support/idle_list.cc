@@ -43,7 +43,7 @@ std::vector<IdleList> find_idle_lists(const Graph& graph, const std::vector<Supp
   if (ops.empty()) return idle;
   const bool has_others = !all_are_overlays(lists);
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    if (has_others && is_overlay(lists[i])) continue;
+    if (lists[i].role == ListRole::verdicts || (has_others && is_overlay(lists[i]))) continue;
     if (!names_any(lists[i], ops)) idle.push_back({static_cast<std::uint16_t>(i), {}});
   }
   if (idle.empty()) return idle;

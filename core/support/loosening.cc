@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "core/condition/attribute_value.h"
 #include "core/graph/domain.h"
 #include "core/graph/node_lookup.h"
-#include "core/support/attribute_value.h"
 
 namespace cleave {
 namespace {
@@ -31,6 +31,7 @@ class Loosening {
     rule_.op = graph.op(node);
     rule_.domain = plain_domain(graph.domain(node));
     rule_.why.clear();
+    rule_.unchecked.clear();
     rule_.line = 0;
     rule_.column = 0;
     // Native lists cannot ask for a schema version.
@@ -70,6 +71,8 @@ class Loosening {
         return loosen_attribute(failed.item);
       case What::shape:
         return loosen_shape(rule_.shapes[failed.item], failed.clause);
+      case What::condition:
+        return loosen_condition(failed.item);
       case What::opset:
         rule_.opset.reset();
     }
@@ -89,8 +92,23 @@ class Loosening {
     attribute.accepted = {*std::move(value)};
   }
 
+  // A rank becomes the one that the node has; any other condition is left out.
+  void loosen_condition(std::uint32_t item) {
+    auto* const rank = std::get_if<RankCondition>(&rule_.conditions[item]);
+    const Operand* const operand =
+        rank == nullptr ? nullptr : find_plain_input(graph_, node_, rank->input.position);
+    if (operand == nullptr || !graph_.has_rank(operand->value)) {
+      return take_out(rule_.conditions, item);
+    }
+    const std::size_t found = graph_.shape(operand->value).size();
+    rank->rank = {
+        .one_of = {static_cast<std::int64_t>(found)}, .min = {}, .max = {}, .multiple_of = {}};
+  }
+
   void loosen_shape(ShapeRule& rule, std::uint32_t clause) const {
-    if (clause == FailedCondition::kRank) {
+    if (clause == FailedCondition::kNoInput) {
+      rule.if_given = true;
+    } else if (clause == FailedCondition::kRank) {
       const ValueId id = find_plain_input(graph_, node_, rule.input)->value;
       rule.rank.reset();
       if (graph_.has_rank(id)) rule.rank = static_cast<std::int64_t>(graph_.shape(id).size());

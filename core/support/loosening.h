@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
-#include "core/support/op_facts.h"
 #include "core/support/rule.h"
 #include "core/support/rule_check.h"
 

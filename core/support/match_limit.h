@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
-#include "core/support/op_facts.h"
 #include "core/support/support.h"
 #include "core/support/support_list.h"
 

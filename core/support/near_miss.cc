@@ -192,7 +192,7 @@ struct Fit {
 };
 
 Fit fit(const std::vector<Rule>& allow, const std::vector<ModelOp>& ops) {
-  const RulesByOp by_op(allow);
+  const RulesByOp by_op(allow, [](const Rule& rule) { return !rule.op.empty(); });
   Fit fit{.names_an_op = std::vector<bool>(allow.size()), .uncovered = {}};
   for (const ModelOp& op : ops) {
     const RuleIndices rules = by_op.names(op.domain, op.op);
@@ -213,7 +213,7 @@ std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportL
     Fit here = fit(allow, ops);
     Candidates candidates(std::move(here.uncovered));
     for (std::uint32_t j = 0; j < allow.size() && !candidates.empty(); ++j) {
-      if (is_glob(allow[j].op) || here.names_an_op[j]) continue;
+      if (allow[j].op.empty() || is_glob(allow[j].op) || here.names_an_op[j]) continue;
       const ModelOp* const op = candidates.likeliest(allow[j]);
       if (op && !is_known(graph, allow[j], facts)) {
         misses.push_back({static_cast<std::uint16_t>(i), j, op->op, op->domain});

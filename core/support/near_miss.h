@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
-#include "core/support/op_facts.h"
 #include "core/support/support_list.h"
 
 namespace cleave {

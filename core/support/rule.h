@@ -7,24 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/condition/condition.h"
+#include "core/condition/type_set.h"
 #include "core/graph/attribute.h"
 #include "core/graph/graph.h"
 
 namespace cleave {
-
-// Accepted element types of tensors, and accepted types of values that are not tensors.
-struct TypeSet {
-  std::uint32_t dtypes = 0;       // bit per DType
-  std::uint16_t value_types = 0;  // bit per ValueType
-  void add(DType dtype) { dtypes |= 1U << static_cast<unsigned>(dtype); }
-  void add(ValueType type) {
-    value_types = static_cast<std::uint16_t>(value_types | 1U << static_cast<unsigned>(type));
-  }
-  // A tensor is judged by its dtype, any other value by its type.
-  bool accepts(const Value& value) const;
-  bool operator==(const TypeSet&) const = default;
-};
-using MaybeTypes = std::optional<TypeSet>;  // nullopt: any type
 
 struct AttributeRule {
   std::string name;
@@ -35,6 +23,7 @@ struct AttributeRule {
 
 struct ShapeRule {
   std::uint32_t input = 0;
+  bool if_given = false;  // holds where the node has no such input; else it fails there
   std::optional<std::int64_t> rank;
   bool is_static = false;  // every dim known
   std::optional<std::int64_t> max_dim;
@@ -58,10 +47,13 @@ struct Rule {
   std::vector<std::pair<std::string, TypeSet>> kwargs;
   std::vector<AttributeRule> attributes;
   std::vector<ShapeRule> shapes;
-  std::string node_name;  // deny only: glob on node names; empty: any
+  std::vector<Condition> conditions;  // beyond those above
+  std::string node_name;              // glob on node names; empty: any
+  bool is_exact_name = false;         // `node_name` is not a glob, whatever it holds
   // deny only: an input (other than a parameter that FX reads) has one of these types
   MaybeTypes input_dtype;
   std::string why;
+  std::string unchecked;   // allow only: what the vendor asks for and this rule does not test
   std::uint32_t line = 0;  // position of the rule in its file, from 1; 0 when unknown
   std::uint32_t column = 0;
   bool operator==(const Rule&) const = default;

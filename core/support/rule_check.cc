@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/condition/attribute_value.h"
+#include "core/condition/condition_check.h"
 #include "core/graph/domain.h"
 #include "core/graph/node_lookup.h"
-#include "core/support/attribute_value.h"
 #include "core/support/glob.h"
 
 namespace cleave {
@@ -166,9 +167,23 @@ void find_failed_conditions(const Graph& graph, NodeId node, const Rule& rule, c
   }
   for (std::uint32_t i = 0; i < rule.shapes.size(); ++i) {
     const Operand* input = find_plain_input(graph, node, rule.shapes[i].input);
-    if (input) find_failed_clauses(graph, input->value, rule.shapes[i], i, failed);
+    if (input) {
+      find_failed_clauses(graph, input->value, rule.shapes[i], i, failed);
+    } else if (!rule.shapes[i].if_given) {
+      failed.push_back({What::shape, i, FailedCondition::kNoInput});
+    }
+  }
+  for (std::uint32_t i = 0; i < rule.conditions.size(); ++i) {
+    if (find_instead(graph, node, rule.conditions[i], facts))
+      failed.push_back({What::condition, i});
   }
   if (rule.opset && !opset_holds(graph, node, *rule.opset, facts)) failed.push_back({What::opset});
+}
+
+bool names_node(const Rule& rule, std::string_view node_name) {
+  if (rule.node_name.empty()) return true;
+  if (rule.is_exact_name) return rule.node_name == node_name;
+  return glob_match(rule.node_name, node_name);
 }
 
 bool has_input_of(const Graph& graph, NodeId node, const TypeSet& types) {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
-#include "core/support/op_facts.h"
 #include "core/support/rule.h"
 
 namespace cleave {
@@ -15,15 +15,16 @@ namespace cleave {
 // A condition that does not hold: which list of the rule, which item of it, which clause of the
 // item.
 struct FailedCondition {
-  enum class What : std::uint8_t { input, output, kwarg, attribute, shape, opset };
+  enum class What : std::uint8_t { input, output, kwarg, attribute, shape, condition, opset };
   What what;
-  std::uint32_t item = 0;    // index in rule.inputs, outputs, kwargs, attributes or shapes
+  std::uint32_t item = 0;    // index in the rule's list of these
   std::uint32_t clause = 0;  // of a shape rule, see below
 
   static constexpr std::uint32_t kRank = 0;
   static constexpr std::uint32_t kStatic = 1;
   static constexpr std::uint32_t kMaxDim = 2;
-  static constexpr std::uint32_t kFirstMultiple = 3;  // 3 + i: multiple_of[i]
+  static constexpr std::uint32_t kNoInput = 3;        // the node has no such input
+  static constexpr std::uint32_t kFirstMultiple = 4;  // 4 + i: multiple_of[i]
 };
 
 // True when the rule is for that op: by its name, by a glob, or because it is a deny rule for any
@@ -35,6 +36,9 @@ bool names_op(const Rule& rule, std::string_view domain, std::string_view op);
 // `input_dtype`.
 void find_failed_conditions(const Graph& graph, NodeId node, const Rule& rule, const OpFacts& facts,
                             std::vector<FailedCondition>& failed);
+
+// Whether the rule is for nodes of that name; a rule without a name is for all.
+bool names_node(const Rule& rule, std::string_view node_name);
 
 // True when a value that the node reads, captures included, has one of the types. Parameters do not
 // count.

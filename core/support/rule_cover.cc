@@ -1,11 +1,12 @@
 #include "core/support/rule_cover.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <span>
 
+#include "core/condition/attribute_value.h"
 #include "core/graph/domain.h"
-#include "core/support/attribute_value.h"
 #include "core/support/glob.h"
 
 namespace cleave {
@@ -70,7 +71,7 @@ bool covers_attribute(const AttributeRule& wide, const AttributeRule& narrow) {
 }
 
 bool covers_shape(const ShapeRule& wide, const ShapeRule& narrow) {
-  if (wide.input != narrow.input) return false;
+  if (wide.input != narrow.input || (narrow.if_given && !wide.if_given)) return false;
   if (wide.rank && wide.rank != narrow.rank) return false;
   if (wide.is_static && !narrow.is_static) return false;
   if (wide.max_dim && (!narrow.max_dim || *narrow.max_dim > *wide.max_dim)) return false;
@@ -89,6 +90,14 @@ bool covers_opset(const Rule& wide, const Rule& narrow) {
   return wide.opset->lowest <= narrow.opset->lowest && wide.opset->highest >= narrow.opset->highest;
 }
 
+bool covers_name(const Rule& wide, const Rule& narrow) {
+  if (wide.is_exact_name || narrow.is_exact_name) {
+    return wide.node_name.empty() ||
+           (wide.node_name == narrow.node_name && wide.is_exact_name == narrow.is_exact_name);
+  }
+  return covers_glob(wide.node_name, narrow.node_name);
+}
+
 // Whether each condition of the wide rule follows from one of the narrow rule.
 template <class Conditions, class Covers>
 bool all_covered(const Conditions& wide, const Conditions& narrow, Covers covers_one) {
@@ -103,14 +112,13 @@ bool all_covered(const Conditions& wide, const Conditions& narrow, Covers covers
 bool covers(const Rule& wide, const Rule& narrow) {
   const bool any_op = wide.op.empty();
   if (!any_op && plain_domain(wide.domain) != plain_domain(narrow.domain)) return false;
-  if (!covers_glob(wide.op, narrow.op) || !covers_glob(wide.node_name, narrow.node_name)) {
-    return false;
-  }
+  if (!covers_glob(wide.op, narrow.op) || !covers_name(wide, narrow)) return false;
   return covers_types(wide.input_dtype, narrow.input_dtype) && covers_opset(wide, narrow) &&
          covers_positions(wide.inputs, narrow.inputs) &&
          covers_positions(wide.outputs, narrow.outputs) && covers_kwargs(wide, narrow) &&
          all_covered(wide.attributes, narrow.attributes, covers_attribute) &&
-         all_covered(wide.shapes, narrow.shapes, covers_shape);
+         all_covered(wide.shapes, narrow.shapes, covers_shape) &&
+         all_covered(wide.conditions, narrow.conditions, std::equal_to<>());
 }
 
 namespace {
@@ -128,7 +136,9 @@ bool is_for_several_ops(const Rule& rule) { return rule.op.empty() || is_glob(ru
 // By the first of these that the rule has: a node's name, values of an attribute, a glob for ops.
 void CoverIndex::Group::add(const Rule& rule, std::uint32_t i) {
   if (!rule.node_name.empty()) {
-    if (is_glob(rule.node_name)) return by_node_glob.add(rule.node_name, i);
+    if (!rule.is_exact_name && is_glob(rule.node_name)) {
+      return by_node_glob.add(rule.node_name, i);
+    }
     return by_key[key_of_node(rule.node_name)].push_back(i);
   }
   const auto asks = std::find_if(rule.attributes.begin(), rule.attributes.end(),

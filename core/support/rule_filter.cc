@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/support/attribute_value.h"
+#include "core/condition/attribute_value.h"
 
 namespace cleave {
 namespace {

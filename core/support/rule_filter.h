@@ -13,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
-#include "core/support/op_facts.h"
 #include "core/support/rule.h"
 #include "core/support/rules_by_op.h"
 

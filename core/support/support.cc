@@ -8,32 +8,41 @@
 #include "core/support/support.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
 #include <unordered_map>
 
 #include "core/support/accepting_rule.h"
-#include "core/support/glob.h"
 #include "core/support/match_limit.h"
 #include "core/support/overlay.h"
 #include "core/support/rule_check.h"
 #include "core/support/rule_filter.h"
+#include "core/support/rules_by_name.h"
 #include "core/support/rules_by_op.h"
 
 namespace cleave {
 namespace {
 
-// Rules of one list that name an op, by index, ascending. Many are filtered before they are held
-// against a node.
+// Rules of one list that name an op, by index, ascending. Those for some names of nodes are looked up
+// by name; of the others, many are filtered before they are held against a node.
 struct NamedRules {
-  RuleIndices all;
-  std::optional<RuleFilter> filter = {};
+  RuleIndices unnamed;  // for nodes of any name
+  RulesByName by_name;
+  std::optional<RuleFilter> filter = {};  // of `unnamed`
 
-  static NamedRules of(const std::vector<Rule>& rules, RuleIndices all) {
+  static NamedRules of(const std::vector<Rule>& rules, const RuleIndices& all) {
     constexpr std::size_t kMany = 32;
-    NamedRules named{.all = std::move(all)};
-    if (named.all.size() > kMany) named.filter.emplace(rules, named.all);
+    NamedRules named;
+    for (const std::uint32_t i : all) {
+      if (rules[i].node_name.empty()) {
+        named.unnamed.push_back(i);
+      } else {
+        named.by_name.add(rules[i], i);
+      }
+    }
+    if (named.unnamed.size() > kMany) named.filter.emplace(rules, named.unnamed);
     return named;
   }
 };
@@ -43,25 +52,16 @@ struct OpRules {
   NamedRules deny;
 };
 
-// True of a deny rule for nodes of some name, whatever their op.
+// True of a rule for nodes of some name, whatever their op.
 bool is_for_names(const Rule& rule) { return rule.op.empty() && !rule.node_name.empty(); }
 
 // One list's rules, indexed by op and by node name.
 class RuleIndex {
  public:
   explicit RuleIndex(const SupportList& list)
-      : list_(list),
-        allow_(list.allow),
-        deny_(list.deny, [](const Rule& rule) { return !is_for_names(rule); }) {
-    for (std::uint32_t i = 0; i < list.deny.size(); ++i) {
-      const Rule& rule = list.deny[i];
-      if (!is_for_names(rule)) continue;
-      if (is_glob(rule.node_name)) {
-        deny_by_node_glob_.add(rule.node_name, i);
-      } else {
-        deny_by_node_[rule.node_name].push_back(i);
-      }
-    }
+      : list_(list), allow_(list.allow, is_for_ops), deny_(list.deny, is_for_ops) {
+    add_names(list.allow, allow_by_name_);
+    add_names(list.deny, deny_by_name_);
   }
 
   OpRules rules_of(std::string_view domain, std::string_view op) const {
@@ -69,25 +69,26 @@ class RuleIndex {
             NamedRules::of(list_.deny, deny_.names(domain, op))};
   }
 
-  // Deny rules for any op that name the node, ascending.
-  RuleIndices deny_of(std::string_view node_name) const {
-    RuleIndices found;
-    if (!deny_by_node_glob_.empty()) found = deny_by_node_glob_.matches(node_name);
-    if (deny_by_node_.empty()) return found;
-    const auto exact = deny_by_node_.find(node_name);
-    if (exact == deny_by_node_.end()) return found;
-    found.insert(found.end(), exact->second.begin(), exact->second.end());
-    std::sort(found.begin(), found.end());
-    return found;
+  // Rules for any op that name the node, ascending.
+  RuleIndices allow_of(std::string_view node_name) const {
+    return allow_by_name_.matches(node_name);
   }
+  RuleIndices deny_of(std::string_view node_name) const { return deny_by_name_.matches(node_name); }
 
   const SupportList& list() const { return list_; }
 
  private:
+  static bool is_for_ops(const Rule& rule) { return !is_for_names(rule); }
+
+  static void add_names(const std::vector<Rule>& rules, RulesByName& by_name) {
+    for (std::uint32_t i = 0; i < rules.size(); ++i) {
+      if (is_for_names(rules[i])) by_name.add(rules[i], i);
+    }
+  }
+
   const SupportList& list_;
   RulesByOp allow_, deny_;
-  std::unordered_map<std::string_view, RuleIndices> deny_by_node_;
-  GlobSet deny_by_node_glob_;
+  RulesByName allow_by_name_, deny_by_name_;
 };
 
 class Matcher {
@@ -95,20 +96,15 @@ class Matcher {
   Matcher(const Graph& graph, const std::vector<SupportList>& lists, const OpFacts& facts)
       : graph_(graph), facts_(facts), lists_(lists.begin(), lists.end()) {
     for (std::size_t i = 0; i < lists.size(); ++i) {
-      if (is_overlay(lists[i])) overlays_.push_back(static_cast<std::uint16_t>(i));
+      const auto list = static_cast<std::uint16_t>(i);
+      if (lists[i].role == ListRole::verdicts) {
+        verdicts_.push_back(list);
+      } else if (is_overlay(lists[i])) {
+        overlays_.push_back(list);
+      } else {
+        (lists[i].role == ListRole::all_of ? all_of_ : any_of_).push_back(list);
+      }
     }
-  }
-
-  // The verdict on the node with its bodies; code none when it is supported.
-  Reason judge(NodeId node) {
-    const Verdict own = judge_alone(node);
-    if (own.reason.code != ReasonCode::none) return own.reason;
-    for (const NodeId inner : graph_.body_nodes(node)) {
-      if (judge_alone(inner).reason.code == ReasonCode::none) continue;
-      return {
-          .code = ReasonCode::rule_failed, .list = own.list, .rule = own.rule, .because = inner};
-    }
-    return {};
   }
 
   struct Verdict {
@@ -117,11 +113,25 @@ class Matcher {
     std::uint32_t rule = 0;
   };
 
+  // The verdict on the node with its bodies; code none when it is supported.
+  Verdict judge(NodeId node) {
+    Verdict own = judge_alone(node);
+    if (own.reason.code != ReasonCode::none) return own;
+    for (const NodeId inner : graph_.body_nodes(node)) {
+      if (judge_alone(inner).reason.code == ReasonCode::none) continue;
+      own.reason = {
+          .code = ReasonCode::rule_failed, .list = own.list, .rule = own.rule, .because = inner};
+      break;
+    }
+    return own;
+  }
+
   // Rules that were held against a node until now.
   std::uint64_t checks() const { return checks_; }
 
-  // Bodies are not looked at.
+  // The verdict without looking at bodies.
   Verdict judge_alone(NodeId node) {
+    if (const auto settled = settled_verdict(node)) return *settled;
     const std::vector<OpRules>& rules = rules_of(node);
     const Verdict verdict = judge_by_lists(rules, node);
     if (verdict.reason.code == ReasonCode::denied) return verdict;
@@ -137,16 +147,38 @@ class Matcher {
   }
 
  private:
-  // The verdict of the lists that are not overlays.
-  Verdict judge_by_lists(const std::vector<OpRules>& rules, NodeId node) {
-    Reason refusal{.code = ReasonCode::no_rule};
-    for (std::size_t i = 0; i < lists_.size(); ++i) {
-      if (is_overlay(lists_[i].list())) continue;
-      const Verdict verdict = judge_by(static_cast<std::uint16_t>(i), rules[i], node);
-      if (verdict.reason.code == ReasonCode::none) return verdict;
-      if (rank(verdict.reason.code) > rank(refusal.code)) refusal = verdict.reason;
+  // Of the first list of verdicts that names the node.
+  std::optional<Verdict> settled_verdict(NodeId node) const {
+    const std::string_view name = graph_.node(node).name;
+    for (const std::uint16_t i : verdicts_) {
+      if (const RuleIndices deny = lists_[i].deny_of(name); !deny.empty()) {
+        return Verdict{.reason = {.code = ReasonCode::denied, .list = i, .rule = deny.front()}};
+      }
+      if (const RuleIndices allow = lists_[i].allow_of(name); !allow.empty()) {
+        return Verdict{.reason = {}, .list = i, .rule = allow.front()};
+      }
     }
-    return {.reason = refusal};
+    return std::nullopt;
+  }
+
+  // By the lists that are neither overlays nor verdicts.
+  Verdict judge_by_lists(const std::vector<OpRules>& rules, NodeId node) {
+    Verdict refusal{.reason = {.code = ReasonCode::no_rule}};
+    std::optional<Verdict> accepted;
+    const auto weigh = [&](const Verdict& verdict) {
+      if (rank(verdict.reason.code) > rank(refusal.reason.code)) refusal = verdict;
+    };
+    for (const std::uint16_t i : all_of_) {
+      const Verdict verdict = judge_by(i, rules[i], node);
+      if (verdict.reason.code != ReasonCode::none) return verdict;
+      if (!accepted) accepted = verdict;
+    }
+    for (const std::uint16_t i : any_of_) {
+      const Verdict verdict = judge_by(i, rules[i], node);
+      if (verdict.reason.code == ReasonCode::none) return verdict;
+      weigh(verdict);
+    }
+    return accepted && any_of_.empty() ? *accepted : refusal;
   }
 
   static int rank(ReasonCode code) {
@@ -160,24 +192,39 @@ class Matcher {
       return Verdict{.reason = {.code = code, .list = list_index, .rule = rule}};
     };
     const std::optional<std::uint32_t> denying = denying_rule(index, rules.deny, node);
-    const bool is_known = !rules.allow.all.empty();
+    const RuleIndices for_name = naming(rules.allow, index.allow_of(graph_.node(node).name), node);
+    const bool is_known = !rules.allow.unnamed.empty() || !for_name.empty();
     if (denying && (is_known || names_its_target(index.list().deny[*denying]))) {
       return refused(ReasonCode::denied, *denying);
     }
     if (!is_known) return refused(ReasonCode::no_rule, 0);
-    const auto [rule, holds] = best_allowing(index.list(), rules.allow, node);
+    const auto [rule, holds] = best_allowing(index.list(), rules.allow, for_name, node);
     if (!holds) return refused(ReasonCode::rule_failed, rule);
     return {.reason = {}, .list = list_index, .rule = rule};
+  }
+
+  // The rules that name the node: `of_any_op`, and those among the rules for its op.
+  RuleIndices naming(const NamedRules& of_op, RuleIndices of_any_op, NodeId node) const {
+    if (of_op.by_name.empty()) return of_any_op;
+    return merged(of_any_op, of_op.by_name.matches(graph_.node(node).name));
+  }
+
+  static RuleIndices merged(const RuleIndices& a, const RuleIndices& b) {
+    RuleIndices all;
+    all.reserve(a.size() + b.size());
+    std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
+    return all;
   }
 
   // The first deny rule of the list that holds: of those for the node's op or for any op, and of
   // those for the node's name.
   std::optional<std::uint32_t> denying_rule(const RuleIndex& index, const NamedRules& by_op,
                                             NodeId node) {
-    std::optional<std::uint32_t> denying =
+    const std::optional<std::uint32_t> denying =
         by_op.filter ? first_denying(index, by_op.filter->candidates(graph_, node, facts_), node)
-                     : first_denying(index, by_op.all, node);
-    const auto named = first_denying(index, index.deny_of(graph_.node(node).name), node);
+                     : first_denying(index, by_op.unnamed, node);
+    const auto named =
+        first_denying(index, naming(by_op, index.deny_of(graph_.node(node).name), node), node);
     return named && (!denying || *named < *denying) ? named : denying;
   }
 
@@ -189,7 +236,6 @@ class Matcher {
                                              NodeId node) {
     for (const std::uint32_t i : candidates) {
       const Rule& rule = index.list().deny[i];
-      if (!rule.node_name.empty() && !glob_match(rule.node_name, graph_.node(node).name)) continue;
       if (rule.input_dtype && !has_input_of(graph_, node, *rule.input_dtype)) continue;
       if (holds(rule, node)) return i;
     }
@@ -201,14 +247,20 @@ class Matcher {
     bool holds;
   };
 
-  // The first rule that holds; else the one nearest to it.
-  Allowing best_allowing(const SupportList& list, const NamedRules& named, NodeId node) {
-    if (!named.filter) return nearest(list, named.all, node);
-    for (const std::uint32_t i : named.filter->candidates(graph_, node, facts_)) {
+  // Of the rules for the node's name: the first that holds; else the one nearest to it.
+  Allowing best_allowing(const SupportList& list, const NamedRules& of_op,
+                         const RuleIndices& for_name, NodeId node) {
+    if (!of_op.filter) {
+      if (for_name.empty()) return nearest(list, of_op.unnamed, node);
+      return nearest(list, merged(of_op.unnamed, for_name), node);
+    }
+    for (const std::uint32_t i : merged(of_op.filter->candidates(graph_, node, facts_), for_name)) {
       if (holds(list.allow[i], node)) return {i, true};
     }
-    return nearest(list, std::span(named.all).first(std::min(named.all.size(), kMostCompared)),
-                   node);
+    const auto few = std::min(of_op.unnamed.size(), kMostCompared);
+    const RuleIndices first(of_op.unnamed.begin(),
+                            of_op.unnamed.begin() + static_cast<std::ptrdiff_t>(few));
+    return nearest(list, merged(first, for_name), node);
   }
 
   // The first rule that holds; else the one for the model's opset if there is one, with the fewest
@@ -255,7 +307,7 @@ class Matcher {
   const Graph& graph_;
   const OpFacts& facts_;
   std::vector<RuleIndex> lists_;
-  std::vector<std::uint16_t> overlays_;  // indices in lists_
+  std::vector<std::uint16_t> verdicts_, overlays_, all_of_, any_of_;  // indices in lists_
   std::unordered_map<std::uint64_t, std::vector<OpRules>> rules_;
   std::vector<FailedCondition> failed_;
   std::uint64_t checks_ = 0;
@@ -301,9 +353,14 @@ std::optional<Support> match_support_within(const Graph& graph,
   Support support{NodeSet(graph.node_count()), PerNode<Reason>(graph.node_count())};
   Matcher matcher(graph, lists, facts);
   for (const NodeId node : graph.nodes()) {
-    support.reasons[node] = matcher.judge(node);
+    const auto verdict = matcher.judge(node);
     if (matcher.checks() > most_checks) return std::nullopt;
-    if (support.reasons[node].code == ReasonCode::none) support.supported.insert(node);
+    support.reasons[node] = verdict.reason;
+    if (verdict.reason.code != ReasonCode::none) continue;
+    support.supported.insert(node);
+    if (!lists[verdict.list].allow[verdict.rule].unchecked.empty()) {
+      support.unchecked.push_back({node, verdict.list, verdict.rule});
+    }
   }
   return support;
 }

@@ -1,23 +1,33 @@
 // Support matching: which nodes the lists accept, and the reason for each node that they refuse.
 //
 // A list accepts a node when at least one allow rule matches and no deny rule does. Several lists
-// combine: a node is supported when any of them accepts it. A node with bodies is supported when
+// combine: a node is supported when any of them accepts it, or when all do where their role is
+// all_of; an overlay denies for all of them; a list of verdicts settles what it names. A node with bodies is supported when
 // its op is and every node of its bodies is.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
-#include "core/support/op_facts.h"
 #include "core/support/reason.h"
 #include "core/support/support_list.h"
 
 namespace cleave {
 
+// A node that is accepted although its rule leaves a condition of the vendor's unchecked.
+struct UncheckedNode {
+  NodeId node;
+  std::uint16_t list;
+  std::uint32_t rule;  // an allow rule
+};
+
 struct Support {
   NodeSet supported;
-  PerNode<Reason> reasons;  // no_rule, denied, rule_failed
+  PerNode<Reason> reasons;                    // no_rule, denied, rule_failed
+  std::vector<UncheckedNode> unchecked = {};  // in model order
 };
 
 // The verdict on each node. When several lists refuse, the reason is the first `denied`, else the

@@ -81,7 +81,7 @@ class RuleHolder {
 
   void hold(NodeId node, RuleRef ref, RuleUse::Count& count) {
     const Rule& rule = (ref.is_deny ? list_.deny : list_.allow)[ref.index];
-    if (!rule.node_name.empty() && !glob_match(rule.node_name, graph_.node(node).name)) return;
+    if (!names_node(rule, graph_.node(node).name)) return;
     if (rule.input_dtype && !has_input_of(graph_, node, *rule.input_dtype)) return;
     ++count.named;
     failed_.clear();
@@ -106,9 +106,9 @@ class RuleHolder {
 std::string_view lint_kind_name(LintKind kind) {
   // In the order of the enumerators.
   static constexpr std::array<std::string_view, kLintKindCount> kNames = {
-      "unknown_op",    "unknown_domain", "unknown_attribute", "unused_condition",
-      "contradiction", "impossible",     "shadowed",          "never_matched",
-      "never_held",    "no_rule",        "allows_nothing"};
+      "unknown_op",     "unknown_domain", "unknown_attribute", "unused_condition", "contradiction",
+      "impossible",     "shadowed",       "never_matched",     "never_held",       "no_rule",
+      "allows_nothing", "removed_op",     "absent_input",      "unchecked"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

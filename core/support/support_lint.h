@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/support/failed_part.h"
-#include "core/support/op_facts.h"
 #include "core/support/support_list.h"
 
 namespace cleave {
@@ -30,8 +30,11 @@ enum class LintKind : std::uint8_t {
   never_held,         // nodes have the op, but the conditions hold for none of them
   no_rule,            // an op of the models that no rule names
   allows_nothing,     // the list has no allow rule
+  removed_op,         // ONNX had the op, and removed it
+  absent_input,       // a deny rule that fails where an optional input is left out
+  unchecked,          // a condition of the vendor's that the rule does not test
 };
-inline constexpr int kLintKindCount = 11;
+inline constexpr int kLintKindCount = 14;
 
 // "unknown_op", ...
 std::string_view lint_kind_name(LintKind kind);

@@ -1,6 +1,7 @@
 // A support list: what one accelerator can run, as rules that allow nodes and rules that deny them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,13 @@
 
 namespace cleave {
 
+// How a list takes part beside others.
+enum class ListRole : std::uint8_t {
+  any_of,    // a node is accepted when one such list accepts it
+  all_of,    // a node is accepted only when every such list accepts it
+  verdicts,  // settles the nodes that its rules name, above all rules of other lists
+};
+
 struct SupportList {
   std::string name;
   std::string path;
@@ -17,6 +25,7 @@ struct SupportList {
   std::optional<Link> link;
   std::vector<Rule> allow;
   std::vector<Rule> deny;
+  ListRole role = ListRole::any_of;
 };
 
 }  // namespace cleave

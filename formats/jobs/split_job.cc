@@ -8,13 +8,16 @@
 
 #include <utility>
 
+#include "formats/lists/known_lists.h"
 #include "formats/report/check/check.h"
 #include "formats/report/words/idle_list_text.h"
 #include "formats/report/words/near_miss_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/split_notes.h"
+#include "formats/support/denials.h"
 #include "formats/support/list_target.h"
 #include "formats/support/support_file.h"
+#include "formats/support/verdict_file.h"
 
 namespace cleave {
 namespace {
@@ -91,6 +94,7 @@ class SplitJobMaker {
                            .required = request_.require.empty() ? nullptr : &required};
     append(job_.warnings_, idle_list_warnings(input));
     append(job_.warnings_, near_miss_warnings(input));
+    append(job_.warnings_, idle_denial_warnings(input.graph, input.lists));
     auto split = split_graph(input, job_.options_, progress_);
     if (!split) {
       JobFault fault = job_fault(FaultCause::request, split.error());
@@ -152,21 +156,47 @@ Result<SplitJob, JobFault> run_split(const ReadModel& model, const SplitRequest&
   return SplitJobMaker(request, progress).with_model(model);
 }
 
-Loaded<ListsRead> read_lists(const std::vector<std::string>& paths) {
+Loaded<ListsRead> read_lists(const ListsRequest& request) {
   ListsRead read;
   Diagnostics faults;
-  for (const std::string& path : paths) {
-    auto loaded = read_support_file(path);
+  for (const std::string& path : request.paths) {
+    auto loaded = read_support_file(find_known_list(path).value_or(path));
     if (!loaded) {
       append(faults, loaded.error());
       continue;
     }
     append(read.warnings, loaded->warnings);
     read.lists.push_back(std::move(loaded->list));
+    ListRole& role = read.lists.back().role;
+    if (request.all_of && role == ListRole::any_of) role = ListRole::all_of;
+  }
+  if (!request.deny.empty()) read.lists.push_back(list_of_denials(request.deny));
+  for (const std::string& path : request.verdicts) {
+    auto verdicts = read_verdict_file(path);
+    if (verdicts) {
+      read.lists.push_back(*std::move(verdicts));
+    } else {
+      append(faults, verdicts.error());
+    }
   }
   if (faults.empty()) return read;
   faults.insert(faults.begin(), read.warnings.begin(), read.warnings.end());
   return faults;
+}
+
+Diagnostics idle_denial_warnings(const Graph& graph, const std::vector<SupportList>& lists) {
+  Diagnostics warnings;
+  for (const SupportList& list : lists) {
+    if (!is_list_of_denials(list)) continue;
+    for (const std::string& what : idle_denials(graph, list)) {
+      warnings.push_back({.severity = Severity::warning,
+                          .file = list.path,
+                          .message = quoted(what) +
+                                     " is no op of the model and the name of no node: it denies "
+                                     "nothing"});
+    }
+  }
+  return warnings;
 }
 
 Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists) {

@@ -1,7 +1,7 @@
 // A split from files to numbers: reads the model and the lists, runs the passes, and looks for
 // likely mistakes of the user. Prints nothing; warnings are part of the result.
 //
-//   SplitRequest request{.model = {.path = "m.onnx"}, .lists = {"npu.json"}};
+//   SplitRequest request{.model = {.path = "m.onnx"}, .lists = {.paths = {"npu.json"}}};
 //   auto job = run_split(request);
 //   if (job) puts(report_text(job->report()).c_str());
 #pragma once
@@ -30,9 +30,17 @@ struct ModelRequest {
   ModelLimits limits = {};
 };
 
+// What decides which nodes the accelerator takes.
+struct ListsRequest {
+  std::vector<std::string> paths = {};     // of support lists
+  std::vector<std::string> verdicts = {};  // of files of verdicts
+  std::vector<std::string> deny = {};      // ops or names of nodes, also globs
+  bool all_of = false;                     // a node must be accepted by each list, not by any
+};
+
 struct SplitRequest {
   ModelRequest model;
-  std::vector<std::string> lists;  // paths of support lists
+  ListsRequest lists = {};
   SplitOptions options = {};
   std::optional<Link> link = {};  // nullopt: the first link that a list names, else the default
   std::vector<TargetSpec> targets = {};   // --target: they win over the numbers in lists
@@ -100,8 +108,12 @@ struct ListsRead {
   Diagnostics warnings;
 };
 
-// Reads all lists; on error, the faults of all of them.
-Loaded<ListsRead> read_lists(const std::vector<std::string>& paths);
+// Reads all lists: those of the paths in their order, what is denied, the verdicts. On error, the
+// faults of all of them.
+Loaded<ListsRead> read_lists(const ListsRequest& request);
+
+// The warnings on what is denied by --deny and is no op and no node's name of the model.
+Diagnostics idle_denial_warnings(const Graph& graph, const std::vector<SupportList>& lists);
 
 // `asked`, else the first link that a list names, else the default.
 Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/lowering/learned_rule.h"
-#include "core/support/op_facts.h"
 #include "formats/lowering/lowering_pool.h"
 
 namespace cleave {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/lowering/evidence.h"
-#include "core/support/op_facts.h"
 #include "formats/lowering/lower_outcome.h"
 
 namespace cleave {

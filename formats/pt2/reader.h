@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/progress.h"
+#include "core/condition/op_facts.h"
 #include "core/split/node_ties.h"
-#include "core/support/op_facts.h"
 #include "formats/model/loaded_model.h"
 #include "formats/pt2/model.h"
 

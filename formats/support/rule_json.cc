@@ -3,22 +3,12 @@
 #include <cassert>
 #include <string>
 #include <variant>
+#include <vector>
+
+#include "formats/support/condition_json.h"
 
 namespace cleave {
 namespace {
-
-void write_types(JsonText& json, const TypeSet& types) {
-  json.begin_list();
-  for (unsigned i = 1; i < unsigned{kDTypeCount}; ++i) {
-    if ((types.dtypes >> i & 1U) != 0) json.text(dtype_name(static_cast<DType>(i)));
-  }
-  for (unsigned i = 0; i <= static_cast<unsigned>(ValueType::unknown); ++i) {
-    if ((unsigned{types.value_types} >> i & 1U) != 0) {
-      json.text(value_type_name(static_cast<ValueType>(i)));
-    }
-  }
-  json.end_list();
-}
 
 void write_positions(JsonText& json, std::string_view key, const std::vector<MaybeTypes>& types) {
   if (types.empty()) return;
@@ -37,20 +27,20 @@ void write_keywords(JsonText& json, const Rule& rule) {
   json.end_object();
 }
 
-void write_value(JsonText& json, std::int64_t value) { json.number(value); }
-void write_value(JsonText& json, double value) { json.number(value); }
-void write_value(JsonText& json, const std::string& value) { json.text(value); }
-void write_value(JsonText& json, const std::vector<Literal>& list) {
-  json.begin_list();
-  for (const Literal& item : list) {
-    std::visit([&](const auto& value) { write_value(json, value); }, item);
-  }
-  json.end_list();
-}
-
 void write_attributes(JsonText& json, const Rule& rule) {
-  if (rule.attributes.empty()) return;
+  std::vector<const std::string*> absent;
+  for (const Condition& condition : rule.conditions) {
+    const auto* const one = std::get_if<AbsentAttributeCondition>(&condition);
+    if (one != nullptr) absent.push_back(&one->name);
+  }
+  if (rule.attributes.empty() && absent.empty()) return;
   json.begin_object("attributes");
+  for (const std::string* const name : absent) {
+    json.text_key(*name);
+    json.begin_object();
+    json.flag("absent", true);
+    json.end_object();
+  }
   for (const AttributeRule& attribute : rule.attributes) {
     json.text_key(attribute.name);
     if (attribute.accepted.empty()) {
@@ -62,31 +52,9 @@ void write_attributes(JsonText& json, const Rule& rule) {
     }
     json.begin_list();
     for (const AttributeValue& accepted : attribute.accepted) {
-      std::visit([&](const auto& value) { write_value(json, value); }, accepted);
+      write_attribute_value(json, accepted);
     }
     json.end_list();
-  }
-  json.end_object();
-}
-
-void write_shapes(JsonText& json, const Rule& rule) {
-  if (rule.shapes.empty()) return;
-  json.begin_object("shapes");
-  for (const ShapeRule& shape : rule.shapes) {
-    json.text_key(std::to_string(shape.input));
-    json.begin_object();
-    if (shape.rank) json.number("rank", *shape.rank);
-    if (shape.is_static) json.flag("static", true);
-    if (shape.max_dim) json.number("max_dim", *shape.max_dim);
-    if (!shape.multiple_of.empty()) {
-      json.begin_object("multiple_of");
-      for (const auto& [axis, factor] : shape.multiple_of) {
-        json.text_key(std::to_string(axis));
-        json.number(factor);
-      }
-      json.end_object();
-    }
-    json.end_object();
   }
   json.end_object();
 }
@@ -102,10 +70,13 @@ void write_conditions(JsonText& json, const Rule& rule) {
     json.end_list();
   }
   write_positions(json, "inputs", rule.inputs);
+  write_every_input(json, rule);
   write_positions(json, "outputs", rule.outputs);
   write_keywords(json, rule);
   write_attributes(json, rule);
   write_shapes(json, rule);
+  write_condition_fields(json, rule);
+  if (!rule.node_name.empty()) json.text("name", rule.node_name);
 }
 
 }  // namespace
@@ -113,13 +84,14 @@ void write_conditions(JsonText& json, const Rule& rule) {
 void write_allow_rule(JsonText& json, const Rule& rule) {
   json.begin_object(JsonText::Layout::one_line);
   write_conditions(json, rule);
+  if (!rule.why.empty()) json.text("why", rule.why);
+  if (!rule.unchecked.empty()) json.text("unchecked", rule.unchecked);
   json.end_object();
 }
 
 void write_deny_rule(JsonText& json, const Rule& rule) {
   json.begin_object(JsonText::Layout::one_line);
   write_conditions(json, rule);
-  if (!rule.node_name.empty()) json.text("name", rule.node_name);
   if (rule.input_dtype) {
     json.key("input_dtype");
     write_types(json, *rule.input_dtype);

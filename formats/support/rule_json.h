@@ -10,7 +10,7 @@ namespace cleave {
 // rule must not ask for an operator's schema version: native lists cannot express that.
 void write_allow_rule(JsonText& json, const Rule& rule);
 
-// Writes a deny rule in the same way, with its reason.
+// Writes a deny rule in the same way.
 void write_deny_rule(JsonText& json, const Rule& rule);
 
 }  // namespace cleave

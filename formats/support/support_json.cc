@@ -5,19 +5,24 @@
 #include "formats/support/list_target.h"
 #include "formats/support/support_reader.h"
 #include "formats/support/support_rule.h"
+#include "formats/support/verdict_file.h"
 
 namespace cleave {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
 
-void read_rules(JsonWalk& json, Verdict verdict, PlaceCounter& places, std::vector<Rule>& rules) {
+// Gives the fields that each rule states.
+std::vector<StatedFields> read_rules(JsonWalk& json, Verdict verdict, PlaceCounter& places,
+                                     std::vector<Rule>& rules) {
   const std::string_view what = verdict == Verdict::allow ? "\"allow\"" : "\"deny\"";
+  std::vector<StatedFields> stated;
   json.each_item(what, "a list of rules", [&] {
     Rule& rule = rules.emplace_back();
     places.mark(rule, json.offset());
-    read_rule(json, verdict, rule);
+    stated.push_back(read_rule(json, verdict, rule));
   });
+  return stated;
 }
 
 class ListReader {
@@ -29,6 +34,9 @@ class ListReader {
     json_.each_field("a support list", "an object",
                      [&](const std::string& key, std::size_t at) { read_field(key, at); });
     if (!is_other_) json_.finish();
+    for (std::size_t i = 0; i < stated_.size(); ++i) {
+      apply_defaults(defaults_, stated_[i], list_.allow[i]);
+    }
     if (is_other_ || json_.is_over() || has_format_) return;
     refuse(0,
            "no \"format\": a support list is JSON with \"format\": \"cleave.support\", plain text "
@@ -50,14 +58,24 @@ class ListReader {
     if (key == "version") return read_version();
     if (key == "link") return read_link();
     if (key == "target") return read_target();
-    if (key == "allow") return read_rules(json_, Verdict::allow, places_, list_.allow);
-    if (key == "deny") return read_rules(json_, Verdict::deny, places_, list_.deny);
+    if (key == "verdicts") return read_verdicts(json_, places_, list_);
+    if (key == "defaults") return read_defaults(json_, defaults_);
+    if (key == "allow") {
+      stated_ = read_rules(json_, Verdict::allow, places_, list_.allow);
+      return;
+    }
+    if (key == "deny") {
+      read_rules(json_, Verdict::deny, places_, list_.deny);
+      return;
+    }
+    if (key == "source") return json_.skip();  // where an imported list comes from
     if (key == "name") {
       if (const auto name = json_.take_text("\"name\"")) list_.name = *name;
       return;
     }
     json_.pass_unknown(at, key, "the list",
-                       {"format", "version", "name", "link", "target", "allow", "deny"});
+                       {"format", "version", "name", "source", "link", "target", "defaults",
+                        "allow", "deny", "verdicts"});
   }
 
   void read_format() {
@@ -99,6 +117,8 @@ class ListReader {
   TextFaults& faults_;
   SupportList& list_;
   PlaceCounter places_;
+  Rule defaults_;
+  std::vector<StatedFields> stated_;  // of each allow rule
   bool has_format_ = false;
   bool is_other_ = false;  // the file was refused as a whole
 };

@@ -22,6 +22,8 @@ OTHER_WORDS = {
     "graph_json": ["\\u0000", "\\ud800", "1e999", "-1", "9223372036854775808", "4294967296", "\u202e", "\x1b[31m"],
     "support": ["torch.nn.*", "Conv", "ai.onnx", "com.microsoft", "*", "?", "[1, 22]", "float32", "# ", "\t", "\r\n",
                 ";", "{\"inputs\": {\"0\": {\"types\": [\"float\"]}}}", "1e999"],
+    "relation": ["attr.", "in[0]", "out[0]", ".dim[", ".rank", ".dtype", ".constant", ".elements", ".given", "len(", "min(",
+                 "all(", " and ", " or ", "not ", "==", "!=", "<=", ">=", "%", "9223372036854775807", "1e308", "'"],
     "partition_map": ["conv", "relu", "size", "view", "fc", "loss", "\"\"", "\t", ",", "\r\n", "node,partition", "1e3"],
     "baseline": ["1e999", "-1", "18446744073709551616", "null", "acc", "cpu"],
     "workload": ["1e999", "-0", "4294967296", "true", "false", "null"],
@@ -119,12 +121,21 @@ def pt2_seeds(source):
     return seeds, pickles
 
 
+RELATIONS = ["attr.group == in[0].dim[1] and attr.kernel_shape[0] % 2 == 1", "in[0].dim[2] * in[0].dim[3] <= 1024",
+             "not in[2].given or len(attr.axes) == 1", "max(attr.strides) <= 4 and all(attr.pads == 0)",
+             "in[0].dtype == \"float32\" or out[0].rank < 3"]
+
 RULES = {"format": "cleave.support", "version": 1, "name": "all",
          "link": "gen4x16",
          "allow": ["Relu", {"op": "Conv", "domain": "", "opset": [1, 22], "inputs": [["float32"], None, []],
                             "outputs": [["float32", "float16"]], "kwargs": {"other": ["float32"]}, "why": "it fits",
                             "attributes": {"group": 1, "kernel_shape": [[3, 3], [1, 1]], "alpha": {"min": 0, "max": 1.5}},
-                            "shapes": {"0": {"rank": 4, "static": True, "max_dim": 4096, "multiple_of": {"1": 8, "-1": 2}}}}],
+                            "shapes": {"0": {"rank": 4, "static": True, "max_dim": 4096, "multiple_of": {"1": 8, "-1": 2}}}},
+                   {"op": "Clip", "inputs": {"all": ["float32"], "same": True}, "constant": {"1": True, "2?": True},
+                    "values": {"1": {"all": 0}, "2?": {"each": {"max": 6, "finite": True}}}, "given": {"3": False},
+                    "outputs_used": [0], "input_shape": "static", "max_rank": 5, "where": RELATIONS, "unchecked": "tiles",
+                    "shapes": {"0": {"rank": [3, 4], "dims": {"0": 1, "-1": {"multiple_of": 16}}}}, "name": "a*"}],
+         "defaults": {"opset": [9, 20], "max_rank": 5, "input_shape": "static", "inputs": {"all": ["float32"]}},
          "deny": [{"name": "fc*", "why": "no"}, {"input_dtype": ["int64"]}, {"op": "size"}]}
 
 
@@ -252,6 +263,7 @@ def main():
     source, cleave, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), Path(sys.argv[3])
     seeds = {"graph_json": graph_seeds(source), "onnx": onnx_seeds(source), "support": support_seeds(source),
              "partition_map": map_seeds(), "baseline": baseline_seeds(source, cleave),
+             "relation": {f"{i}.txt": text for i, text in enumerate(RELATIONS)},
              "workload": workload_seeds(source), "config": CONFIGS, "tables": TABLES, "loss": LOSSES,
              "backend": backend_seeds(source), "tensor": tensor_seeds(), "passes": pass_seeds()}
     seeds["pt2"], seeds["pickle"] = pt2_seeds(source)

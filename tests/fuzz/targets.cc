@@ -5,12 +5,13 @@
 namespace cleave::fuzz {
 
 std::span<const Target> targets() {
-  static constexpr std::array<Target, 14> kTargets = {{
+  static constexpr std::array<Target, 15> kTargets = {{
       {"graph_json", read_graph, 5},
       {"onnx", read_onnx_model, 10},
       {"pt2", read_pt2_model, 10},
       {"pickle", read_pickle, 5},
       {"support", read_support, 10},
+      {"relation", read_relation, 5},
       {"partition_map", read_partition_maps, 10},
       {"baseline", read_baselines, 10},
       {"workload", read_workloads, 5},

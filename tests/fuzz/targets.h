@@ -23,6 +23,7 @@ std::span<const Target> targets();
 void read_graph(std::string_view bytes);           // native graph JSON
 void read_onnx_model(std::string_view bytes);      // ONNX: index, links, types, graph, writers
 void read_support(std::string_view bytes);         // support lists, all three formats
+void read_relation(std::string_view bytes);        // relations of rules
 void read_partition_maps(std::string_view bytes);  // JSON, CSV and TSV
 void read_baselines(std::string_view bytes);       // baselines and reports
 void read_workloads(std::string_view bytes);       // published placement workloads

@@ -14,13 +14,13 @@ from collections import Counter
 from pathlib import Path
 
 CORE_LOW = "core/base core/graph"
-CORE = CORE_LOW + " core/support core/cost core/split core/measures"
+CORE = CORE_LOW + " core/condition core/support core/cost core/split core/measures"
 FILES = "formats/text formats/io formats/json"
 ONNX = "formats/onnx/index formats/onnx/infer formats/onnx/read"
 LIBRARY = CORE + " core/balance core/stages core/study core/placement core/lowering"
 READERS = (FILES + " formats/model formats/graph_json formats/settings formats/support "
            "formats/tables formats/costs "
-           "formats/pt2 formats/pt2/write formats/backend formats/lowering formats " + ONNX +
+           "formats/pt2 formats/pt2/write formats/backend formats/lowering formats/lists formats " + ONNX +
            " formats/onnx/write")
 REPORTS = "formats/report/words formats/report/drawings formats/report/split " \
           "formats/report/check formats/report/stages formats/report/advice"
@@ -30,8 +30,9 @@ MAY_INCLUDE = {
     "core/base": "",
     "core/graph": "core/base",
     "core/balance": "core/base",
-    "core/support": CORE_LOW,
-    "core/cost": CORE_LOW + " core/support",
+    "core/condition": CORE_LOW,
+    "core/support": CORE_LOW + " core/condition",
+    "core/cost": CORE_LOW + " core/condition core/support",
     "core/placement": "core/base core/cost",
     "core/split": CORE_LOW + " core/support core/cost core/placement",
     "core/measures": CORE_LOW + " core/support core/cost core/split",
@@ -46,15 +47,17 @@ MAY_INCLUDE = {
     "formats/onnx/index": CORE_LOW + " formats/model " + FILES,
     # Native JSON can be made of an ONNX model: `convert`.
     "formats/graph_json": CORE + " core/stages formats/model formats/onnx/index " + FILES,
-    "formats/onnx/infer": CORE_LOW + " core/support formats/model formats/onnx/index " + FILES,
+    "formats/onnx/infer": CORE_LOW + " core/condition core/support formats/model formats/onnx/index " + FILES,
     "formats/onnx/infer/rules": CORE_LOW + " formats/onnx/index formats/onnx/infer formats/text",
     "formats/onnx/infer/values": CORE_LOW + " formats/onnx/index formats/onnx/infer formats/text",
-    "formats/onnx/read": CORE_LOW + " formats/model formats/onnx/index formats/onnx/infer " + FILES,
+    "formats/onnx/read": CORE_LOW + " core/condition formats/model formats/onnx/index formats/onnx/infer " + FILES,
     "formats/onnx/write": CORE + " formats/model " + ONNX + " " + FILES,
     "formats/pt2": CORE + " formats/model " + FILES,
     "formats/pt2/write": CORE + " formats/model formats/pt2 " + FILES,
     "formats/settings": CORE + " core/placement formats/text formats/json",
-    "formats/support": CORE_LOW + " core/support core/cost " + FILES,
+    "formats/support": CORE_LOW + " core/condition core/support core/cost " + FILES,
+    "formats/lists": CORE_LOW + " core/condition core/support formats/support "
+                     "formats/onnx/infer " + FILES,
     "formats/tables": CORE + " core/balance core/stages formats/model formats/support " + FILES,
     "formats/costs": CORE + " core/placement formats/model formats/tables " + FILES,
     "formats": CORE + " " + FILES + " formats/model formats/graph_json formats/pt2 " + ONNX,

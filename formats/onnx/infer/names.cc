@@ -80,6 +80,25 @@ constexpr std::array<NewerOp, 47> kNewerOps = {{
     {"ai.onnx.preview", "FlexAttention", 1, 3, "prob_mod scale score_mod softmax_precision"},
 }};
 
+// Operators that ONNX had once. The experimental ones went with ONNX 1.5.
+struct RemovedOp {
+  std::string_view op;
+  std::int64_t opset;
+};
+constexpr std::array<RemovedOp, 13> kRemovedOps = {{{"ATen", 10},
+                                                    {"Affine", 10},
+                                                    {"ConstantFill", 10},
+                                                    {"Crop", 10},
+                                                    {"DynamicSlice", 10},
+                                                    {"GRUUnit", 10},
+                                                    {"GivenTensorFill", 10},
+                                                    {"ImageScaler", 10},
+                                                    {"ParametricSoftplus", 10},
+                                                    {"Scale", 10},
+                                                    {"ScaledTanh", 10},
+                                                    {"Scatter", 11},
+                                                    {"Upsample", 10}}};
+
 class Registry {
  public:
   Registry() : schemas_(onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
@@ -107,12 +126,34 @@ class Registry {
     constexpr int kMany = 1000;  // variadic schemas have the largest number here
     names.inputs =
         std::max(names.inputs, inputs > kMany ? kVariadic : static_cast<std::size_t>(inputs));
+    const auto required = static_cast<std::size_t>(std::max(0, schema.min_input()));
+    names.required_inputs = is_new ? required : std::min(names.required_inputs, required);
     for (const auto& attribute : schema.attributes()) names.attributes.push_back(attribute.first);
+    std::int64_t& newest = newest_[{plain_domain(schema.domain()), schema.Name()}];
+    if (since <= newest || schema.deprecated()) return;
+    newest = since;
+    names.input_formals = formals_of(schema.inputs());
+    names.output_formals = formals_of(schema.outputs());
+    names.with_default.clear();
+    for (const auto& [name, attribute] : schema.attributes()) {
+      if (attribute.default_value.type() != 0) names.with_default.push_back(name);
+    }
+  }
+
+  static std::vector<OnnxFormal> formals_of(
+      const std::vector<onnx::OpSchema::FormalParameter>& parameters) {
+    std::vector<OnnxFormal> formals;
+    for (const auto& parameter : parameters) {
+      formals.push_back({parameter.GetName(), parameter.GetTypeStr(),
+                         parameter.GetOption() == onnx::OpSchema::Variadic});
+    }
+    return formals;
   }
 
   void add(const NewerOp& newer) {
     OnnxOpNames& names = domains_[newer.domain][newer.op];
     if (newer.since > 0) names.since = newer.since;
+    if (newer.since > 0) names.required_inputs = newer.inputs;
     names.inputs = std::max(names.inputs, newer.inputs);
     for (std::string_view rest = newer.attributes; !rest.empty();) {
       const std::size_t end = std::min(rest.find(' '), rest.size());
@@ -128,6 +169,7 @@ class Registry {
 
   std::vector<onnx::OpSchema> schemas_;  // the map refers to their names
   std::map<std::string_view, Ops> domains_;
+  std::map<std::pair<std::string_view, std::string_view>, std::int64_t> newest_;
 };
 
 const Registry& registry() {
@@ -142,6 +184,13 @@ const OnnxOpNames* find_onnx_op(std::string_view domain, std::string_view op) {
   if (ops == nullptr) return nullptr;
   const auto found = ops->find(op);
   return found == ops->end() ? nullptr : &found->second;
+}
+
+std::int64_t onnx_op_removed_in(std::string_view op) {
+  const auto* const found =
+      std::find_if(kRemovedOps.begin(), kRemovedOps.end(),
+                   [&](const RemovedOp& removed) { return removed.op == op; });
+  return found == kRemovedOps.end() ? 0 : found->opset;
 }
 
 bool is_onnx_domain(std::string_view domain) { return registry().find(domain) != nullptr; }

@@ -51,6 +51,6 @@ std::int64_t schema_version(std::string_view domain, std::string_view op, std::i
 
 }  // namespace
 
-OpFacts onnx_op_facts() { return {default_attribute, schema_version}; }
+OpFacts onnx_op_facts() { return {default_attribute, schema_version, nullptr}; }
 
 }  // namespace cleave

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "core/support/op_facts.h"
+#include "core/condition/op_facts.h"
 #include "formats/model/loaded_model.h"
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/index/model.h"

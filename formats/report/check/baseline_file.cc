@@ -260,6 +260,7 @@ void take_lists(const Field& support, EarlierResult& result) {
     support["contents"].refuse("has more support lists than can be read at once");
   }
   result.lists.emplace();
+  result.all_of = support.has("all_of") && support["all_of"].flag();
   support["contents"].each([&](const Field& text) { result.lists->push_back(text.text()); });
 }
 

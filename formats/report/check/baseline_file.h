@@ -29,6 +29,7 @@ struct EarlierResult {
   std::optional<std::uint64_t> fingerprint;  // of the model; missing in reports of other programs
   // texts of the support lists; may be missing as well
   std::optional<std::vector<std::string>> lists;
+  bool all_of = false;  // each of them had to accept a node
 };
 
 struct Baseline {

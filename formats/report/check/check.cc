@@ -11,8 +11,9 @@
 #include "core/graph/fingerprint.h"
 #include "core/study/trail.h"
 #include "core/support/glob.h"
+#include "core/support/overlay.h"
 #include "formats/model_file.h"
-#include "formats/report/words/changed_bindings.h"
+#include "formats/report/check/changed_bindings.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/latency_words.h"
 #include "formats/report/words/machine_words.h"
@@ -69,10 +70,13 @@ class CheckMaker {
     origin.are_same_lists = std::equal(
         before_->lists->begin(), before_->lists->end(), report_.lists.begin(), report_.lists.end(),
         [](const std::string& text, const SupportList& list) { return text == list.text; });
+    origin.are_same_lists = origin.are_same_lists && before_->all_of == are_all_of(report_.lists);
     std::vector<SupportList> lists;
     for (const std::string& text : *before_->lists) {
       auto list = parse_support("baseline", text);
       if (!list) return origin;  // from a version that could read more
+      ListRole& role = list->list.role;
+      if (before_->all_of && role == ListRole::any_of) role = ListRole::all_of;
       lists.push_back(std::move(list->list));
     }
     origin.lists = std::move(lists);
@@ -113,6 +117,7 @@ class CheckMaker {
     const std::vector<Gate> gates =
         evaluate_gates(request_.limits, {.now = run_.now,
                                          .unknown_shapes = unknown.size(),
+                                         .unchecked = report_.split.support.unchecked.size(),
                                          .before = run_.before,
                                          .new_cpu_nodes = run_.regressions.size()});
     for (const Gate& gate : gates) run_.gates.push_back({gate, detail_of(gate, unknown)});

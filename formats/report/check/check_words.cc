@@ -79,6 +79,8 @@ std::string gate_title(const Gate& gate) {
       return "accelerator subgraphs";
     case GateKind::max_cpu_nodes:
       return "CPU nodes";
+    case GateKind::max_unchecked:
+      return "unchecked nodes";
     case GateKind::max_boundary_bytes:
       return "boundary bytes";
     case GateKind::min_qps:

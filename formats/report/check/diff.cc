@@ -6,7 +6,7 @@
 #include "core/graph/fingerprint.h"
 #include "core/study/trail.h"
 #include "formats/model_file.h"
-#include "formats/report/words/changed_bindings.h"
+#include "formats/report/check/changed_bindings.h"
 #include "formats/report/words/machine_words.h"
 #include "formats/settings/split_settings.h"
 
@@ -15,8 +15,9 @@ namespace {
 
 bool are_same_lists(const Report& before, const Report& after) {
   return std::equal(before.lists.begin(), before.lists.end(), after.lists.begin(),
-                    after.lists.end(),
-                    [](const SupportList& a, const SupportList& b) { return a.text == b.text; });
+                    after.lists.end(), [](const SupportList& a, const SupportList& b) {
+                      return a.text == b.text && a.role == b.role;
+                    });
 }
 
 void add_to(std::vector<std::string>& texts, const std::vector<std::string>& more) {

@@ -35,19 +35,36 @@ bool is_plain_name(const Rule& rule) {
   return !rule.op.empty() && !is_glob(rule.op) && rule.op.find('.') == rule.op.npos;
 }
 
-// Whether the names in the list look like ONNX's.
+// Whether the names in the list look like ONNX's: two of them do, or one and a misspelling of
+// another.
 bool looks_like_onnx(const SupportList& list) {
   std::size_t plain = 0;
+  std::size_t near = 0;
   std::size_t known = 0;
   for (const std::vector<Rule>* const rules : {&list.allow, &list.deny}) {
     for (const Rule& rule : *rules) {
       if (rule.opset) return true;
       if (!is_plain_name(rule)) continue;
       ++plain;
-      if (find_onnx_op(rule.domain, rule.op) != nullptr) ++known;
+      if (find_onnx_op(rule.domain, rule.op) != nullptr) {
+        ++known;
+      } else if (!nearest_name(rule.op, onnx_op_names(rule.domain)).empty()) {
+        ++near;
+      }
+      if (known >= 2 || (known == 1 && near >= 1)) return true;
     }
   }
   return plain > 0 && 2 * known >= plain;
+}
+
+// The inputs that shapes and conditions of the rule ask about, by position.
+std::vector<std::uint32_t> inputs_of_conditions(const Rule& rule) {
+  std::vector<std::uint32_t> inputs;
+  for (const ShapeRule& shape : rule.shapes) inputs.push_back(shape.input);
+  for (const Condition& condition : rule.conditions) {
+    if (const auto input = input_of(condition)) inputs.push_back(*input);
+  }
+  return inputs;
 }
 
 class Linter {
@@ -63,6 +80,7 @@ class Linter {
                            "the list has no allow rule: it puts no node on the accelerator",
                            {}});
     }
+    each_rule([this](const Rule& rule, RuleRef ref) { add_unchecked(rule, ref); });
     if (is_onnx) each_rule([this](const Rule& rule, RuleRef ref) { look_up(rule, ref); });
     for (const RuleFault& fault : find_rule_faults(list_)) add_fault(fault);
     if (use_ != nullptr) {
@@ -95,6 +113,12 @@ class Linter {
            std::string note = {}) {
     findings_.push_back(
         {kind, severity, rule.line, rule.column, std::move(message), std::move(note)});
+  }
+
+  void add_unchecked(const Rule& rule, RuleRef ref) {
+    if (rule.unchecked.empty()) return;
+    add(LintKind::unchecked, Severity::note, rule,
+        rule_text(rule, ref.is_deny) + " leaves unchecked: " + escaped(rule.unchecked));
   }
 
   // ---- against ONNX's names ----
@@ -138,6 +162,11 @@ class Linter {
   }
 
   void unknown_op(const Rule& rule) {
+    if (const std::int64_t opset = onnx_op_removed_in(rule.op); opset != 0) {
+      return add(LintKind::removed_op, Severity::warning, rule,
+                 "ONNX has op " + op_text(rule) + " no more: it was removed in opset " +
+                     std::to_string(opset));
+    }
     std::string note;
     if (const std::string near = nearest_name(rule.op, onnx_op_names(rule.domain)); !near.empty()) {
       note = "did you mean " + cleave::quoted(near) + "?";
@@ -168,14 +197,27 @@ class Linter {
           rule_text(rule, ref.is_deny) +
               " has conditions on keyword inputs, which no ONNX node has");
     }
+    if (ref.is_deny) look_for_absent_input(rule, op);
     std::size_t inputs = rule.inputs.size();
-    for (const ShapeRule& shape : rule.shapes) {
-      inputs = std::max(inputs, std::size_t{shape.input} + 1);
+    for (const std::uint32_t input : inputs_of_conditions(rule)) {
+      inputs = std::max(inputs, std::size_t{input} + 1);
     }
     if (inputs <= op.inputs) return;
     add(LintKind::unused_condition, Severity::warning, rule,
         rule_text(rule, ref.is_deny) + " has a condition on input " + std::to_string(inputs - 1) +
             ", but the op has at most " + counted(op.inputs, "input", "inputs"));
+  }
+
+  // A deny rule whose only condition is on an input that may be left out denies nothing there.
+  void look_for_absent_input(const Rule& rule, const OnnxOpNames& op) {
+    const std::vector<std::uint32_t> inputs = inputs_of_conditions(rule);
+    const std::size_t conditions =
+        rule.conditions.size() + rule.shapes.size() + rule.attributes.size() + rule.inputs.size() +
+        rule.outputs.size() + (rule.opset ? 1 : 0) + (rule.input_dtype ? 1 : 0);
+    if (inputs.size() != 1 || conditions != 1 || inputs.front() < op.required_inputs) return;
+    add(LintKind::absent_input, Severity::warning, rule,
+        rule_text(rule, true) + " has one condition, on input " + std::to_string(inputs.front()) +
+            ", which may be left out: nodes without it are not denied");
   }
 
   // ---- rules compared with each other ----

@@ -3,9 +3,12 @@
 #include <numeric>
 
 #include "core/study/same_shape.h"
+#include "core/support/overlay.h"
 #include "formats/json/text.h"
+#include "formats/report/split/unchecked_text.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/coverage_words.h"
+#include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/input_names.h"
 #include "formats/report/words/latency_words.h"
@@ -54,6 +57,7 @@ class ReportWriter {
     write_link();
     write_time();
     write_cpu_reasons();
+    write_unchecked();
     write_chain();
     write_notes(json_, report_.notes);
     json_.end_object();
@@ -96,6 +100,7 @@ class ReportWriter {
     json_.begin_list("contents");
     for (const SupportList& list : report_.lists) json_.text(list.text);
     json_.end_list();
+    json_.flag("all_of", are_all_of(report_.lists));
     json_.end_object();
   }
 
@@ -288,6 +293,41 @@ class ReportWriter {
       json_.text("detail", reason_text(context, node, reason));
       json_.key("because");
       reason.because == kNone<NodeId> ? json_.null() : json_.text(graph_.node(reason.because).name);
+      write_failed(node, reason);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  // The conditions of the rule that the node does not meet.
+  void write_failed(NodeId node, const Reason& reason) {
+    if (reason.code != ReasonCode::rule_failed || reason.because != kNone<NodeId>) return;
+    const Rule& rule = report_.lists[reason.list].allow[reason.rule];
+    json_.begin_list("failed");
+    for (const FailedPart& part : failed_parts(graph_, node, rule, report_.facts)) {
+      const FailedPartWords words = words_of(part);
+      json_.begin_object();
+      json_.text("condition", condition_name(part));
+      json_.text("subject", words.subject);
+      json_.text("expected", words.expected);
+      json_.text("actual", words.actual);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_unchecked() {
+    json_.begin_list("unchecked");
+    for (const UncheckedRule& rule : unchecked_rules(split_.support)) {
+      const SupportList& list = report_.lists[rule.list];
+      json_.begin_object(Layout::one_line);
+      json_.text("file", list.path);
+      json_.number("rule", rule.rule);
+      json_.number("line", list.allow[rule.rule].line);
+      json_.text("unchecked", list.allow[rule.rule].unchecked);
+      json_.begin_list("nodes");
+      for (const NodeId node : rule.nodes) json_.text(graph_.node(node).name);
+      json_.end_list();
       json_.end_object();
     }
     json_.end_list();

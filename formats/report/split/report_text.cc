@@ -5,6 +5,7 @@
 
 #include "core/cost/cost.h"
 #include "core/study/same_shape.h"
+#include "formats/report/split/unchecked_text.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/coverage_words.h"
 #include "formats/report/words/hazard_text.h"
@@ -48,6 +49,7 @@ class TextReport {
     write_facts();
     write_partitions();
     write_causes();
+    write_unchecked();
     write_hazards();
     write_unknown();
     text_ += notes_text(report_.notes);
@@ -316,6 +318,26 @@ class TextReport {
     if (causes.size() > kMostCauses) {
       add_line("  ... and " + count_text(causes.size() - kMostCauses) +
                " more causes (see --json, or cleave explain)");
+    }
+  }
+
+  // ---- nodes that are accepted unchecked ----
+
+  void write_unchecked() {
+    const auto& nodes = split_.support.unchecked;
+    if (nodes.empty()) return;
+    text_ += "\n" + counted(nodes.size(), "node is", "nodes are") +
+             " accepted though a condition of the vendor's is unchecked\n";
+    const std::vector<UncheckedRule> rules = unchecked_rules(split_.support);
+    const std::size_t width = count_text(rules.front().nodes.size()).size();
+    for (std::size_t i = 0; i < std::min(rules.size(), kMostCauses); ++i) {
+      const std::string count = count_text(rules[i].nodes.size());
+      std::string line = wrapped(unchecked_text(report_.lists, rules[i]), width + 4, width + 4);
+      line.replace(2 + width - count.size(), count.size(), count);
+      text_ += line;
+    }
+    if (rules.size() > kMostCauses) {
+      add_line("  ... and by " + count_text(rules.size() - kMostCauses) + " more rules");
     }
   }
 

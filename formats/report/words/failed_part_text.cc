@@ -1,78 +1,38 @@
 #include "formats/report/words/failed_part_text.h"
 
-#include "core/base/decimal.h"
+#include <array>
+#include <variant>
+
+#include "formats/report/words/condition_text.h"
+#include "formats/report/words/condition_words.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {
 namespace {
 
-std::string joined(const std::vector<std::string>& alternatives) {
-  std::string text;
-  for (std::size_t i = 0; i < alternatives.size(); ++i) {
-    if (i > 0) text += i + 1 == alternatives.size() ? " or " : ", ";
-    text += alternatives[i];
-  }
-  return text;
-}
-
-// ---- types ----
-
-std::string types_text(const TypeSet& types) {
-  std::vector<std::string> names;
-  for (unsigned i = 0; i < unsigned{kDTypeCount}; ++i) {
-    if ((types.dtypes >> i & 1U) != 0) names.emplace_back(dtype_name(static_cast<DType>(i)));
-  }
-  for (unsigned i = 0; i <= static_cast<unsigned>(ValueType::unknown); ++i) {
-    if ((unsigned{types.value_types} >> i & 1U) != 0) {
-      names.emplace_back(value_type_name(static_cast<ValueType>(i)));
-    }
-  }
-  return names.empty() ? "nothing" : joined(names);
-}
-
 std::string no_tensor_text(ValueType type) {
   return type == ValueType::unknown ? "of unknown type" : "a " + std::string(value_type_name(type));
 }
 
-std::string type_text(ValueType type, DType dtype) {
-  if (type != ValueType::tensor) return no_tensor_text(type);
-  return dtype == DType::unknown ? "of unknown dtype" : std::string(dtype_name(dtype));
-}
-
 // ---- attribute values ----
-
-std::string text_of(std::int64_t value) { return std::to_string(value); }
-std::string text_of(double value) { return shortest_text(value); }
-std::string text_of(const std::string& value) { return '"' + value + '"'; }
-std::string text_of(const std::vector<Literal>& list) {
-  std::string text = "[";
-  for (const Literal& item : list) {
-    if (text.size() > 1) text += ", ";
-    text += std::visit([](const auto& value) { return text_of(value); }, item);
-  }
-  return text + "]";
-}
-std::string value_text(const AttributeValue& value) {
-  return std::visit([](const auto& alternative) { return text_of(alternative); }, value);
-}
 
 std::string wanted_text(const AttributeRule& rule) {
   if (rule.accepted.empty()) {
-    if (!rule.max) return "at least " + text_of(rule.min.value_or(0));
-    if (!rule.min) return "at most " + text_of(*rule.max);
-    return text_of(*rule.min) + " to " + text_of(*rule.max);
+    if (!rule.max) return "at least " + number_or_text(rule.min.value_or(0));
+    if (!rule.min) return "at most " + number_or_text(*rule.max);
+    return number_or_text(*rule.min) + " to " + number_or_text(*rule.max);
   }
   std::vector<std::string> values;
-  for (const AttributeValue& value : rule.accepted) values.push_back(value_text(value));
-  return joined(values);
+  for (const AttributeValue& value : rule.accepted) values.push_back(attribute_value_text(value));
+  return alternatives_text(values);
 }
 
 std::string found_text(const FailedAttribute& failed) {
   switch (failed.origin) {
     case ValueOrigin::stated:
-      return value_text(*failed.value);
+      return attribute_value_text(*failed.value);
     case ValueOrigin::by_default:
-      return value_text(*failed.value) + " by default";
+      return attribute_value_text(*failed.value) + " by default";
     case ValueOrigin::opaque:
       return "not a number, string or list of these";
     case ValueOrigin::absent:
@@ -84,8 +44,8 @@ std::string found_text(const FailedAttribute& failed) {
 // ---- shapes ----
 
 std::string in_dim(std::int64_t axis) { return " in dim " + std::to_string(axis); }
-std::string rank_text(std::int64_t rank) { return "rank " + std::to_string(rank); }
 
+std::string text_of(const WantedInput&) { return "given"; }
 std::string text_of(const WantedRank& wanted) { return rank_text(wanted.rank); }
 std::string text_of(const WantedStatic&) { return "a known size in every dim"; }
 std::string text_of(const WantedMaxDim& wanted) {
@@ -100,12 +60,8 @@ std::string text_of(const FoundNoRank&) { return "of unknown rank"; }
 std::string text_of(const FoundRank& found) {
   return rank_text(static_cast<std::int64_t>(found.rank));
 }
-std::string text_of(const FoundDim& found) {
-  std::string text = "unknown";
-  if (!found.symbol.empty()) text = '"' + found.symbol + '"';
-  if (found.size) text = std::to_string(*found.size);
-  return text + in_dim(found.axis);
-}
+std::string text_of(const FoundDim& found) { return found_dim_text(found); }
+std::string text_of(const FoundNoInput&) { return "not given"; }
 
 // ---- parts ----
 
@@ -121,7 +77,7 @@ FailedPartWords words(const FailedType& failed) {
     case FailedType::Place::keyword:
       subject = "argument " + failed.keyword;
   }
-  return {subject, types_text(failed.wanted), type_text(failed.type, failed.dtype)};
+  return {subject, types_text(failed.wanted), found_type_text(failed.type, failed.dtype)};
 }
 
 FailedPartWords words(const FailedAttribute& failed) {
@@ -130,8 +86,9 @@ FailedPartWords words(const FailedAttribute& failed) {
 
 FailedPartWords words(const FailedShape& failed) {
   const auto text = [](const auto& alternative) { return text_of(alternative); };
-  return {"shape of input " + std::to_string(failed.input), std::visit(text, failed.wanted),
-          std::visit(text, failed.found)};
+  const bool is_missing = std::holds_alternative<FoundNoInput>(failed.found);
+  return {(is_missing ? "input " : "shape of input ") + std::to_string(failed.input),
+          std::visit(text, failed.wanted), std::visit(text, failed.found)};
 }
 
 FailedPartWords words(const FailedOpset& failed) {
@@ -145,17 +102,43 @@ FailedPartWords words(const FailedOpset& failed) {
           failed.found ? std::to_string(*failed.found) : "not stated by the model"};
 }
 
+// Empty when the part is no relation.
+std::string relation_text(const FailedPart& part) {
+  const auto* const unmet = std::get_if<UnmetCondition>(&part);
+  if (unmet == nullptr) return {};
+  const auto* const wanted = std::get_if<RelationCondition>(&unmet->wanted);
+  if (wanted == nullptr) return {};
+  return relation_failure_text(*wanted, std::get<RelationFailure>(unmet->found));
+}
+
+FailedPartWords words(const UnmetCondition& failed) { return condition_words(failed); }
+
 }  // namespace
 
 FailedPartWords words_of(const FailedPart& part) {
   return std::visit([](const auto& failed) { return words(failed); }, part);
 }
 
+std::string_view condition_name(const FailedPart& part) {
+  // In the order of the alternatives of FailedPart and of Condition.
+  static constexpr std::array<std::string_view, 4> kParts = {"type", "attribute", "shape", "opset"};
+  static constexpr std::array<std::string_view, 12> kConditions = {
+      "constant",   "given",       "outputs_used", "rank",   "max_rank",         "dim",
+      "inputs_all", "inputs_same", "input_shape",  "values", "absent_attribute", "where"};
+  static_assert(std::variant_size_v<Condition> == kConditions.size());
+  const auto* const unmet = std::get_if<UnmetCondition>(&part);
+  return unmet == nullptr ? kParts[part.index()] : kConditions[unmet->wanted.index()];
+}
+
 std::string failed_parts_text(const std::vector<FailedPart>& parts) {
   std::string text;
   for (const FailedPart& part : parts) {
-    const FailedPartWords words = words_of(part);
     if (!text.empty()) text += "; ";
+    if (const std::string relation = relation_text(part); !relation.empty()) {
+      text += escaped(relation);
+      continue;
+    }
+    const FailedPartWords words = words_of(part);
     text += escaped(words.subject) + " is " + escaped(words.actual) + ", wants " +
             escaped(words.expected);
   }

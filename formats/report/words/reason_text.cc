@@ -7,6 +7,7 @@
 
 #include "core/graph/domain.h"
 #include "core/support/support.h"
+#include "formats/report/words/condition_words.h"
 #include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/report.h"
 #include "formats/text/diagnostic.h"
@@ -39,24 +40,6 @@ std::string body_text(const ReasonContext& context, NodeId inner) {
 std::string rule_failed_text(const ReasonContext& context, NodeId node, const Reason& reason) {
   if (reason.because != kNone<NodeId>) return body_text(context, reason.because);
   return cause_text(context, node, reason) + ": " + detail_text(context, node, reason);
-}
-
-std::string types_text(const TypeSet& types) {
-  std::string text;
-  const auto add = [&](std::string_view name) {
-    text += (text.empty() ? "" : " or ") + std::string(name);
-  };
-  for (int i = 1; i < kDTypeCount; ++i) {
-    if ((types.dtypes >> static_cast<unsigned>(i) & 1U) != 0) {
-      add(dtype_name(static_cast<DType>(i)));
-    }
-  }
-  for (unsigned i = 0; i < static_cast<unsigned>(ValueType::unknown); ++i) {
-    if ((unsigned{types.value_types} >> i & 1U) != 0) {
-      add(value_type_name(static_cast<ValueType>(i)));
-    }
-  }
-  return text;
 }
 
 std::string non_tensor_text(const Graph& graph, ValueId value) {
@@ -176,6 +159,7 @@ std::string deny_rule_text(const SupportList& list, const Rule& rule) {
   if (!rule.inputs.empty() || !rule.kwargs.empty()) what.emplace_back("its input dtypes");
   if (!rule.outputs.empty()) what.emplace_back("its output dtypes");
   if (rule.opset) what.emplace_back("its opset");
+  if (!rule.conditions.empty()) what.emplace_back("other conditions");
   std::string text = "denied by " + rule_place(list, rule) + " for ";
   for (std::size_t i = 0; i < what.size(); ++i) {
     if (i > 0) text += i + 1 == what.size() ? " and " : ", ";

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
-#include "core/support/op_facts.h"
 #include "core/support/reason.h"
 #include "core/support/support_list.h"
 

@@ -233,5 +233,51 @@ TEST_CASE("a reason names the last of 65,536 lists") {
   CHECK(accepting->list == 65535);
 }
 
+// ---- rules by name, several lists ----
+
+TEST_CASE("allow rules may be for nodes of some names only") {
+  const Graph graph = graph_from_text("input x\n a1 = relu(x)\n a2 = relu(x)\n b = relu(x)");
+  Rule rule = rule_for("relu");
+  rule.node_name = "a?";
+  CHECK(accepted(graph, {list_of({rule})}) == "a1 a2");
+  CHECK(match_support(graph, {list_of({rule})}, {}).reasons[node_named(graph, "b")].code ==
+        ReasonCode::no_rule);
+}
+
+TEST_CASE("lists that must all accept a node") {
+  const Graph graph = graph_from_text("input x\n a = relu(x)\n b = add(x, x)\n c = mul(x, x)");
+  SupportList one = list_of({rule_for("relu"), rule_for("add")});
+  SupportList other = list_of({rule_for("relu"), rule_for("mul")}, {rule_for("sub")});
+  one.role = ListRole::all_of;
+  other.role = ListRole::all_of;
+  CHECK(accepted(graph, {one, other}) == "a");
+  const Support support = match_support(graph, {one, other}, {});
+  CHECK(support.reasons[node_named(graph, "b")].code == ReasonCode::no_rule);
+  CHECK(accepted(graph, {one, other, list_of({}, {rule_for("relu")})}).empty());
+}
+
+TEST_CASE("verdicts settle nodes by their exact names, above all rules") {
+  const Graph graph = graph_from_text("input x\n a = relu(x)\n b = add(x, x)\n c = mul(x, x)");
+  SupportList verdicts;
+  verdicts.role = ListRole::verdicts;
+  Rule yes, no, no_glob;
+  yes.node_name = "b";
+  yes.is_exact_name = true;
+  no.node_name = "a";
+  no.is_exact_name = true;
+  no_glob.node_name = "*";
+  no_glob.is_exact_name = true;
+  verdicts.allow = {yes};
+  verdicts.deny = {no, no_glob};
+  const std::vector<SupportList> lists = {
+      list_of({rule_for("relu"), rule_for("mul")}, {rule_for("add")}), verdicts};
+  CHECK(accepted(graph, lists) == "b c");
+  const Reason reason = match_support(graph, lists, {}).reasons[node_named(graph, "a")];
+  CHECK(reason.code == ReasonCode::denied);
+  CHECK(reason.list == 1);
+  CHECK(reason.rule == 0);
+  CHECK(accepted(graph, {verdicts}) == "b");
+}
+
 }  // namespace
 }  // namespace cleave

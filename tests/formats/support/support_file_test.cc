@@ -219,8 +219,10 @@ TEST_CASE("every fault of a native list is reported with its place") {
         "1:54: a rule must be the name of an op or an object, not a number\n");
   CHECK(faults(with_allow("{}")) == "1:54: an allow rule needs \"op\"\n");
   CHECK(faults(with_allow("\"\"")) == "1:54: \"op\" is empty\n");
-  CHECK(faults(with_allow(R"({"op": "a", "name": "b"})")) ==
-        "1:66: \"name\" is for deny rules only\n");
+  CHECK(faults(with_allow(R"({"op": "a", "input_dtype": "int8"})")) ==
+        "1:66: \"input_dtype\" is for deny rules only\n");
+  CHECK(faults(with_allow("", R"(, "deny": [{"op": "a", "unchecked": "x"}])")) ==
+        "1:78: \"unchecked\" is for allow rules only\n");
   CHECK(faults(with_allow("", R"(, "deny": [{"why": "x"}])")) ==
         "1:66: a deny rule needs \"op\", \"name\", \"input_dtype\" or a condition\n");
   CHECK(faults(with_allow(R"({"op": "a", "op": "b"})")) == "1:66: \"op\" is given twice\n");

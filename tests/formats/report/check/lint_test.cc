@@ -51,6 +51,38 @@ TEST_CASE("conditions on what an op does not have, and opsets before it was ther
       "20 [impossible]\n");
 }
 
+TEST_CASE("what ONNX removed is reported as such, and what a rule leaves unchecked") {
+  CHECK(linted(list_of("\"ImageScaler\",\n{\"op\": \"Conv\", \"unchecked\": \"tiles\"}")) ==
+        "npu.json:2:1: warning: ONNX has op \"ImageScaler\" no more: it was removed in opset 10 "
+        "[removed_op]\n"
+        "npu.json:3:1: note: rule \"Conv\" leaves unchecked: tiles [unchecked]\n");
+}
+
+TEST_CASE("a deny rule whose only condition is on an input that may be left out") {
+  const auto deny = [](const std::string& rule) {
+    auto loaded =
+        parse_support("npu.json",
+                      "{\"format\": \"cleave.support\", \"allow\": [\"Conv\", \"Relu\"],\n"
+                      "\"deny\": [" +
+                          rule + "]}");
+    if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
+    return linted(loaded->list);
+  };
+  const std::string warning =
+      "npu.json:2:10: warning: the deny rule for \"Conv\" has one condition, on input 2, which may "
+      "be left out: nodes without it are not denied [absent_input]\n";
+  CHECK(deny(R"({"op": "Conv", "constant": {"2": false}})") == warning);
+  CHECK(deny(R"({"op": "Conv", "shapes": {"2": {"static": false}}})") == warning);
+  CHECK(deny(R"({"op": "Conv", "constant": {"1": false}})").empty());
+  CHECK(deny(R"({"op": "Conv", "constant": {"2": false}, "input_dtype": "int8"})").empty());
+}
+
+TEST_CASE("names are looked up from two names of ONNX's on, or one and a misspelling") {
+  CHECK(lint_support(list_of("\"Conv\", \"Argmax\", \"Prelu\""), nullptr, {}).is_onnx);
+  CHECK(lint_support(list_of("\"Conv\", \"Relu\", \"a\", \"b\", \"c\""), nullptr, {}).is_onnx);
+  CHECK(!lint_support(list_of("\"relu\""), nullptr, {}).is_onnx);
+}
+
 TEST_CASE("a list of ops that are not ONNX's is not compared with ONNX's names") {
   const SupportList list = list_of("\"torch.relu\", \"view\", \"size\"");
   const Lint lint = lint_support(list, nullptr, {});

@@ -226,6 +226,8 @@ TEST_CASE("shape rules ask for rank, known dims, largest dim and multiples") {
   CHECK(check(of_scalar) == "shape of input 2: a scalar, not rank 0");
   ShapeRule of_absent = shape_rule(9);
   of_absent.rank = 0;
+  CHECK(check(of_absent) == "input 9: not given, not given");
+  of_absent.if_given = true;
   CHECK(check(of_absent).empty());
 }
 

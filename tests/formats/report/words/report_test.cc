@@ -42,7 +42,7 @@ TEST_CASE("the JSON report has every field, in the order of the format") {
   CHECK(keys ==
         "format version model settings support coverage constants host_shapes "
         "acc_nodes_found acc_nodes fusion_groups qdq_groups subgraphs_before cap extended "
-        "distinct_acc_partitions partitions node_map link cpu_reasons notes ");
+        "distinct_acc_partitions partitions node_map link cpu_reasons unchecked notes ");
 }
 
 TEST_CASE("the JSON report has nodes, partitions, boundaries and reasons") {
@@ -50,7 +50,7 @@ TEST_CASE("the JSON report has nodes, partitions, boundaries and reasons") {
   const Json json = Json::parse(report_json(made.report()));
   CHECK(field(json, "acc_nodes") == R"(["a","b","d","e"])");
   CHECK(field(json, "support") ==
-        R"({"contents":["Relu\nMatMul\n"],"files":["npu.txt"],"name":"npu"})");
+        R"({"all_of":false,"contents":["Relu\nMatMul\n"],"files":["npu.txt"],"name":"npu"})");
   CHECK(field(json, "notes") == R"(["a note"])");
   CHECK(json.at("node_map").at("c") == "_run_on_cpu_1");
   const Json& part = json.at("partitions").at(0);

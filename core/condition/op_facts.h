@@ -1,12 +1,14 @@
-// What a model's format knows about its operators.
+// What a model's format knows about its operators, and about the values of its constants.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "core/graph/attribute.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
 
@@ -19,6 +21,10 @@ struct OpFacts {
   // The opset in which the op's schema at `opset` was introduced; 0 when it is unknown.
   std::function<std::int64_t(std::string_view domain, std::string_view op, std::int64_t opset)>
       schema_version;
+  // The elements of a parameter, in row-major order; booleans are 0 and 1. nullopt when they are
+  // not in the file as such, or are too many to look at. Linear in the elements.
+  std::function<std::optional<std::vector<Literal>>(const Graph& graph, ValueId parameter)>
+      elements;
 };
 
 }  // namespace cleave

@@ -1,6 +1,6 @@
-#include "core/support/implied_attribute.h"
+#include "core/condition/implied_attribute.h"
 
-#include "core/support/attribute_value.h"
+#include "core/condition/attribute_value.h"
 #include "core/support/rule_check.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

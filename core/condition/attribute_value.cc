@@ -1,13 +1,13 @@
-#include "core/support/attribute_value.h"
+#include "core/condition/attribute_value.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "core/condition/implied_attribute.h"
 #include "core/graph/domain.h"
 #include "core/graph/node_lookup.h"
-#include "core/support/implied_attribute.h"
 
 namespace cleave {
 namespace {

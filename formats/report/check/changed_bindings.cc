@@ -1,4 +1,4 @@
-#include "formats/report/words/changed_bindings.h"
+#include "formats/report/check/changed_bindings.h"
 
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-#include "core/support/rule.h"
+#include "core/condition/type_set.h"
 
 namespace cleave {
 

@@ -10,7 +10,7 @@
 //   equal_parts    the dim of the axis divided by the number of outputs; the last part is the rest
 //
 // Source: the text of ONNX's operator documentation, opsets 1 to 26.
-#include "core/support/implied_attribute.h"
+#include "core/condition/implied_attribute.h"
 
 #include <algorithm>
 #include <array>

@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/condition/op_facts.h"
 #include "core/graph/attribute.h"
 #include "core/graph/graph.h"
-#include "core/support/op_facts.h"
 
 namespace cleave {
 
 // What the node states, else the default of the operator's schema, else the value that ONNX implies
-// (core/support/implied_attribute.h). nullopt when there is none of these, or when the value is not
+// (core/condition/implied_attribute.h). nullopt when there is none of these, or when the value is not
 // a number, a string or a list of these.
 std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
                                               std::string_view name, const OpFacts& facts);

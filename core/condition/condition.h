@@ -1,0 +1,124 @@
+// Conditions of a rule beyond dtypes, attributes, shapes and opset: what values of inputs, which
+// inputs and outputs, which ranks and dims. A condition that cannot be decided does not hold. Nor
+// does one on an input that the node does not have, unless it asks only `if_given`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/condition/relation.h"
+#include "core/condition/type_set.h"
+#include "core/graph/attribute.h"
+
+namespace cleave {
+
+// What an integer must be: one of a list if there is one, and within the bounds.
+struct IntegerRule {
+  std::vector<std::int64_t> one_of;  // empty: any
+  std::optional<std::int64_t> min, max;
+  std::optional<std::int64_t> multiple_of;  // 1 or more
+  bool accepts(std::int64_t number) const;
+  bool operator==(const IntegerRule&) const = default;
+};
+
+// An input by position. `if_given`: the condition holds where the node has no such input.
+struct InputPlace {
+  std::uint32_t position = 0;
+  bool if_given = false;
+  bool operator==(const InputPlace&) const = default;
+};
+
+// Whether an input must be known at compile time, which parameters and constants are.
+struct ConstantCondition {
+  InputPlace input;
+  bool wanted = true;
+  bool operator==(const ConstantCondition&) const = default;
+};
+
+// Whether an optional input must be given or left out.
+struct GivenCondition {
+  std::uint32_t input = 0;
+  bool wanted = true;
+  bool operator==(const GivenCondition&) const = default;
+};
+
+// The only outputs that nodes or the graph's outputs may read, ascending.
+struct OutputsUsedCondition {
+  std::vector<std::uint32_t> outputs;
+  bool operator==(const OutputsUsedCondition&) const = default;
+};
+
+struct RankCondition {
+  InputPlace input;
+  IntegerRule rank;
+  bool operator==(const RankCondition&) const = default;
+};
+
+// The most dims that any tensor input may have.
+struct MaxRankCondition {
+  std::int64_t most = 0;
+  bool operator==(const MaxRankCondition&) const = default;
+};
+
+// The size of one dim. Whatever the bounds, the size must be known.
+struct DimCondition {
+  InputPlace input;
+  std::int64_t axis = 0;  // below 0: from the end
+  IntegerRule size;
+  bool operator==(const DimCondition&) const = default;
+};
+
+// The types that every input must be of, one set for all.
+struct EveryInputCondition {
+  TypeSet types;
+  bool operator==(const EveryInputCondition&) const = default;
+};
+
+// All inputs are of one type, whichever it is.
+struct SameInputsCondition {
+  bool operator==(const SameInputsCondition&) const = default;
+};
+
+// `fixed`: every dim of every tensor input is known; `open`: at least one is not. Parameters count
+// as well.
+struct InputShapeCondition {
+  enum class Shape : std::uint8_t { fixed, open };
+  Shape shape = Shape::fixed;
+  bool operator==(const InputShapeCondition&) const = default;
+};
+
+// What the elements of a constant must be.
+struct ValuesCondition {
+  InputPlace input;
+  std::optional<std::vector<Literal>> list;  // all elements, in order
+  std::vector<Literal> one_of;               // each element; empty: any
+  std::optional<double> min, max;            // each element
+  bool power_of_two = false;                 // each element: 0.5, 1, 2, 4 ...
+  bool finite = false;                       // each element
+  bool operator==(const ValuesCondition&) const = default;
+};
+
+// The node does not state the attribute, whatever its default.
+struct AbsentAttributeCondition {
+  std::string name;
+  bool operator==(const AbsentAttributeCondition&) const = default;
+};
+
+struct RelationCondition {
+  Relation relation;
+  bool operator==(const RelationCondition&) const = default;
+};
+
+using Condition =
+    std::variant<ConstantCondition, GivenCondition, OutputsUsedCondition, RankCondition,
+                 MaxRankCondition, DimCondition, EveryInputCondition, SameInputsCondition,
+                 InputShapeCondition, ValuesCondition, AbsentAttributeCondition, RelationCondition>;
+
+// The input that the condition is on, by position; nullopt for one on several, on none, and for
+// `given`, which an input that is left out does not fail.
+std::optional<std::uint32_t> input_of(const Condition& condition);
+
+}  // namespace cleave

@@ -1,0 +1,72 @@
+// Relations: arithmetic and comparison over a node's attributes, dims, ranks and counts.
+//
+//   attr.group == in[0].dim[1] and attr.kernel_shape[0] % 2 == 1
+//
+// A relation is a list of terms, operands before the terms that use them, the whole last. What the
+// text may say is in core/condition/relation_parser.h, what it means in relation_value.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/graph/attribute.h"
+
+namespace cleave {
+
+struct RelationTerm {
+  enum class Kind : std::uint8_t {
+    literal,
+    attribute,    // `text` is its name
+    input,        // property `text` of input `position`
+    output,       // the same of an output
+    input_count,  // len(in): inputs that the node has
+    output_count,
+    item,  // first[second]
+    negate,
+    plus,
+    minus,
+    times,
+    divide,
+    modulo,
+    equal,
+    unequal,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    logical_not,
+    logical_and,
+    logical_or,
+    length,  // functions of `first`
+    least,
+    greatest,
+    all,
+    any,
+    list,  // the arguments of min() and max(): first, second
+  };
+  static constexpr std::uint32_t kNone = 0xFFFFFFFFU;
+  Kind kind = Kind::literal;
+  std::uint32_t first = kNone, second = kNone;  // operands, by index
+  std::uint32_t position = 0;                   // input, output
+  Literal literal = std::int64_t{0};
+  std::string text = {};
+  std::uint32_t begin = 0, end = 0;  // its bytes of the relation's text
+  bool operator==(const RelationTerm&) const = default;
+};
+
+struct Relation {
+  static constexpr std::size_t kMostTerms = 256;
+  std::string text;  // as the list has it
+  std::vector<RelationTerm> terms;
+  bool operator==(const Relation&) const = default;
+};
+
+// The value of a term; std::monostate: unknown. Truth values are the integers 0 and 1.
+using RelationItem = std::variant<std::monostate, std::int64_t, double, std::string>;
+using RelationValue =
+    std::variant<std::monostate, std::int64_t, double, std::string, std::vector<RelationItem>>;
+
+}  // namespace cleave

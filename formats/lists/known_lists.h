@@ -1,0 +1,20 @@
+// Where support lists are found by name: $CLEAVE_LISTS (folders, with ":" between them), those that
+// are installed with the program, and samples/lists below the working directory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cleave {
+
+// Paths of the *.json files in them, each folder's in order of their names.
+std::vector<std::string> known_lists();
+
+// "samples/lists/coreml.json" -> "coreml"
+std::string known_list_name(const std::string& path);
+
+// The path of the list of that name; nullopt when there is none, or when the text is a path.
+std::optional<std::string> find_known_list(const std::string& name);
+
+}  // namespace cleave

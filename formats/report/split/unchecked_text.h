@@ -1,0 +1,24 @@
+// Nodes that are accepted though their rule leaves a condition of the vendor's unchecked, by rule.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/support/support.h"
+
+namespace cleave {
+
+struct UncheckedRule {
+  std::uint16_t list;
+  std::uint32_t rule;         // an allow rule
+  std::vector<NodeId> nodes;  // in model order
+};
+
+// The rule with the most nodes first; of equals, the first in the lists.
+std::vector<UncheckedRule> unchecked_rules(const Support& support);
+
+// `rule "Resize" of coreml.json:12: sizes must be constants`
+std::string unchecked_text(const std::vector<SupportList>& lists, const UncheckedRule& rule);
+
+}  // namespace cleave

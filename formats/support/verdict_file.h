@@ -1,0 +1,34 @@
+// Verdict files: node by node, whether the accelerator runs it. They settle nodes above all rules.
+//
+//   {"conv1": true, "relu": {"supported": false, "why": "crashes"}}       JSON
+//   node,supported,why                                                    CSV or TSV
+//   conv1,true,
+//   relu,no,crashes
+//
+// Yes is true, yes or 1; no is false, no or 0. A native support list may have such an object, too,
+// as "verdicts".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/support/support_list.h"
+#include "formats/json/walk.h"
+#include "formats/support/support_reader.h"
+#include "formats/text/diagnostic.h"
+
+namespace cleave {
+
+// The verdicts as a list of that role: a rule for each node, by its exact name. Its text is a native
+// list, which reports keep. Refuses a node that is given twice. Linear.
+Loaded<SupportList> read_verdict_file(const std::string& path);
+// The same from a text, as if read from `path`.
+Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view bytes);
+
+// A list of verdicts as the text of a native list.
+std::string verdicts_text(const SupportList& list);
+
+// Reads the object at the cursor into the list, which becomes one of verdicts.
+void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list);
+
+}  // namespace cleave
