@@ -3,11 +3,16 @@
 #include "core/study/advice.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
+
+#include "core/cost/cost.h"
+#include "core/graph/domain.h"
+#include "core/support/support.h"
 
 namespace cleave {
 namespace {
@@ -15,8 +20,36 @@ namespace {
 // A gap with the models that have it.
 struct Candidate {
   Gap gap;
-  std::vector<std::size_t> models;
-  std::size_t nodes = 0;  // nodes with the gap, in all models
+  std::vector<Gap> with = {};  // to be closed together with it
+  std::vector<std::size_t> models = {};
+  std::size_t nodes = 0;  // nodes with one of the gaps, in all models
+};
+
+constexpr std::size_t kMostSeconds = 3;  // gaps tried together with one
+
+// Equal for gaps that are closed together: those of one op in several types.
+std::string key_of_row(const Gap& gap) {
+  return gap.kind == Gap::Kind::op ? "op\n" + gap.domain + '\n' + gap.op : gap.key;
+}
+
+// Puts each gap into the candidate of its row.
+class CandidateRows {
+ public:
+  void add(Gap gap, std::size_t model, std::size_t nodes) {
+    const auto [place, is_new] = places_.try_emplace(key_of_row(gap), rows_.size());
+    if (is_new) rows_.push_back({.gap = gap});
+    Candidate& row = rows_[place->second];
+    if (row.models.empty() || row.models.back() != model) row.models.push_back(model);
+    row.nodes += nodes;
+    const auto has_key = [&](const Gap& other) { return other.key == gap.key; };
+    if (has_key(row.gap) || std::any_of(row.with.begin(), row.with.end(), has_key)) return;
+    row.with.push_back(std::move(gap));
+  }
+  std::vector<Candidate> take() && { return std::move(rows_); }
+
+ private:
+  std::vector<Candidate> rows_;  // in the order found
+  std::unordered_map<std::string, std::size_t> places_;
 };
 
 // Keeps the `most` candidates with the most nodes, of equals the first ones, in their original
@@ -69,6 +102,7 @@ class Adviser {
       if (!tried) return std::move(tried).error();
       next = *std::move(tried);
     }
+    advice.out_of_reach = out_of_reach();
     return advice;
   }
 
@@ -98,24 +132,90 @@ class Adviser {
 
   // All gaps that are left, in the order in which they are found.
   std::vector<Candidate> candidates() const {
-    std::vector<Candidate> candidates;
-    std::unordered_map<std::string, std::size_t> places;
+    CandidateRows rows;
     for (std::size_t i = 0; i < models_.size(); ++i) {
       const ModelToSplit& model = models_[i];
       for (GapFound& found : find_gaps(model.graph, filled_.lists(), model.facts, supported_[i])) {
         if (taken_.count(found.gap.key) != 0) continue;
-        const auto [place, is_new] = places.try_emplace(found.gap.key, candidates.size());
-        if (is_new) candidates.push_back({std::move(found.gap), {}});
-        candidates[place->second].models.push_back(i);
-        candidates[place->second].nodes += found.nodes.size();
+        rows.add(std::move(found.gap), i, found.nodes.size());
       }
     }
-    return candidates;
+    return std::move(rows).take();
+  }
+
+  // The gaps that nodes of a removed deny rule still have: those with the most nodes, each together
+  // with the removal.
+  std::vector<Candidate> with_seconds(const Candidate& first) const {
+    if (first.gap.kind != Gap::Kind::denied) return {};
+    FilledLists filled = filled_;
+    filled.fill(first.gap);
+    const std::vector<SupportList> lists = filled.with_remedies();
+    CandidateRows rows;
+    for (const std::size_t i : first.models) {
+      const ModelToSplit& model = models_[i];
+      const NodeSet denied = nodes_with(first.gap.key, i);
+      const NodeSet accepted = match_support(model.graph, lists, model.facts).supported;
+      for (GapFound& found : find_gaps(model.graph, filled.lists(), model.facts, accepted)) {
+        const auto is_denied = [&](NodeId node) {
+          return index(node) < model.graph.node_count() && denied.contains(node);
+        };
+        const auto nodes = std::count_if(found.nodes.begin(), found.nodes.end(), is_denied);
+        if (nodes > 0) rows.add(std::move(found.gap), i, static_cast<std::size_t>(nodes));
+      }
+    }
+    std::vector<Candidate> seconds = std::move(rows).take();
+    keep_most_promising(seconds, kMostSeconds);
+    for (Candidate& second : seconds) {
+      second.with.insert(second.with.begin(), std::move(second.gap));
+      second.gap = first.gap;
+    }
+    return seconds;
+  }
+
+  // The nodes outside bodies that have the gap.
+  NodeSet nodes_with(const std::string& key, std::size_t i) const {
+    const Graph& graph = models_[i].graph;
+    NodeSet nodes(graph.node_count());
+    for (const GapFound& found :
+         find_gaps(graph, filled_.lists(), models_[i].facts, supported_[i])) {
+      if (found.gap.key != key) continue;
+      for (const NodeId node : found.nodes) {
+        if (index(node) < graph.node_count()) nodes.insert(node);
+      }
+    }
+    return nodes;
+  }
+
+  // By op, of the nodes that are still refused.
+  std::vector<OpOutOfReach> out_of_reach() const {
+    std::vector<OpOutOfReach> ops;
+    std::map<std::pair<std::string, std::string>, std::size_t> places;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      const Graph& graph = models_[i].graph;
+      const PerNode<NodeCost> costs = node_costs(graph);
+      for (const NodeId node : graph.nodes()) {
+        if (supported_[i].contains(node)) continue;
+        const std::pair<std::string, std::string> key(plain_domain(graph.domain(node)),
+                                                      graph.op(node));
+        const auto [place, is_new] = places.try_emplace(key, ops.size());
+        if (is_new) ops.push_back({.domain = key.first, .op = key.second});
+        OpOutOfReach& op = ops[place->second];
+        ++op.nodes;
+        if (!costs[node].flops) ++op.unknown_flops;
+        op.flops += costs[node].flops.value_or(0);
+        op.bytes += costs[node].bytes.value_or(0);
+      }
+    }
+    std::stable_sort(ops.begin(), ops.end(), [](const OpOutOfReach& a, const OpOutOfReach& b) {
+      return std::pair(a.flops, a.bytes) > std::pair(b.flops, b.bytes);
+    });
+    return ops;
   }
 
   Result<Remedy> try_one(Candidate candidate) const {
     FilledLists filled = filled_;
     filled.fill(candidate.gap);
+    for (const Gap& gap : candidate.with) filled.fill(gap);
     const std::vector<SupportList> lists = filled.with_remedies();
     std::vector<Outcome> outcomes = outcomes_;
     for (std::size_t i = 0; i < models_.size(); ++i) {
@@ -124,7 +224,8 @@ class Adviser {
       if (!split) return std::move(split).error();
       outcomes[i] = split->outcome;
     }
-    Remedy remedy{std::move(candidate.gap), 0, std::move(candidate.models), sum_of(outcomes)};
+    Remedy remedy{std::move(candidate.gap), std::move(candidate.with), 0,
+                  std::move(candidate.models), sum_of(outcomes)};
     remedy.nodes = remedy.then.supported - sum_of(outcomes_).supported;
     return remedy;
   }
@@ -133,8 +234,12 @@ class Adviser {
   bool may_change(const Candidate& candidate, std::size_t model) const {
     const auto& models = candidate.models;
     if (std::binary_search(models.begin(), models.end(), model)) return true;
-    return candidate.gap.kind == Gap::Kind::condition &&
-           models_[model].graph.find_name(candidate.gap.op) != kNone<NameId>;
+    const auto has_op = [&](const Gap& gap) {
+      return gap.kind == Gap::Kind::condition &&
+             models_[model].graph.find_name(gap.op) != kNone<NameId>;
+    };
+    return has_op(candidate.gap) ||
+           std::any_of(candidate.with.begin(), candidate.with.end(), has_op);
   }
 
   // Closes every gap that is left by itself; the best comes first, of equals the first found.
@@ -146,9 +251,16 @@ class Adviser {
     if (to_try_ == 0) to_try_ = most_tries(candidates.size(), options_.steps);
     for (Candidate& candidate : candidates) {
       tell(options_.progress, {"trying", "gaps", tried_++, to_try_});
-      auto tried = try_one(std::move(candidate));
+      auto tried = try_one(candidate);
       if (!tried) return std::move(tried).error();
+      const bool is_whole = tried->nodes >= candidate.nodes;
       remedies.push_back(*std::move(tried));
+      if (is_whole) continue;
+      for (Candidate& second : with_seconds(candidate)) {
+        auto joint = try_one(std::move(second));
+        if (!joint) return std::move(joint).error();
+        remedies.push_back(*std::move(joint));
+      }
     }
     std::stable_sort(remedies.begin(), remedies.end(), [&](const Remedy& a, const Remedy& b) {
       return is_better(a.then, b.then, options_.goal);
@@ -159,6 +271,10 @@ class Adviser {
   std::optional<Error> take(const Remedy& remedy) {
     filled_.fill(remedy.gap);
     taken_.insert(remedy.gap.key);
+    for (const Gap& gap : remedy.with) {
+      filled_.fill(gap);
+      taken_.insert(gap.key);
+    }
     return split_all();
   }
 

@@ -6,11 +6,15 @@
 //   with Resize alone   2                        3.0 MiB
 //   Resize, then Pad    1                        0.2 MiB
 //
+// Gaps of one op in several types are closed together. Where nodes of a gap are still refused once
+// it is closed (a deny rule is lifted, and no rule names the op), the second gap is closed with it.
+//
 // No gain is estimated: each number comes from a real split with all passes.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/base/progress.h"
@@ -22,9 +26,19 @@ namespace cleave {
 // One closed gap, and the outcome of the models with it closed.
 struct Remedy {
   Gap gap;
+  std::vector<Gap> with;            // closed together with it
   std::size_t nodes = 0;            // newly accepted
   std::vector<std::size_t> models;  // indices of the models with the gap, ascending
   Outcome then;
+};
+
+// Nodes of an op that no list accepts once all steps are done.
+struct OpOutOfReach {
+  std::string domain, op;
+  std::size_t nodes = 0;
+  std::size_t unknown_flops = 0;  // of these nodes
+  double flops = 0;               // of the others
+  double bytes = 0;               // that they read and write, where it is known
 };
 
 struct Advice {
@@ -32,6 +46,7 @@ struct Advice {
   std::vector<Remedy> each;   // every gap tried, closed by itself, the best first
   std::vector<Remedy> steps;  // gaps closed one after the other; `nodes` are those of the step
   std::size_t untried = 0;    // gaps left out; each has at most as many nodes as those tried
+  std::vector<OpOutOfReach> out_of_reach;  // most FLOPs first, then most bytes
 };
 
 struct AdviceOptions {

@@ -81,11 +81,12 @@ class Lists:
         other = Lists(self.paths, self.tmp)
         other.remedies = list(self.remedies)
         other.lifted = {path: list(indices) for path, indices in self.lifted.items()}
-        if remedy["remedy"] is None:
-            refused = remedy["refused_by"]
-            other.lifted.setdefault(refused["file"], []).append(refused["index"])
-        else:
-            other.remedies.append(remedy["remedy"])
+        for gap in [remedy, *remedy["with"]]:
+            if gap["remedy"] is None:
+                refused = gap["refused_by"]
+                other.lifted.setdefault(refused["file"], []).append(refused["index"])
+            else:
+                other.remedies.append(gap["remedy"])
         return other
 
     def files(self):

@@ -46,6 +46,7 @@ class AdviceWriter {
     write_remedies("each", report_.advice.each);
     json_.number("untried_gaps", report_.advice.untried);
     write_remedies("steps", report_.advice.steps);
+    write_out_of_reach();
     write_settings();
     json_.end_object();
     return std::move(json_).finish();
@@ -141,9 +142,8 @@ class AdviceWriter {
     json_.end_list();
   }
 
-  void write_remedy(const Remedy& remedy) {
-    const Gap& gap = remedy.gap;
-    json_.begin_object();
+  // The fields of one gap, with the rule that closes it.
+  void write_gap(const Gap& gap) {
     json_.text("kind", kind_name(gap.kind));
     json_.text("op", gap.op);
     json_.text("domain", gap.domain);
@@ -152,6 +152,18 @@ class AdviceWriter {
     write_failed(gap);
     json_.key("remedy");
     gap.kind == Gap::Kind::denied ? json_.null() : write_allow_rule(json_, gap.remedy);
+  }
+
+  void write_remedy(const Remedy& remedy) {
+    json_.begin_object();
+    write_gap(remedy.gap);
+    json_.begin_list("with");
+    for (const Gap& gap : remedy.with) {
+      json_.begin_object();
+      write_gap(gap);
+      json_.end_object();
+    }
+    json_.end_list();
     json_.number("nodes", remedy.nodes);
     json_.begin_list("models", Layout::one_line);
     for (const std::size_t model : remedy.models) {
@@ -166,6 +178,21 @@ class AdviceWriter {
   void write_remedies(std::string_view key, const std::vector<Remedy>& remedies) {
     json_.begin_list(key);
     for (const Remedy& remedy : remedies) write_remedy(remedy);
+    json_.end_list();
+  }
+
+  void write_out_of_reach() {
+    json_.begin_list("out_of_reach");
+    for (const OpOutOfReach& op : report_.advice.out_of_reach) {
+      json_.begin_object(Layout::one_line);
+      json_.text("op", op.op);
+      json_.text("domain", op.domain);
+      json_.number("nodes", op.nodes);
+      json_.number("flops", op.flops);
+      json_.number("nodes_of_unknown_flops", op.unknown_flops);
+      json_.number("bytes", op.bytes);
+      json_.end_object();
+    }
     json_.end_list();
   }
 

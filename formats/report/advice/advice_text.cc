@@ -99,6 +99,10 @@ std::string gap_name(const Gap& gap, std::size_t columns) {
     op = "..." + op.substr(dot + 1);
     dot = op.find('.', 3);
   }
+  const std::size_t domain = op.rfind("::");
+  if (text_columns(op + signature) > columns && domain != std::string::npos) {
+    op.erase(0, domain + 2);
+  }
   return fitted(op + signature, columns);
 }
 
@@ -110,6 +114,7 @@ class AdviceText {
     write_headline();
     write_steps();
     write_each();
+    write_out_of_reach();
     write_settings();
     write_last_notes();
     return std::move(text_);
@@ -182,6 +187,30 @@ class AdviceText {
     return deny_rule_text(list, gap.rule);
   }
 
+  // "Cast(int64) and 2 more types", "lift the deny rule on line 5, and 2 more".
+  static std::string row_title(const Remedy& remedy) {
+    if (remedy.with.empty()) return title_of(remedy.gap);
+    const std::string count = count_text(remedy.with.size());
+    if (remedy.gap.kind != Gap::Kind::op) {
+      return title_of(remedy.gap) + ", and " +
+             (remedy.with.size() == 1 ? fitted(escaped(remedy.with.front().op), kNameColumns)
+                                      : count + " more");
+    }
+    return fitted(title_of(remedy.gap), kNameColumns - 16) + " and " + count +
+           (remedy.with.size() == 1 ? " more type" : " more types");
+  }
+
+  // What is closed together is named in full where the title shortens it.
+  std::string row_obstacle(const Remedy& remedy) const {
+    std::string text = obstacle_of(remedy.gap);
+    if (remedy.gap.kind == Gap::Kind::op || remedy.with.empty()) return text;
+    std::string names;
+    for (const Gap& gap : remedy.with) {
+      names += (names.empty() ? "" : ", ") + gap_name(gap, kNameColumns);
+    }
+    return text + (text.empty() ? "" : "; ") + "with " + names;
+  }
+
   // Appends the table, and below each row what refuses the nodes.
   void append(std::string_view table, const std::vector<std::string>& obstacles) {
     text_ += '\n';
@@ -208,8 +237,8 @@ class AdviceText {
     for (std::size_t i = 0; i < advice_.steps.size(); ++i) {
       const std::string number = std::to_string(i + 1);
       const std::string space(number.size() < 3 ? 3 - number.size() : 0, ' ');
-      add(space + number + " " + title_of(advice_.steps[i].gap), advice_.steps[i].then);
-      obstacles.push_back(obstacle_of(advice_.steps[i].gap));
+      add(space + number + " " + row_title(advice_.steps[i]), advice_.steps[i].then);
+      obstacles.push_back(row_obstacle(advice_.steps[i]));
     }
     append(table.text(), obstacles);
   }
@@ -234,11 +263,11 @@ class AdviceText {
         continue;
       }
       table.add_row(
-          {"  " + title_of(remedy.gap), count_text(remedy.nodes), count_text(remedy.models.size()),
+          {"  " + row_title(remedy), count_text(remedy.nodes), count_text(remedy.models.size()),
            change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
            change_text(now.link_bytes, remedy.then.link_bytes, bytes_text), qps_text(remedy.then),
            shared_text(remedy.then), points_text(now.flops.ratio(), remedy.then.flops.ratio())});
-      obstacles.push_back(obstacle_of(remedy.gap));
+      obstacles.push_back(row_obstacle(remedy));
     }
     append(table.text(), obstacles);
     if (left_out > 0) add_line("  ... and " + count_text(left_out) + " more (see --json)");
@@ -249,6 +278,29 @@ class AdviceText {
     if (idle > 0) {
       add_line("  " + counted(idle, "more accepts", "more accept") +
                " no node by itself: a node with bodies needs its own op and all of theirs");
+    }
+  }
+
+  // ---- what stays out of reach ----
+
+  void write_out_of_reach() {
+    constexpr std::size_t kMostOps = 10;
+    const auto& ops = advice_.out_of_reach;
+    if (ops.empty()) return;
+    TextTable table({advice_.steps.empty() ? "out of reach" : "out of reach after these steps",
+                     "nodes", "work", "bytes"},
+                    {Align::left, Align::right, Align::right, Align::right});
+    for (std::size_t i = 0; i < std::min(ops.size(), kMostOps); ++i) {
+      const OpOutOfReach& op = ops[i];
+      const std::string name = (op.domain.empty() ? "" : op.domain + "::") + op.op;
+      const bool is_unknown = op.unknown_flops == op.nodes;
+      table.add_row({"  " + fitted(escaped(name), kNameColumns), count_text(op.nodes),
+                     is_unknown ? "?" : flops_text(op.flops) + (op.unknown_flops > 0 ? "+" : ""),
+                     bytes_text(static_cast<std::uint64_t>(op.bytes))});
+    }
+    text_ += '\n' + table.text();
+    if (ops.size() > kMostOps) {
+      add_line("  ... and " + count_text(ops.size() - kMostOps) + " more ops (see --json)");
     }
   }
 

@@ -73,6 +73,47 @@ TEST_CASE(
   CHECK(advice_for({&graph}, list_of({"f"}), {.most_tried = 2}).untried == 0);
 }
 
+TEST_CASE("A deny rule and the rule that is missing behind it are closed together") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = f(x)
+    b = q(a)
+    c = f(b)
+    output c)");
+  std::vector<SupportList> lists = list_of({"f"});
+  lists[0].deny.emplace_back().op = "q";
+  const Advice advice = advice_for({&graph}, lists, {});
+  REQUIRE(advice.each.size() == 2);
+  CHECK(advice.each[0].gap.kind == Gap::Kind::denied);
+  REQUIRE(advice.each[0].with.size() == 1);
+  CHECK(advice.each[0].with[0].kind == Gap::Kind::op);
+  CHECK(advice.each[0].nodes == 1);
+  CHECK(advice.each[0].then.acc_subgraphs == 1);
+  CHECK(advice.each[1].with.empty());
+  CHECK(advice.each[1].nodes == 0);
+  CHECK(advice.steps.size() == 1);
+  CHECK(advice.out_of_reach.empty());
+}
+
+TEST_CASE("Types of one op are closed together, and what stays refused is listed by op") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    input i: int64[2,2]
+    a = g(x)
+    b = g(i)
+    c = h(a)
+    output b, c)");
+  const Advice advice = advice_for({&graph}, list_of({"f"}), {.steps = 1});
+  REQUIRE(advice.each.size() == 2);
+  CHECK(describe(advice.each) == "h 1, g 1");
+  CHECK(advice.each[0].with.empty());
+  CHECK(advice.each[1].with.size() == 1);
+  CHECK(advice.each[1].nodes == 2);
+  const Advice none = advice_for({&graph}, list_of({"f"}), {.steps = 0});
+  REQUIRE(none.out_of_reach.size() == 2);
+  CHECK(none.out_of_reach[0].nodes + none.out_of_reach[1].nodes == 3);
+}
+
 TEST_CASE("The best order ends at the given number of steps, or when no step gains") {
   const Graph graph = graph_from_text(kCuts);
   CHECK(describe(advice_for({&graph}, list_of({"f"}), {.steps = 1}).steps) == "g 2");
