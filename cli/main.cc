@@ -102,7 +102,7 @@ ExitCode parse_and_run(const std::vector<std::string>& given) {
   app.allow_config_extras(CLI::config_extras_mode::error);
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> made;
   for (const CommandEntry& entry : commands()) {
-    CLI::App* const sub = app.add_subcommand(entry.name, entry.help);
+    CLI::App* const sub = app.add_subcommand(entry.name, entry.help)->group(entry.group);
     if (!concerns(entry.name, arguments)) continue;
     made.emplace_back(sub, entry.make());
     made.back().second->add_options(*sub);

@@ -23,7 +23,8 @@ class Command {
 
 struct CommandEntry {
   const char* name;
-  const char* help;  // one line
+  const char* help;   // one line
+  const char* group;  // of commands in help, by what one wants
   std::unique_ptr<Command> (*make)();
 };
 
@@ -46,5 +47,7 @@ std::unique_ptr<Command> make_convert_command();
 std::unique_ptr<Command> make_cut_command();
 std::unique_ptr<Command> make_calibrate_command();
 std::unique_ptr<Command> make_tune_command();
+std::unique_ptr<Command> make_inspect_command();
+std::unique_ptr<Command> make_lists_command();
 
 }  // namespace cleave

@@ -1,7 +1,7 @@
 // cleave inspect: what a model is made of, without a support list. `cleave MODEL` is its short form.
 #include <CLI/CLI.hpp>
 
-#include "cli/commands/inspect.h"
+#include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/split/inspect_text.h"

@@ -26,7 +26,6 @@ std::vector<fs::path> folders() {
   }
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) add(program.parent_path() / "../share/cleave/lists");
-  add("samples/lists");
   return found;
 }
 

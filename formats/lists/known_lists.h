@@ -1,5 +1,5 @@
-// Where support lists are found by name: $CLEAVE_LISTS (folders, with ":" between them), those that
-// are installed with the program, and samples/lists below the working directory.
+// Where support lists are found by name: $CLEAVE_LISTS (folders, with ":" between them), then those
+// that are installed with the program.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace cleave {
 // Paths of the *.json files in them, each folder's in order of their names.
 std::vector<std::string> known_lists();
 
-// "samples/lists/coreml.json" -> "coreml"
+// "lists/coreml.json" -> "coreml"
 std::string known_list_name(const std::string& path);
 
 // The path of the list of that name; nullopt when there is none, or when the text is a path.

@@ -24,6 +24,7 @@ ARGUMENTS = {
     "inspect": [MODEL],
     "draw": [MODEL, "-s", "samples/npu.json"], "explain": [MODEL, "-s", "samples/npu.json"],
     "lint-support": ["samples/npu.json", MODEL],
+    "lists": ["new", MODEL],
     "lower": [MODEL, "-s", "samples/npu.json", "--backend", "x=false"],
     "backend": ["list"], "calibrate": ["/nowhere/profile.json", "--models", MODEL],
     "probe": [MODEL, "--backend", "x=false", "-o", "/nowhere/list.json"],

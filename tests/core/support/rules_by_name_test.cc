@@ -1,6 +1,6 @@
 #include "core/support/rules_by_name.h"
 
-#include <catch2/catch.hpp>
+#include "tests/catch2.h"
 
 namespace cleave {
 namespace {

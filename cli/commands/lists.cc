@@ -1,0 +1,137 @@
+// cleave lists: support lists that are known by name, made from vendors' tables, begun from models,
+// or looked through for faults.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+
+#include "cli/commands/command.h"
+#include "cli/jobs/lint_run.h"
+#include "cli/jobs/split_run.h"
+#include "cli/options/file_option.h"
+#include "cli/terminal/terminal.h"
+#include "formats/io/output_file.h"
+#include "formats/lists/import.h"
+#include "formats/lists/known_lists.h"
+#include "formats/lists/skeleton.h"
+#include "formats/support/support_file.h"
+#include "formats/text/text_layout.h"
+
+namespace cleave {
+namespace {
+
+const std::map<std::string, ImportKind> kKinds = {
+    {"table", ImportKind::table}, {"devices", ImportKind::devices}, {"torch", ImportKind::torch}};
+
+class ListsCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("ACTION", action_,
+                   "show: name the lists that are known; import: make a list of a vendor's table, "
+                   "of devices or of torch's SupportDict; new: begin a list from models; lint: "
+                   "find faults of a list")
+        ->required()
+        ->check(CLI::IsMember({"show", "import", "new", "lint"}));
+    add_input_option(app, "FILE", files_,
+                     "import: what is imported; new: models; lint: the list, then models");
+    add_report_option(app, "-o,--output", output_, "write the list to this file");
+    app.add_option("--from", from_, "import: what the file is, where its content does not show it")
+        ->type_name("{table,devices,torch}")
+        ->check(CLI::IsMember(kKinds));
+    app.add_option("--name", name_, "the name of the list that is made")->type_name("NAME");
+    run_.model.add_bindings_to(app);
+    app.add_flag("--strict", run_.is_strict, "lint: exit 1 on warnings, too");
+    app.add_flag("--json", run_.as_json, "lint: print the findings as JSON");
+  }
+
+  ExitCode run() override {
+    if (action_ == "show") return show();
+    if (files_.empty()) {
+      print_error(action_ + " needs a file", {"try: cleave lists --help"});
+      return ExitCode::usage;
+    }
+    if (action_ == "import") return import();
+    return action_ == "new" ? begin() : lint();
+  }
+
+ private:
+  static ExitCode show() {
+    TextTable table({"list", "rules", "unchecked", "file"},
+                    {Align::left, Align::right, Align::right, Align::left});
+    const std::vector<std::string> paths = known_lists();
+    for (const std::string& path : paths) {
+      const auto loaded = read_support_file(path);
+      if (!loaded) return refuse(loaded.error());
+      const auto& allow = loaded->list.allow;
+      const auto unchecked = std::count_if(
+          allow.begin(), allow.end(), [](const Rule& rule) { return !rule.unchecked.empty(); });
+      table.add_row(
+          {known_list_name(path), std::to_string(allow.size()), std::to_string(unchecked), path});
+    }
+    write_stdout(paths.empty() ? "no list is known by name: set CLEAVE_LISTS to a folder of lists\n"
+                               : table.text());
+    return ExitCode::done;
+  }
+
+  ExitCode write(const std::string& list) const {
+    if (output_.empty() || output_ == "-") {
+      write_stdout(list);
+      return ExitCode::done;
+    }
+    const auto written = write_file(output_, list);
+    return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
+  }
+
+  // The report goes to standard output, unless the list does.
+  ExitCode import() const {
+    if (files_.size() > 1) {
+      print_error("import takes one file");
+      return ExitCode::usage;
+    }
+    std::optional<ImportKind> kind;
+    if (!from_.empty()) kind = kKinds.at(from_);
+    const auto made = import_list(files_.front(), kind, name_);
+    if (!made) return refuse(made.error());
+    const ExitCode code = write(made->result.list.text);
+    if (code != ExitCode::done) return code;
+    const std::string text = import_text(*made);
+    if (output_.empty() || output_ == "-") {
+      print_info(text);
+    } else {
+      write_stdout(text, {output_});
+    }
+    return code;
+  }
+
+  ExitCode begin() const {
+    std::vector<LoadedModel> models;
+    for (const std::string& path : files_) {
+      ModelArgs args = run_.model;
+      args.path = path;
+      auto model = load_model(args);
+      if (!model) return ExitCode::bad_input;
+      models.push_back(*std::move(model));
+    }
+    std::vector<const Graph*> graphs;
+    for (const LoadedModel& model : models) graphs.push_back(&model.graph);
+    return write(list_skeleton(graphs, name_.empty() ? "my-npu" : name_));
+  }
+
+  ExitCode lint() {
+    run_.list = files_.front();
+    run_.models.assign(files_.begin() + 1, files_.end());
+    return run_lint(run_);
+  }
+
+  std::string action_;
+  std::vector<std::string> files_;
+  std::string output_;
+  std::string from_;
+  std::string name_;
+  LintRun run_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_lists_command() { return std::make_unique<ListsCommand>(); }
+
+}  // namespace cleave

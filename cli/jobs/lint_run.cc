@@ -1,0 +1,37 @@
+#include "cli/jobs/lint_run.h"
+
+#include "cli/jobs/bound_models.h"
+#include "cli/jobs/split_run.h"
+#include "cli/terminal/terminal.h"
+#include "formats/lists/known_lists.h"
+#include "formats/report/check/lint.h"
+#include "formats/support/support_file.h"
+
+namespace cleave {
+
+ExitCode run_lint(const LintRun& run) {
+  auto loaded = read_support_file(find_known_list(run.list).value_or(run.list));
+  if (!loaded) return refuse(loaded.error());
+  print_diagnostics(loaded->warnings);
+  const SupportList& list = loaded->list;
+  RuleUse use(list);
+  LintRequest request{.models = run.models};
+  BoundModels bound(run.model, run.models.size() > 1);
+  for (const std::string& path : run.models) {
+    const auto model = bound.load(path);
+    if (!model) return ExitCode::bad_input;
+    if (model->format() == ModelFormat::onnx) request.has_onnx_model = true;
+    use.add(model->graph, op_facts(*model));
+  }
+  if (const std::string fault = bound.unbound(); !fault.empty()) {
+    print_error(fault);
+    return ExitCode::bad_input;
+  }
+  const Lint lint = lint_support(list, run.models.empty() ? nullptr : &use, request);
+  write_stdout(run.as_json ? lint_json(lint) : lint_text(lint));
+  const bool fails =
+      lint.count(Severity::error) > 0 || (run.is_strict && lint.count(Severity::warning) > 0);
+  return fails ? ExitCode::check_failed : ExitCode::done;
+}
+
+}  // namespace cleave

@@ -1,0 +1,39 @@
+// Lists from where they are: what vendors and compilers publish, as native support lists.
+//
+//   table      operator tables in Markdown (ONNX Runtime's providers, onnx-tensorrt, Vela, TIDL)
+//   devices    {"node": "NPU"}: OpenVINO's query_model, ONNX Runtime's assignment; made verdicts
+//   torch      torch's SupportDict: {"aten.add.Tensor": {"args": [["float32"], null]}}
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "formats/lists/operator_table.h"
+#include "formats/text/diagnostic.h"
+
+namespace cleave {
+
+enum class ImportKind : std::uint8_t { table, devices, torch };
+
+// "table", "devices", "torch"
+std::string_view import_kind_name(ImportKind kind);
+
+struct ListImport {
+  ImportKind kind;
+  TableImport result;  // its list has the text of a native list
+};
+
+// Reads the file ("-": standard input) as the kind asked for, else as what its content shows.
+// `name` is the list's name; empty: that of the file.
+Loaded<ListImport> import_list(const std::string& path, std::optional<ImportKind> kind,
+                               const std::string& name);
+// The same of a text, as if read from `path`.
+Loaded<ListImport> import_list_text(const std::string& path, std::string_view bytes,
+                                    std::optional<ImportKind> kind, const std::string& name);
+
+// What was read and what was not turned into conditions, for people.
+std::string import_text(const ListImport& import);
+
+}  // namespace cleave

@@ -1,0 +1,154 @@
+// Vendors' tables as lists: columns, types, notes that become conditions, and those that do not.
+#include "formats/lists/import.h"
+
+#include "formats/support/support_file.h"
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+ListImport imported(const std::string& text) {
+  auto made = import_list_text("npu.md", text, std::nullopt, "");
+  if (!made) FAIL(format_diagnostic(made.error().front()));
+  return *std::move(made);
+}
+
+std::string fault(const std::string& text) {
+  const auto made = import_list_text("npu.md", text, std::nullopt, "");
+  return made ? "read" : made.error().front().message;
+}
+
+// The lines of the list between "allow" and its end, without commas and spaces around them.
+std::string rules_of(const ListImport& import) {
+  const std::string& text = import.result.list.text;
+  std::string rules;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    line.erase(0, line.find_first_not_of(' '));
+    if (!line.empty() && line.back() == ',') line.pop_back();
+    if (line.starts_with("{\"")) rules += line + "\n";
+  }
+  return rules;
+}
+
+std::string rule_for(const std::string& op, const std::string& note) {
+  std::string rule =
+      rules_of(imported("|Operator|Note|\n|--|--|\n|ai.onnx:" + op + "|" + note + "|\n"));
+  std::string words = note;
+  std::erase(words, '`');
+  const std::string why = ", \"why\": \"" + words + "\"";
+  if (const std::size_t at = rule.find(why); at != rule.npos) rule.erase(at, why.size());
+  if (!rule.empty()) rule.pop_back();
+  return rule;
+}
+
+TEST_CASE("a table's columns are found by their headings") {
+  const ListImport import = imported(
+      "Supports opset 9 to opset 20.\n\n"
+      "| Operator | Supported | Supported Types | Restrictions |\n"
+      "|----------|-----------|-----------------|--------------|\n"
+      "| [Abs](Abs.md) | Y | FP32, FP16 |\n"
+      "| AffineGrid | N |\n"
+      "| `Where` | Y | FP32, BOOL | |\n"
+      "| Concat | Y | FP32 |\n"
+      "| Argmax | Y | INF64 |\n"
+      "| ImageScaler | Y | |\n");
+  CHECK(import.kind == ImportKind::table);
+  CHECK(import.result.rows == 6);
+  CHECK(import.result.unsupported_rows == 1);
+  CHECK(rules_of(import) ==
+        "{\"op\": \"Abs\", \"opset\": [9, 20], \"inputs\": [[\"float32\", \"float16\"]]}\n"
+        "{\"op\": \"Where\", \"opset\": [9, 20], \"inputs\": [null, [\"float32\", \"bool\"], "
+        "[\"float32\", \"bool\"]]}\n"
+        "{\"op\": \"Concat\", \"opset\": [9, 20], \"inputs\": {\"all\": [\"float32\"]}}\n"
+        "{\"op\": \"ArgMax\", \"opset\": [9, 20], \"unchecked\": \"types: INF64\"}\n"
+        "{\"op\": \"ImageScaler\", \"opset\": [9, 20]}\n");
+  CHECK(import.result.renamed == std::vector<std::string>{"Argmax is ArgMax"});
+  CHECK(import.result.unknown == std::vector<std::string>{"ImageScaler"});
+  CHECK(import.result.types == std::vector<std::string>{"INF64"});
+}
+
+TEST_CASE("notes become conditions") {
+  CHECK(rule_for("Gemm", "Input B must be constant.") ==
+        R"({"op": "Gemm", "constant": {"1?": true}})");
+  CHECK(rule_for("Conv", "Bias if provided must be constant.") ==
+        R"({"op": "Conv", "constant": {"2?": true}})");
+  CHECK(rule_for("Slice", "starts/ends/axes/steps must be constant initializers.") ==
+        R"({"op": "Slice", "constant": {"1?": true, "2?": true, "3?": true, "4?": true}})");
+  CHECK(rule_for("QuantizeLinear", "`y_zero_point` must be 0") ==
+        R"({"op": "QuantizeLinear", "values": {"2?": {"each": {"one_of": [0]}}}})");
+  CHECK(
+      rule_for("TopK", "`sorted` must be 1. `K` input must be less than 3840.") ==
+      R"({"op": "TopK", "attributes": {"sorted": [1]}, "values": {"1?": {"each": {"max": 3839}}}})");
+  CHECK(rule_for("LpPool", "`dilations` must be empty or all ones") ==
+        R"x({"op": "LpPool", "where": ["all(attr.dilations == 1)"]})x");
+  CHECK(rule_for("LayerNormalization", "Only the first output `Y` is supported.") ==
+        R"({"op": "LayerNormalization", "outputs_used": [0]})");
+  CHECK(rule_for("MaxPool", "2D or 3D pooling only. `Indices` output tensor unsupported.") ==
+        R"({"op": "MaxPool", "shapes": {"0": {"rank": [4, 5]}}, "outputs_used": [0]})");
+  CHECK(rule_for("GridSample", "Input must be 4D input.") ==
+        R"({"op": "GridSample", "shapes": {"0": {"rank": [4]}}})");
+  CHECK(rule_for("EyeLike", "`input` must have static dimensions") ==
+        R"({"op": "EyeLike", "shapes": {"0": {"static": true}}})");
+  CHECK(rule_for("Resize", "Supported resize modes: `nearest`, `linear`.") ==
+        R"({"op": "Resize", "attributes": {"mode": ["nearest", "linear"]}})");
+  CHECK(rule_for("Constant", "`sparse_value` and `value_string` attributes are unsupported.") ==
+        R"({"op": "Constant", "attributes": {"sparse_value": {"absent": true}, )"
+        R"("value_string": {"absent": true}}})");
+}
+
+TEST_CASE("a note that is not understood is unchecked in the vendor's words") {
+  for (const char* const note :
+       {"If mode is CRD the input must have a fixed shape", "Both inputs must be bool",
+        "reduction is not supported", "Input B must not be constant",
+        "K must be less than the last dim", "padding_type of SAME_UPPER is not supported"}) {
+    const std::string rule = rule_for("Conv", note);
+    CHECK(rule == R"({"op": "Conv", "unchecked": ")" + std::string(note) + "\"}");
+  }
+}
+
+TEST_CASE("what is imported is a list that reads without a fault") {
+  const ListImport import =
+      imported("|Operator|Note|\n|--|--|\n|Conv|Only 2D Conv is supported.|\n");
+  const auto again = parse_support("npu.json", import.result.list.text);
+  REQUIRE(again);
+  CHECK(again->warnings.empty());
+  CHECK(again->list.name == "npu");
+  CHECK(again->list.allow.size() == 1);
+}
+
+TEST_CASE("devices by node become verdicts") {
+  const ListImport import =
+      imported(R"({"conv": "NPU", "relu": "CPU", "add": "CPUExecutionProvider"})");
+  CHECK(import.kind == ImportKind::devices);
+  const auto again = parse_support("v.json", import.result.list.text);
+  REQUIRE(again);
+  CHECK(again->list.role == ListRole::verdicts);
+  REQUIRE(again->list.allow.size() == 1);
+  CHECK(again->list.allow[0].node_name == "conv");
+  CHECK(again->list.deny.size() == 2);
+}
+
+TEST_CASE("torch's SupportDict becomes rules") {
+  const ListImport import = imported(
+      R"({"aten.add.Tensor": null, "aten.mm": {"args": [["torch.float32"], null, [null, "float16"]],)"
+      R"( "kwargs": {"alpha": ["int64"]}}})");
+  CHECK(import.kind == ImportKind::torch);
+  CHECK(rules_of(import) ==
+        "{\"op\": \"aten.add.Tensor\"}\n"
+        "{\"op\": \"aten.mm\", \"inputs\": [[\"float32\"], null, null], \"kwargs\": {\"alpha\": "
+        "[\"int64\"]}}\n");
+}
+
+TEST_CASE("what is no table is refused") {
+  CHECK(fault("# Operators\nConv, Relu\n").starts_with("is neither a Markdown table"));
+  CHECK(fault("| a | b |\n|--|--|\n| 1 | 2 |\n").starts_with("is neither a Markdown table"));
+  CHECK(fault("|Operator|\n|--|\n") == "has nothing to import");
+  CHECK(fault("\xFF\xFE").starts_with("what is imported is text in UTF-8"));
+}
+
+}  // namespace
+}  // namespace cleave
