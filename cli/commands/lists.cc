@@ -37,6 +37,10 @@ class ListsCommand : public Command {
     app.add_option("--from", from_, "import: what the file is, where its content does not show it")
         ->type_name("{table,devices,torch}")
         ->check(CLI::IsMember(kKinds));
+    app.add_option("--section", section_,
+                   "import: only the tables below headings with this text, where a file has those "
+                   "of several accelerators")
+        ->type_name("TEXT");
     app.add_option("--name", name_, "the name of the list that is made")->type_name("NAME");
     run_.model.add_bindings_to(app);
     app.add_flag("--strict", run_.is_strict, "lint: exit 1 on warnings, too");
@@ -87,9 +91,9 @@ class ListsCommand : public Command {
       print_error("import takes one file");
       return ExitCode::usage;
     }
-    std::optional<ImportKind> kind;
-    if (!from_.empty()) kind = kKinds.at(from_);
-    const auto made = import_list(files_.front(), kind, name_);
+    ImportOptions options{.kind = {}, .name = name_, .section = section_};
+    if (!from_.empty()) options.kind = kKinds.at(from_);
+    const auto made = import_list(files_.front(), options);
     if (!made) return refuse(made.error());
     const ExitCode code = write(made->result.list.text);
     if (code != ExitCode::done) return code;
@@ -127,6 +131,7 @@ class ListsCommand : public Command {
   std::string output_;
   std::string from_;
   std::string name_;
+  std::string section_;
   LintRun run_;
 };
 

@@ -138,6 +138,25 @@ std::string list_text(const SupportList& list, const std::string& path) {
   return std::move(json).finish();
 }
 
+std::string choice_text(const std::vector<std::string>& sections) {
+  std::string text = "has several tables with the same operators: choose one with --section";
+  for (const std::string& section : sections) {
+    text += (section == sections.front() ? " " : ", ") + quoted(section);
+  }
+  return text;
+}
+
+// "Conv, Gemm: sentence"; many operators are counted.
+std::string unchecked_line(const UncheckedSentence& sentence) {
+  constexpr std::size_t kMostNamed = 4;
+  if (sentence.ops.size() > kMostNamed) {
+    return escaped(sentence.text) + " (" + count_text(sentence.ops.size()) + " operators)";
+  }
+  std::string ops;
+  for (const std::string& op : sentence.ops) ops += (ops.empty() ? "" : ", ") + op;
+  return escaped(ops) + ": " + escaped(sentence.text);
+}
+
 std::string stem(std::string_view path) {
   path.remove_prefix(std::min(path.rfind('/') + 1, path.size()));
   return std::string(path.substr(0, path.rfind('.')));
@@ -159,14 +178,14 @@ std::string_view import_kind_name(ImportKind kind) {
 }
 
 Loaded<ListImport> import_list_text(const std::string& path, std::string_view bytes,
-                                    std::optional<ImportKind> kind, const std::string& name) {
+                                    const ImportOptions& options) {
   TextFaults faults(path, bytes);
   const std::size_t bad = std::min(bytes.find('\0'), first_invalid_utf8(bytes));
   if (bad != bytes.npos) {
     faults.error(bad, "what is imported is text in UTF-8, and this is not");
     return std::move(faults.errors());
   }
-  if (!kind) kind = kind_of(bytes);
+  const std::optional<ImportKind> kind = options.kind ? options.kind : kind_of(bytes);
   if (!kind) {
     faults.error(0,
                  "is neither a Markdown table of operators nor JSON of devices or of torch's "
@@ -175,7 +194,11 @@ Loaded<ListImport> import_list_text(const std::string& path, std::string_view by
   }
   ListImport made{*kind, {}};
   if (*kind == ImportKind::table) {
-    made.result = import_operator_tables(bytes);
+    made.result = import_operator_tables(bytes, options.section);
+    if (!made.result.sections.empty()) {
+      faults.error(0, choice_text(made.result.sections));
+      return std::move(faults.errors());
+    }
   } else {
     read_json(bytes, *kind, made.result.list, faults);
     made.result.rows = made.result.list.allow.size() + made.result.list.deny.size();
@@ -183,16 +206,15 @@ Loaded<ListImport> import_list_text(const std::string& path, std::string_view by
   if (faults.errors().empty() && made.result.rows == 0) faults.error(0, "has nothing to import");
   if (!faults.errors().empty()) return std::move(faults.errors());
   SupportList& list = made.result.list;
-  list.name = name.empty() ? stem(path) : name;
+  list.name = options.name.empty() ? stem(path) : options.name;
   list.text = *kind == ImportKind::devices ? verdicts_text(list) : list_text(list, path);
   return made;
 }
 
-Loaded<ListImport> import_list(const std::string& path, std::optional<ImportKind> kind,
-                               const std::string& name) {
+Loaded<ListImport> import_list(const std::string& path, const ImportOptions& options) {
   const auto source = SourceFile::open(path);
   if (!source) return source.error();
-  return import_list_text(source->path(), source->bytes(), kind, name);
+  return import_list_text(source->path(), source->bytes(), options);
 }
 
 std::string import_text(const ListImport& import) {
@@ -212,8 +234,10 @@ std::string import_text(const ListImport& import) {
             " of notes: " + count_text(result.conditions) + " became conditions, " +
             count_text(result.sentences - result.conditions) + " are unchecked\n";
   }
-  for (const std::string& sentence : result.unchecked) text += wrapped(escaped(sentence), 2, 4);
-  add_names(text, "spelt as ONNX does", result.renamed);
+  for (const UncheckedSentence& sentence : result.unchecked) {
+    text += wrapped(unchecked_line(sentence), 2, 4);
+  }
+  add_names(text, "by ONNX's names", result.renamed);
   add_names(text, "names that ONNX does not have", result.unknown);
   add_names(text, "types that are not known", result.types);
   return text;

@@ -25,13 +25,17 @@ struct ListImport {
   TableImport result;  // its list has the text of a native list
 };
 
-// Reads the file ("-": standard input) as the kind asked for, else as what its content shows.
-// `name` is the list's name; empty: that of the file.
-Loaded<ListImport> import_list(const std::string& path, std::optional<ImportKind> kind,
-                               const std::string& name);
+struct ImportOptions {
+  std::optional<ImportKind> kind = {};  // nullopt: what the content shows
+  std::string name = {};                // of the list; empty: that of the file
+  std::string section = {};             // only tables below headings with this text; empty: all
+};
+
+// Reads the file ("-": standard input).
+Loaded<ListImport> import_list(const std::string& path, const ImportOptions& options);
 // The same of a text, as if read from `path`.
 Loaded<ListImport> import_list_text(const std::string& path, std::string_view bytes,
-                                    std::optional<ImportKind> kind, const std::string& name);
+                                    const ImportOptions& options);
 
 // What was read and what was not turned into conditions, for people.
 std::string import_text(const ListImport& import);

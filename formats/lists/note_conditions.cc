@@ -9,6 +9,7 @@
 
 #include "core/base/white_space.h"
 #include "core/condition/relation_parser.h"
+#include "formats/lists/type_words.h"
 
 namespace cleave {
 namespace {
@@ -74,6 +75,10 @@ std::optional<std::uint32_t> input_named(const std::string& word, const OnnxOpNa
   if (small == "weight" || small == "weights" || small == "filter") return find("w");
   if (small == "bias") return find("b");
   if (small == "splits") return find("split");
+  // Opset 18 gave the reductions and Pad one more input.
+  if (small == "axes" && op.inputs == op.input_formals.size() + 1) {
+    return static_cast<std::uint32_t>(op.input_formals.size());
+  }
   return std::nullopt;
 }
 
@@ -154,6 +159,57 @@ bool read_constants(const Words& words, const OnnxOpNames& op, Rule& rule) {
   for (const std::uint32_t input : inputs) {
     rule.conditions.emplace_back(ConstantCondition{{input, true}, true});
   }
+  return true;
+}
+
+// "All quantization scales and zero points should be constant"
+bool read_quantization(const Words& words, const OnnxOpNames& op, Rule& rule) {
+  if (!words.has("scales") || !words.has("points") || has_negation(words) ||
+      !has_only(words, op,
+                {"all", "quantization", "scales", "and", "zero", "points", "should", "must", "be",
+                 "constant"})) {
+    return false;
+  }
+  std::size_t found = 0;
+  for (std::uint32_t i = 0; i < op.input_formals.size(); ++i) {
+    const std::string name = lower_text(op.input_formals[i].name);
+    if (!name.ends_with("scale") && !name.ends_with("zero_point")) continue;
+    rule.conditions.emplace_back(ConstantCondition{{i, true}, true});
+    ++found;
+  }
+  return found > 0;
+}
+
+// "Both inputs must be bool", "Only supports cases when both inputs are fp32"
+bool read_types(const Words& words, const OnnxOpNames& op, Rule& rule) {
+  if (!words.has_any({"both", "all"}) || !words.has("inputs") || !rule.inputs.empty()) return false;
+  TypeSet types;
+  for (const std::string& word : words.small) {
+    constexpr std::array<std::string_view, 12> kOthers = {"both",  "all",  "inputs", "must",
+                                                          "be",    "are",  "only",   "supports",
+                                                          "cases", "when", "or",     "and"};
+    if (const auto dtype = dtype_of_word(word)) {
+      types.add(*dtype);
+    } else if (std::find(kOthers.begin(), kOthers.end(), word) == kOthers.end()) {
+      return false;
+    }
+  }
+  if (types.dtypes == 0 || op.input_formals.empty()) return false;
+  rule.conditions.emplace_back(EveryInputCondition{types});
+  return true;
+}
+
+// "Only DCR mode DepthToSpace is supported", "Only constant mode Pad is supported"
+bool read_only_mode(const Words& words, const OnnxOpNames& op, Rule& rule) {
+  const auto& small = words.small;
+  const bool is_form = small.size() >= 5 && small.size() <= 6 && small[0] == "only" &&
+                       small[2] == "mode" && small[small.size() - 2] == "is" &&
+                       small.back() == "supported";
+  if (!is_form || !is_attribute("mode", op)) return false;
+  AttributeRule wanted;
+  wanted.name = "mode";
+  wanted.accepted = {AttributeValue(words.as_written[1])};
+  rule.attributes.push_back(std::move(wanted));
   return true;
 }
 
@@ -369,10 +425,11 @@ bool add_note_condition(std::string_view sentence, const OnnxOpNames& op, Rule& 
   if (sentence.size() > kLongest) return false;
   const Words words(sentence);
   return read_list(sentence, op, rule) || read_constants(words, op, rule) ||
-         read_number(words, op, rule) || read_all_ones(words, op, rule) ||
-         read_outputs(words, op, rule) || read_spatial_rank(words, op, rule) ||
-         read_rank(words, op, rule) || read_static(words, op, rule) ||
-         read_unsupported(words, op, rule);
+         read_quantization(words, op, rule) || read_types(words, op, rule) ||
+         read_only_mode(words, op, rule) || read_number(words, op, rule) ||
+         read_all_ones(words, op, rule) || read_outputs(words, op, rule) ||
+         read_spatial_rank(words, op, rule) || read_rank(words, op, rule) ||
+         read_static(words, op, rule) || read_unsupported(words, op, rule);
 }
 
 }  // namespace cleave

@@ -1,18 +1,22 @@
 // 1. Columns are found by words of their headings. 2. A row's operators are looked up among ONNX's.
-// 3. Types become types of the inputs that share the output's type, the opset a range, and each
-// sentence of a note a condition, or a part of `unchecked`.
+// 3. Types become types of the inputs that ONNX's schema says they are about, the opset a range, and
+// each sentence of a note a condition, or a part of `unchecked`.
 #include "formats/lists/operator_table.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <utility>
 
 #include "core/base/white_space.h"
+#include "core/condition/relation_parser.h"
 #include "core/graph/domain.h"
 #include "formats/lists/markdown_table.h"
 #include "formats/lists/note_conditions.h"
+#include "formats/lists/tflite_names.h"
+#include "formats/lists/type_words.h"
 #include "formats/onnx/infer/names.h"
 
 namespace cleave {
@@ -82,18 +86,6 @@ bool says_yes(std::string_view text) {
 
 // ---- types and opsets ----
 
-constexpr std::array<std::pair<std::string_view, DType>, 27> kTypes = {{
-    {"fp32", DType::float32},      {"float", DType::float32},        {"float32", DType::float32},
-    {"fp16", DType::float16},      {"float16", DType::float16},      {"half", DType::float16},
-    {"bf16", DType::bfloat16},     {"bfloat16", DType::bfloat16},    {"fp64", DType::float64},
-    {"double", DType::float64},    {"float64", DType::float64},      {"int8", DType::int8},
-    {"uint8", DType::uint8},       {"int16", DType::int16},          {"uint16", DType::uint16},
-    {"int32", DType::int32},       {"uint32", DType::uint32},        {"int64", DType::int64},
-    {"uint64", DType::uint64},     {"bool", DType::boolean},         {"boolean", DType::boolean},
-    {"fp8", DType::float8_e4m3fn}, {"float8", DType::float8_e4m3fn}, {"int4", DType::int4},
-    {"uint4", DType::uint4},       {"string", DType::string},        {"i64", DType::int64},
-}};
-
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   std::string word;
@@ -139,51 +131,90 @@ std::optional<OpsetRule> opset_in_prose(std::string_view text) {
   return std::nullopt;
 }
 
-// The types go to the inputs of the output's type; where there are none, to the first input; of an
-// operator without inputs, to the output.
-void add_types(const TypeSet& types, const OnnxOpNames* op, Rule& rule) {
+// True where the vendor's types leave some of those that ONNX allows, and exclude others.
+bool is_narrowed(const OnnxFormal& formal, const TypeSet& types) {
+  const TypeSet allowed = allowed_types(formal);
+  const bool is_one = (allowed.dtypes & (allowed.dtypes - 1)) == 0;
+  return !is_one && (allowed.dtypes & types.dtypes) != 0;
+}
+
+bool has_input_of(const OnnxOpNames& op, std::string_view type) {
+  return std::any_of(op.input_formals.begin(), op.input_formals.end(),
+                     [&](const OnnxFormal& input) { return input.type == type; });
+}
+
+// The type variable that a table's types are about: the output's where inputs share it, else that
+// of the first input that may have several types. Empty: no input's.
+std::string_view variable_of(const OnnxOpNames& op, const TypeSet& types) {
+  const OnnxFormal& output = op.output_formals.front();
+  if (has_input_of(op, output.type) && is_narrowed(output, types)) return output.type;
+  for (const OnnxFormal& input : op.input_formals) {
+    if (is_narrowed(input, types)) return input.type;
+  }
+  return {};
+}
+
+// The types go to the inputs of one type variable, and to an output whose type no input has (that
+// of Cast). False where ONNX's schema and the types do not go together.
+bool add_types(const TypeSet& types, const OnnxOpNames* op, Rule& rule) {
   if (op == nullptr || op->output_formals.empty()) {
     rule.inputs = {types};
-    return;
+    return true;
   }
-  const std::string_view wanted = op->output_formals.front().type;
   const auto& inputs = op->input_formals;
-  if (inputs.empty()) {
-    rule.outputs = {types};
-    return;
-  }
-  if (inputs.front().is_variadic) {
-    rule.conditions.emplace_back(EveryInputCondition{types});
-    return;
-  }
+  const std::string_view wanted = variable_of(*op, types);
   std::vector<MaybeTypes> positions;
-  bool is_any_shared = false;
   for (const OnnxFormal& input : inputs) {
-    const bool is_shared = input.type == wanted && !input.is_variadic;
-    is_any_shared = is_any_shared || is_shared;
-    positions.push_back(is_shared ? MaybeTypes(types) : std::nullopt);
+    const bool is_wanted = input.type == wanted && !wanted.empty();
+    if (is_wanted && input.is_variadic && !positions.empty()) return false;
+    if (is_wanted && input.is_variadic) {
+      rule.conditions.emplace_back(EveryInputCondition{types});
+      return true;
+    }
+    positions.push_back(is_wanted ? MaybeTypes(types) : std::nullopt);
   }
-  if (!is_any_shared) positions = {types};
   while (!positions.empty() && !positions.back()) positions.pop_back();
   rule.inputs = std::move(positions);
+  const OnnxFormal& output = op->output_formals.front();
+  const bool is_own = !has_input_of(*op, output.type) && is_narrowed(output, types);
+  if (is_own) rule.outputs = {types};
+  if (is_own || !rule.inputs.empty()) return true;
+  // All types are fixed: the table has to have the first input's.
+  const TypeSet fixed = allowed_types(inputs.empty() ? output : inputs.front());
+  return (fixed.dtypes & types.dtypes) != 0;
 }
 
 // ---- rows ----
 
 class Importer {
  public:
-  explicit Importer(std::string_view text) : opset_(opset_in_prose(text)) {}
+  explicit Importer(std::string_view text) : opset_(opset_in_prose(text)) {
+    for (MarkdownSection& section : parse_markdown_sections(text)) {
+      constraints_.try_emplace(std::move(section.link), std::move(section.items));
+    }
+  }
 
   TableImport run(const std::vector<MarkdownTable>& tables) {
     for (const MarkdownTable& table : tables) {
       columns_ = columns_of(table.headings);
-      if (!columns_.op) continue;
+      is_tflite_ = has_tflite_names(table);
       for (const MarkdownRow& row : table.rows) read_row(row);
     }
     return std::move(import_);
   }
 
  private:
+  // Some of its operators are TensorFlow Lite's and not ONNX's.
+  bool has_tflite_names(const MarkdownTable& table) const {
+    constexpr std::ptrdiff_t kSome = 3;
+    const auto is_tflite = [&](const MarkdownRow& row) {
+      const std::string name(trimmed(cell(row, columns_.op)));
+      const TfliteOp* const op = find_tflite_op(name);
+      return op != nullptr && lower_text(op->onnx) != lower_text(name);
+    };
+    return std::count_if(table.rows.begin(), table.rows.end(), is_tflite) >= kSome;
+  }
+
   void read_row(const MarkdownRow& row) {
     const std::string_view supported = cell(row, columns_.supported);
     std::vector<std::string> names;
@@ -222,15 +253,60 @@ class Importer {
     if (colon != name.npos) rule.domain = plain_domain(name.substr(0, colon));
     rule.op = name.substr(std::min(name.size(), name.find_last_of(':') + 1));
     if (rule.op.empty()) return;
-    const OnnxOpNames* const op = look_up(rule);
+    if (is_tflite_ && !rename_tflite(rule)) return;
+    // Notes about TensorFlow Lite's operator are not about the inputs and attributes of ONNX's.
+    const OnnxOpNames* const op = is_tflite_ ? nullptr : look_up(rule);
     rule.opset = opset_of(cell(row, columns_.opset));
     if (!rule.opset && rule.domain.empty()) rule.opset = opset_;
     add_row_types(cell(row, columns_.types), op, rule);
     rule.why = cell(row, columns_.note);
-    for (const std::string& sentence : sentences_of(rule.why)) add_sentence(sentence, op, rule);
+    if (!add_constraints(name, row, rule)) {
+      for (const std::string& sentence : sentences_of(rule.why)) add_sentence(sentence, op, rule);
+    }
     const std::string_view supported = cell(row, columns_.supported);
     if (!says_yes(supported)) add_unchecked(std::string(supported), rule);
     import_.list.allow.push_back(std::move(rule));
+  }
+
+  // The items below the headings that the row links to; false without any.
+  bool add_constraints(const std::string& name, const MarkdownRow& row, Rule& rule) {
+    bool is_any = false;
+    for (const std::string& link : row.links) {
+      const auto found = constraints_.find(link);
+      if (found == constraints_.end()) continue;
+      is_any = true;
+      for (const MarkdownItem& item : found->second) {
+        const auto is_it = [&](const std::string& other) { return is_same_name(other, name); };
+        if (std::any_of(item.except.begin(), item.except.end(), is_it)) continue;
+        ++import_.sentences;
+        add_unchecked(item.text.substr(0, item.text.find_last_not_of('.') + 1), rule);
+      }
+    }
+    if (is_any) rule.why = name;
+    return is_any;
+  }
+
+  // ARGMAX is ARG_MAX.
+  static bool is_same_name(std::string a, std::string b) {
+    std::erase(a, '_');
+    std::erase(b, '_');
+    return a == b;
+  }
+
+  // False for an operator that ONNX does not have.
+  bool rename_tflite(Rule& rule) {
+    const TfliteOp* const op = find_tflite_op(rule.op);
+    if (op == nullptr) {
+      add_once(import_.unknown, rule.op);
+      return false;
+    }
+    add_once(import_.renamed, rule.op + " is " + std::string(op->onnx));
+    rule.op = op->onnx;
+    if (op->where.empty()) return true;
+    if (auto relation = parse_relation(op->where)) {
+      rule.conditions.emplace_back(RelationCondition{*std::move(relation)});
+    }
+    return true;
   }
 
   // ONNX's spelling where only the case is another.
@@ -250,16 +326,13 @@ class Importer {
   void add_row_types(std::string_view text, const OnnxOpNames* op, Rule& rule) {
     TypeSet types;
     for (const std::string& word : words_of(text)) {
-      const auto* const known = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& type) {
-        return type.first == lower_text(word);
-      });
-      if (known != kTypes.end()) {
-        types.add(known->second);
+      if (const auto dtype = dtype_of_word(word)) {
+        types.add(*dtype);
       } else {
         add_once(import_.types, word);
       }
     }
-    if (types.dtypes != 0) return add_types(types, op, rule);
+    if (types.dtypes != 0 && add_types(types, op, rule)) return;
     if (!trimmed(text).empty()) add_unchecked("types: " + std::string(text), rule);
   }
 
@@ -274,13 +347,31 @@ class Importer {
 
   void add_unchecked(const std::string& text, Rule& rule) {
     rule.unchecked += (rule.unchecked.empty() ? "" : "; ") + text;
-    add_once(import_.unchecked, rule.op + ": " + text);
+    const auto [place, is_new] = sentences_.try_emplace(text, import_.unchecked.size());
+    if (is_new) import_.unchecked.push_back({text, {}});
+    add_once(import_.unchecked[place->second].ops, rule.op);
   }
 
   std::optional<OpsetRule> opset_;
+  std::map<std::string, std::vector<MarkdownItem>> constraints_;  // by link
+  std::map<std::string, std::size_t> sentences_;                  // in import_.unchecked
   Columns columns_;
+  bool is_tflite_ = false;
   TableImport import_;
 };
+
+// Tables of two accelerators in one file are no one list.
+bool share_an_operator(const std::vector<MarkdownTable>& tables) {
+  std::map<std::string, std::size_t> seen;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const Columns columns = columns_of(tables[i].headings);
+    for (const MarkdownRow& row : tables[i].rows) {
+      const auto [place, is_new] = seen.try_emplace(std::string(cell(row, columns.op)), i);
+      if (!is_new && place->second != i) return true;
+    }
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -291,8 +382,16 @@ bool has_operator_table(std::string_view text) {
   });
 }
 
-TableImport import_operator_tables(std::string_view text) {
-  return Importer(text).run(parse_markdown_tables(text));
+TableImport import_operator_tables(std::string_view text, std::string_view section) {
+  std::vector<MarkdownTable> tables = parse_markdown_tables(text);
+  std::erase_if(tables, [&](const MarkdownTable& table) {
+    return !columns_of(table.headings).op ||
+           lower_text(table.section).find(lower_text(section)) == std::string::npos;
+  });
+  if (!share_an_operator(tables)) return Importer(text).run(tables);
+  TableImport import;
+  for (const MarkdownTable& table : tables) import.sections.push_back(table.section);
+  return import;
 }
 
 }  // namespace cleave

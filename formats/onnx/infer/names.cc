@@ -145,7 +145,7 @@ class Registry {
     std::vector<OnnxFormal> formals;
     for (const auto& parameter : parameters) {
       formals.push_back({parameter.GetName(), parameter.GetTypeStr(),
-                         parameter.GetOption() == onnx::OpSchema::Variadic});
+                         parameter.GetOption() == onnx::OpSchema::Variadic, &parameter.GetTypes()});
     }
     return formals;
   }
@@ -167,7 +167,7 @@ class Registry {
     names.erase(std::unique(names.begin(), names.end()), names.end());
   }
 
-  std::vector<onnx::OpSchema> schemas_;  // the map refers to their names
+  std::vector<onnx::OpSchema> schemas_;  // the map refers to their names and types
   std::map<std::string_view, Ops> domains_;
   std::map<std::pair<std::string_view, std::string_view>, std::int64_t> newest_;
 };

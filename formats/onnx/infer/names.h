@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace cleave {
@@ -13,6 +15,8 @@ struct OnnxFormal {
   std::string_view name;
   std::string_view type;  // "T", "tensor(int64)": formals of one type variable have one type
   bool is_variadic = false;
+  // The types that it may have, "tensor(float)"; in no order.
+  const std::unordered_set<const std::string*>* allowed = nullptr;
 };
 
 struct OnnxOpNames {

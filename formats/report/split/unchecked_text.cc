@@ -6,6 +6,7 @@
 
 #include "formats/report/words/reason_text.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 
@@ -27,8 +28,9 @@ std::vector<UncheckedRule> unchecked_rules(const Support& support) {
 std::string unchecked_text(const std::vector<SupportList>& lists, const UncheckedRule& rule) {
   const SupportList& list = lists[rule.list];
   const Rule& allow = list.allow[rule.rule];
+  constexpr std::size_t kMostColumns = 300;  // the list has the rest
   return "rule " + quoted(allow.op) + " of " + rule_place(list, allow) + ": " +
-         escaped(allow.unchecked);
+         fitted(escaped(allow.unchecked), kMostColumns);
 }
 
 }  // namespace cleave

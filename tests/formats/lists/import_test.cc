@@ -8,13 +8,13 @@ namespace cleave {
 namespace {
 
 ListImport imported(const std::string& text) {
-  auto made = import_list_text("npu.md", text, std::nullopt, "");
+  auto made = import_list_text("npu.md", text, {});
   if (!made) FAIL(format_diagnostic(made.error().front()));
   return *std::move(made);
 }
 
 std::string fault(const std::string& text) {
-  const auto made = import_list_text("npu.md", text, std::nullopt, "");
+  const auto made = import_list_text("npu.md", text, {});
   return made ? "read" : made.error().front().message;
 }
 
@@ -100,9 +100,84 @@ TEST_CASE("notes become conditions") {
         R"("value_string": {"absent": true}}})");
 }
 
+TEST_CASE("notes of ONNX Runtime's providers become conditions") {
+  CHECK(rule_for("And", "Both inputs must be bool") ==
+        R"({"op": "And", "inputs": {"all": ["bool"]}})");
+  CHECK(rule_for("DepthToSpace", "Only DCR mode DepthToSpace is supported.") ==
+        R"({"op": "DepthToSpace", "attributes": {"mode": ["DCR"]}})");
+  CHECK(
+      rule_for("DequantizeLinear", "All quantization scales and zero points should be constant.") ==
+      R"({"op": "DequantizeLinear", "constant": {"1?": true, "2?": true}})");
+  CHECK(rule_for("ReduceMax", "axes must be an initializer") ==
+        R"({"op": "ReduceMax", "constant": {"1?": true}})");
+  CHECK(rule_for("Pad", "axes must be an initializer") ==
+        R"({"op": "Pad", "constant": {"3?": true}})");
+}
+
+TEST_CASE("types go to the inputs and outputs that they can be about") {
+  const auto types_of = [](const std::string& op, const std::string& types) {
+    return rules_of(imported("|Operator|Types|\n|--|--|\n|" + op + "|" + types + "|\n"));
+  };
+  CHECK(types_of("Cast", "FP32, INT32") ==
+        "{\"op\": \"Cast\", \"inputs\": [[\"float32\", \"int32\"]], \"outputs\": [[\"float32\", "
+        "\"int32\"]]}\n");
+  CHECK(types_of("ConstantOfShape", "FP32") ==
+        "{\"op\": \"ConstantOfShape\", \"outputs\": [[\"float32\"]]}\n");
+  CHECK(types_of("QuantizeLinear", "FP32, FP16") ==
+        "{\"op\": \"QuantizeLinear\", \"inputs\": [[\"float32\", \"float16\"]]}\n");
+  CHECK(types_of("DequantizeLinear", "INT8") ==
+        "{\"op\": \"DequantizeLinear\", \"inputs\": [[\"int8\"], null, [\"int8\"]]}\n");
+  CHECK(types_of("NonMaxSuppression", "FP32, FP16") == "{\"op\": \"NonMaxSuppression\"}\n");
+  CHECK(types_of("NonMaxSuppression", "INT8") ==
+        "{\"op\": \"NonMaxSuppression\", \"unchecked\": \"types: INT8\"}\n");
+  CHECK(types_of("Loop", "FP32") == "{\"op\": \"Loop\", \"unchecked\": \"types: FP32\"}\n");
+}
+
+constexpr const char* kVela = R"(
+## U1 Summary Table
+| Operator | TFLite Constraints |
+| --- | --- |
+| ADD | [Generic](#u1-generic-constraints) |
+| DEPTHWISE_CONV_2D | [Generic](#u1-generic-constraints), [Specific](#u1-depthwise-constraints) |
+| LOGISTIC | [Generic](#u1-generic-constraints) |
+| FULLY_CONNECTED | [Generic](#u1-generic-constraints) |
+| ASSIGN_VARIABLE | [Generic](#u1-generic-constraints) |
+## U1 Generic Constraints
+- Tensors must have constant shape.
+  - Exceptions: [LOGISTIC, FULLYCONNECTED]
+- Scale must be positive
+### U1 Depthwise Constraints
+- Stride must be small:
+  - below 4
+)";
+
+TEST_CASE("constraints are found by their links, and TensorFlow Lite's operators are ONNX's") {
+  const ListImport import = imported(kVela);
+  CHECK(
+      rules_of(import) ==
+      R"({"op": "Add", "why": "ADD", "unchecked": "Tensors must have constant shape; Scale must be positive"}
+{"op": "Conv", "where": ["attr.group > 1 and attr.group == in[0].dim[1]"], "why": "DEPTHWISE_CONV_2D", "unchecked": "Tensors must have constant shape; Scale must be positive; Stride must be small: - below 4"}
+{"op": "Sigmoid", "why": "LOGISTIC", "unchecked": "Scale must be positive"}
+{"op": "Gemm", "why": "FULLY_CONNECTED", "unchecked": "Scale must be positive"}
+)");
+  CHECK(import.result.unknown == std::vector<std::string>{"ASSIGN_VARIABLE"});
+  REQUIRE(import.result.unchecked.size() == 3);
+  CHECK(import.result.unchecked[1].ops.size() == 4);
+}
+
+TEST_CASE("one of several accelerators' tables is chosen by its heading") {
+  const std::string text =
+      "# A\n|Operator|\n|--|\n|Conv|\n\n# B\n|Operator|\n|--|\n|Conv|\n|Relu|\n";
+  CHECK(fault(text) ==
+        "has several tables with the same operators: choose one with --section \"A\", \"B\"");
+  const auto chosen = import_list_text("npu.md", text, {.section = "b"});
+  REQUIRE(chosen);
+  CHECK(chosen->result.list.allow.size() == 2);
+}
+
 TEST_CASE("a note that is not understood is unchecked in the vendor's words") {
   for (const char* const note :
-       {"If mode is CRD the input must have a fixed shape", "Both inputs must be bool",
+       {"If mode is CRD the input must have a fixed shape", "Both inputs must be quick",
         "reduction is not supported", "Input B must not be constant",
         "K must be less than the last dim", "padding_type of SAME_UPPER is not supported"}) {
     const std::string rule = rule_for("Conv", note);
