@@ -10,7 +10,6 @@
 // its time. An objective T cannot be reached when no cut of the chain into runs with f <= T leaves
 // devices with room for all the work after paying m for every run. Bisection finds the least T that
 // can be reached.
-// all runs, devices with room for all the work. The least T within reach is found by bisection.
 #pragma once
 
 #include <cstdint>

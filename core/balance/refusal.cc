@@ -1,4 +1,4 @@
-// Tests of find_obstacle(), the first that fails is reported:
+// find_obstacle() reports the first of these tests that fails:
 // 1. each group may run on some device;
 // 2. there are as many groups as stages asked for;
 // 3. each group fits into the largest memory;

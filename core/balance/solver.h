@@ -11,7 +11,6 @@
 // 4. local search with re-cut;
 // 5. an exact search over the order's ideals while there are few.
 // After Archer et al. 2023 (MTPP) and Tarnawski et al. 2020.
-// et al. 2020.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ struct Adjacency {
 
 // The same edges in the other direction; each list is ascending. Linear.
 Adjacency reversed(const Adjacency& edges);
-// As above, for lists whose entries are not the items themselves but other things, of which there
-// are `item_count`.
+// As above, for lists whose entries index something other than the lists; `item_count` is the
+// number of those things.
 Adjacency reversed(const Adjacency& edges, std::size_t item_count);
 
 // Turns the group of each item into the items of each group 0..group_count-1, ascending. Linear.

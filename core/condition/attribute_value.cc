@@ -71,7 +71,7 @@ std::optional<Literal> literal_of(const AttributeValue& value) {
 
 std::string key_of(std::int64_t value) { return "i" + std::to_string(value); }
 
-// As equal_values() has it: 1.0 has the key of 1.
+// Numbers that equal_values() finds equal have one key: the key of 1.0 is that of 1.
 std::string key_of(double value) {
   const bool is_whole = value >= -0x1p63 && value < 0x1p63 && std::trunc(value) == value;
   if (is_whole) return key_of(static_cast<std::int64_t>(value));

@@ -71,7 +71,7 @@ struct DimCondition {
   bool operator==(const DimCondition&) const = default;
 };
 
-// The types that every input must be of, one set for all.
+// The types that inputs may have: one set for all inputs.
 struct EveryInputCondition {
   TypeSet types;
   bool operator==(const EveryInputCondition&) const = default;
@@ -82,8 +82,8 @@ struct SameInputsCondition {
   bool operator==(const SameInputsCondition&) const = default;
 };
 
-// `fixed`: every dim of every tensor input is known; `open`: at least one is not. Parameters count
-// as well.
+// `fixed`: every dim of every tensor input is known; `open`: at least one is not. Parameters are
+// inputs too.
 struct InputShapeCondition {
   enum class Shape : std::uint8_t { fixed, open };
   Shape shape = Shape::fixed;
@@ -117,8 +117,8 @@ using Condition =
                  MaxRankCondition, DimCondition, EveryInputCondition, SameInputsCondition,
                  InputShapeCondition, ValuesCondition, AbsentAttributeCondition, RelationCondition>;
 
-// The input that the condition is on, by position; nullopt for one on several, on none, and for
-// `given`, which an input that is left out does not fail.
+// The position of the input that the condition is about; nullopt for a condition about several
+// inputs or none, and for `given`, which may hold for an input that the node does not have.
 std::optional<std::uint32_t> input_of(const Condition& condition);
 
 }  // namespace cleave

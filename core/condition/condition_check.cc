@@ -205,7 +205,8 @@ class Checker {
     });
   }
 
-  // The first that is found instead. Captures of bodies are no inputs of the op.
+  // Checks each positional input and returns what the first one that fails has instead. Captures of
+  // bodies are not inputs of the op.
   template <class Check>
   Instead of_each_input(Check check) const {
     for (const Operand& operand : graph_.operands(node_)) {

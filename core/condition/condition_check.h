@@ -10,8 +10,8 @@
 
 namespace cleave {
 
-// nullopt: the condition holds. Linear in the node's operands and in the elements of constants that
-// the condition looks at.
+// What the node has instead of what the condition asks for; nullopt when the condition holds.
+// Linear in the node's operands and in the elements of constants that the condition looks at.
 std::optional<FoundInstead> find_instead(const Graph& graph, NodeId node,
                                          const Condition& condition, const OpFacts& facts);
 

@@ -1,5 +1,5 @@
-// What a node has where a condition of a rule asks for something else. Data only:
-// formats/report/words has the words.
+// What a node has where a condition of a rule asks for something else. This is data only; the text
+// is made in formats/report/words.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,7 @@ struct FoundShapeOf {  // the first input to blame
 struct FoundAllKnown {  // every dim, where an unknown one is wanted
   bool operator==(const FoundAllKnown&) const = default;
 };
-struct FoundVariable {  // no constant, so that its elements are unknown
+struct FoundVariable {  // not a constant, so its elements are unknown
   bool operator==(const FoundVariable&) const = default;
 };
 struct FoundNoElements {  // a constant whose elements are not read
@@ -85,7 +85,8 @@ using FoundInstead =
                  FoundReaders, FoundType, FoundTypes, FoundShapeOf, FoundAllKnown, FoundVariable,
                  FoundNoElements, FoundCount, FoundElement, RelationFailure>;
 
-// Whether the condition fails for want of knowledge: a rank, a dim, elements.
+// True when the condition fails only because something is unknown: a type, a rank, a dim, the
+// elements of a constant.
 bool is_for_want_of_knowledge(const FoundInstead& found);
 
 }  // namespace cleave

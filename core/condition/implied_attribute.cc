@@ -185,7 +185,7 @@ std::optional<Shape> input_shape(const Graph& graph, NodeId node, std::uint32_t 
   return graph.shape(input->value);
 }
 
-// From input 0, else from the kernel that the node states.
+// The number of spatial axes: the rank of input 0 minus 2, else the length of kernel_shape.
 std::optional<std::size_t> spatial_rank(const Graph& graph, NodeId node) {
   if (const auto shape = input_shape(graph, node, 0); shape && shape->size() >= 2) {
     return shape->size() - 2;
@@ -232,7 +232,7 @@ std::optional<AttributeValue> axes_of(std::optional<Shape> shape, Kind kind) {
   return axes;
 }
 
-// For the axis that the node states, else 0.
+// The parts along the attribute `axis`; axis 0 when the node has no such attribute.
 std::optional<AttributeValue> equal_parts(const Graph& graph, NodeId node) {
   const auto shape = input_shape(graph, node, 0);
   const auto count = static_cast<std::int64_t>(graph.outputs(node).size());

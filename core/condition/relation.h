@@ -2,8 +2,8 @@
 //
 //   attr.group == in[0].dim[1] and attr.kernel_shape[0] % 2 == 1
 //
-// A relation is a list of terms, operands before the terms that use them, the whole last. What the
-// text may say is in core/condition/relation_parser.h, what it means in relation_value.h.
+// A relation is a list of terms. Operands come before the terms that use them, and the last term is
+// the whole relation. The grammar is in relation_parser.h, the meaning in relation_value.h.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct RelationTerm {
     literal,
     attribute,    // `text` is its name
     input,        // property `text` of input `position`
-    output,       // the same of an output
+    output,       // property `text` of output `position`
     input_count,  // len(in): inputs that the node has
     output_count,
     item,  // first[second]
@@ -59,7 +59,7 @@ struct RelationTerm {
 
 struct Relation {
   static constexpr std::size_t kMostTerms = 256;
-  std::string text;  // as the list has it
+  std::string text;  // as it is in the support list
   std::vector<RelationTerm> terms;
   bool operator==(const Relation&) const = default;
 };

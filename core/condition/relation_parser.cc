@@ -1,5 +1,8 @@
-// 1. The text becomes tokens. 2. Binary operators are read by precedence climbing, the rest by
-// descent, which a count of levels bounds. A term is added when its operands are there.
+// Steps:
+// 1. split the text into tokens;
+// 2. read binary operators by precedence climbing and the rest by recursive descent, with a limit
+//    on the levels of nesting.
+// A term is added after its operands.
 #include "core/condition/relation_parser.h"
 
 #include <algorithm>

@@ -160,7 +160,7 @@ class TermValues {
     return relation_.text.substr(begin, relation_.terms[term].end - begin);
   }
 
-  // Where one side of a comparison is unknown, that side is to blame.
+  // If one side of a comparison is unknown, the failure names that side.
   RelationFailure describe(std::uint32_t at) const {
     const RelationTerm& term = relation_.terms[at];
     RelationFailure failure;

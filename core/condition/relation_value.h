@@ -1,7 +1,7 @@
-// What a relation is for a node: the value of each term.
+// Evaluates a relation for a node.
 //
-// An attribute has its effective value (core/condition/attribute_value.h). A property of an input
-// that the node does not have is unknown, but for `given`, which is 0. A dim that is not fixed is
+// An attribute has its effective value (core/condition/attribute_value.h). If the node does not
+// have an input, its `given` is 0 and its other properties are unknown. A dim that is not fixed is
 // unknown, and so is what is computed from it.
 #pragma once
 
@@ -19,14 +19,15 @@ namespace cleave {
 bool relation_holds(const Relation& relation, const Graph& graph, NodeId node,
                     const OpFacts& facts);
 
-// Why a relation does not hold: of the operands of `and` the first that is false, else the first
-// that is unknown. Of a comparison: the values of both its sides.
+// Why a relation does not hold. If it is a chain of `and`, this is the first operand that is false,
+// or the first unknown one when none is false. A failed comparison comes with the values of both
+// sides.
 struct RelationFailure {
   bool is_unknown = false;
   bool is_comparison = false;
-  std::string part;           // text of what fails; of what is unknown
-  std::string sign;           // of a comparison: "=="
-  RelationValue left, right;  // of a comparison
+  std::string part;           // the text of what fails or is unknown
+  std::string sign;           // comparisons only: "=="
+  RelationValue left, right;  // comparisons only
   bool operator==(const RelationFailure&) const = default;
 };
 RelationFailure relation_failure(const Relation& relation, const Graph& graph, NodeId node,

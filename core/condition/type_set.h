@@ -1,4 +1,4 @@
-// A set of types: element types of tensors, and types of values that are no tensors.
+// A set of types: element types of tensors, and types of values that are not tensors.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// Accepted element types of tensors, and accepted types of values that are no tensors.
+// The element types of tensors, and the types of other values, that a rule accepts.
 struct TypeSet {
   std::uint32_t dtypes = 0;       // bit per DType
   std::uint16_t value_types = 0;  // bit per ValueType

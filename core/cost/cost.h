@@ -13,9 +13,9 @@ std::optional<std::uint64_t> value_bytes(const Graph& graph, ValueId value);
 
 struct NodeCost {
   std::optional<double> flops;  // a multiply-add counts as 2; nullopt: the op or a shape is unknown
-  // Bytes of tensor inputs, parameters and outputs, each once. Of a table only the rows looked up
-  // count. 0 for an op that moves no data (Shape, Reshape, Identity, ...); nullopt: a size is
-  // unknown.
+  // Bytes of tensor inputs, parameters and outputs, each once. When an op looks rows up in a table,
+  // only these rows count. 0 for an op that moves no data (Shape, Reshape, Identity, ...); nullopt:
+  // a size is unknown.
   std::optional<double> bytes;
 };
 

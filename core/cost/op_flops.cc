@@ -3,15 +3,18 @@
 // op_key(), so that all spellings of one are one row; the formulas and their sources are in
 // op_formulas.h.
 //
-// - convolutions, products, recurrences: 2 for each element a weight is applied to. A sum of K
-//     products and a bias is K multiplications and K additions.
+// How work is counted:
+//   - convolutions, products, recurrences: 2 for each element that a weight is applied to. A sum of
+//     K products and a bias is K multiplications and K additions.
 //   - attention: 2 products and a softmax.
-// - softmax 5 per element: maximum, subtraction, exponential, sum, division.
-//   - normalisations with statistics 5 an element, by the root mean square 4 (square, sum, scaling,
-//     weight), batch normalisation 2 (fvcore); one more for each tensor that is added before.
-//   - pooling: one for each element under the kernel. Reductions: one for each input element.
-//   - elementwise: one for each output element, transcendental functions too.
-// - quantised variants count as the op they replace; quantising and dequantising 2 per element.
+//   - softmax: 5 per element (maximum, subtraction, exponential, sum, division).
+//   - normalisations: 5 per element with mean and variance; 4 with the root mean square (square,
+//     sum, scaling, weight); 2 for batch normalisation, as fvcore counts it; 1 more for each tensor
+//     that is added before.
+//   - pooling: 1 for each element under the kernel.
+//   - reductions: 1 for each input element.
+//   - elementwise ops: 1 for each output element, transcendental functions too.
+//   - quantised variants: as the op they replace; quantising and dequantising: 2 per element.
 //   - moving data: 0.
 // Ops whose work depends on the data (TopK, NonZero, control flow, mixtures of experts) have no
 // row.

@@ -53,8 +53,8 @@ std::optional<double> calibrated_us(const OpTime& time, const NodeCost& cost) {
   return time.us + *computing + *moving;
 }
 
-// Rates that estimates start from where the device has none of its own: what was measured scales
-// them.
+// Rates for a device that has none of its own. Guesses made with them are then scaled to what was
+// measured.
 constexpr double kGuessedFlops = 10e12;
 constexpr double kGuessedBandwidth = 100e9;
 
@@ -66,7 +66,7 @@ std::optional<double> estimated_us(const DeviceNumbers& device, const NodeCost& 
   return seconds * 1e6 + device.node_us;
 }
 
-// Below 0: unknown. What is known of FLOPs and bytes counts.
+// An estimate from the FLOPs, the bytes, or both, whichever are known; below 0 when neither is.
 double guessed_us(const DeviceNumbers& device, const NodeCost& cost) {
   if (!cost.flops && !cost.bytes) return -1;
   const double computing = cost.flops.value_or(0) / device.flops_per_second.value_or(kGuessedFlops);

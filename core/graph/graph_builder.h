@@ -75,10 +75,11 @@ class GraphBuilder {
 
   // The value with that name, declared or not. finish() refuses a value that is never declared.
   ValueHandle value_named(std::string_view name);
-  // Prefetch what a later lookup or insertion of that name will read. Change no state.
+  // These two prefetch what a later lookup or insertion of the name will read. They change nothing.
   void expect_value(std::string_view name) const;
   void expect_node(std::string_view name) const;
-  // Adds a value outside the graph's names: one made, or declared as an input, inside a body.
+  // Adds a value that is made, or declared as an input, inside a body. It does not enter the
+  // graph's table of names.
   ValueHandle add_local_value(const ValueDecl& decl);
 
   ValueHandle add_input(const ValueDecl& decl, SourceSpan where);
@@ -106,7 +107,8 @@ class GraphBuilder {
 
   std::size_t node_count() const;
 
-  // For a finished graph: adds a shape; exchanges the shapes of values and those given.
+  // These two change a finished graph: add_shape() adds a shape; exchange_shapes() swaps the shapes
+  // of values with the given ones.
   static ShapeId add_shape(Graph& graph, Shape dims);
   static void exchange_shapes(Graph& graph, std::span<ShapeOfValue> shapes);
 

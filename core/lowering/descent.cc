@@ -19,12 +19,13 @@ bool is_one_of(std::span<const std::string_view> ops, std::string_view op) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
-// A Dropout whose third input says that it trains.
+// True for a Dropout with the third input, training_mode.
 bool is_training(const Graph& graph, NodeId node) {
   return graph.op(node) == "Dropout" && graph.operands(node).size() > 2;
 }
 
-// Nodes are in topological order.
+// The values made by a source, or by a node that reads such a value. One pass is enough, since
+// nodes are in topological order.
 template <class IsSource>
 std::vector<bool> descendants(const Graph& graph, IsSource is_source) {
   std::vector<bool> descends(graph.value_count(), false);

@@ -1,5 +1,5 @@
-// What descends from nodes of a kind: values that are drawn at random, which no two runs agree on, and
-// values whose shape depends on data, which are no fixed shape of the model.
+// Descent: which values depend on a node of some kind. Values that depend on a random operator
+// differ from run to run. Values whose shape depends on data have no fixed shape in the model.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace cleave {
 
-// By value: it is made by an operator of ONNX that draws at random, or by what reads such a value.
-// Linear in the edges.
+// By value: true when a node that makes it, or one that it depends on, is an operator of ONNX that
+// draws at random. Linear in the edges.
 std::vector<bool> random_values(const Graph& graph);
 
-// By value: its shape depends on data, or may. It descends from NonZero, NonMaxSuppression, Unique,
-// Compress, a Loop, a Scan or an If. Linear in the edges.
+// By value: true when its shape may depend on data, since it depends on a node such as NonZero,
+// NonMaxSuppression, Unique, Compress, Loop, Scan or If. Linear in the edges.
 std::vector<bool> values_shaped_by_data(const Graph& graph);
 
 }  // namespace cleave

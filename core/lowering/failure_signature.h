@@ -8,7 +8,6 @@
 // It leaves out numbers, addresses, paths, quoted text, shapes and the names of the partition,
 // since they change with the cut, and backtraces. From a chain of causes it keeps the first and the
 // last line.
-// change with the cut. Backtraces go, too; of a chain of causes the first and the last line stay.
 #pragma once
 
 #include <string>

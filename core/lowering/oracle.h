@@ -1,4 +1,4 @@
-// Oracle: what a backend says of a piece of a partition. The culprit search asks an
+// Oracle: answers whether a backend accepts a piece of a partition. The culprit search asks an
 // oracle; the code that runs a backend provides it. Tests pass lambdas.
 //
 //   piece     nodes that are cut out of the model, convex, compiled (and run) as a model

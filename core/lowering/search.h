@@ -61,7 +61,7 @@ struct Finding {
   FoundBy by = FoundBy::prefix;
   std::vector<NodeId> nodes = {};   // model order
   std::vector<NodeId> within = {};  // the smallest piece seen to fail this way
-  // those under which it failed; for a remedy: under which it passes
+  // the remedies under which it failed; for FindingKind::remedy those under which it passes
   Remedies remedies = {};
   bool is_minimal = false;  // no node of `nodes` can be left out
   std::string signature = {};
@@ -78,8 +78,8 @@ struct SearchResult {
 struct FailedPartition {
   const Graph& graph;
   const ItemOrder& order;  // of the partition
-  Answer answer;           // that it fails
-  Remedies remedies = {};  // under which it was asked
+  Answer answer;           // the failure
+  Remedies remedies = {};  // the remedies under which the partition fails
 };
 
 // Runs: beyond the failing one, 2 for a culprit that the message names and ceil(log2 n) + 2 for

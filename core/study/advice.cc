@@ -25,7 +25,7 @@ struct Candidate {
   std::size_t nodes = 0;  // nodes with one of the gaps, in all models
 };
 
-constexpr std::size_t kMostSeconds = 3;  // gaps tried together with one
+constexpr std::size_t kMostSeconds = 3;  // second gaps tried together with a first one
 
 // Equal for gaps that are closed together: those of one op in several types.
 std::string key_of_row(const Gap& gap) {
@@ -130,7 +130,7 @@ class Adviser {
     return sum;
   }
 
-  // All gaps that are left, in the order in which they are found.
+  // All gaps that are still open, in the order in which they are found.
   std::vector<Candidate> candidates() const {
     CandidateRows rows;
     for (std::size_t i = 0; i < models_.size(); ++i) {
@@ -186,7 +186,7 @@ class Adviser {
     return nodes;
   }
 
-  // By op, of the nodes that are still refused.
+  // The ops of the nodes that are still refused, with sums over these nodes.
   std::vector<OpOutOfReach> out_of_reach() const {
     std::vector<OpOutOfReach> ops;
     std::map<std::pair<std::string, std::string>, std::size_t> places;
@@ -242,7 +242,7 @@ class Adviser {
            std::any_of(candidate.with.begin(), candidate.with.end(), has_op);
   }
 
-  // Closes every gap that is left by itself; the best comes first, of equals the first found.
+  // Closes each open gap by itself. The best remedy comes first; among equals, the first found.
   Result<std::vector<Remedy>> try_all() {
     std::vector<Remedy> remedies;
     std::vector<Candidate> candidates = this->candidates();

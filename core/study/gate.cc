@@ -108,7 +108,7 @@ class Evaluator {
     add_latency_rise(before);
   }
 
-  // Where the baseline knows none there is nothing to hold a latency against.
+  // If the baseline's latency is unknown there is no gate.
   void add_latency_rise(const Measures& before) {
     if (!before.latency_us) return;
     add_time(GateKind::latency_regression, *before.latency_us * (1 + *limits_.regression));

@@ -6,11 +6,11 @@
 namespace cleave {
 namespace {
 
-// Relative differences that come of adding the same times in another order.
+// The relative difference that adding the same times in another order may make.
 constexpr double kRounding = 1e-9;
 
-// Groups and reasons do not matter to what is possible: what may go to the accelerator does. A split
-// that was placed by cost holds the numbers of its own search.
+// The best placement of the nodes that may go to the accelerator. A split that was placed by cost
+// already holds these numbers, from its own search.
 PlacementNumbers numbers_of(const Graph& graph, const Split& split, const SplitOptions& options,
                             const LatencyInput& input) {
   if (split.placement) return *split.placement;

@@ -1,5 +1,5 @@
-// InferenceTime: what is known of the time of one inference of a split: with and without residency,
-// and beside the best placement that a search finds.
+// InferenceTime: the time of one inference of a split, with and without residency, compared with
+// the best placement that a search finds.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace cleave {
 
-// What the times come from. Empty times: none was measured, and no rate is known.
+// What the times are computed from. `times` is empty when none was measured and no rate is known.
 struct TimeBasis {
   TargetTimes times;
   Machine machine;  // with the bandwidth of the split's link
@@ -19,22 +19,22 @@ struct TimeBasis {
 
 struct InferenceTime {
   TimeBasis basis;
-  Residency residency = Residency::off;  // that the split was asked for with
-  Latency without = {};                  // residency
-  Latency with = {};
-  ResidencyPlan plan = {};  // what to keep, with residency
+  Residency residency = Residency::off;  // the user's setting for the split
+  Latency without = {};                  // without residency
+  Latency with = {};                     // with residency
+  ResidencyPlan plan = {};               // what the accelerator keeps with residency
 
-  // The one that was asked for. Its best_us and bound_us are set where the times of all nodes and
-  // the sizes of all tensors are known.
+  // The latency for the user's setting. Its best_us and bound_us are set when the times of all
+  // nodes and the sizes of all tensors are known.
   const Latency& asked() const { return residency == Residency::on ? with : without; }
-  // True when the search proved that no placement is faster; then of these times.
+  // True when the search proved that no placement is faster than asked().
   bool is_proved_best = false;
 };
 
 // The machine of the options with the bandwidth of the link.
 Machine machine_of(const SplitOptions& options, const Link& link);
 
-// Linear, and one search for the best placement (close to linear) where all times are known.
+// Linear, plus one search for the best placement (close to linear) when all times are known.
 InferenceTime inference_time(const Graph& graph, const Split& split, const SplitOptions& options,
                              TimeBasis basis);
 

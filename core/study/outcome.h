@@ -41,7 +41,7 @@ struct Outcome {
   // model.
   std::optional<double> qps() const;
   std::optional<double> shared_qps() const;
-  // Microseconds of an inference of every model; nothing where one is not known.
+  // Microseconds of one inference of every model; nullopt when the latency of a model is unknown.
   std::optional<double> latency() const {
     return unknown_latencies > 0 ? std::nullopt : std::optional(latency_us);
   }
