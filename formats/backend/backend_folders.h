@@ -9,10 +9,10 @@
 
 namespace cleave {
 
-// Those of the folders that exist, in order of search.
+// The folders that exist, in the order of search.
 std::vector<std::string> backend_folders();
 
-// Paths of their *.json files, sorted by name within each folder.
+// The paths of the *.json files in these folders, sorted by name within each folder.
 std::vector<std::string> backend_files();
 
 // The backend that --backend gives: a file, a short form, or the name of a file in one of the

@@ -17,8 +17,8 @@ namespace cleave {
 
 enum class ChildKind : std::uint8_t {
   local,
-  launcher,  // it runs the rest of its words elsewhere, as srun does: it is asked to end (SIGTERM)
-             // before it is killed, since what is elsewhere would go on
+  launcher,  // runs its command elsewhere, as srun does. It gets SIGTERM before it is killed, since
+             // what it runs elsewhere would go on otherwise
 };
 
 struct ChildCommand {
@@ -48,7 +48,7 @@ ChildResult run_child(const ChildCommand& command);
 // A child whose standard input and output are pipes, for a worker.
 struct SpawnedChild {
   int pid = -1;
-  std::uint64_t tag = 0;  // what end_left_behind() knows it by
+  std::uint64_t tag = 0;  // identifies it for end_left_behind()
   ChildKind kind = ChildKind::local;
   Descriptor in, out, err;
 };
@@ -57,14 +57,15 @@ enum class ChildInput : std::uint8_t { none, pipe };
 // Starts the command. Error: errno. The descriptors do not block.
 Result<SpawnedChild, int> spawn_child(const ChildCommand& command, ChildInput input);
 
-// Kills the child's group, waits for the child, and ends what it left behind. A launcher has time
-// before: 2 s to end by itself, and 5 s once it is asked to. Returns the child's wait status.
+// Kills the child's group, waits for the child, and ends what it left behind. A launcher first gets
+// 2 s to end by itself, then SIGTERM and 5 s more. Returns the child's wait status.
 int end_child(const SpawnedChild& child);
 
 // Ends orphans started by the child with the tag; for tag 0 all orphans.
 void end_left_behind(std::uint64_t tag);
 
-// Kills the groups of all children there are; asks launchers to end. For signal handlers: it allocates nothing.
+// Kills the groups of all children, but sends SIGTERM to launchers. It allocates nothing, so that
+// signal handlers may call it.
 void end_children() noexcept;
 
 }  // namespace cleave

@@ -151,7 +151,7 @@ bool has_tag(pid_t pid, std::uint64_t tag) {
   return proc_text(pid, "environ").find(tag_variable(tag) + '\0') != std::string::npos;
 }
 
-// Waits so long for the child to end, and leaves it to be waited for.
+// Waits at most `seconds` for the child to end; the child can still be waited for afterwards.
 bool ends_within(pid_t pid, int seconds) {
   constexpr int kTickMicroseconds = 10000;
   for (int tick = 0; tick < seconds * 100; ++tick) {

@@ -40,7 +40,7 @@ bool matches(const std::regex& pattern, std::string_view line) {
   return std::regex_search(line.begin(), line.end(), pattern);
 }
 
-// Adds the time of its life.
+// Adds the time from its construction to its destruction to a sum.
 class Stopwatch {
  public:
   explicit Stopwatch(double& seconds) : seconds_(seconds) {}

@@ -128,7 +128,8 @@ bool has_right_size(const Tensor& tensor) {
   return bits > 0 && tensor.bytes.size() == (tensor.count() * bits + 7) / 8;
 }
 
-// Fields of numbers may be packed or come one by one; here only dims do. No other wire type is right.
+// Whether the field has the wire type that its number demands. Dims may be packed or come one by
+// one; elements must be packed.
 bool has_right_wire_type(const protozero::pbf_reader& message) {
   using Type = protozero::pbf_wire_type;
   switch (message.tag()) {
@@ -149,7 +150,7 @@ bool has_right_wire_type(const protozero::pbf_reader& message) {
   }
 }
 
-// Nullopt when a field has a wire type that is not its own. Throws what protozero throws.
+// nullopt when a field has the wrong wire type. Throws what protozero throws.
 std::optional<Tensor> parse_tensor(std::string_view bytes) {
   Tensor tensor;
   TypedElements typed;

@@ -66,7 +66,8 @@ class CostMatcher {
   const CostEntry& entry(std::uint32_t i) const { return file_.entries[i]; }
   bool counts(std::uint32_t i) const { return !entry(i).is_inside && entry(i).was_run; }
 
-  // Assigns the kernel to that node, or to the node around it. A constant takes no time of a node.
+  // Assigns the kernel to that node, or to the node around it. The kernel of a constant counts for
+  // no node.
   bool take(std::uint32_t i, MatchRule rule, NodeId found) {
     if (const NodeId node = names_.owner(found); node != kNone<NodeId>) groups_.add(i, node);
     if (rules_[i] == MatchRule::none && index(found) < graph_.node_count()) found_[i] = found;

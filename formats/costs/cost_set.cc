@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-// Of several files that saw a value the first counts.
+// The shapes that the files saw. If several files saw the same value, the first file counts.
 std::vector<ShapeOfValue> observed_shapes(Graph& graph, const CostSet& costs) {
   std::vector<ShapeOfValue> shapes;
   ValueSet seen(graph.value_count());

@@ -29,17 +29,17 @@ struct CostSet {
   std::vector<ModelCosts> cpu, acc;       // one a file, in the order given
   PerNode<double> cpu_us, acc_us;         // merged; below 0: not measured; empty: there is no file
   std::vector<OpTime> cpu_ops, acc_ops;   // calibrated, of the first file that has any
-  std::vector<ShapeOfValue> shapes = {};  // those of the graph that the observed ones stand for
+  std::vector<ShapeOfValue> shapes = {};  // what exchange_observed_shapes() swaps with the graph
   Diagnostics warnings = {};
 
   bool empty() const { return cpu.empty() && acc.empty(); }
 };
 
-// Reads the files. Refuses all when one of them cannot be read, or belongs to another model.
+// Reads the files. Refuses all of them when one cannot be read, or belongs to another model.
 Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph);
 
-// Gives values of the graph with unknown dims the shapes that the files saw at run time. Called
-// again, it takes them back: what is written of a model must fit any input.
+// Gives values of the graph with unknown dims the shapes that the files saw at run time. A second
+// call restores the declared shapes: a written model must fit any input.
 void exchange_observed_shapes(Graph& graph, CostSet& costs);
 
 }  // namespace cleave

@@ -22,7 +22,7 @@ struct ModelCosts {
   CostMatch match;
   std::vector<ObservedShape> shapes;
   std::vector<OpTime> op_times = {};  // calibrated, sorted by op
-  Diagnostics warnings = {};          // names that are no nodes, of a file that someone wrote
+  Diagnostics warnings = {};          // names in a hand-written file that are not nodes
 };
 
 // Refuses files that are not cost files, and files of another model: one that names no node of this

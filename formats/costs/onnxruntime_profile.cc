@@ -3,7 +3,7 @@
 //
 //   1. A kernel's event is added to the kernels of the current run.
 //   2. An event of Loop, If or Scan marks the kernels that began after it did as inside.
-// 3. "model_run" ends the run: the times of each kernel are added up, once per run.
+//   3. "model_run" ends the run: the times of each kernel are added up, once per run.
 //   4. At the end each kernel gets the median of its runs.
 #include "formats/costs/onnxruntime_profile.h"
 

@@ -79,7 +79,8 @@ class BackwardWriter {
     return id == kNone<GradientId> ? "null" : json_string(gradients_[index(id)]);
   }
 
-  // Declared like the value; a non-tensor has none.
+  // The declaration of a gradient: a tensor with the value's dtype and shape, or none if the value
+  // is not a tensor.
   std::string gradient(GradientId id) const {
     const ValueId value = plan_.value_of[index(id)];
     const Value& record = graph_.value(value);

@@ -1,4 +1,4 @@
-// Moves nodes to another device that name the device of their output, as traced code does
+// Moves nodes to another device. Nodes of traced code may name the device of their output
 // (torch.zeros with device="cpu").
 #pragma once
 

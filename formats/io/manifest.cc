@@ -37,7 +37,7 @@ json read_list(const std::string& folder) {
   }
 }
 
-// False of names that lead out of the folder, whoever wrote them.
+// False for a name that leads out of the folder. Manifests may be forged, so names are not trusted.
 bool is_within(std::string_view name) {
   while (!name.empty()) {
     const std::size_t end = std::min(name.find('/'), name.size());

@@ -15,7 +15,7 @@ namespace cleave {
 inline constexpr std::string_view kManifestName = "manifest.json";
 
 struct ListedFile {
-  std::string name;  // "root.onnx"; of a file in a folder within: "findings/1/model.onnx"
+  std::string name;  // "root.onnx"; the path for a file in an inner folder: "findings/1/model.onnx"
   std::uint64_t bytes = 0;
 
   friend bool operator==(const ListedFile&, const ListedFile&) = default;
@@ -24,14 +24,14 @@ struct ListedFile {
 // The JSON object, which must end in "\n}\n", with the field "files" added at the end.
 std::string with_file_list(std::string_view json, const std::vector<ListedFile>& files);
 
-// What the folder's manifest lists; nullopt where there is no manifest of this program's, one without
-// a list, or with a name that leads out of the folder. Linear in the manifest, which is read but not
-// kept.
+// The files that the folder's manifest lists. nullopt when the folder has no manifest of this
+// program, or one without a list, or one with a name that leads out of the folder. Linear in the
+// manifest, which is not kept in memory.
 std::optional<std::vector<ListedFile>> listed_files(const std::string& folder);
 
-// Entries of the folder, sorted, that are not as its manifest lists them: other names, other sizes,
-// links, folders of which no file is listed. Of folders that hold listed files, the entries that are
-// not. All entries of the folder itself where there is no list; empty where there is no folder.
+// The entries of the folder that its manifest does not list as they are, sorted: other names, other
+// sizes, links, folders without a listed file. Folders with a listed file are searched too. Without
+// a list: all entries of the folder itself; without a folder: none.
 std::vector<std::string> unlisted_entries(const std::string& folder);
 
 // The entries for a message: the first three, and the number of others.

@@ -1,5 +1,5 @@
-// Files beside the model: lists, maps, tables, baselines. They are small, so reading one ends soon even
-// where it is a device without an end.
+// Files beside the model: lists, maps, tables, baselines. They are small. A limit on their size
+// makes reading end even when the path is a device without an end.
 #pragma once
 
 #include "formats/io/source_file.h"
@@ -8,7 +8,7 @@ namespace cleave {
 
 inline constexpr std::uint64_t kMostSideBytes = std::uint64_t{256} << 20U;
 
-// As SourceFile::open(); refuses a file of more than kMostSideBytes.
+// Opens the file as SourceFile::open() does; refuses one of more than kMostSideBytes.
 inline Loaded<SourceFile> open_side_file(const std::string& path) {
   return SourceFile::open(path, kMostSideBytes);
 }

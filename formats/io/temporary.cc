@@ -54,7 +54,7 @@ constexpr int kMostDepth = 8;  // of folders within folders, which take a frame 
 
 void remove_entries(int folder, int depth) noexcept;
 
-// Removes what has the name in the folder; false when that cannot be.
+// Removes the file or folder of that name from `folder`; false when it cannot be removed.
 bool remove_entry(int folder, const char* name, int depth) noexcept {
   if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) return false;
   if (::unlinkat(folder, name, 0) == 0) return true;

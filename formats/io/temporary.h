@@ -46,8 +46,8 @@ struct TemporaryFile {
   Descriptor fd;
 };
 
-// Removes all temporaries that are there now: files, and folders up to 8 deep. It allocates nothing and
-// may be called in a signal handler; the process has to end behind it.
+// Removes all temporaries that exist now: files, and folders up to 8 deep. It allocates nothing, so
+// that a signal handler may call it. The process must end after it.
 void remove_temporaries() noexcept;
 
 // The signals that end a process by default and that other processes send. Not included: those of

@@ -32,19 +32,19 @@ struct BalanceRequest {
   std::vector<CostSource> costs_files = {};
   std::string devices_path = {};              // empty: all devices are equal
   std::optional<double> target_seconds = {};  // use the fewest stages that take no longer
-  std::optional<double> target_number = {};   // the same where no times are balanced
+  std::optional<double> target_number = {};   // the same when something other than time is balanced
 };
 
 struct BalanceRun {
-  BalanceProblem problem;  // of a graph or a workload: refers to it
+  BalanceProblem problem;  // refers to the graph or workload that it was made of
   BalanceResult result = {};
   StageBalance balance = {};
   std::vector<std::string> notes = {};
-  Diagnostics warnings = {};  // of the files of times
+  Diagnostics warnings = {};  // about the files of times
 };
 
-// At most `stages` stages of the graph (0: as many as request.devices_path has). Infeasible where
-// the devices cannot hold the nodes.
+// Balances the graph over at most `stages` stages (0: as many as request.devices_path lists). The
+// fault is `infeasible` when the devices cannot hold the nodes.
 Result<BalanceRun, JobFault> balance_model(const Graph& graph, std::uint32_t stages,
                                            const BalanceRequest& request,
                                            const Progress& progress = {});

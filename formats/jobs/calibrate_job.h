@@ -21,14 +21,14 @@ struct CalibrateRequest {
 
 struct CalibrateJob {
   Calibration calibration;
-  std::vector<std::size_t> kernels;  // by model: those that were used
-  std::vector<std::size_t> unused;   // by model: measured, but of unknown FLOPs or sizes
+  std::vector<std::size_t> kernels;  // by model: how many were used
+  std::vector<std::size_t> unused;   // by model: how many had unknown FLOPs or bytes
   Diagnostics warnings;
 };
 
-// A kernel is a measured node with a time above 0 whose FLOPs and bytes are known; shapes that the
-// profile saw count. On error the faults of the first model or profile that has any; also where no
-// profile has a kernel.
+// A kernel is a measured node with a time above 0 whose FLOPs and bytes are known, also from shapes
+// that the profile saw. Refuses a model or profile that cannot be read, with the faults of the
+// first such file, and profiles without any kernel.
 Result<CalibrateJob, JobFault> run_calibration(const CalibrateRequest& request,
                                                const Progress& progress = {});
 

@@ -1,4 +1,4 @@
-// What a model demands of its division beside the flow of data (core/split/node_ties.h).
+// The constraints that a model puts on its split besides the flow of data (core/split/node_ties.h).
 #pragma once
 
 #include "core/split/node_ties.h"

@@ -59,7 +59,7 @@ class SplitJob {
   const CostSet& costs() const { return costs_ != nullptr ? *costs_ : own_costs_; }
   const InferenceTime& time() const { return *time_; }
   // Calls write() while the graph has the shapes that it was read with, without those that a
-  // profile saw: what is written of a model must fit any input.
+  // profile saw: a written model must fit any input.
   template <class Write>
   auto with_declared_shapes(Write write) {
     if (own_model_) exchange_observed_shapes(own_model_->graph, own_costs_);
@@ -67,7 +67,8 @@ class SplitJob {
     if (own_model_) exchange_observed_shapes(own_model_->graph, own_costs_);
     return result;
   }
-  // What the readers of the files warn of, rules that name no op of the model, lists without effect.
+  // Warnings of the files' readers, about rules that name no op of the model, and about lists
+  // without effect.
   const Diagnostics& warnings() const { return warnings_; }
 
   // A report with the job's notes and then `more_notes`.
@@ -108,18 +109,18 @@ struct ListsRead {
   Diagnostics warnings;
 };
 
-// Reads all lists: those of the paths in their order, what is denied, the verdicts. On error, the
-// faults of all of them.
+// Reads all lists, in this order: those of the paths, a list of what is denied, the verdicts. On
+// error: the faults of all files.
 Loaded<ListsRead> read_lists(const ListsRequest& request);
 
-// The warnings on what is denied by --deny and is no op and no node's name of the model.
+// Warnings about items of --deny that are neither an op nor the name of a node of the model.
 Diagnostics idle_denial_warnings(const Graph& graph, const std::vector<SupportList>& lists);
 
 // `asked`, else the first link that a list names, else the default.
 Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists);
 
-// The options with the numbers of devices: those of the first list that has any, those of
-// `targets` in their place, and calibrated times of ops.
+// The options with the numbers of the devices: those of the first list that has any, those of
+// `targets` instead where given, and the calibrated times of ops in `costs`.
 SplitOptions with_devices(SplitOptions options, const std::vector<SupportList>& lists,
                           const std::vector<TargetSpec>& targets, const CostSet& costs);
 

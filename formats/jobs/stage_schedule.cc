@@ -1,6 +1,7 @@
-// 1. what is known of the nodes: times from files and estimates, as for a balance
-// 2. the cost of each stage; a sum with an unknown addend is unknown
-// 3. every schedule that the stages can take, and the best of them
+// Steps:
+// 1. find the times of the nodes, measured or estimated, as for a balance;
+// 2. sum the cost of each stage; a sum with an unknown addend is unknown;
+// 3. make every schedule that these stages can have, and choose the best.
 #include "formats/jobs/stage_schedule.h"
 
 #include <array>
@@ -59,7 +60,8 @@ Result<NodeTimes, JobFault> times_of(const ScheduleBasis& basis) {
 
 // ---- stages ----
 
-// Compute and outgoing transfers of each stage in microseconds, each on a device of its own.
+// The compute and outgoing transfers of each stage in microseconds, when each runs on its own
+// device.
 std::vector<BalanceStage> estimated(const ScheduleBasis& basis, const GraphBalance& made) {
   const Partition& partition = basis.partition;
   BalanceProblem problem = made.problem;
@@ -89,7 +91,8 @@ bool knows_parameters(const Graph& graph, std::span<const NodeId> nodes) {
   return true;
 }
 
-// All tensors that the nodes make, which their backward pass may read.
+// The bytes of all tensors that the nodes make, since their backward pass may read any of them;
+// nullopt when one is unknown.
 std::optional<double> activation_bytes(const Graph& graph, std::span<const NodeId> nodes) {
   double bytes = 0;
   for (const NodeId node : nodes) {
@@ -106,7 +109,7 @@ bool has_times(const ScheduleBasis& basis) {
   return balance && balance->unit == "us" && balance->loads.size() == basis.partition.count();
 }
 
-// Forward time and transfer; where times are not known, the same for all stages.
+// The stage's forward time and transfer. If times are unknown, all stages get the same.
 StageCost time_of(const ScheduleBasis& basis, const NodeTimes& times, const BalanceStage& stage,
                   PartId part) {
   if (!times.all_known()) return {.forward = 1};
@@ -177,7 +180,7 @@ std::vector<std::string> caveats_of(const ScheduleBasis& basis, const NodeTimes&
   return caveats;
 }
 
-// The fastest of those that are known to fit; none where times are not known.
+// Chooses the fastest schedule that is known to fit in memory; none when times are unknown.
 void choose_best(ScheduleReport& report) {
   if (!report.has_times) return;
   for (std::size_t i = 0; i < report.schedules.size(); ++i) {

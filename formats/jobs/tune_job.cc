@@ -50,14 +50,14 @@ std::string_view last_line(std::string_view text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-// Microseconds, of a line such as "1.25" or "1.25 ms".
+// The microseconds in a line such as "1.25" or "1.25 ms".
 std::optional<double> time_of_line(std::string_view line) {
   const auto quantity = parse_quantity(trimmed(line));
   if (!quantity || !(quantity->unit.empty() || quantity->unit == "ms")) return std::nullopt;
   return quantity->value * 1e3;
 }
 
-// Times of pieces by their hashes, in a file: a line "hash microseconds" each.
+// The measured times of pieces by their hashes, in a file of lines "hash microseconds".
 class Journal {
  public:
   explicit Journal(std::string path) : path_(std::move(path)) {
@@ -135,7 +135,7 @@ class Tuner {
     return std::nullopt;
   }
 
-  // By cost, once the times that this takes are known; by priority before.
+  // Splits by cost, or by priority if the first round lacks the times that this needs.
   Result<SplitJob, JobFault> place() {
     exchange_observed_shapes(model_->graph, costs_);
     SplitRequest request = request_.split;
@@ -225,7 +225,8 @@ class Tuner {
     return *us;
   }
 
-  // By estimated times on the accelerator, else on the CPU; equally where neither is known.
+  // Divides the partition's time among its nodes in proportion to their times on the accelerator,
+  // else on the CPU; equally when none is known.
   void share_out(const SplitJob& job, PartId part, double us) {
     const auto nodes = job.split().partition.nodes(part);
     const TimeBasis& basis = job.time().basis;
@@ -242,7 +243,7 @@ class Tuner {
     }
   }
 
-  // The time of an inference with the times as they are now.
+  // Adds a round with the time of an inference by the present times of nodes.
   void add_round(const SplitJob& job, TunedRound round) {
     const TimeBasis& before = job.time().basis;
     exchange_observed_shapes(model_->graph, costs_);

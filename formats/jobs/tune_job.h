@@ -1,13 +1,14 @@
 // Tuning: the accelerator partitions of a split are timed by a command of the user, the model is
 // placed anew by these times, and so on until the placement repeats.
 //
-//   1. split by cost; where the accelerator has no times yet, by priority
+//   1. split by cost, or by priority while the accelerator has no times
 //   2. time each distinct accelerator partition that was not timed before (same shapes run once)
-//   3. a node's time is its share of its partition's time, less the launch, by estimated times
-//   4. again from 1, until a placement was seen before or the budget is spent
+//   3. divide each partition's time, less the launch, among its nodes in proportion to their
+//      estimated times
+//   4. repeat from 1, until a placement was seen before or the budget is spent
 //
-// What was timed is kept in a journal, by what the partition computes: a run that is stopped goes on
-// where it was.
+// A journal keeps the measured times, by a hash of the partition, so that a run that was stopped
+// can continue.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ struct TuneRequest {
   SplitRequest split;   // its model, costs and numbers of devices
   std::string command;  // for /bin/sh; {model} is the path of a partition as an ONNX file. The last
                         // line that it prints is the time of one run in milliseconds
-  std::string journal;  // path; "": none is kept
+  std::string journal;  // its path; "": no journal is kept
   double budget_seconds = 0;     // no command is started later; 0: no limit
   double timeout_seconds = 600;  // of one command
 };
@@ -49,7 +50,8 @@ struct TuneJob {
   Diagnostics warnings;
 };
 
-// Errors: those of a split; a model that is no ONNX; a command that fails, or prints no number.
+// Refuses what run_split() refuses, a model that is not ONNX, and a command that fails or prints no
+// number.
 Result<TuneJob, JobFault> run_tuning(const TuneRequest& request, const Progress& progress = {});
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// What a tuning came to, for a person.
+// The result of a tuning as text.
 #pragma once
 
 #include <string>

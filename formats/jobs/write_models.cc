@@ -87,8 +87,8 @@ std::string renamed_note(const std::vector<std::string>& names,
          text;
 }
 
-// A partition holds the constants that it needs, with all that they are made of. Many that need many
-// would make files of gigabytes from a small model.
+// Refuses to write very many copies of constants. Each partition holds the constants that it needs,
+// with the nodes that make them, so a small model could become gigabytes of files.
 Status<JobFault> check_copies(const LoadedModel& model, const ModelPieces& pieces) {
   constexpr std::size_t kMostCopies = 2'000'000;
   const std::size_t copies = pieces.parts.constants.items.size();

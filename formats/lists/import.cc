@@ -22,7 +22,7 @@ namespace {
 
 // ---- JSON: devices and torch's SupportDict ----
 
-// Nodes on the CPU, by the names that OpenVINO and ONNX Runtime have for it.
+// True for the names that OpenVINO and ONNX Runtime give the CPU.
 bool is_cpu(std::string_view device) {
   return device.empty() || device == "CPU" || device == "cpu" || device == "CPUExecutionProvider";
 }
@@ -40,7 +40,7 @@ void read_devices(JsonWalk& json, SupportList& list) {
                   });
 }
 
-// null: any type; null in a list of types: don't care, as well.
+// Reads a list of dtypes. null, alone or in the list, means any type.
 MaybeTypes read_types(JsonWalk& json) {
   if (json.type() == JsonType::null) {
     json.skip();
@@ -99,7 +99,7 @@ bool is_object(std::string_view text) {
   return !trimmed(text).empty() && trimmed(text).front() == '{';
 }
 
-// Whether the first value of the object is a text, as devices are.
+// Whether the first value of the object is a string, as the name of a device is.
 bool has_devices(std::string_view text) {
   const std::size_t colon = text.find("\":");
   if (colon == text.npos) return false;
@@ -114,7 +114,7 @@ std::optional<ImportKind> kind_of(std::string_view text) {
 }
 
 void read_json(std::string_view bytes, ImportKind kind, SupportList& list, TextFaults& faults) {
-  std::string padded;  // as JsonCursor wants it
+  std::string padded;  // with the zero bytes that JsonCursor needs
   padded.reserve(bytes.size() + JsonCursor::kPadding);
   padded.append(bytes).append(JsonCursor::kPadding, '\0');
   JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);
@@ -146,7 +146,7 @@ std::string choice_text(const std::vector<std::string>& sections) {
   return text;
 }
 
-// "Conv, Gemm: sentence"; many operators are counted.
+// "Conv, Gemm: sentence"; many operators are counted instead of named.
 std::string unchecked_line(const UncheckedSentence& sentence) {
   constexpr std::size_t kMostNamed = 4;
   if (sentence.ops.size() > kMostNamed) {

@@ -1,4 +1,4 @@
-// Lists from where they are: what vendors and compilers publish, as native support lists.
+// Imports what vendors and compilers publish about their operators as native support lists.
 //
 //   table      operator tables in Markdown (ONNX Runtime's providers, onnx-tensorrt, Vela, TIDL)
 //   devices    {"node": "NPU"}: OpenVINO's query_model, ONNX Runtime's assignment; made verdicts
@@ -37,7 +37,7 @@ Loaded<ListImport> import_list(const std::string& path, const ImportOptions& opt
 Loaded<ListImport> import_list_text(const std::string& path, std::string_view bytes,
                                     const ImportOptions& options);
 
-// What was read and what was not turned into conditions, for people.
+// A text that says what was read and what was not turned into conditions.
 std::string import_text(const ListImport& import);
 
 }  // namespace cleave

@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-// Paths of the *.json files in them, each folder's in order of their names.
+// The paths of the *.json files in these folders, sorted by name within each folder.
 std::vector<std::string> known_lists();
 
 // "lists/coreml.json" -> "coreml"

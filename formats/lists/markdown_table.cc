@@ -8,8 +8,8 @@
 namespace cleave {
 namespace {
 
-// The text of a cell: `[text](link)` is its text; ` and * are marks, but * in a name of its own is
-// kept; a bar is written \|.
+// The text of a cell: a link becomes its text, ` and ** are removed, and an escaped character such
+// as \| becomes the character.
 std::string plain_text(std::string_view cell) {
   std::string text;
   for (std::size_t i = 0; i < cell.size(); ++i) {
@@ -97,7 +97,7 @@ std::vector<std::string> cells_of(std::string_view line) {
   return cells;
 }
 
-// |---|:--:|
+// True for a row of dashes such as |---|:--:|.
 bool is_rule(std::string_view line) {
   line = trimmed(line);
   return has_bar(line) && line.find('-') != line.npos &&

@@ -1,5 +1,5 @@
-// Each reader below knows one form of sentence. They see its words in small letters, names of
-// inputs and attributes among them as the schema spells them.
+// Each reader below knows one form of sentence. It gets the words of the sentence as written and in
+// small letters.
 #include "formats/lists/note_conditions.h"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ std::vector<std::uint32_t> inputs_named(const Words& words, const OnnxOpNames& o
                                         std::size_t before) {
   std::vector<std::uint32_t> inputs;
   for (std::size_t i = 0; i < std::min(before, words.small.size()); ++i) {
-    // `Input B`: the word "input" itself is a name only where no other follows.
+    // In `Input B` the name is B: "input" itself can only be a name if no other word follows.
     if (words.small[i] == "input" && i + 1 < before) continue;
     const auto input = input_named(words.as_written[i], op);
     if (input && std::find(inputs.begin(), inputs.end(), *input) == inputs.end()) {
@@ -109,7 +109,8 @@ std::vector<std::string> attributes_named(const Words& words, const OnnxOpNames&
   return names;
 }
 
-// Words that a reader understands besides names; a sentence with others is not taken.
+// True when the sentence has only names and the words that the reader knows. Readers do not take
+// other sentences.
 bool has_only(const Words& words, const OnnxOpNames& op,
               std::initializer_list<std::string_view> known) {
   return std::all_of(words.small.begin(), words.small.end(), [&](const std::string& word) {
@@ -332,8 +333,8 @@ bool read_static(const Words& words, const OnnxOpNames& op, Rule& rule) {
   return true;
 }
 
-// "`sparse_value`, `value_string` attributes are unsupported", "output_shape is not supported":
-// of attributes without a default. One with a default may be stated as it is by default.
+// "`sparse_value`, `value_string` attributes are unsupported", "output_shape is not supported".
+// Only for attributes without a default: a node may state another one with its default value.
 bool read_unsupported(const Words& words, const OnnxOpNames& op, Rule& rule) {
   const auto names = attributes_named(words, op, words.small.size());
   if (names.empty() || !words.has_any({"unsupported", "not"}) ||

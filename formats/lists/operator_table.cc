@@ -1,6 +1,8 @@
-// 1. Columns are found by words of their headings. 2. A row's operators are looked up among ONNX's.
-// 3. Types become types of the inputs that ONNX's schema says they are about, the opset a range, and
-// each sentence of a note a condition, or a part of `unchecked`.
+// Steps:
+// 1. find the columns by words of their headings;
+// 2. look up the operators of each row among ONNX's;
+// 3. turn its types into types of the inputs that they are about by ONNX's schema, its opset into a
+//    range, and each sentence of its notes into a condition or a part of `unchecked`.
 #include "formats/lists/operator_table.h"
 
 #include <algorithm>
@@ -131,7 +133,7 @@ std::optional<OpsetRule> opset_in_prose(std::string_view text) {
   return std::nullopt;
 }
 
-// True where the vendor's types leave some of those that ONNX allows, and exclude others.
+// True when ONNX allows several types there, and the vendor supports some of them.
 bool is_narrowed(const OnnxFormal& formal, const TypeSet& types) {
   const TypeSet allowed = allowed_types(formal);
   const bool is_one = (allowed.dtypes & (allowed.dtypes - 1)) == 0;
@@ -143,8 +145,8 @@ bool has_input_of(const OnnxOpNames& op, std::string_view type) {
                      [&](const OnnxFormal& input) { return input.type == type; });
 }
 
-// The type variable that a table's types are about: the output's where inputs share it, else that
-// of the first input that may have several types. Empty: no input's.
+// The type variable that a table's types are about: that of the output if inputs share it, else
+// that of the first input that may have several types. Empty if there is none.
 std::string_view variable_of(const OnnxOpNames& op, const TypeSet& types) {
   const OnnxFormal& output = op.output_formals.front();
   if (has_input_of(op, output.type) && is_narrowed(output, types)) return output.type;
@@ -154,8 +156,8 @@ std::string_view variable_of(const OnnxOpNames& op, const TypeSet& types) {
   return {};
 }
 
-// The types go to the inputs of one type variable, and to an output whose type no input has (that
-// of Cast). False where ONNX's schema and the types do not go together.
+// Adds the types to the inputs of one type variable, and to an output whose type no input has (as
+// in Cast). False when the types do not agree with ONNX's schema.
 bool add_types(const TypeSet& types, const OnnxOpNames* op, Rule& rule) {
   if (op == nullptr || op->output_formals.empty()) {
     rule.inputs = {types};
@@ -241,7 +243,7 @@ class Importer {
       if (!name.empty()) names.push_back(std::exchange(name, {}));
       if (c == '(') break;
     }
-    // A row of prose is no row of operators.
+    // So many words are prose and not names of operators.
     constexpr std::size_t kMostNames = 8;
     if (names.size() > kMostNames) names.clear();
     return names;
@@ -309,7 +311,7 @@ class Importer {
     return true;
   }
 
-  // ONNX's spelling where only the case is another.
+  // Looks the operator up and corrects the case of its name to ONNX's spelling.
   const OnnxOpNames* look_up(Rule& rule) {
     if (!is_onnx_domain(rule.domain)) return nullptr;
     if (const OnnxOpNames* const op = find_onnx_op(rule.domain, rule.op)) return op;
@@ -360,7 +362,8 @@ class Importer {
   TableImport import_;
 };
 
-// Tables of two accelerators in one file are no one list.
+// True when two of the tables have the same operator: then they describe different accelerators and
+// do not make one list.
 bool share_an_operator(const std::vector<MarkdownTable>& tables) {
   std::map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < tables.size(); ++i) {

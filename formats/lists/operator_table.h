@@ -11,25 +11,25 @@
 
 namespace cleave {
 
-// A sentence that is no condition, and the operators that it is about.
+// A sentence that was not turned into a condition, and the operators that it is about.
 struct UncheckedSentence {
   std::string text;
   std::vector<std::string> ops;
 };
 
-// What became of the rows. Nothing becomes a silent yes: a note that could not be turned into a
+// The list, and what became of the rows. No note is dropped: one that could not be turned into a
 // condition is `unchecked` in its rule.
 struct TableImport {
   SupportList list;
   std::size_t rows = 0;
-  std::size_t unsupported_rows = 0;               // that say that the operator is not supported
+  std::size_t unsupported_rows = 0;               // rows that say that the op is not supported
   std::size_t sentences = 0;                      // of notes
   std::size_t conditions = 0;                     // sentences that became conditions
   std::vector<UncheckedSentence> unchecked = {};  // sentences that did not, each once
   std::vector<std::string> renamed = {};          // "Argmax is ArgMax"
   std::vector<std::string> unknown = {};          // names that ONNX does not have
   std::vector<std::string> types = {};            // words for types that are not known, each once
-  // Headings of tables, where several have the same operator and none is chosen.
+  // The headings of the tables when several have the same operator and none was chosen.
   std::vector<std::string> sections = {};
 };
 

@@ -22,7 +22,8 @@ struct MetOp {
   std::set<std::size_t> models = {};
 };
 
-// The rule takes the types of the node, too. A position that once has no known type is open.
+// Adds the types of a node to the rule. A position that has no known type in some node accepts any
+// type.
 void add_types(const Signature& signature, bool is_first, Rule& rule) {
   const std::size_t count = signature.args.size();
   if (is_first) {

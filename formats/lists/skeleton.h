@@ -1,5 +1,5 @@
-// A support list to begin with: a rule for each op of some models, with the types that it was met
-// with.
+// A support list to start from: one rule for each op of some models, with the types that the op has
+// there.
 #pragma once
 
 #include <span>

@@ -6,7 +6,8 @@
 namespace cleave {
 namespace {
 
-// In alphabetical order. Those without a single operator of ONNX that does the same are left out.
+// In alphabetical order. Left out are operators for which ONNX has no single operator that does the
+// same.
 constexpr auto kOps = std::to_array<TfliteOp>({
     {"ABS", "Abs"},
     {"ADD", "Add"},

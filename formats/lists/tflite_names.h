@@ -1,5 +1,5 @@
-// Operators of TensorFlow Lite by the names that vendors' tables have for them, and what they are in
-// ONNX.
+// The operators of TensorFlow Lite, as vendors' tables name them, with the ONNX operators that do
+// the same.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ struct TfliteOp {
   std::string_view where = {};  // the nodes of the ONNX operator that it is; empty: all
 };
 
-// Null when the name is none, or when ONNX has no such operator.
+// Null for a name that is not in the table.
 const TfliteOp* find_tflite_op(std::string_view name);
 
 }  // namespace cleave

@@ -9,10 +9,10 @@
 
 namespace cleave {
 
-// In capital or small letters; nullopt for a word that is none.
+// The dtype that the word names, in capital or small letters; nullopt for any other word.
 std::optional<DType> dtype_of_word(std::string_view word);
 
-// The element types of tensors that ONNX allows there.
+// The element types of tensors that ONNX allows for this input or output.
 TypeSet allowed_types(const OnnxFormal& formal);
 
 }  // namespace cleave

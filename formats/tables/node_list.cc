@@ -23,7 +23,7 @@ struct ListedName {
 };
 
 std::vector<ListedName> names_in_json(std::string_view bytes, TextFaults& faults) {
-  std::string padded;  // as JsonCursor wants it
+  std::string padded;  // with the zero bytes that JsonCursor needs
   padded.reserve(bytes.size() + JsonCursor::kPadding);
   padded.append(bytes).append(JsonCursor::kPadding, '\0');
   JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);

@@ -45,7 +45,8 @@ void read_json_entry(JsonWalk& json, const std::string& node, std::size_t at, Pa
   }
 }
 
-// A map; or a report of cleave, which begins with its format, and whose map is one field of many.
+// Reads a map, or a report of cleave. A report begins with the field "format"; its map is the field
+// "node_map".
 class JsonMapReader {
  public:
   JsonMapReader(JsonWalk& json, PartitionMap& map) : json_(json), map_(map) {}
@@ -89,7 +90,7 @@ class JsonMapReader {
 };
 
 void read_json(std::string_view bytes, PartitionMap& map, TextFaults& faults) {
-  std::string padded;  // as JsonCursor wants it
+  std::string padded;  // with the zero bytes that JsonCursor needs
   padded.reserve(bytes.size() + JsonCursor::kPadding);
   padded.append(bytes).append(JsonCursor::kPadding, '\0');
   JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);

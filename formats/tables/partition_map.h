@@ -4,9 +4,9 @@
 //   conv1,0                                  CSV: node,partition; or with tabs between (TSV).
 //   "name, with comma",encoder               A first line "node,partition" is a heading.
 //
-// A key may be a node's name, a glob on names ("layer1.*"), or "scope:encoder.layer.0" for the nodes
-// of a module. A name counts before globs and scopes, of which the first that fits counts. What
-// cleave itself writes as JSON is a map, too: its `node_map`.
+// A key may be a node's name, a glob on names ("layer1.*"), or "scope:encoder.layer.0" for the
+// nodes of a module. A name wins over globs and scopes; of these, the first one that fits wins. A
+// JSON report of cleave can be used as a map, too: its `node_map` is read.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Text within the markup of others: XML, Markdown, URIs, commands of GitHub's runners. Names come from
-// models and compilers, and give no orders in any of them.
+// Escapes text for XML, Markdown, URIs and commands of GitHub's runners. Names come from models and
+// compilers, and must not act as markup or commands.
 #pragma once
 
 #include <string>
@@ -7,23 +7,26 @@
 
 namespace cleave {
 
-// Text of an XML attribute or element. What XML has no character for becomes \xNN, as by escaped().
+// Text for an XML attribute or element. A character that XML does not allow becomes \xNN: see
+// escaped().
 std::string xml_text(std::string_view text);
-// The lines of a text, each so.
+// The same for a text of several lines.
 std::string xml_lines(std::string_view text);
 // ` name="value"`
 std::string xml_attribute(std::string_view name, std::string_view value);
 
-// Text in which nothing is Markdown: characters that could be are entities, which end as text only.
+// Text without Markdown: characters that could be markup become entities, which Markdown shows as
+// plain characters.
 std::string markdown_text(std::string_view text);
-// A name in the type of code, at most 80 columns of it: between backticks, or as HTML where it holds
-// what ends these.
+// A name in the font of code, cut to 80 columns: between backticks, or in <code> when it contains
+// characters that would end these.
 std::string markdown_code(std::string_view name);
 
-// A path as the reference of a URI: what is no letter, digit or one of -._~/ is %NN.
+// A path as a URI: every byte that is not a letter, a digit or one of -._~/ becomes %NN. An
+// absolute path gets "file://" in front.
 std::string uri_text(std::string_view path);
 
-// Text of a command of GitHub's runners, with characters of `special` as %NN.
+// Text for a command of GitHub's runners, with the characters in `special` as %NN.
 std::string github_text(std::string_view text, std::string_view special);
 
 }  // namespace cleave

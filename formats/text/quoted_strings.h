@@ -1,6 +1,6 @@
-// For compilations that read several sources (scripts/build/unity.cmake): where one of them includes
-// <filesystem>, and with it <iomanip>, std::quoted is a candidate for quoted(std::string), too, and
-// the better one than quoted(std::string_view). These are better still.
+// Overloads of quoted() for unity builds (scripts/build/unity.cmake). If one of the sources
+// includes <filesystem>, and with it <iomanip>, std::quoted matches quoted(std::string) better than
+// quoted(std::string_view) does. These overloads match better still.
 #pragma once
 
 #include <string>
