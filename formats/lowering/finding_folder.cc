@@ -87,7 +87,8 @@ std::string command_text(const FindingFolder& folder) {
   return text + "cleave reduce model.onnx --backend " + backend + " --no-cache\n";
 }
 
-// Tensors of the first sample as ONNX's test data; those that are no tensors are left out.
+// Writes the values of the first sample as ONNX's test data; leaves out values that are not
+// tensors.
 Status<Error> write_data(const FindingFolder& folder, const CutPiece& piece) {
   if (folder.samples.empty()) return Done{};
   const fs::path data = fs::path(folder.path) / "test_data_set_0";
@@ -107,7 +108,7 @@ Status<Error> write_data(const FindingFolder& folder, const CutPiece& piece) {
   return Done{};
 }
 
-// {here} of a copied file must lead to where the file was.
+// The text of the backend file with {here} replaced, since the copy is in another folder.
 std::string backend_text(const Backend& backend) {
   std::string text = backend.text;
   constexpr std::string_view kHere = "{here}";

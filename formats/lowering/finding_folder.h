@@ -1,10 +1,10 @@
-// Finding folder: all that is needed to file an issue on a finding, or to try it again.
+// Finding folder: everything needed to file an issue about a finding, or to try it again.
 //
 //   model.onnx           the smallest piece that was seen to fail
-//   test_data_set_0/     its inputs and what the reference makes of them, where it ran
-//   backend.json         the backend file, where there is one
-//   command.sh           repeats it
-//   stderr.txt           what the backend said
+//   test_data_set_0/     its inputs and the reference's outputs, if the reference ran
+//   backend.json         the backend file, if there is one
+//   command.sh           repeats the failure
+//   stderr.txt           the backend's message
 //   README.md            what fails, versions, how to repeat it
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace cleave {
 
 struct FindingFolder {
-  std::string path;  // made, with its parents
+  std::string path;  // is made, with its parents
   const LowerFinding& finding;
   const LoadedModel& model;
   const Backend& backend;
@@ -25,7 +25,8 @@ struct FindingFolder {
   std::span<const ReferenceRun> samples;
 };
 
-// Writes the folder. `lowerer`: of the backend. Linear in the piece. Error: what cannot be written.
+// Writes the folder. `lowerer` is that of the backend. Linear in the piece. Error: what cannot be
+// written.
 Status<Error> write_finding(const FindingFolder& folder, PieceLowerer& lowerer);
 
 }  // namespace cleave

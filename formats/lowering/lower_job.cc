@@ -1,8 +1,10 @@
-// 1. The pool is started: a session of each backend for each lane; the reference runs the model.
-// 2. Each round: split; every accelerator partition to every backend; of those that fail, one search
-//    a way of failing; rules from what was found.
-// 3. It ends when all is lowered, when a round teaches nothing, or when it erodes.
-// 4. Each finding is written as a folder.
+// Steps:
+// 1. start the pool: a session of each backend for each lane; the reference runs the model;
+// 2. in each round: split the model, give every accelerator partition to every backend, search for
+//    the culprit once for each way of failing, and learn rules from the findings;
+// 3. end when all partitions are lowered, when a round learns no rule, or when the search erodes
+//    (is_eroding());
+// 4. write each finding as a folder.
 #include "formats/lowering/lower_job.h"
 
 #include <algorithm>
@@ -32,7 +34,7 @@ std::vector<std::string> full_names(const LoweringPool& pool) {
   return names;
 }
 
-// Whatever speaks for them.
+// True for equal rules, apart from their reasons.
 bool is_same(Rule one, const Rule& other) {
   one.why = other.why;
   return one == other;
@@ -147,8 +149,8 @@ class LowerJob {
 
   // ---- the culprit search ----
 
-  // One search for each way in which a backend fails: the same rule may fix the partitions that
-  // fail alike. Remedies are searched for in each.
+  // Makes one search for each way in which a backend fails, since one rule may fix all partitions
+  // that fail alike. If a remedy is found, the next partition that fails alike is searched too.
   void search() {
     if (options_.search.culprits == CulpritSearch::none) return;
     const std::vector<std::vector<std::size_t>> groups = alike();
@@ -167,7 +169,7 @@ class LowerJob {
     }
   }
 
-  // Parts that are refused, those together that are refused in the same way.
+  // The refused parts, grouped by the way in which they fail.
   std::vector<std::vector<std::size_t>> alike() {
     std::map<std::pair<std::size_t, std::string>, std::vector<std::size_t>> ways;
     for (std::size_t i = 0; i < round().parts.size(); ++i) {
@@ -182,8 +184,8 @@ class LowerJob {
     return groups;
   }
 
-  // True when a remedy was found for the whole partition, so that those that fail alike are worth a
-  // try, too.
+  // Returns true when a remedy was found for the whole partition: then it is worth searching those
+  // that fail alike, too.
   bool search_part(std::size_t i, std::size_t lane, std::vector<LowerFinding>& found) {
     LoweredPart& part = round().parts[i];
     const std::string task = round_text("search " + part.name);
@@ -210,7 +212,7 @@ class LowerJob {
     outcome_.findings.push_back(std::move(finding));
   }
 
-  // `learned` of the round are the rules that it adds.
+  // Learns rules from all findings; round().learned gets the new ones.
   void learn() {
     std::vector<Rule> rules = book_.learn(outcome_.findings, outcome_.rounds.size());
     for (const Rule& rule : rules) {

@@ -1,5 +1,5 @@
-// Lowering a model: its accelerator partitions are compiled by real backends, what they refuse is
-// searched for culprits, and, until nothing is refused, the model is split again without them.
+// Lowers a model: real backends compile its accelerator partitions. If they refuse a partition, the
+// culprits are searched for, and the model is split again without them, until nothing is refused.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,13 @@ struct LowerInput {
   Link link = default_link();  // used to value subgraphs
 };
 
-// The lists with the rules denied in each.
+// The lists, with the learned deny rules added to each.
 std::vector<SupportList> with_denied(const std::vector<SupportList>& lists,
                                      const std::vector<Rule>& learned);
 
-// Runs until everything lowers, no rule is learned any more, or the rounds are used up; one round
-// without `until_clean`. The model must be ONNX. The outcome does not depend on the number of jobs,
-// except for times.
+// Runs rounds until all partitions lower, no new rule is learned, or the limit on rounds is
+// reached; without `until_clean` only one round. The model must be ONNX. The outcome does not
+// depend on the number of jobs, except for times.
 Result<LowerOutcome, LowerFault> lower_model(const LowerInput& input, const LowerOptions& options);
 
 }  // namespace cleave

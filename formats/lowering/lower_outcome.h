@@ -1,8 +1,8 @@
-// Outcome of a lowering: rounds of splits, what became of each partition, and what was found of those
-// that are not lowered.
+// The outcome of a lowering: the rounds, the verdict on each partition, and the findings on those
+// that were not lowered.
 //
 //   round     a split, and the verdict of each backend on each accelerator partition
-//   learned   deny rules that came of culprits
+//   learned   deny rules made from culprits
 //   remedy    a change that makes a partition compile without denying a node: see core/lowering
 #pragma once
 
@@ -18,28 +18,28 @@
 
 namespace cleave {
 
-// What was found of a partition that a backend does not lower, or not as it is.
+// Why a backend does not lower a partition, or only with a remedy.
 struct LowerFinding {
   std::size_t round = 1;
   std::size_t backend = 0;
   std::string part;
   Finding finding;
-  std::optional<ValueVerdict> values = {};  // of wrong values
-  std::vector<NodeId> deciders = {};        // of ValueVerdict::rounding_decides
-  std::string rule = {};                    // what is learned: "" nothing
+  std::optional<ValueVerdict> values = {};  // for wrong values
+  std::vector<NodeId> deciders = {};        // for ValueVerdict::rounding_decides
+  std::string rule = {};                    // the learned rule in words; "": none
 };
 
 struct LoweredPart {
   std::string name;
   std::vector<NodeId> nodes;  // model order
   std::size_t backend = 0;
-  Attempt attempt;         // without remedies; with the one that works where there is one
-  Remedies remedies = {};  // that make it pass
+  Attempt attempt;         // with the remedy that works, if there is one; else without remedies
+  Remedies remedies = {};  // those that make it pass
   bool is_lowered = false;
   std::size_t pinned = 0, frozen = 0;  // inputs
   std::size_t pinned_to_data = 0;      // of the pinned: inputs whose shape depends on data
   std::string hash = {};
-  std::optional<std::size_t> finding = {};  // the first of it, in LowerOutcome::findings
+  std::optional<std::size_t> finding = {};  // its first one; an index into LowerOutcome::findings
 };
 
 struct LowerRound {
@@ -60,7 +60,7 @@ struct LowerOutcome {
   std::size_t nodes_lowered = 0;  // by every backend
   std::size_t compiler_runs = 0;
   std::size_t cache_hits = 0;
-  std::size_t samples = 0;  // of inputs that values were compared on
+  std::size_t samples = 0;  // the number of inputs on which values were compared
   bool is_clean = false;
   bool is_eroding = false;       // round after round the readers of the last culprit fail
   bool is_driver_fault = false;  // no backend got as far as a verdict

@@ -1,6 +1,7 @@
-// 1. Each lane makes its sessions; nothing is started.
-// 2. One lane asks every backend for its version, which starts it, and runs the reference.
-// 3. Each lane makes its lowerers. A worker starts when its lane has something for it.
+// How the pool is set up:
+// 1. each lane makes its sessions, without starting anything;
+// 2. one lane asks every backend for its version, which starts it, and runs the reference;
+// 3. each lane makes its lowerers. A worker starts when its lane gets a job for it.
 #include "formats/lowering/lowering_pool.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// LoweringPool: what pieces of a model are lowered with. For each thread ("lane") a session of every
-// backend, one of the reference, and a cutter; for all of them the verdicts that are known, and what
-// the reference makes of the model.
+// LoweringPool: the resources for lowering pieces of a model. Each thread ("lane") has a session of
+// every backend, one of the reference, and a cutter. All lanes share the known verdicts and the
+// reference's values.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace cleave {
 
 struct PoolOptions {
   std::optional<Backend> reference = {};
-  std::vector<std::string> inputs = {};  // a sample each; none: one sample is drawn
+  std::vector<std::string> inputs = {};  // one sample each; empty: one random sample
   std::uint64_t seed = 0;
   bool compares = false;
   bool is_strict_on_ties = false;  // equal values in another order are wrong values
@@ -27,13 +27,13 @@ struct PoolOptions {
   std::vector<std::string> launcher = {};
   std::string cache_folder = {};  // "": none
   std::string journal = {};       // "": none
-  std::string work_folder = {};   // absolute, and there
+  std::string work_folder = {};   // absolute; must exist
   Progress progress = {};
 };
 
 class LoweringPool {
  public:
-  // Starts a session of each backend and runs the reference, where there is one. The model must be
+  // Starts a session of each backend and runs the reference, if there is one. The model must be
   // ONNX; model, backends and options must outlive the pool.
   static Result<std::unique_ptr<LoweringPool>, LowerFault> start(
       const LoadedModel& model, const std::vector<Backend>& backends, const PoolOptions& options);
@@ -42,7 +42,7 @@ class LoweringPool {
   LoweringPool& operator=(const LoweringPool&) = delete;
 
   Lanes& lanes() { return lanes_; }
-  // For jobs of that lane.
+  // Call it only in a job of that lane.
   PieceLowerer& lowerer(std::size_t lane, std::size_t backend);
 
   const std::vector<Backend>& backends() const { return backends_; }
@@ -51,7 +51,7 @@ class LoweringPool {
   const std::vector<ReferenceRun>& samples() const { return samples_; }
   std::size_t compiler_runs() const;
   std::size_t cache_hits() const;
-  double backend_seconds() const;  // of all lanes: waited for backends and the reference
+  double backend_seconds() const;  // spent waiting for backends and the reference, by all lanes
 
  private:
   struct Lane;

@@ -33,7 +33,7 @@ LowerFinding finding_of(const LoweredPart& part, Finding finding) {
   return made;
 }
 
-// Ties and lower precision are no fault of a node: the part gets a verdict of its own.
+// Ties and lower precision are not the fault of a node: then the part gets a verdict of its own.
 LowerFinding take_values(LoweredPart& part, WrongValues wrong) {
   Finding finding{.nodes = std::move(wrong.nodes)};
   finding.kind = wrong.verdict == ValueVerdict::culprit    ? FindingKind::culprit
@@ -110,8 +110,8 @@ PartFindings PartSearch::search(const FailedPart& failed, std::size_t lane,
   return found;
 }
 
-// Cuts open shapes that the partition as a whole had not. So the search goes on with shapes pinned,
-// where they may be and that alone is no cure.
+// Cutting the partition may leave shapes open that it does not have as a whole. So the search goes
+// on with pinned shapes, unless pinning is off or makes the partition pass.
 bool PartSearch::pin(FailedPartition& partition, const Oracle& oracle) const {
   if (pool_.samples().empty() || !settings_.pins_shapes) return false;
   Answer answer =

@@ -17,11 +17,11 @@ struct SearchSettings {
   std::size_t most_findings = 5;
   std::size_t most_runs = 64;   // of the backend, for one partition
   double most_seconds = 0;      // for one partition; 0: no limit
-  bool pins_shapes = true;      // where there is a reference
-  bool freezes_values = false;  // likewise
+  bool pins_shapes = true;      // needs a reference
+  bool freezes_values = false;  // needs a reference
 };
 
-// A partition that failed. `result`: how.
+// A partition that failed, and how it failed.
 struct FailedPart {
   LoweredPart& part;
   const PieceResult& result;
@@ -41,7 +41,7 @@ class PartSearch {
   PartSearch(const Graph& graph, LoweringPool& pool, const SearchSettings& settings)
       : graph_(graph), pool_(pool), settings_(settings) {}
 
-  // Searches; the part becomes what a remedy makes of it. To be called in a job of `lane`.
+  // Searches for culprits. If a remedy works, the part gets its result. Call it in a job of `lane`.
   PartFindings search(const FailedPart& failed, std::size_t lane,
                       const std::function<void(std::size_t runs)>& asked) const;
 

@@ -88,7 +88,7 @@ class PieceHash {
     }
     add_unordered(fields);
     if (!has_bodies_) return;
-    // Bodies refer to values of the graph by name: then names count, too.
+    // Bodies refer to values of the graph by name, so with bodies the names count, too.
     std::vector<std::pair<std::uint64_t, std::string_view>> names;
     for (const auto& [name, number] : numbers_) names.emplace_back(number, name);
     std::sort(names.begin(), names.end());

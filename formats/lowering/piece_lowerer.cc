@@ -1,6 +1,7 @@
-// 1. The piece is cut out, its boundary pinned or frozen, its opset raised, as the remedies say.
-// 2. Its key is looked up; a known verdict is the answer.
-// 3. Otherwise check, compile, and run on each sample; the first failure is the verdict.
+// Steps:
+// 1. cut the piece out; pin or freeze its boundary and raise its opset as the remedies say;
+// 2. look its key up; a known verdict is the answer;
+// 3. otherwise check, compile, and run it on each sample; the first failure is the verdict.
 #include "formats/lowering/piece_lowerer.h"
 
 #include <filesystem>
@@ -211,7 +212,7 @@ PieceLowerer::Compared PieceLowerer::ask(const Made& made, const Piece& piece) {
       context_.compares && made.result.can_run && session_.backend().has(LowerStage::run);
   for (const LowerStage stage : {LowerStage::check, LowerStage::compile}) {
     if (attempt.verdict != LowerVerdict::lowered || !session_.backend().has(stage)) continue;
-    // A worker compiles what it runs.
+    // A worker compiles the piece when it runs it.
     const bool is_part_of_run = stage == LowerStage::compile && runs &&
                                 session_.backend().command(LowerStage::run) == nullptr;
     if (is_part_of_run) continue;

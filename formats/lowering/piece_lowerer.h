@@ -1,6 +1,6 @@
 // PieceLowerer: cuts a piece out of the model, changes it by the given remedies, and passes it to
-// one backend: check, compile, and, with reference values, run and compare. Known verdicts are not
-// asked for again.
+// one backend: check, compile, and, with reference values, run and compare. A backend is not asked
+// again for a known verdict.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct PieceResult {
 
 class PieceLowerer {
  public:
-  // `converter`: the reference's session, which raises opsets; null: none is there.
+  // `converter`: the reference's session, which raises opsets; null: there is none.
   PieceLowerer(PieceContext context, BackendSession& session, BackendSession* converter);
 
   // Error: a failure of cleave itself to write the piece or the journal.
@@ -86,7 +86,7 @@ class PieceLowerer {
   PieceContext context_;
   BackendSession& session_;
   BackendSession* converter_;
-  std::vector<bool> random_;          // by value: it is drawn, or descends from what is
+  std::vector<bool> random_;          // by value: see random_values()
   std::vector<bool> shaped_by_data_;  // by value: its shape depends on data
   std::optional<Error> error_;
   std::uint64_t written_ = 0;

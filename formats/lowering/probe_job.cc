@@ -1,7 +1,8 @@
-// 1. Model by model: nodes of cases that were not met before go to the backend, a piece each.
-// 2. What was taken allows its op, in the opsets and with the dtypes that were met; what was refused
-//    becomes deny rules, as short as can be.
-// 3. The rules are held against all nodes: a refused one that is still supported is denied by name.
+// Steps:
+// 1. give the backend the first node of each case, model by model;
+// 2. allow the ops of accepted cases, in their opsets and with their dtypes; learn the shortest
+//    deny rules for refused cases;
+// 3. check the rules on all nodes: deny a refused node that they still support by name.
 #include "formats/lowering/probe_job.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What the cases of an op that were taken have in common.
+// The allow rule of an op: covers its accepted cases.
 class AllowedOp {
  public:
   void add(const Graph& graph, NodeId node) {
@@ -42,7 +43,7 @@ class AllowedOp {
   }
 
  private:
-  // Positions up to the first that is not a tensor of known dtype in each case.
+  // Adds the dtypes of the inputs before the first one that is not a tensor of known dtype.
   void add_dtypes(const Graph& graph, NodeId node) {
     std::vector<TypeSet> types;
     for (const Operand& operand : graph.operands(node)) {
@@ -141,7 +142,7 @@ class ProbeJob {
   void make_rules() {
     Evidence evidence;
     std::map<OpName, AllowedOp> allowed;
-    std::map<OpName, const ProbedCase*> refused;  // the first
+    std::map<OpName, const ProbedCase*> refused;  // the first refused case
     for (const ProbedCase& probed : outcome_.cases) {
       const Graph& graph = graph_of(probed);
       const OpName op(plain_domain(graph.domain(probed.node)), graph.op(probed.node));
@@ -165,7 +166,7 @@ class ProbeJob {
     }
   }
 
-  // The node and, since lists judge them, too, all nodes of its bodies.
+  // Allows the node, and all nodes of its bodies, since lists judge these too.
   static void allow(std::map<OpName, AllowedOp>& allowed, const Graph& graph, NodeId node) {
     std::vector<NodeId> left = {node};
     while (!left.empty()) {
@@ -186,7 +187,7 @@ class ProbeJob {
            failure_signature(answer, MessageNames(graph_of(probed), nodes));
   }
 
-  // Nodes of refused cases that the rules support all the same.
+  // Denies the nodes of refused cases that the rules still support, by name.
   void deny_the_rest() {
     SupportList list;
     list.allow = outcome_.allow;

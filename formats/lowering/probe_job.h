@@ -1,5 +1,5 @@
-// Probing: each distinct node of some models is handed to a backend alone, as a model of one node. What
-// it takes and refuses is a measured support list.
+// Probes a backend: gives it each distinct node of some models alone, as a model of one node. The
+// verdicts make a measured support list.
 //
 //   case     nodes with the same op, opset, dtypes, shapes and attributes: see core/lowering
 #pragma once
@@ -23,8 +23,8 @@ struct ProbeInput {
 struct ProbedCase {
   std::string text;  // see node_case.h
   std::size_t model = 0;
-  NodeId node = {};       // the first that is of it
-  std::size_t nodes = 0;  // that are of it, in all models
+  NodeId node = {};       // the first node of the case
+  std::size_t nodes = 0;  // the number of nodes of the case, in all models
   Attempt attempt = {};
 
   bool is_taken() const;
@@ -35,16 +35,16 @@ struct ProbeOutcome {
   std::string identity;           // of the backend
   std::string reference;          // "": values were not compared
   std::vector<ProbedCase> cases;  // in the order of models and nodes
-  std::vector<Rule> allow;        // by domain and op: opsets and dtypes of what was taken
-  std::vector<Rule> deny;         // what parts refused cases from taken ones; with reasons
+  std::vector<Rule> allow;        // by domain and op: the opsets and dtypes that were accepted
+  std::vector<Rule> deny;         // separate the refused cases from the accepted ones
   std::size_t nodes = 0;
   std::size_t compiler_runs = 0;
   std::size_t cache_hits = 0;
   double seconds = 0;
 };
 
-// All of `input` must outlive the outcome. No node of a refused case is supported by the rules. Cost:
-// a compile for each case.
+// All of `input` must outlive the outcome. No node of a refused case is supported by the rules.
+// Cost: a compile for each case.
 Result<ProbeOutcome, LowerFault> probe_models(const ProbeInput& input, const PoolOptions& options);
 
 }  // namespace cleave

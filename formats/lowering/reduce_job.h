@@ -1,5 +1,5 @@
-// Reducing: of nodes that a backend does not lower, the smallest piece that still fails in the same
-// way, as a folder to attach to an issue.
+// Reduces nodes that a backend does not lower to the smallest piece that still fails in the same
+// way, and writes it as a folder to attach to an issue.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct ReduceInput {
   const LoadedModel& model;              // ONNX
   const std::vector<Backend>& backends;  // one
   std::vector<NodeId> nodes;             // model order, convex
-  std::string name;                      // what reports call them
+  std::string name;                      // their name in reports
 };
 
 struct ReduceOutcome {

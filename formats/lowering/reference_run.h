@@ -1,5 +1,5 @@
 // The reference's results for a model: each tensor of one run of the whole model, by the name of
-// its value. Boundary shapes are pinned to them, and values of pieces compared with them.
+// its value. Boundary shapes are pinned to these, and the values of pieces are compared with them.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct ReferenceRequest {
 
 struct ReferenceFault {
   std::string message;
-  bool is_of_inputs = false;  // else the reference cannot run the model, or does not run at all
+  bool is_of_inputs = false;  // false: the reference does not start, or cannot run the model
 };
 
 class ReferenceRun {

@@ -32,7 +32,7 @@ std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size
   return std::move(rules_);
 }
 
-// What fails only together is denied by name; what fails alone is evidence.
+// A node that fails alone is evidence. One that only fails together with others is denied by name.
 void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findings,
                           std::size_t round) {
   for (std::size_t i = 0; i < findings.size(); ++i) {

@@ -13,18 +13,18 @@ namespace cleave {
 
 class RuleBook {
  public:
-  // `backends`: their names and versions, which rules give as their reason. Graph and facts must
-  // outlive this.
+  // `backends`: their names and versions, for the reasons of rules. Graph and facts must outlive
+  // this.
   RuleBook(const Graph& graph, const OpFacts& facts, std::vector<std::string> backends)
       : graph_(graph), facts_(facts), backends_(std::move(backends)), evidence_(backends_.size()) {}
 
-  // The backend takes a piece of these nodes.
+  // Records that the backend accepts a piece with these nodes.
   void add_passed(std::size_t backend, std::span<const NodeId> nodes) {
     evidence_[backend].add_passed(graph_, nodes);
   }
 
-  // All rules anew from all evidence, that of the findings of the round included; sorted. Findings of
-  // the round that a rule is for get its words. `findings`: of all rounds.
+  // Adds the round's findings to the evidence and makes all rules from it, sorted. `findings` are
+  // those of all rounds; a finding of this round that leads to a rule gets its words.
   std::vector<Rule> learn(std::vector<LowerFinding>& findings, std::size_t round);
 
  private:
@@ -38,8 +38,8 @@ class RuleBook {
   std::vector<Rule> rules_;
 };
 
-// Three rounds running the same failure, each at a reader of the last culprit: a fault of where the
-// model is cut, not of its nodes.
+// True when three rounds in a row had the same failure, each at a reader of the culprit before.
+// Then the cut causes the failure, not the nodes.
 bool is_eroding(const Graph& graph, const LowerOutcome& outcome);
 
 }  // namespace cleave

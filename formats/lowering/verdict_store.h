@@ -1,11 +1,11 @@
 // Known verdicts: those of this run, those in the journal of a killed run, and those in the cache
 // shared by all runs.
 //
-//   journal   one line of JSON an event, flushed before the next child starts; a last line that is
-//             cut off is ignored. A run that was killed loses one compile.
-//   cache     one file a verdict, named by its key: backend file, version, stage, remedies, piece.
-//             Only what says something about the piece is kept, not timeouts or crashes, unless
-//             failures are trusted.
+//   journal   one line of JSON for each verdict, flushed before the next child starts; a last line
+//             that is cut off is ignored. A run that was killed loses one compile.
+//   cache     one file for each verdict, named by its key: backend file, version, stage, remedies,
+//             piece. Timeouts and crashes are not kept unless failures are trusted, since they may
+//             have other causes than the piece.
 #pragma once
 
 #include <cstdint>
