@@ -119,7 +119,7 @@ std::string description_of(std::string_view bytes) {
   return "its first bytes are " + hex_of(start);
 }
 
-// With the option that lets more be read, where the file is too large.
+// Adds the option that raises the limit, if the file is too large.
 Diagnostics with_way_out(Diagnostics faults, const ModelLimits& limits) {
   std::string& message = faults.front().message;
   if (message == "has more than " + count_text(limits.file_bytes) + " bytes") {

@@ -2,7 +2,8 @@
 // bytes. No bytes are copied, and every length is checked against the bytes present.
 //
 // Damage ends a walk: the first fault is noted in the OnnxWalk, and from then on each message of
-// the walk is at its end and each value is 0 or empty. Who starts a walk asks is_refused() after it.
+// the walk is at its end and each value is 0 or empty. Code that starts a walk must check
+// is_refused() after it.
 #pragma once
 
 #include <cstdint>

@@ -32,10 +32,11 @@ class Indexer {
  public:
   Indexer(std::string_view bytes, const ModelLimits& limits)
       : bytes_(bytes), walk_{.begin = bytes.data(), .limits = limits} {}
-  // Only where fault() is empty then is it the whole model.
+  // Indexes the file. The model is complete only if fault() is empty afterwards.
   OnnxModel model();
   const std::string& fault() const { return walk_.fault; }
-  // Of all tensors indexed, wherever they are. May hold a location more than once.
+  // The external locations of all tensors indexed, also those inside nodes. May list one more than
+  // once.
   const std::vector<std::string_view>& external_locations() const { return locations_; }
 
  private:

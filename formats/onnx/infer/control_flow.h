@@ -12,7 +12,7 @@
 
 namespace cleave {
 
-// What is known of a body's inputs or outputs.
+// The types and elements of a body's inputs or outputs, as far as they are known.
 struct OnnxBodyValues {
   std::vector<OnnxType> types;
   OnnxElementList elements;  // as long as `types`, or empty: none known

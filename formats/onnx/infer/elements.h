@@ -1,5 +1,5 @@
-// What is known of a value's elements without running the model: constants of the file, and what
-// follows from shapes. Inference needs it when an operator takes a shape, axes or sizes as input.
+// The elements of a value that are known without running the model: constants of the file, and what
+// follows from shapes. Inference needs them when an operator takes a shape, axes or sizes as input.
 #pragma once
 
 #include <cstddef>

@@ -33,8 +33,7 @@ struct OnnxOpNames {
 // domains.
 const OnnxOpNames* find_onnx_op(std::string_view domain, std::string_view op);
 
-// The opset that removed an operator which was ONNX's before, or put another in its place; 0 for
-// every other name. Of the default domain.
+// The opset that removed or replaced an operator of the default domain; 0 for every other name.
 std::int64_t onnx_op_removed_in(std::string_view op);
 
 bool is_onnx_domain(std::string_view domain);

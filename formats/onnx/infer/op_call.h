@@ -1,5 +1,5 @@
-// One node for inference: its operator, attributes, what is known of its inputs, and the types of
-// its outputs, which inference sets.
+// One node for inference: its operator, its attributes, the known facts about its inputs, and the
+// types of its outputs, which inference sets.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace cleave {
 
-// What is known of a value.
+// The known facts about a value.
 struct OnnxValueFacts {
   const OnnxType* type = OnnxTypePool::unknown();  // owned by a pool
   const OnnxTensor* tensor = nullptr;              // the value's elements, if they are in the file

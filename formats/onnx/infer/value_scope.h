@@ -1,6 +1,6 @@
-// What is known of values during type inference, by scope: a body sees its own values and, by name,
-// those of the graphs around it. Values of the main graph have numbers and are found without their
-// names.
+// The known facts about values during type inference, by scope: a body sees its own values and, by
+// name, those of the graphs around it. Values of the main graph have numbers and are found without
+// their names.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ inline OnnxOpsets onnx_opsets(
   return out;
 }
 
-// What is known of the main graph's values, by number.
+// The known facts about the main graph's values, by number.
 struct OnnxMainValues {
   const OnnxLinks& links;
   std::vector<OnnxValueFacts> facts;

@@ -77,7 +77,7 @@ ElementReader reader_of(DType dtype) {
   }
 }
 
-// Elements that lie in the file as their bytes.
+// Reads the elements from raw_data, or from typed data with the same bytes.
 Elements raw_elements(const OnnxTensor& tensor) {
   const ElementReader reader = reader_of(tensor.dtype);
   if (reader.read == nullptr) return std::nullopt;
@@ -96,7 +96,7 @@ Elements raw_elements(const OnnxTensor& tensor) {
   return elements;
 }
 
-// Elements in the fields for typed data, of which few are read.
+// Reads the elements from the fields for typed data; only small tensors are read from these.
 Elements typed_elements(const OnnxTensor& tensor) {
   const auto found = read_onnx_elements(tensor);
   if (!found) return std::nullopt;
@@ -115,7 +115,8 @@ Elements tensor_elements(const OnnxTensor& tensor) {
   return raw_elements(tensor);
 }
 
-// value, value_int, value_ints, value_float, value_floats of a Constant.
+// The elements in the attribute of a Constant: value, value_int, value_ints, value_float or
+// value_floats.
 Elements attribute_elements(const OnnxAttribute& attribute) {
   if (attribute.name == "value" && !attribute.tensors.empty()) {
     return tensor_elements(attribute.tensors.front());

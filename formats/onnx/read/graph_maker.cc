@@ -312,7 +312,8 @@ void GraphMaker::add_body_operands(const OnnxNode& node, const Body& scope) {
   for (const std::string_view name : captured) add(name, OperandSlot::capture());
 }
 
-// As for nodes of the main graph; a body's own inputs are not constant, but its captures may be.
+// Whether a node of a body is constant, by the same rules as nodes of the main graph. A body's own
+// inputs are not constant, but its captures may be.
 bool GraphMaker::is_body_constant(const OnnxNode& node, const Body& scope) const {
   const auto is_constant_name = [&](std::string_view name) {
     for (const Body* body = &scope; body != nullptr; body = body->outer) {

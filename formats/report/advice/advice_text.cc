@@ -200,7 +200,7 @@ class AdviceText {
            (remedy.with.size() == 1 ? " more type" : " more types");
   }
 
-  // What is closed together is named in full where the title shortens it.
+  // Names all gaps that are closed together, which the title shortens.
   std::string row_obstacle(const Remedy& remedy) const {
     std::string text = obstacle_of(remedy.gap);
     if (remedy.gap.kind == Gap::Kind::op || remedy.with.empty()) return text;
@@ -306,8 +306,8 @@ class AdviceText {
 
   // ---- settings ----
 
-  // Of the start sides under one minimum size, the best one for the goal; the given side if it is
-  // as good.
+  // The setting with the best start side for the goal, under one minimum size; the given side if it
+  // is as good.
   const Setting& best_side(std::size_t first, std::size_t last) const {
     const auto& settings = report_.sweep.settings;
     const StartSide asked = report_.split.subgraphs.start;

@@ -222,7 +222,7 @@ SettingValue setting_value(const Field& value) {
   return value.count();
 }
 
-// False: this version does not know the setting.
+// Returns false for a setting that this version does not know.
 bool take_setting(const std::string& name, const Field& value, EarlierResult& result) {
   for (const ModelSetting& setting : kModelSettings) {
     if (setting.name != name) continue;

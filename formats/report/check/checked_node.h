@@ -44,10 +44,10 @@ CheckedNode checked_node(const Report& report, NodeId node);
 // The numbers of the report's split, with the time of an inference where it is known.
 Measures measures_of(const Report& report);
 
-// The times of its nodes; null: nobody asked for them.
+// The times of the report's nodes; null when they were not asked for.
 const TargetTimes* times_of(const Report& report);
 
-// The list, where a rule of it is not to be told.
+// The first list as a whole, for a node whose rule is not known.
 RulePlace place_of_list(const Report& report);
 
 // Moves with the same change and cause, in the order in which they first appear, model changes

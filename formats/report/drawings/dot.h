@@ -17,7 +17,8 @@ inline constexpr std::size_t kMostEdgesABox = 4;
 // The whole model coloured by support, with partitions as boxes: supported, unsupported, and
 // supported but kept on the CPU, with a legend; tooltips carry the reason. Above `collapse_above`
 // nodes, or kMostEdgesABox times as many edges, it collapses to partitions and its label says so.
-// With `heat` nodes and partitions are coloured by what they take of it instead, in all of these.
+// If `heat` is given, this and the next two colour nodes and partitions by their share of it
+// instead.
 std::string draw_support(const Report& report, std::size_t collapse_above,
                          const HeatMap* heat = nullptr);
 // One box a partition: device, nodes, top op types; bytes on each edge.

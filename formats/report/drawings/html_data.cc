@@ -137,7 +137,7 @@ class DataWriter {
     json_.end_list();
   }
 
-  // Of each listed node, then of each view, the class and the words.
+  // Writes the heat class and its text for each listed node, then for each view.
   void write_heat_by(std::string_view key, std::string_view name, ColorBy by) {
     const HeatMap heat = make_heat(report_, by);
     json_.begin_object();

@@ -33,7 +33,8 @@ HeatMap make_heat(const Report& report, ColorBy by);
 // The class of an amount of the map.
 std::size_t heat_class(const HeatMap& heat, double amount);
 
-// What nodes take together; below 0 where one of them is not known and the others take nothing.
+// The sum over the nodes, of the amounts that are known; below 0 when one is unknown and the others
+// are 0.
 double heat_of(const HeatMap& heat, std::span<const NodeId> nodes);
 
 // "1.2 ms, 8.4% of the time"; "time not known".

@@ -4,7 +4,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kMost = 10;  // that GitHub shows of one step
+constexpr std::size_t kMost = 10;  // GitHub shows this many for one step
 
 std::string annotation(const LoweringReport& report, const LoweredPart& part) {
   constexpr std::string_view kInProperties = "%\r\n:,";

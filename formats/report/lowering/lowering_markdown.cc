@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 50;
 
-// Partitions of the last round that are not lowered, or not as they are.
+// The partitions of the last round that are not lowered, or only with a remedy.
 std::string parts_text(const LoweringReport& report) {
   std::string rows;
   std::size_t left_out = 0, written = 0;

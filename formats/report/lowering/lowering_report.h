@@ -1,5 +1,5 @@
-// What `cleave lower` says of an outcome: lowering.json, lowering.txt, the learned list, and files for
-// others: JUnit, SARIF, Markdown, annotations.
+// The reports of `cleave lower`: lowering.json, lowering.txt, the learned list, and files for other
+// programs: JUnit, SARIF, Markdown, annotations.
 #pragma once
 
 #include <optional>
@@ -21,10 +21,11 @@ struct LoweringReport {
 // cleave.lowering version 1. The verdicts of the last round, and the findings of all rounds.
 std::string lowering_json(const LoweringReport& report);
 
-// The JSON of a report, which must end in "\n}\n", with the field "lowering": what lowering_json() is.
+// Adds the field "lowering", with the fields of lowering_json(), to the JSON of a report, which
+// must end in "\n}\n".
 std::string with_lowering(std::string report, const LoweringReport& lowering);
 
-// The same for a person, the conclusion last as the rounds go, at most 100 columns.
+// The same as text: the rounds in order, the conclusion last; at most 100 columns.
 std::string lowering_text(const LoweringReport& report);
 
 // A native support list: the given list and the learned deny rules, each with its reason. Error:
@@ -32,8 +33,8 @@ std::string lowering_text(const LoweringReport& report);
 Result<std::string, Error> learned_list_json(const SupportList& list,
                                              const std::vector<Rule>& learned);
 
-// JUnit: a suite a backend, a case a partition. What is refused or wrong is a failure; a crash, a
-// timeout, and what says nothing about the partition, is an error.
+// JUnit: one suite for each backend, one case for each partition. A refusal or wrong values are a
+// failure. A crash, a timeout and faults that are not the partition's are an error.
 std::string lowering_junit(const LoweringReport& report);
 // SARIF 2.1.0: a result for each finding at its nodes, which are logical locations of the model.
 std::string lowering_sarif(const LoweringReport& report);
@@ -44,11 +45,11 @@ std::string lowering_annotations(const LoweringReport& report);
 
 // "lowered 2,460 of 2,461 nodes (99.9%) by tract 0.23 in 2 rounds, 7 compiler runs, 3 s; 1 rule".
 std::string conclusion_text(const LoweringReport& report);
-// Its name and version.
+// The backend's name and version.
 std::string backend_name(const LoweringReport& report, std::size_t backend);
 // "refused", "refused at run", "crashed (SIGSEGV)".
 std::string verdict_text(const Attempt& attempt);
-// The folder of a finding; "" where none is written.
+// The folder of a finding; "" when none is written.
 std::string finding_path(const LoweringReport& report, std::size_t finding);
 
 // "pinned shapes of 4 inputs", "opset 17": what the remedies of a partition change; "" for none.

@@ -11,7 +11,7 @@ constexpr std::size_t kNameColumns = 40;
 
 std::string percent_text(std::size_t part, std::size_t all) {
   char buffer[16];
-  // Rounded down: only all is 100%.
+  // Rounded down, so that only all nodes are 100%.
   const double share = all == 0 ? 0 : static_cast<double>(1000 * part / all) / 10;
   std::snprintf(buffer, sizeof buffer, "%.1f%%", share);
   return buffer;
@@ -162,7 +162,7 @@ class TextWriter {
     if (outcome.rounds.back().acc_nodes == 0) text_ += "no node is left on the accelerator\n";
   }
 
-  // Shapes that are pinned though data decides them hold for this sample alone.
+  // Warns about pinned shapes that depend on data: they hold for this sample only.
   void write_data_shapes() {
     std::size_t count = 0;
     for (const LoweredPart& part : outcome_.rounds.back().parts) count += part.pinned_to_data;

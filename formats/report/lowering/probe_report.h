@@ -1,4 +1,4 @@
-// What `cleave probe` says and writes: a summary, a support list, the evidence.
+// The reports of `cleave probe`: a summary, a support list, the evidence.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ struct ProbeReport {
   std::string list_path = {};  // where the list is; "": nowhere
 };
 
-// For a person: the conclusion, then each op that is not taken in all its cases.
+// A summary as text: the conclusion, then each op that is refused in some case.
 std::string probe_text(const ProbeReport& report);
 // A native support list.
 std::string probed_list_json(const ProbeReport& report);
-// A line of JSON for each case, cleave.evidence version 1.
+// The evidence, cleave.evidence version 1: one line of JSON for each case.
 std::string probe_evidence(const ProbeReport& report);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// What `cleave reduce` says.
+// The reports of `cleave reduce`.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct ReduceReport {
   std::string folder = {};  // where the finding is; "": nowhere
 };
 
-// For a person, at most 100 columns.
+// The report as text, at most 100 columns.
 std::string reduce_text(const ReduceReport& report);
 // cleave.reduction version 1.
 std::string reduce_json(const ReduceReport& report);

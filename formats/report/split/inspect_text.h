@@ -1,5 +1,5 @@
-// What a model is made of, before any support list: its ops with counts, types and FLOPs, what is
-// not known and which option would tell.
+// What a model is made of, before any support list: its ops with counts, types and FLOPs. Says
+// which numbers are unknown, and which option would make them known.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Nodes that are accepted though their rule leaves a condition of the vendor's unchecked, by rule.
+// Nodes that are accepted by rules that leave a condition of the vendor unchecked, by rule.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The page of a schedule. Boxes are SVG with times as coordinates; tooltips are titles, so the page
-// needs no script. Beyond so many boxes, only the first microbatches are drawn, and the page says so.
+// needs no script. If there are too many boxes, only the first microbatches are drawn, and the page
+// says so.
 #include <algorithm>
 #include <array>
 

@@ -1,5 +1,5 @@
-// A schedule of a pipeline for people and programs: beside what the other schedules would take, as a
-// table, JSON, a page with a chart, and the CSV that torch's pipeline runtime loads.
+// Reports on the schedule of a pipeline, compared with the other schedules: a table, JSON, a page
+// with a chart, and the CSV that torch's pipeline runtime loads.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ namespace cleave {
 struct ScheduleReport {
   std::vector<std::string> stage_names = {};
   std::uint32_t microbatches = 1;
-  // True if times are in microseconds; false: they are not known, and in units of a forward pass
-  // that are the same for all stages.
+  // True if times are in microseconds. Otherwise they are unknown: every stage takes the same time,
+  // and the unit is one forward pass.
   bool has_times = true;
   std::vector<Schedule> schedules = {};      // those that can be made
   std::size_t chosen = 0;                    // the one that was asked for
   std::optional<std::size_t> best = {};      // the fastest that fits; nullopt: none is known to
   std::optional<std::uint64_t> memory = {};  // of a rank; nullopt: not limited
-  std::vector<std::string> caveats = {};     // what the numbers rest on
+  std::vector<std::string> caveats = {};     // the assumptions behind the numbers
 };
 
 // The table of all schedules, and which is best; lines of at most 100 columns.

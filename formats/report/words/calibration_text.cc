@@ -17,7 +17,7 @@ std::string factor_text(double factor) {
   return std::string(text.data(), end.ptr) + "x";
 }
 
-// What 1 / `us_per` comes to in a second; "-" where the term is 0.
+// The amount per second when one unit takes `us_per` microseconds; "-" when that is 0.
 std::string rate_of(double us_per, std::string (*text)(double)) {
   return us_per > 0 ? text(1e6 / us_per) + "/s" : "-";
 }

@@ -61,7 +61,7 @@ std::string cpu_text(const Latency& latency) {
          times_as_fast(*latency.all_cpu_us, *latency.total_us) + ")";
 }
 
-// What a search found beside this split.
+// Compares the split with the best placement that a search found.
 std::string best_text(const InferenceTime& time) {
   const Latency& latency = time.asked();
   if (!latency.best_us || time.is_proved_best) return {};

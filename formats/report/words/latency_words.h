@@ -1,5 +1,5 @@
-// What reports say of the time of an inference: the line that stands first, what times come from,
-// and what residency would save.
+// The texts of reports about the time of an inference: the headline, where times come from, and
+// what residency would save.
 #pragma once
 
 #include <string>
@@ -13,11 +13,12 @@ namespace cleave {
 bool has_times(const InferenceTime& time);
 
 // `latency 17.1 ms: 4.8 CPU + 2.7 acc + 3.5 link + 6.1 for 61 launches; all on the CPU 36.8 ms
-// (2.2x); 15.3 ms is possible (--place cost)`. Where the total is not known: what is, and the option
-// that is missing.
+// (2.2x); 15.3 ms is possible (--place cost)`. If the total is unknown: the known terms, and the
+// option that is missing.
 std::string latency_headline(const Graph& graph, const InferenceTime& time);
 
-// "the accelerator's times are missing: give --costs acc=FILE or ...": empty when the total is known.
+// "the accelerator's times are missing: give --costs acc=FILE or ...": empty when the total is
+// known.
 std::string missing_number_text(const Graph& graph, const Latency& latency);
 
 // "measured 95%" of the time of all nodes, or "estimated".
@@ -26,10 +27,10 @@ std::string measured_text(const Latency& latency);
 // Where the times of nodes come from, device by device.
 std::string times_text(const Graph& graph, const InferenceTime& time);
 
-// What crosses the link with and without residency; empty where it makes no difference.
+// Compares what crosses the link with and without residency; empty when there is no difference.
 std::string residency_text(const InferenceTime& time);
 
-// Time of a part for tables: "1.2 ms", "?" where it is not known.
+// The time of a part for tables: "1.2 ms", or "?" when it is unknown.
 std::string part_time_text(const PartLatency& part);
 
 // The fields "latency" and "residency" of reports.

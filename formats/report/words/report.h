@@ -25,7 +25,7 @@ struct Report {
   std::vector<std::string> part_files =
       {};                               // by part, "" for one that was not written; empty: none
   const CostSet* costs = nullptr;       // of --costs; null: none
-  const InferenceTime* time = nullptr;  // null: nobody asked for it
+  const InferenceTime* time = nullptr;  // null: it was not asked for
   std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
 };
 

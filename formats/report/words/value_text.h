@@ -14,7 +14,7 @@ namespace cleave {
 // most 16 dims, then "...". Names are escaped.
 std::string type_text(const Graph& graph, ValueId value);
 
-// "(float32, -, bias=float32)": - for what is no tensor.
+// "(float32, -, bias=float32)"; - is an input that is not a tensor of known dtype.
 std::string signature_text(const Signature& signature);
 
 // "Conv", "com.microsoft::Gelu"
