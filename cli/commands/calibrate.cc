@@ -1,4 +1,4 @@
-// cleave calibrate: from profiles of some models what an op takes, for models without a profile.
+// cleave calibrate: fits the times of ops to profiles of some models, for models without a profile.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 

@@ -24,7 +24,7 @@ class Command {
 struct CommandEntry {
   const char* name;
   const char* help;   // one line
-  const char* group;  // of commands in help, by what one wants
+  const char* group;  // its heading in help: what the user wants to do
   std::unique_ptr<Command> (*make)();
 };
 

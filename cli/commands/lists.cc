@@ -1,5 +1,5 @@
-// cleave lists: support lists that are known by name, made from vendors' tables, begun from models,
-// or looked through for faults.
+// cleave lists: lists the support lists that are known by name, imports vendors' tables, starts a
+// list from models, and checks a list for faults.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>

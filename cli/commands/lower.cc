@@ -105,8 +105,8 @@ class LowerCommand : public Command {
     return outcome->is_clean ? ExitCode::done : ExitCode::check_failed;
   }
 
-  // The learned list, where it was asked for. What is written gives the partitions of the last round
-  // again, which is checked.
+  // Writes the learned list if it was asked for, and checks that it gives the partitions of the
+  // last round again.
   ExitCode write_list(LoweringReport& report) const {
     if (deny_out_.empty()) return ExitCode::done;
     const auto text = learned_list_json(report.input.lists.front(), report.outcome.learned);
@@ -161,7 +161,7 @@ class LowerCommand : public Command {
     return ExitCode::done;
   }
 
-  // Files and folders that are complete.
+  // The files and folders that are complete.
   std::vector<std::string> written() const {
     std::vector<std::string> paths;
     for (const std::string& path : {output_, deny_out_}) {
@@ -173,7 +173,7 @@ class LowerCommand : public Command {
     return paths;
   }
 
-  // GitHub reads them from either stream; JSON on standard output is left alone.
+  // Annotations go to standard error when standard output has JSON; GitHub reads both.
   void write_annotations(const LoweringReport& report) const {
     const std::string text = lowering_annotations(report);
     if (json_) {

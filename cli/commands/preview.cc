@@ -43,7 +43,7 @@ class PreviewCommand : public Command {
   }
 
  private:
-  // The report, and then what compilers say of the partitions.
+  // Prints the report, then the compilers' verdicts on the partitions.
   ExitCode lower(const SplitJob& job, const Report& report) {
     if (!is_for_compilers(job.model(), model_.path)) return ExitCode::bad_input;
     backend_.pool.compares = true;

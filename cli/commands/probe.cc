@@ -1,4 +1,4 @@
-// cleave probe: what a compiler takes, node by node, as a support list.
+// cleave probe: asks a compiler about each node, and writes what it accepts as a support list.
 #include <CLI/CLI.hpp>
 
 #include "cli/commands/compiler_commands.h"

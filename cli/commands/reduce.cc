@@ -1,4 +1,5 @@
-// cleave reduce: the smallest piece of a model that a compiler still fails on, as a folder.
+// cleave reduce: finds the smallest piece of a model on which a compiler still fails, and writes it
+// to a folder.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 

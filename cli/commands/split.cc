@@ -100,7 +100,8 @@ class SplitCommand : public Command {
   }
 
  private:
-  // The script reads the manifest, which is then written anew, with the files that it has added.
+  // Runs the script, which reads the manifest; then writes the manifest again, with the files that
+  // the script has added.
   ExitCode capture(const OutputFolder& folder, const Report& report) const {
     const ExitCode code = capture_parts(folder, capture_);
     std::error_code error;

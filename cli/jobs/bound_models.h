@@ -1,5 +1,6 @@
-// BoundModels: models that share the options for shapes, as those of a matrix do. --dim N=8 binds the
-// dim where a model has it; where one has not, a line says so, and where none has, it is refused.
+// BoundModels: several models that share the options for shapes. --dim N=8 binds the dim in each
+// model that has it. A message names each model without it; if no model has it, the command refuses
+// it.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,8 @@ namespace cleave {
 
 class BoundModels {
  public:
-  // `are_several`: of one model, a binding that it does not have is refused as it is read.
+  // `are_several`: false for a single model, which is refused while it is read if it lacks a
+  // binding.
   BoundModels(const ModelArgs& args, bool are_several) : args_(args), are_several_(are_several) {}
 
   // Reads a model and prints warnings; nullopt when it has faults, which are printed. With bindings
@@ -25,7 +27,8 @@ class BoundModels {
   // The same, and the files of --costs.
   std::optional<MeasuredModel> load_measured(const std::string& path);
 
-  // What no model that was read has: `--dim names "N", which no model has`; empty when all is bound.
+  // The bindings that no model has: `--dim names "N", which no model has`; empty when there are
+  // none.
   std::string unbound() const;
 
  private:

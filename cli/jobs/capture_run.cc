@@ -18,7 +18,8 @@ constexpr const char* kScript = "capture_inputs.py";
 constexpr double kMostSeconds = 24 * 3600;
 constexpr int kSkipped = 77;  // a module of Python is missing
 
-// In $CLEAVE_SCRIPTS, installed with the program, or below the working directory. "": nowhere.
+// Finds the script in $CLEAVE_SCRIPTS, next to the installed program, or below the working
+// directory; "" when it is in none of these.
 std::string find_script() {
   std::vector<fs::path> folders;
   if (const char* const given = std::getenv("CLEAVE_SCRIPTS")) folders.emplace_back(given);
@@ -42,7 +43,7 @@ std::vector<std::string> environment() {
   return variables;
 }
 
-// The hidden folder is renamed at the end: messages name what it will be.
+// Replaces the hidden folder's path in a message by its final path, since it is renamed at the end.
 std::string renamed(std::string text, const std::string& hidden, const std::string& shown) {
   for (std::size_t at = text.find(hidden); at != text.npos; at = text.find(hidden, at)) {
     text.replace(at, hidden.size(), shown);

@@ -1,5 +1,5 @@
-// `split --capture`: runs the parts of a split that was just written, in call order in ONNX Runtime, and
-// writes what each takes and makes as test data, by scripts/capture_inputs.py.
+// `split --capture`: runs the parts of a split that was just written, in call order, in ONNX
+// Runtime, and writes the inputs and outputs of each as test data, with scripts/capture_inputs.py.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace cleave {
 
 struct CaptureArgs {
   bool is_wanted = false;
-  std::string inputs;  // "": drawn
+  std::string inputs;  // "": random
   std::uint64_t seed = 0;
   void add_to(CLI::App& app);
 };
 
-// Adds the folder `captured` to `folder`, whose manifest must be written; the caller writes it anew. Prints
-// what was captured on standard error, and what went wrong. `check_failed`: some parts could not
-// be.
+// Adds the folder `captured` to `folder`, whose manifest must exist; the caller must write the
+// manifest again afterwards. Prints what was captured, and what went wrong, on standard error.
+// Returns check_failed when some parts could not be captured.
 ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args);
 
 }  // namespace cleave

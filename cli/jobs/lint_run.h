@@ -1,4 +1,4 @@
-// What `lint-support` and `lists lint` do.
+// The work of `lint-support` and `lists lint`.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct LintRun {
   bool as_json = false;
 };
 
-// Prints what is found. check_failed: there are errors, or warnings where it is strict.
+// Prints the findings. Returns check_failed when there are errors, or, with is_strict, warnings.
 ExitCode run_lint(const LintRun& run);
 
 }  // namespace cleave

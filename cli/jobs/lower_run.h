@@ -11,13 +11,13 @@
 
 namespace cleave {
 
-// Prints the fault; returns what the process exits with.
+// Prints the fault; returns the exit code.
 ExitCode refuse(const LowerFault& fault);
 
-// A folder for what compilers read and write. Prints why there is none; then nullopt.
+// Makes a folder for the files of compilers; nullopt, after printing why, when it cannot.
 std::optional<Temporary> open_work_folder();
 
-// False, and said, when the model is not ONNX.
+// Returns false, after printing why, when the model is not ONNX.
 bool is_for_compilers(const LoadedModel& model, const std::string& path);
 
 // lower_model() with a progress bar on `subject`. Prints what went wrong.

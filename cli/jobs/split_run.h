@@ -20,7 +20,7 @@ ExitCode refuse(const JobFault& fault);
 Result<SplitJob, ExitCode> run_split(const ModelArgs& model, const SupportArgs& support,
                                      const SplitArgs& split);
 
-// A model and what --costs says of it. The graph has the shapes that were observed.
+// A model and its costs from --costs. The graph has the shapes that the profiles saw.
 struct MeasuredModel {
   LoadedModel model;
   CostSet costs;

@@ -1,5 +1,5 @@
-// Options of commands that run compilers: which ones, against which reference, and how far a culprit
-// is searched for.
+// Options of commands that run compilers: which ones, against which reference, and how far a
+// culprit is searched for.
 #pragma once
 
 #include <optional>
@@ -22,9 +22,10 @@ struct ReferenceArgs {
   std::uint64_t seed = 0;
 
   void add_to(CLI::App& app);
-  // The reference, `name` or else ONNX Runtime. Prints why there is none.
+  // Reads the reference backend: `name`, or ONNX Runtime if that is empty. nullopt, after printing
+  // why, when it cannot be used.
   std::optional<Backend> load() const;
-  // Prints which of the inputs is not there; false when one is not.
+  // Returns false, after printing which, when an input file is missing.
   bool has_inputs() const;
 };
 
@@ -34,17 +35,17 @@ struct BackendArgs {
   PoolOptions pool;
   SearchSettings search;
 
-  // --backend, which must be given, and all others but those of the search.
+  // --backend, which is required, and the other options except those of searching and comparing.
   void add_to(CLI::App& app);
   // --culprit, --search-runs, --search-time, --pin-shapes, --freeze-shape-values
   void add_search_to(CLI::App& app);
   // --compare, --strict-ties, --int-tolerance
   void add_compare_to(CLI::App& app);
 
-  // Reads the backends, and the reference where one is asked for or needed, into `pool`. Prints what
-  // is wrong; then nullopt.
+  // Reads the backends, and the reference, if it is asked for or needed, into `pool`. nullopt,
+  // after printing why, when one cannot be used.
   std::optional<std::vector<Backend>> load();
-  // The rest of `pool`; `work`: an absolute folder that is there.
+  // Sets the rest of `pool`. `work` is the absolute path of an existing folder.
   void set_up(const std::string& work);
 
  private:

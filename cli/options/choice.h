@@ -13,8 +13,8 @@
 
 namespace cleave {
 
-// Declares `name` as an option that takes one of `words`, whatever its case; `take` is handed the
-// word's place in the list. Another word is refused with those there are.
+// Declares `name` as an option that takes one of `words`, whatever its case; `take` gets the word's
+// index. The refusal of another word lists the valid ones.
 inline CLI::Option* add_words(CLI::App& app, const std::string& name,
                               const std::vector<std::string>& words,
                               const std::function<void(std::size_t)>& take,
@@ -29,8 +29,8 @@ inline CLI::Option* add_words(CLI::App& app, const std::string& name,
 }
 
 // Declares `name` as an option that sets `variable` to the value of the word given.
-// `variable` must hold one of the values: it is the default that help shows. Another word is
-// refused with those there are.
+// `variable` must hold one of the values: it is the default that help shows. The refusal of another
+// word lists the valid ones.
 template <class Value>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, Value& variable,
                         std::vector<std::pair<std::string, Value>> choices,
