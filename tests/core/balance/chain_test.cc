@@ -7,7 +7,7 @@
 namespace cleave::balance {
 namespace {
 
-TEST_CASE("a group between links of a stage is in it, one beside the chain is open") {
+TEST_CASE("a stage holds the groups between its links; a group beside the chain is open") {
   // a, b, c and d are the chain; e is after a and before d, beside b and c.
   const InstanceOf made(balance_problem("a 1\nb 2 < a\nc 4 < b\ne 8 < a\nd 16 < c e"));
   const Chain chain(made.instance(), {0, 1, 2, 4});
@@ -19,7 +19,7 @@ TEST_CASE("a group between links of a stage is in it, one beside the chain is op
   CHECK(chain.side(3, 1, 4) == Side::in);    // e is between a and d
 }
 
-TEST_CASE("a stage that holds links has at least the time of what is between them") {
+TEST_CASE("a stage's time is at least that of the groups between its links") {
   const InstanceOf made(balance_problem("a 1\nb 2 < a\nc 4 < b\ne 8 < a\nd 16 < c e"));
   const Chain chain(made.instance(), {0, 1, 2, 4});
   CHECK(chain.forced(2, 3).time == 2 + 4);

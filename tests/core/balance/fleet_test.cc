@@ -19,7 +19,7 @@ TEST_CASE("equal devices are one kind: their states count how many are taken") {
   CHECK(fleet.used(fleet.full_state()) == 3);
 }
 
-TEST_CASE("with a host in any order, each state has a step to each kind that is left") {
+TEST_CASE("with a host and any order, each state has a step to each kind with free devices") {
   BalanceProblem problem;
   problem.devices = {{.name = "a", .count = 2}, {.name = "h", .is_host = true}};
   const Fleet fleet(problem, false);
@@ -33,7 +33,7 @@ TEST_CASE("with a host in any order, each state has a step to each kind that is 
         std::vector<std::uint32_t>{0, 1, 0});
 }
 
-TEST_CASE("different devices in order may be passed over, unless each must have a stage") {
+TEST_CASE("different devices in order may be skipped, unless each must have a stage") {
   BalanceProblem problem;
   problem.devices = {{.name = "slow", .speed = 0.5}, {.name = "fast", .speed = 2}};
   problem.devices_in_order = true;

@@ -11,7 +11,7 @@ std::vector<std::uint32_t> list(std::span<const std::uint32_t> items) {
   return {items.begin(), items.end()};
 }
 
-TEST_CASE("groups have the sums of their items, and the nets between them") {
+TEST_CASE("a group sums the costs of its items, and keeps the nets between groups") {
   const InstanceOf made(balance_problem("a 3\nb 4 < a:0.5\nc 2 < a:0.5"));
   const Instance& instance = made.instance();
   CHECK(instance.size() == 3);
@@ -37,7 +37,7 @@ TEST_CASE("a value within a group crosses no border") {
   CHECK(instance.net_cost[0] == 0.25);
 }
 
-TEST_CASE("items of one colour are tied, and so is what lies between them") {
+TEST_CASE("items of one colour are tied, with the items between them") {
   const auto groups = [](std::string_view text) { return tied_items(balance_problem(text)).count; };
   CHECK(groups("a 1\nb 1 < a\nc 1 < b") == 3);
   CHECK(groups("a 1 #0\nb 1 < a\nc 1 < b #0") == 1);

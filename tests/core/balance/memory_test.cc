@@ -9,7 +9,7 @@
 namespace cleave::balance {
 namespace {
 
-TEST_CASE("the peak of a stage is that of its values and of those from outside") {
+TEST_CASE("the peak of a stage counts its own values and those from outside") {
   BalanceProblem problem = balance_problem("a 1 =8\nb 1 =4 < a\nc 1 =2 < b");
   problem.devices = {{.name = "d", .memory = 13, .count = 2}};  // less than all values take
   const InstanceOf made(std::move(problem));

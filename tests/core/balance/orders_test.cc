@@ -28,7 +28,7 @@ TEST_CASE("each standard order has every group once, successors later") {
   }
 }
 
-TEST_CASE("of the ready groups the one with the least key goes first, of equals the lower") {
+TEST_CASE("the ready group with the least key goes first; among equals, the lower number") {
   const InstanceOf made(balance_problem(kDiamond));
   CHECK(order_by_key(made.instance(), std::vector<double>{9, 2, 1, 0}) == Order{0, 2, 1, 3});
   CHECK(order_by_key(made.instance(), std::vector<double>{0, 1, 1, 0}) == Order{0, 1, 2, 3});

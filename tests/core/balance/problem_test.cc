@@ -10,7 +10,7 @@ std::vector<std::uint32_t> list(std::span<const std::uint32_t> items) {
   return {items.begin(), items.end()};
 }
 
-TEST_CASE("a stage's load is what its device and the comm model make of compute, in and out") {
+TEST_CASE("a stage's load combines compute, in and out by the comm model and the device") {
   CHECK(stage_load(CommModel::serial, 5, 2, 4) == 11);
   CHECK(stage_load(CommModel::overlap, 5, 2, 4) == 6);
   CHECK(stage_load(CommModel::duplex, 5, 2, 4) == 5);

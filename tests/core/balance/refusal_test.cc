@@ -14,14 +14,14 @@ TEST_CASE("whole numbers are written without a point, others with six digits") {
   CHECK(number_text(1e20) == "1e+20");
 }
 
-TEST_CASE("times have the problem's unit, where it has one") {
+TEST_CASE("times are printed with the problem's unit if it has one") {
   BalanceProblem problem;
   CHECK(time_text(problem, 2.5) == "2.5");
   problem.unit = "ms";
   CHECK(time_text(problem, 2.5) == "2.5 ms");
 }
 
-TEST_CASE("an item, or all items, beyond the devices' memory are an obstacle") {
+TEST_CASE("an item larger than every device, or items larger than all devices, are an obstacle") {
   const auto obstacle = [](double memory, std::uint32_t count) {
     BalanceProblem problem = balance_problem("a 1 !60\nb 1 !60 < a");
     problem.devices = {{.name = "d", .memory = memory, .count = count}};

@@ -29,7 +29,7 @@ std::string refusal(const BalanceProblem& problem, const BalanceOptions& options
   return text;
 }
 
-TEST_CASE("a line of items is cut where the slower half is fastest") {
+TEST_CASE("a line of items is cut where the slower half takes least") {
   const BalanceProblem problem = on_devices(balance_problem(kLine), 2);
   const BalanceResult result = balance_stages(problem, {}).value();
   CHECK(stages_text(problem, result) == "a b | c d");
@@ -43,7 +43,7 @@ TEST_CASE("a line of items is cut where the slower half is fastest") {
   CHECK_FALSE(result.certificate.empty());
 }
 
-TEST_CASE("a value is paid for once a stage however many items read it") {
+TEST_CASE("a stage pays once for a value, however many of its items read it") {
   const BalanceProblem problem = balance_problem(R"(
     a 1
     b 1 < a:2
@@ -76,7 +76,7 @@ TEST_CASE("the comm model adds transfers to compute, or runs them beside it") {
   CHECK(middle(CommModel::none) == 5);
 }
 
-TEST_CASE("fewer stages are taken where more would not help, and the curve says so") {
+TEST_CASE("fewer stages are used when more would not help, and the curve shows it") {
   const BalanceProblem problem = on_devices(balance_problem(R"(
     a 5
     b 1 < a:9
@@ -91,7 +91,7 @@ TEST_CASE("fewer stages are taken where more would not help, and the curve says 
   CHECK(result.enough_stages == 1);
 }
 
-TEST_CASE("exactly as many stages as devices when asked") {
+TEST_CASE("with exact_stages every device gets a stage") {
   const BalanceProblem problem = on_devices(balance_problem(R"(
     a 5
     b 1 < a:9
@@ -104,7 +104,7 @@ TEST_CASE("exactly as many stages as devices when asked") {
   CHECK(result.gap == 0);
 }
 
-TEST_CASE("more devices than items leaves devices without work") {
+TEST_CASE("when there are more devices than items, some devices get no work") {
   const BalanceProblem problem = on_devices(balance_problem("a 1\nb 2 < a:0\n"), 64);
   const BalanceResult result = balance_stages(problem, {}).value();
   CHECK(stages_text(problem, result) == "a | b");
@@ -150,7 +150,7 @@ TEST_CASE("all items in one colour are one stage") {
   CHECK(result.gap == 0);
 }
 
-TEST_CASE("parts without connection are spread over the devices") {
+TEST_CASE("unconnected parts are spread over the devices") {
   const BalanceProblem problem = on_devices(balance_problem(R"(
     a 3
     b 3 < a:1
@@ -190,7 +190,7 @@ TEST_CASE("memory that no order of stages fits is refused though the sum would f
         "of them");
 }
 
-TEST_CASE("live activations count: values from outside throughout, own ones while needed") {
+TEST_CASE("memory counts values from outside throughout, and own values while they are needed") {
   const BalanceProblem problem = on_devices(balance_problem(R"(
     a 1 =10
     b 1 =20 < a:0
@@ -223,7 +223,7 @@ TEST_CASE("a parameter that stages share counts in each of them") {
   CHECK(result.stages[1].parameter_bytes == 8);
 }
 
-TEST_CASE("stages go to different devices in order, each at its speed") {
+TEST_CASE("stages use different devices in order, each at its speed") {
   BalanceProblem problem = balance_problem(R"(
     a 2
     b 2 < a:0
@@ -239,7 +239,7 @@ TEST_CASE("stages go to different devices in order, each at its speed") {
   CHECK(result.stages[1].compute == 2);
 }
 
-TEST_CASE("a host takes what no accelerator runs, without transfers") {
+TEST_CASE("a host runs the items that no accelerator runs, without transfers") {
   BalanceProblem problem = balance_problem(R"(
     a 2
     b 2 < a:5
@@ -256,7 +256,7 @@ TEST_CASE("a host takes what no accelerator runs, without transfers") {
   CHECK(refusal(problem) == "\"a\" cannot run on an accelerator, and there is no host");
 }
 
-TEST_CASE("a target asks for the fewest stages that hold it") {
+TEST_CASE("a target gives the fewest stages that meet it") {
   const BalanceProblem problem = on_devices(balance_problem(R"(
     a 2
     b 2 < a:0
@@ -355,7 +355,7 @@ TEST_CASE("the same problem and seed give the same stages, whatever else was sol
   CHECK_FALSE(again.time_limit_hit);
 }
 
-TEST_CASE("a time limit gives an answer all the same, and says that it may not repeat") {
+TEST_CASE("with a time limit there is an answer, with a note that it may not repeat") {
   const BalanceProblem problem = on_devices(wide_problem(30, 20), 8);
   const BalanceResult result = balance_stages(problem, {.time_limit_seconds = 0}).value();
   CHECK(result.time_limit_hit);
@@ -365,7 +365,7 @@ TEST_CASE("a time limit gives an answer all the same, and says that it may not r
   CHECK(result.notes[0] == "the time limit stopped the search: the result may not repeat");
 }
 
-TEST_CASE("messages have the unit of the times") {
+TEST_CASE("messages state times with their unit") {
   BalanceProblem problem = on_devices(balance_problem("a 2\nb 2 < a:0\n"), 2);
   problem.unit = "us";
   CHECK(refusal(problem, {.target = 1.5}) ==
@@ -373,7 +373,7 @@ TEST_CASE("messages have the unit of the times") {
         "the best found takes 2 us, no assignment less than 2 us");
 }
 
-TEST_CASE("a million devices are no more than there are items; exactly so many are refused") {
+TEST_CASE("a million devices count as one for each item; exactly a million stages are refused") {
   const BalanceProblem problem = on_devices(balance_problem("a 2\nb 2 < a:0\n"), 1'000'000);
   const BalanceResult result = balance_stages(problem, {}).value();
   CHECK(result.stages.size() == 2);
@@ -395,7 +395,7 @@ TEST_CASE("a problem without items or devices has no stages") {
   CHECK(refusal(balance_problem("a 1\n")) == "there is no device to run on");
 }
 
-TEST_CASE("items without time or cost are placed all the same") {
+TEST_CASE("items without time or cost are placed too") {
   const BalanceProblem problem = on_devices(balance_problem("a 0\nb 0 < a:0\nc 0 < b:0\n"), 2);
   const BalanceResult result = balance_stages(problem, {}).value();
   CHECK(result.objective == 0);

@@ -52,7 +52,7 @@ std::vector<std::set<std::uint32_t>> reach(const Lists& edges) {
   return result;
 }
 
-TEST_CASE("Reversed edges go the other way, in ascending order, as often as before") {
+TEST_CASE("Reversing turns every edge around, keeps repeats, and sorts each list") {
   CHECK(lists(reversed(adjacency({{2, 1, 2}, {2}, {0}}))) == Lists{{2}, {0}, {0, 0, 1}});
   CHECK(lists(reversed(adjacency({}))) == Lists{});
 }

@@ -10,7 +10,7 @@ double rate(std::string_view text) {
   return link ? link->bytes_per_second : 0;
 }
 
-TEST_CASE("without a word the link carries 100 GiB a second") {
+TEST_CASE("the default link carries 100 GiB per second") {
   CHECK(default_link().bytes_per_second == 107374182400.0);
   CHECK(rate(default_link().name) == default_link().bytes_per_second);
 }

@@ -62,7 +62,7 @@ TEST_CASE("a flow stops at its limit, and is 0 when the sink cannot be reached")
   CHECK(network.flow() == 0);
 }
 
-TEST_CASE("arcs of unlimited capacity leave the limit to others") {
+TEST_CASE("arcs of unlimited capacity do not limit the flow") {
   FlowNetwork network;
   network.clear();
   const std::uint32_t a = network.add_node();

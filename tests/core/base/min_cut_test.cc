@@ -82,7 +82,7 @@ TEST_CASE("A cut is the least of all cuts") {
   }
 }
 
-TEST_CASE("The one of several minimum cuts with most on the source's side is found") {
+TEST_CASE("Of several minimum cuts the one with the largest source side is found") {
   const Network network{{5, 0, 0}, {0, 0, 5}, {{0, 1, 5, 0}, {1, 2, 5, 0}}};
   CHECK(network.solve() == std::vector<bool>{true, true, true});
 }

@@ -31,7 +31,7 @@ TEST_CASE("durations need a unit") {
   CHECK_FALSE(parse_duration("12 h"));
 }
 
-TEST_CASE("rates of computing are FLOPs a second, but a number needs a unit") {
+TEST_CASE("computing rates are FLOPs per second, and need a unit") {
   CHECK(parse_flops_rate("10T") == 10e12);
   CHECK(parse_flops_rate("312 TFLOP/s") == 312e12);
   CHECK(parse_flops_rate("1.5GFLOPS") == 1.5e9);

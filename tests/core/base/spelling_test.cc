@@ -36,7 +36,7 @@ std::string random_word(std::mt19937& random, std::size_t most) {
   return word;
 }
 
-TEST_CASE("the distance within a limit is that of the whole table") {
+TEST_CASE("the distance within a limit equals the unlimited distance") {
   std::mt19937 random(1);
   for (int i = 0; i < 20'000; ++i) {
     const std::string a = random_word(random, 9), b = random_word(random, 9);
@@ -46,7 +46,7 @@ TEST_CASE("the distance within a limit is that of the whole table") {
   }
 }
 
-TEST_CASE("the nearest name is at most a third of its length away, the first of equals") {
+TEST_CASE("the nearest name is at most a third of its length away; among equals it is the first") {
   NearestName nearest("sigmoid");
   for (const char* const name : {"", "sigmoid", "relu", "sigmiod", "sigmoidx"}) nearest.offer(name);
   CHECK(nearest.best() == "sigmiod");

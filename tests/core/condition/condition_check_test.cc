@@ -71,7 +71,7 @@ TypeSet float32() {
 constexpr InputPlace kInput0{0, false}, kInput1{1, false}, kInput2{2, false};
 constexpr InputPlace kMaybe1{1, true}, kMaybe2{2, true};
 
-TEST_CASE("constant: an input must be a parameter or a constant, or must not be") {
+TEST_CASE("the condition constant asks for a parameter or constant, or for neither") {
   const Case test;
   CHECK(test.verdict("a", ConstantCondition{kInput1, true}) == "holds");
   CHECK(test.verdict("a", ConstantCondition{kInput0, true}) == "fails");
@@ -83,7 +83,7 @@ TEST_CASE("constant: an input must be a parameter or a constant, or must not be"
   CHECK(test.verdict("c", ConstantCondition{kMaybe1, true}) == "holds");
 }
 
-TEST_CASE("given: an optional input must be there, or must not") {
+TEST_CASE("the condition given asks that an optional input is given, or left out") {
   const Case test;
   CHECK(test.verdict("a", GivenCondition{2, true}) == "holds");
   CHECK(test.verdict("b", GivenCondition{2, true}) == "fails");
@@ -92,7 +92,7 @@ TEST_CASE("given: an optional input must be there, or must not") {
   CHECK(test.verdict("c", GivenCondition{2, false}) == "fails");
 }
 
-TEST_CASE("outputs_used: only these outputs may be read") {
+TEST_CASE("the condition outputs_used allows reads of the listed outputs only") {
   const Case test;
   CHECK(test.verdict("d", OutputsUsedCondition{{0}}) == "holds");
   CHECK(test.verdict("d", OutputsUsedCondition{{0, 1}}) == "holds");
@@ -100,7 +100,7 @@ TEST_CASE("outputs_used: only these outputs may be read") {
   CHECK(test.found("a", OutputsUsedCondition{{}}) == FoundInstead(FoundReaders{0}));
 }
 
-TEST_CASE("rank: a list or a range") {
+TEST_CASE("the condition rank takes a list or a range") {
   const Case test;
   CHECK(test.verdict("a", RankCondition{kInput0, one_of({3, 4})}) == "holds");
   CHECK(test.found("a", RankCondition{kInput0, one_of({3, 5})}) == FoundInstead(FoundRank{4}));
@@ -112,7 +112,7 @@ TEST_CASE("rank: a list or a range") {
   CHECK(test.verdict("b", RankCondition{kMaybe2, range(0, 9)}) == "holds");
 }
 
-TEST_CASE("max_rank: of every tensor input") {
+TEST_CASE("the condition max_rank bounds the rank of every tensor input") {
   const Case test;
   CHECK(test.verdict("a", MaxRankCondition{4}) == "holds");
   CHECK(test.found("a", MaxRankCondition{3}) == FoundInstead(FoundShapeOf{0, FoundRank{4}}));
@@ -120,7 +120,7 @@ TEST_CASE("max_rank: of every tensor input") {
   CHECK(test.verdict("f", MaxRankCondition{2}) == "holds");
 }
 
-TEST_CASE("dims: one axis, from either end") {
+TEST_CASE("the condition dims names an axis from either end") {
   const Case test;
   CHECK(test.verdict("a", DimCondition{kInput0, 0, one_of({1})}) == "holds");
   CHECK(test.verdict("a", DimCondition{kInput0, -1, range({}, 8)}) == "holds");
@@ -137,7 +137,7 @@ TEST_CASE("dims: one axis, from either end") {
   CHECK(test.verdict("b", DimCondition{kInput2, 0, {}}) == "fails");
 }
 
-TEST_CASE("inputs: one set of types for all, or the same type for all") {
+TEST_CASE("the condition inputs asks for one set of types, or the same type, for all inputs") {
   const Case test;
   CHECK(test.verdict("d", EveryInputCondition{float32()}) == "holds");
   CHECK(test.found("b", EveryInputCondition{float32()}) ==
@@ -148,7 +148,7 @@ TEST_CASE("inputs: one set of types for all, or the same type for all") {
   CHECK(test.verdict("g", SameInputsCondition{}) == "unknown");
 }
 
-TEST_CASE("input_shape: static, or open") {
+TEST_CASE("the condition input_shape asks for static or open shapes") {
   using Shape = InputShapeCondition::Shape;
   const Case test;
   CHECK(test.verdict("d", InputShapeCondition{Shape::fixed}) == "holds");
@@ -159,7 +159,7 @@ TEST_CASE("input_shape: static, or open") {
   CHECK(test.verdict("d", InputShapeCondition{Shape::open}) == "fails");
 }
 
-TEST_CASE("values: each element of a constant, or all of them in order") {
+TEST_CASE("the condition values checks each element of a constant, or all of them in order") {
   const Case test;
   const auto each = [](InputPlace input, std::vector<Literal> one_of) {
     ValuesCondition wanted;
@@ -194,7 +194,7 @@ TEST_CASE("values: each element of a constant, or all of them in order") {
   CHECK(blind.verdict("a", wanted) == "unknown");
 }
 
-TEST_CASE("values that are no power of two, or not finite") {
+TEST_CASE("the condition values can ask for powers of two and finite numbers") {
   Case test;
   ValuesCondition wanted;
   wanted.input = kInput1;
@@ -216,7 +216,7 @@ TEST_CASE("values that are no power of two, or not finite") {
   CHECK(with(std::numeric_limits<double>::quiet_NaN()) == "fails");
 }
 
-TEST_CASE("an attribute that must be absent, and relations") {
+TEST_CASE("conditions can ask that an attribute is absent, or that a relation holds") {
   const Case test;
   CHECK(test.verdict("b", AbsentAttributeCondition{"group"}) == "holds");
   CHECK(test.verdict("a", AbsentAttributeCondition{"group"}) == "fails");

@@ -44,7 +44,7 @@ TEST_CASE("a pool of unknown rank takes the rank of its kernel") {
   CHECK_FALSE(implied("input x: float32\n a = MaxPool(x)", "strides"));
 }
 
-TEST_CASE("axes follow from the rank where no input gives them") {
+TEST_CASE("the axes follow from the rank if no input gives them") {
   CHECK(implied("input x: float32[2,3,4]\n a = Transpose(x)", "perm") == list_of({2, 1, 0}));
   CHECK(implied("input x: float32[2,n,4]\n a = ReduceMean(x)", "axes") == list_of({0, 1, 2}));
   CHECK_FALSE(implied("input x: float32[2]\n input i\n a = ReduceMean(x, i)", "axes"));
@@ -53,7 +53,7 @@ TEST_CASE("axes follow from the rank where no input gives them") {
   CHECK_FALSE(implied("input x: float32\n a = Transpose(x)", "perm"));
 }
 
-TEST_CASE("a split without sizes makes equal parts, the last of them the rest") {
+TEST_CASE("a split without sizes makes equal parts, and the last part is the rest") {
   CHECK(implied("input x: float32[2,9]\n a, b = Split(x) {axis=-1}", "split") == list_of({5, 4}));
   CHECK_FALSE(implied("input x: float32[n]\n a, b = Split(x)", "split"));
 }
@@ -87,7 +87,7 @@ TEST_CASE("a rule's condition sees the implied value in models that import an op
   CHECK_FALSE(rule_holds(kConv, no_dilation));
 }
 
-TEST_CASE("negative axes are the same as those from the front where the rank is known") {
+TEST_CASE("negative axes equal the axes counted from the front if the rank is known") {
   const AttributeRule last{"axis", {AttributeValue(std::int64_t{-1})}, {}, {}};
   CHECK(rule_holds("input x: float32[1,2,3,4]\n a = Softmax(x) {axis=3}", last));
   CHECK_FALSE(rule_holds("input x: float32[1,2,3,4]\n a = Softmax(x) {axis=2}", last));

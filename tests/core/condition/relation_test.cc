@@ -72,7 +72,7 @@ TEST_CASE("operators bind as in other languages") {
   CHECK(verdict("1e3 == 1000 and 0.5 < 1") == "yes");
 }
 
-TEST_CASE("lists go element by element, and whole against whole") {
+TEST_CASE("a list and a number are combined by element; two lists are compared as wholes") {
   CHECK(verdict("all(attr.strides == 2)") == "yes");
   CHECK(verdict("attr.strides == 2") == "yes");
   CHECK(verdict("any(attr.pads > 0) and not all(attr.pads > 0)") == "yes");
@@ -110,7 +110,7 @@ TEST_CASE("the first comparison that fails is given with its values") {
                                    .right = std::int64_t{64}});
 }
 
-TEST_CASE("a text that is no relation is refused at its place") {
+TEST_CASE("a text that is not a relation is refused at its position") {
   CHECK(fault("attr.group = 1") == "11: write == to compare");
   CHECK(fault("attr.group ==") == "13: expected a value, found the end");
   CHECK(fault("") == "0: expected a value, found the end");
@@ -132,7 +132,7 @@ TEST_CASE("a text that is no relation is refused at its place") {
   CHECK(fault("1.2.3 == 1") == "0: no number");
 }
 
-TEST_CASE("relations are bounded") {
+TEST_CASE("the size of a relation is limited") {
   CHECK(fault(std::string(100, '(').append(1, '1').append(100, ')')) ==
         "64: nested deeper than 64 levels");
   CHECK(fault(std::string(100, '-').append(1, '1')) == "64: too many signs");

@@ -30,7 +30,7 @@ const OpTime& time_of(const Calibration& found, const std::string& op) {
   return found.times.front();
 }
 
-TEST_CASE("What kernels take is found again, op by op") {
+TEST_CASE("Calibration finds the times of made-up kernels again, op by op") {
   std::vector<Kernel> kernels;
   add(kernels, {"conv", 5, 1e-5, 2e-5}, 30, 0);
   add(kernels, {"relu", 1, 0, 3e-5}, 30, 1);
@@ -44,7 +44,7 @@ TEST_CASE("What kernels take is found again, op by op") {
   CHECK(time_of(found, "relu").us_per_byte == Approx(3e-5).epsilon(1e-4));
 }
 
-TEST_CASE("An op with few kernels has common numbers only") {
+TEST_CASE("An op with few kernels uses the common numbers") {
   std::vector<Kernel> kernels;
   add(kernels, {"conv", 5, 1e-5, 0}, 30, 0);
   add(kernels, {"rare", 2, 0, 0}, kLeastKernelsOfOp - 1, 0);
@@ -53,7 +53,7 @@ TEST_CASE("An op with few kernels has common numbers only") {
   CHECK(!found.error);
 }
 
-TEST_CASE("No number is below 0, however the kernels behave") {
+TEST_CASE("No fitted number is below 0, whatever the kernels' times") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     std::vector<Kernel> kernels;
@@ -73,7 +73,7 @@ TEST_CASE("No number is below 0, however the kernels behave") {
   }
 }
 
-TEST_CASE("The error is that of models left out") {
+TEST_CASE("The error is measured on models that were left out") {
   std::vector<Kernel> kernels;
   add(kernels, {"conv", 10, 0, 0}, 20, 0);
   add(kernels, {"conv", 10, 0, 0}, 20, 1);

@@ -34,7 +34,7 @@ TEST_CASE("a value has bytes when it is a tensor of known dtype and dims") {
   for (const char* name : {"c", "d", "e", "f", "g", "h", "j"}) CHECK_FALSE(bytes(name));
 }
 
-TEST_CASE("a convolution is two for each weight that meets each output") {
+TEST_CASE("a convolution counts 2 for each weight applied to each output") {
   // 8 outputs of 4 x 4, each the sum of 3 x 5 x 5 products.
   CHECK(flops(R"(
     input x: float32[1,3,8,8]
@@ -56,7 +56,7 @@ TEST_CASE("a convolution is two for each weight that meets each output") {
   )") == 2.0 * 8 * 16 * 75);
 }
 
-TEST_CASE("a grouped convolution reads its share of the channels") {
+TEST_CASE("a grouped convolution counts only its group's channels") {
   CHECK(flops(R"(
     input x: float32[1,8,8,8]
     param w: float32[8,1,3,3]
@@ -64,7 +64,7 @@ TEST_CASE("a grouped convolution reads its share of the channels") {
   )") == 2.0 * 8 * 64 * 9);
 }
 
-TEST_CASE("a transposed convolution is two for each weight that meets each input") {
+TEST_CASE("a transposed convolution counts 2 for each weight applied to each input") {
   CHECK(flops(R"(
     input x: float32[1,4,8,8]
     param w: float32[4,6,2,2]
@@ -103,7 +103,7 @@ TEST_CASE("Gemm sums over the first dim of A where A is transposed") {
   )") == 2.0 * 3 * 7 * 5);
 }
 
-TEST_CASE("attention is two products and a softmax") {
+TEST_CASE("attention counts two products and a softmax") {
   const double products = 2.0 * 2 * (3 * 6 * 8) * 10;
   CHECK(flops(R"(
     input q: float32[3,6,8]
@@ -112,7 +112,7 @@ TEST_CASE("attention is two products and a softmax") {
   )") == products + 5 * 3 * 6 * 10);
 }
 
-TEST_CASE("attention counts its heads' softmax, and the past that joins the keys") {
+TEST_CASE("attention counts the softmax of each head, and the past keys") {
   // 3 tokens, 2 heads of 4, 7 keys of the past.
   const double products = 2.0 * 2 * (3 * 8) * 10, softmax = 5.0 * 3 * 2 * 10;
   CHECK(flops(R"(
@@ -143,7 +143,7 @@ TEST_CASE("attention counts its heads' softmax, and the past that joins the keys
   )") == products + softmax);
 }
 
-TEST_CASE("attention with its weights inside counts its projections") {
+TEST_CASE("attention with packed weights counts its projections") {
   // com.microsoft Attention: 3 tokens of 6, hidden 8: 6 x 24 weights; 2 heads.
   CHECK(flops(R"(
     input x: float32[1,3,6]
@@ -157,7 +157,7 @@ TEST_CASE("attention with its weights inside counts its projections") {
   )") == 2.0 * 24 * 8 * 4 + 4.0 * 24 * 3 + 5.0 * 3 * 2 * 3);
 }
 
-TEST_CASE("einsum is a product for each combination of its indices") {
+TEST_CASE("einsum counts one product for each combination of its indices") {
   CHECK(flops(R"(
     input a: float32[2,3,5]
     input b: float32[2,5,7]
@@ -199,7 +199,7 @@ TEST_CASE("quantised variants count as the op they replace") {
               "torch.ops.quantized_decomposed.quantize_per_tensor.default(x)") == 64.0);
 }
 
-TEST_CASE("normalisations count statistics, scaling, and what is added before") {
+TEST_CASE("normalisations count statistics, scaling, and tensors added before") {
   const auto of = [](const std::string& op) {
     return flops("input x: float32[4,8]\n param w: float32[8]\n y: float32[4,8] = " + op +
                  "(x, w)");
@@ -213,7 +213,7 @@ TEST_CASE("normalisations count statistics, scaling, and what is added before") 
   CHECK(of("torch.ops.aten.batch_norm.default") == 2.0 * 32);
 }
 
-TEST_CASE("resizing counts the window that is interpolated over") {
+TEST_CASE("resizing counts the window of the interpolation") {
   const auto of = [](const std::string& call) {
     return flops("input x: float32[1,2,4,4]\n y: float32[1,2,8,8] = " + call);
   };
@@ -224,7 +224,7 @@ TEST_CASE("resizing counts the window that is interpolated over") {
   CHECK(of("GridSample(x) {mode=\"nearest\"}") == 0);
 }
 
-TEST_CASE("a convolution of aten may be transposed, a deformable one has its weight further on") {
+TEST_CASE("aten convolutions may be transposed; deformable ones have another weight position") {
   CHECK(flops(R"(
     input x: float32[1,4,8,8]
     param w: float32[4,6,2,2]
@@ -238,7 +238,7 @@ TEST_CASE("a convolution of aten may be transposed, a deformable one has its wei
   )") == 2.0 * 8 * 16 * 75);
 }
 
-TEST_CASE("a recurrence meets all its weights at each step, and its gates are combined") {
+TEST_CASE("a recurrence counts all weights and its gates at each step") {
   CHECK(flops(R"(
     input x: float32[5,2,8]
     param w: float32[1,16,8]
@@ -268,7 +268,7 @@ TEST_CASE("a recurrence meets all its weights at each step, and its gates are co
   )") == 10.0 * (2 * (4 * 8 + 4 * 4) + 4));
 }
 
-TEST_CASE("what reads no data or moves none has no bytes") {
+TEST_CASE("an op that reads or moves no data has no bytes") {
   const auto bytes = [](std::string_view text) {
     const Graph graph = graph_from_text(text);
     CHECK(node_costs(graph)[NodeId{0}].bytes == node_cost(graph, NodeId{0}).bytes);
@@ -300,7 +300,7 @@ TEST_CASE("pooling counts the elements under the kernel, reductions the input, o
   CHECK(flops("input x: float32[4,8]\n y: float32[4,8] = _operator.add(x, x)") == 32.0);
 }
 
-TEST_CASE("max and sum reduce one tensor and combine many") {
+TEST_CASE("max and sum reduce one tensor and are elementwise on several") {
   CHECK(flops("input x: float32[4,8]\n y: float32[4] = torch.sum(x)") == 32.0);
   CHECK(flops("input x: float32[4]\n y: float32[4] = Max(x, x, x)") == 8.0);
   // An operand that is no tensor is not combined, and its size is not asked for.

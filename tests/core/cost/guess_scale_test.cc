@@ -13,7 +13,7 @@ PerNode<double> table(std::initializer_list<double> numbers) {
   return made;
 }
 
-TEST_CASE("what was not measured is guessed in the unit of what was") {
+TEST_CASE("unmeasured nodes are guessed in the unit of the measured ones") {
   const Graph graph = graph_from_text(R"(
     input x: float32[4]
     a: float32[4] = Relu(x)
@@ -47,7 +47,7 @@ TEST_CASE("five measured nodes of an op have a scale of their own") {
   CHECK(made.scaled == 2);
 }
 
-TEST_CASE("guesses stay as they are where nothing was measured, and unknown times unknown") {
+TEST_CASE("without measurements guesses are unchanged, and unknown times stay unknown") {
   const Graph graph = graph_from_text(R"(
     input x: float32[4]
     a: float32[4] = Relu(x)

@@ -12,7 +12,7 @@ double flops(FlopsFormula formula, double number, std::string_view text) {
   return formula(NodeView(graph, NodeId{0}), number).value_or(-1);
 }
 
-TEST_CASE("elementwise ops cost so many for each element") {
+TEST_CASE("elementwise ops have a fixed cost for each element") {
   const char* const text = "input x: float32[2,3]\ny: float32[4,5] = f(x)";
   CHECK(flops(flops_per_output, 3, text) == 3 * 20);
   CHECK(flops(flops_per_input, 3, text) == 3 * 6);

@@ -27,7 +27,7 @@ TEST_CASE("A target's numbers are read") {
   CHECK(!machine.cpu.flops_per_second);
 }
 
-TEST_CASE("What is not given stays as it was") {
+TEST_CASE("Numbers that are not given keep their values") {
   Machine machine{.launch_us = 7};
   machine = with_target(machine, *parse_target("cpu:flops=1GFLOP/s"));
   machine = with_target(machine, *parse_target("acc:node=3us"));

@@ -14,7 +14,7 @@ constexpr const char* kText = R"(
   c: float32[?,100] = Relu(y)
   output b, c)";
 
-TEST_CASE("A node takes the longer of computing and memory, and what a node costs") {
+TEST_CASE("A node takes the longer of computing and memory, plus its fixed cost") {
   const Graph graph = graph_from_text(kText);
   const Machine machine{.cpu = {.flops_per_second = 1e9, .bytes_per_second = 1e9, .node_us = 3},
                         .acc = {.flops_per_second = 1e12, .bytes_per_second = 1e8}};
@@ -36,7 +36,7 @@ TEST_CASE("Without both rates, or without a size, there is no time") {
   CHECK(times.acc.origins[node_named(graph, "a")] == TimeOrigin::unknown);
 }
 
-TEST_CASE("Measured goes before calibrated, and calibrated before estimated") {
+TEST_CASE("Measured times win over calibrated ones, and calibrated over estimated ones") {
   const Graph graph = graph_from_text(kText);
   Machine machine{.cpu = {.flops_per_second = 1e9, .bytes_per_second = 1e9}};
   machine.cpu.calibrated = {{.op = "", .us = 7}, {.op = "matmul", .us = 1, .us_per_flop = 1e-6}};

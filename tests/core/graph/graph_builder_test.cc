@@ -34,7 +34,7 @@ TEST_CASE("Nodes that are in order keep it") {
   CHECK(order(graph_from_text("input x\nb = f(x)\na = f(x)\nc = f(b)\noutput c")) == "b a c");
 }
 
-TEST_CASE("A node may read what a later one makes: it moves behind, the others keep their order") {
+TEST_CASE("A node that reads a later node's value moves after it; the others keep their order") {
   CHECK(order(graph_from_text("input x\na = f(d)\nb = f(x)\nc = f(a)\nd = f(b)\noutput c")) ==
         "b d a c");
 }
@@ -158,13 +158,13 @@ TEST_CASE("A value made twice is refused, whatever makes it") {
         "value \"a\" is made twice: names of values must be unique\n  at: a, a = f()\n");
 }
 
-TEST_CASE("Two nodes of one name are refused, a constant counts") {
+TEST_CASE("Two nodes of one name are refused, also if one is a constant") {
   const std::string message = "two nodes are called \"n\": names of nodes must be unique\n";
   CHECK(faults("n@ a = f()\nn@ b = f()") == message + "  at: n@ b = f()\n");
   CHECK(faults("n@ a = f()\nconst n@ b = f()") == message + "  at: const n@ b = f()\n");
 }
 
-TEST_CASE("A node may be called as a value of another") {
+TEST_CASE("A node may have the name of another node's value") {
   CHECK(faults("a@ b = f()\nb@ a = f(b)\noutput a").empty());
 }
 
@@ -361,7 +361,7 @@ TEST_CASE("Kept text lives as long as the graph") {
   CHECK(builder.finish()->name() == "a name that goes away, too long for a short string");
 }
 
-TEST_CASE("Values find their places whatever the order in which they were first named") {
+TEST_CASE("Values are numbered correctly in whatever order they were first named") {
   // Handles form cycles of several lengths: p, q and x come after what reads them.
   const Graph graph = graph_from_text(
       "c = f(b, p)\nb = f(a, x)\nd = f(c, q, b)\na = f(p)\nparam p\ninput x\nparam q\noutput d");
@@ -376,7 +376,7 @@ TEST_CASE("Values find their places whatever the order in which they were first 
   CHECK(values == "x p q a=a b=b c=c d=d ");
 }
 
-TEST_CASE("Reserving memory does not change the graph, however wrong the guess") {
+TEST_CASE("A wrong guess when reserving memory does not change the graph") {
   for (const double times : {0.5, 1.0, 3.0}) {
     GraphBuilder builder;
     builder.expect_times(times);

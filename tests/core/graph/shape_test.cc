@@ -57,7 +57,7 @@ TEST_CASE("A product past 63 bits is not a count") {
   CHECK(element_count(sizes({std::int64_t{1} << 62, std::int64_t{1} << 62, 0})) == 0U);
 }
 
-TEST_CASE("Bytes follow from the width of an element, packed below a byte") {
+TEST_CASE("Bytes follow from the width of elements; elements below a byte are packed") {
   CHECK(tensor_bytes(DType::float32, sizes({1, 64, 112, 112})) == 3'211'264U);
   CHECK(tensor_bytes(DType::boolean, sizes({5})) == 5U);
   CHECK(tensor_bytes(DType::complex128, sizes({2})) == 32U);

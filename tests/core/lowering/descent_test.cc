@@ -19,7 +19,7 @@ std::string names_where(const Graph& graph, const std::vector<bool>& flags) {
 
 }  // namespace
 
-TEST_CASE("what is drawn at random, and what descends from it, is no value to compare") {
+TEST_CASE("random values, and values computed from them, are not compared") {
   const Graph graph = graph_from_text(
       "input x: float32[2,2]\n"
       "r = RandomNormalLike(x)\n"
@@ -31,7 +31,7 @@ TEST_CASE("what is drawn at random, and what descends from it, is no value to co
   CHECK(names_where(graph, random_values(graph)) == "r b e");
 }
 
-TEST_CASE("shapes depend on data behind NonZero and its like") {
+TEST_CASE("values after NonZero and similar ops have shapes that depend on data") {
   const Graph graph = graph_from_text(
       "input x: float32[2,2]\n"
       "a = Relu(x)\n"

@@ -62,7 +62,7 @@ TEST_CASE("Backtraces are dropped, wherever they are") {
         signature("ValueError: bad error"));
 }
 
-TEST_CASE("The line that says what is wrong counts, not what is printed before it") {
+TEST_CASE("The signature is the line that says what is wrong, not the lines before it") {
   CHECK(signature("loading\nreading weights\nerror: 3 is odd\nbye") == "compile: error: # is odd");
   CHECK(signature("") == "compile: ");
   CHECK(signature("\n\nplain words\n") == "compile: plain words");

@@ -33,17 +33,17 @@ TEST_CASE("A node's name is found in quotes, after a sign, and at the end of a s
   CHECK(hinted("cannot lower /enc/Relu.") == "/enc/Relu");
 }
 
-TEST_CASE("A value's name leads to its maker, after nodes that are named") {
+TEST_CASE("A value's name leads to its maker, listed after nodes that are named") {
   CHECK(hinted("tensor relu_out") == "/enc/Relu");
   CHECK(hinted("tensor relu_out of /enc/Conv_1") == "/enc/Conv_1 /enc/Relu");
 }
 
-TEST_CASE("Nodes of a named op come rarest op first, one node per case") {
+TEST_CASE("Nodes of a named op come rarest op first, with one node for each case") {
   CHECK(hinted("name = \"onnx.Conv\"") == "/enc/Conv /dec/Conv_2");
   CHECK(hinted("Conv, TopK are not supported") == "/dec/layers.0/TopK /enc/Conv /dec/Conv_2");
 }
 
-TEST_CASE("Names that were cut off or changed count when they can be of one node only") {
+TEST_CASE("Cut or changed names count if they fit one node only") {
   CHECK(hinted("in layer dec_layers_0_TopK") == "/dec/layers.0/TopK");
   CHECK(hinted("in main_graph/dec/layers.0/TopK:0x") == "");
   CHECK(hinted("in main_graph/dec/layers.0/TopK") == "/dec/layers.0/TopK");

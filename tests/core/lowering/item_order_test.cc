@@ -40,7 +40,7 @@ bool is_plainly_convex(const ItemOrder& order, const ItemSet& set) {
   return true;
 }
 
-TEST_CASE("Branches stay together") {
+TEST_CASE("The order keeps the nodes of a branch together") {
   CHECK(names_in_order(graph_from_text(R"(
     input x
     a1 = f(x)
@@ -59,7 +59,7 @@ TEST_CASE("Branches stay together") {
     output j)")) == "a1 a2 b1 b2 j");
 }
 
-TEST_CASE("Every item is behind what it reads, and any run of neighbours is convex") {
+TEST_CASE("Every item comes after what it reads, and any run of neighbours is convex") {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const Graph graph = random_model(seed, 30);
     const ItemOrder order = order_of(graph);
@@ -76,7 +76,7 @@ TEST_CASE("Every item is behind what it reads, and any run of neighbours is conv
   }
 }
 
-TEST_CASE("Convexity is what its definition says") {
+TEST_CASE("is_convex() agrees with the definition of convexity") {
   std::size_t convex = 0;
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     const Graph graph = random_model(seed, 14);
@@ -93,7 +93,7 @@ TEST_CASE("Convexity is what its definition says") {
   CHECK(convex < 390);
 }
 
-TEST_CASE("A cone, its distances, and descendants") {
+TEST_CASE("Cones, distances and descendants follow the edges of the set") {
   const Graph graph = graph_from_text(R"(
     input x
     a = f(x)

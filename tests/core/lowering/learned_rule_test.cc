@@ -66,7 +66,7 @@ TEST_CASE("An op without a passed case is denied as a whole") {
   CHECK(trial.denied() == "a b");
 }
 
-TEST_CASE("One attribute, one rank, one dtype: whichever parts what failed from what passed") {
+TEST_CASE("One condition on an attribute, rank or dtype separates failed from passed cases") {
   const Trial layout(R"(
     input x: float32[4,1,8]
     input z: float32[5,1,8]
@@ -107,7 +107,7 @@ TEST_CASE("One attribute, one rank, one dtype: whichever parts what failed from 
   CHECK(dtype.denied() == "b");
 }
 
-TEST_CASE("Two conditions where one is not enough") {
+TEST_CASE("Two conditions are combined if one is not enough") {
   const Trial trial(R"(
     input x: float32[1,8]
     input y: int64[1,8]
@@ -141,7 +141,7 @@ TEST_CASE("Numbers on one side of those that passed become a range") {
   CHECK(trial.denied() == "c d e");
 }
 
-TEST_CASE("Several rules where no one covers all that failed") {
+TEST_CASE("Several rules are learned if none covers all failed cases") {
   const Trial trial(R"(
     input x: float32[1,8]
     input y: int64[1,8]
@@ -154,7 +154,7 @@ TEST_CASE("Several rules where no one covers all that failed") {
   CHECK(trial.denied() == "b c");
 }
 
-TEST_CASE("What no condition parts is denied by name") {
+TEST_CASE("Cases that no condition separates are denied by name") {
   const Trial dims(R"(
     input x: float32[1,8]
     input y: float32[1,9]
@@ -167,8 +167,7 @@ TEST_CASE("What no condition parts is denied by name") {
   CHECK(dims.denied() == "b");
 }
 
-TEST_CASE(
-    "A case that both failed and passed is denied by name, and is not an evidence for a rule") {
+TEST_CASE("A case that both failed and passed is denied by name, and is not evidence for a rule") {
   const Graph graph = graph_from_text(R"(
     input x: float32[1,8]
     a = Pool(x) {mode="max"}
@@ -183,7 +182,7 @@ TEST_CASE(
   CHECK_FALSE(rules[0].rule.node_name.empty());
 }
 
-TEST_CASE("A planted rule denies just what it was planted for, in 300 random trials") {
+TEST_CASE("A learned rule denies exactly the planted failures, in 300 random trials") {
   std::size_t by_condition = 0;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);

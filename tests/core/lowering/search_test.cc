@@ -76,7 +76,7 @@ TEST_CASE("A named culprit takes two runs, an unnamed one ceil(log2 n) + 2") {
   }
 }
 
-TEST_CASE("Nodes that fail only together are marked so; the smallest piece holds both") {
+TEST_CASE("Nodes that fail only together are reported together, with the smallest piece") {
   std::size_t together = 0;
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
@@ -121,7 +121,7 @@ TEST_CASE("A remedy that lets the whole partition pass is the finding, after one
   CHECK(result.is_complete);
 }
 
-TEST_CASE("One of two faults is cured and the other blamed") {
+TEST_CASE("If a remedy cures one of two faults, the other is blamed") {
   // Node 10 passes with pinned shapes, node 40 never.
   const Graph graph = random_model(4, 60);
   const ItemOrder order = order_items(graph, all_nodes(graph));
@@ -168,7 +168,7 @@ TEST_CASE("A remedy without effect on a piece costs no run and is not a finding"
   CHECK(result.findings[0].runs == 2);
 }
 
-TEST_CASE("What fails at random is never blamed unless it failed each time it was asked") {
+TEST_CASE("A node that fails at random is blamed only if it failed every time it was asked") {
   std::size_t flaky = 0;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
@@ -196,7 +196,7 @@ TEST_CASE("What fails at random is never blamed unless it failed each time it wa
   CHECK(flaky > 100);
 }
 
-TEST_CASE("Faults of the driver are neither pass nor fail: the nearest other cut is taken") {
+TEST_CASE("Faults of the driver are neither pass nor fail: the nearest other cut is tried") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     const Graph graph = random_model(seed, 50 + random() % 200);
@@ -217,7 +217,7 @@ TEST_CASE("Faults of the driver are neither pass nor fail: the nearest other cut
   }
 }
 
-TEST_CASE("The limit of runs holds, but for confirming what was found") {
+TEST_CASE("The limit of runs holds, except for confirming findings") {
   const Graph graph = random_model(8, 500);
   const ItemOrder order = order_items(graph, all_nodes(graph));
   FakeBackend backend{.graph = graph, .order = order, .culprits = {NodeId{100}, NodeId{300}}};
@@ -229,7 +229,7 @@ TEST_CASE("The limit of runs holds, but for confirming what was found") {
   for (const Finding& finding : result.findings) CHECK(finding.kind != FindingKind::culprit);
 }
 
-TEST_CASE("A group is asked and blamed as one") {
+TEST_CASE("A group is tested and blamed as one item") {
   const Graph graph = graph_from_text(R"(
     input x
     a = f(x)

@@ -55,7 +55,7 @@ TEST_CASE("A node that gives equal values in another order is not a culprit") {
   CHECK(result.nodes == std::vector{NodeId{70}});
 }
 
-TEST_CASE("Lower precision of the whole partition takes no run") {
+TEST_CASE("Lower precision of the whole partition is reported without a run") {
   const Graph graph = random_model(2, 100);
   const WrongValues result =
       find(graph, [](const Piece&) { return wrong(Difference::lower_precision); });
@@ -113,7 +113,7 @@ TEST_CASE("A half that is refused is cut elsewhere") {
   CHECK(result.nodes == std::vector{NodeId{150}});
 }
 
-TEST_CASE("What no half of can be run is unresolved") {
+TEST_CASE("An interval is unresolved if no half of it can run") {
   const Graph graph = random_model(7, 50);
   const WrongValues result = find(graph, [](const Piece& piece) {
     return piece.nodes.size() == 50 ? wrong() : Answer{.outcome = OracleOutcome::unresolved};

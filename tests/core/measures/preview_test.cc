@@ -37,8 +37,7 @@ Previewed preview_of(std::string_view text, double bytes_per_second = 1000) {
   return {std::move(graph), std::move(partition), std::move(preview)};
 }
 
-TEST_CASE(
-    "the busier direction of each accelerator part bounds its rate, the worst part the model") {
+TEST_CASE("the busier direction bounds a part's rate, and the slowest part bounds the model's") {
   const auto [graph, partition, preview] = preview_of(R"(
     input x: float32[10]
     a0: float32[5] = f(x)
@@ -141,7 +140,7 @@ TEST_CASE("sums of bytes stop at the largest number instead of wrapping") {
   CHECK(preview.parts[PartId{0}].input_bytes == 18446744073709551615u);
 }
 
-TEST_CASE("what some nodes cover does not need a partition") {
+TEST_CASE("coverage can be computed for any set of nodes, without a partition") {
   const Graph graph =
       graph_from_text("input x\n a: float32[3] = Relu(x)\n b: float32[5] = Relu(x)");
   const Coverages coverage = cover(graph, nodes_named(graph, "b"));

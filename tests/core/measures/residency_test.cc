@@ -96,7 +96,7 @@ TEST_CASE("A value stays until its last reader on the accelerator has run") {
   CHECK(plan.peak_part == PartId{2});
 }
 
-TEST_CASE("Replaying the lists of any split never reads an absent value, and peaks as foretold") {
+TEST_CASE("Replaying the plan of any split reads no absent value and has the planned peak") {
   for (std::uint32_t seed = 0; seed < 10'000; ++seed) {
     const RandomGraph random = random_graph(seed, 25);
     const Partition partition = split_of(random.graph, random.support);

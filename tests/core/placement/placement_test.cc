@@ -36,7 +36,7 @@ TEST_CASE("A placement is at most 2% above the best of all, and the bound never 
   }
 }
 
-TEST_CASE("The search alone, without trying all placements, rarely misses the best") {
+TEST_CASE("The local search alone rarely misses the best placement") {
   int missed = 0;
   double sum = 0;
   for (std::uint32_t seed = 0; seed < 150; ++seed) {
@@ -61,7 +61,7 @@ TEST_CASE("A score is the time that running the placement takes") {
   }
 }
 
-TEST_CASE("With launches free and residency the minimum cut is the placement, and proves it") {
+TEST_CASE("With free launches and residency, the minimum cut is proved the best placement") {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     const PlacementProblem problem =
         random_placement({.seed = seed, .units = 9, .has_ties = seed % 2 == 0});
@@ -96,7 +96,7 @@ TEST_CASE("Required units are on the accelerator, and units tied to them come al
   CHECK(find_placement(problem, {.most_tried_out = 0}).sides == Sides{1, 1, 0});
 }
 
-TEST_CASE("No more parts than allowed, whatever more would gain") {
+TEST_CASE("There are at most as many parts as allowed, even if more would gain") {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     PlacementProblem problem =
         random_placement({.seed = seed, .units = 40, .mean_crossing_us = 0.1});

@@ -45,7 +45,7 @@ TEST_CASE("A node that reads a non-tensor made on the CPU leaves the accelerator
   CHECK(found.reasons == "s: no_rule\na: non_tensor_input s\n");
 }
 
-TEST_CASE("Leaving goes on through non-tensors, and stops at a tensor") {
+TEST_CASE("Nodes leave one after another along non-tensors, up to a tensor") {
   const Found found = find(R"(
     input x
     s: scalar = item(x)
@@ -72,7 +72,7 @@ TEST_CASE("A node that makes a non-tensor for the CPU leaves the accelerator") {
   CHECK(found.reasons == "s: non_tensor_output b\nb: no_rule\n");
 }
 
-TEST_CASE("A node that leaves for its output takes its other readers and its makers along") {
+TEST_CASE("A node that leaves because of its output takes its other readers and its makers along") {
   const Found found = find(R"(
     input x
     r: scalar = rank(x)
@@ -160,7 +160,7 @@ TEST_CASE("A node without outputs is a tensor node") {
   CHECK(find("input x\n a = f(x)\n p@ = print(a)\n output a", "").nodes == "a p");
 }
 
-TEST_CASE("The acc finder takes what the plain one takes, and gives a reason for the rest") {
+TEST_CASE("The acc finder agrees with a plain second implementation, and gives reasons") {
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const RandomGraph random = random_graph(seed, 20);
     INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);

@@ -76,7 +76,7 @@ TEST_CASE("A cycle of parts is refused with one node edge for each step") {
             "put the nodes of one step into the same partition, or into one of their own"});
 }
 
-TEST_CASE("Where the order of appearance is kept, a part that needs a later one is refused") {
+TEST_CASE("If the order of appearance is kept, a part that needs a later one is refused") {
   const Graph graph = graph_from_text("input x\n a = f(x)\n b = f(x)\n c = f(b)\n output a, c");
   CHECK(order_of(graph, "010") == "1: b | 0: a c");
   const auto result = order_parts(graph, assigned(graph, "010"), {.keep_original_order = true});

@@ -19,7 +19,7 @@ std::string boundaries(std::string_view text, std::string_view cpu) {
   return describe(graph, partition, find_boundaries(graph, partition));
 }
 
-TEST_CASE("What a part reads from outside are its inputs, what others read its outputs") {
+TEST_CASE("A part's inputs are what it reads from outside; its outputs are what others read") {
   CHECK(boundaries(R"(
     input x
     a = f(x)
@@ -77,7 +77,7 @@ TEST_CASE("The graph's outputs come last among a part's outputs") {
                    "c") == "acc0(x) -> b a\ncpu1(b) -> c\n");
 }
 
-TEST_CASE("A value used two parts on goes straight there") {
+TEST_CASE("A value used two parts later goes straight there") {
   CHECK(boundaries(R"(
     input x
     a = f(x)
@@ -129,7 +129,7 @@ TEST_CASE("A part may have no outputs") {
         "acc0(x) -> a\ncpu1(a) ->\n");
 }
 
-TEST_CASE("Only those outputs of a node cross that are read elsewhere") {
+TEST_CASE("Only the outputs of a node that are read elsewhere cross") {
   CHECK(boundaries("input x\n a, b, c = f(x)\n d = f(c)\n output d, a", "d") ==
         "acc0(x) -> c a\ncpu1(c) -> d\n");
 }
@@ -151,7 +151,7 @@ TEST_CASE("A chain of constants 20000 long is followed without recursion") {
   CHECK(graph.node(found.constants[PartId{0}].front()).name == "c0");
 }
 
-TEST_CASE("Boundaries are those that the plain pass finds") {
+TEST_CASE("Boundaries agree with a plain second implementation") {
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const RandomGraph random = random_graph(seed, 25);
     INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);
@@ -211,7 +211,7 @@ TEST_CASE("Parameters of modules are never passed, nor those that only constants
                "012") == "p0(x; w) -> a\np1(a w; v c) -> b\np2(b; w) -> l\n");
 }
 
-TEST_CASE("A node in no part neither gives nor takes") {
+TEST_CASE("A node in no part makes no inputs or outputs") {
   CHECK(passed("input x\n a = f(x)\n m = marker(a)\n b = f(a)\n output b", "0-1") ==
         "p0(x) -> a\np1(a) -> b\n");
 }

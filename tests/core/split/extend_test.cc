@@ -61,7 +61,7 @@ TEST_CASE("A producer that a later subgraph or the graph's output reads too move
                "c e", 2) == "b; acc: a | cpu: c | acc: b d | cpu: e");
 }
 
-TEST_CASE("Producers of what moved follow, once all that blocks them has moved") {
+TEST_CASE("Producers of moved nodes move too, once no node blocks them") {
   CHECK(extend(R"(
     input x
     a = f(x)
@@ -74,7 +74,7 @@ TEST_CASE("Producers of what moved follow, once all that blocks them has moved")
                "c", 2) == "b1 b2 b3; acc: a | cpu: c | acc: b1 b2 b3 d");
 }
 
-TEST_CASE("A CPU producer does not move, nor what only it reads") {
+TEST_CASE("A CPU producer does not move, nor the nodes that only it reads") {
   CHECK(extend(R"(
     input x
     a = f(x)
@@ -181,7 +181,7 @@ TEST_CASE("Extending all goes from the last subgraph to the first") {
   CHECK(describe(s.graph, s.subgraphs) == "acc: a | cpu: b | acc: c d | cpu: e | acc: g h");
 }
 
-TEST_CASE("With link bytes in view only what lowers them moves") {
+TEST_CASE("With automatic extension only moves that lower link bytes are made") {
   Setting s = set_up(R"(
     input x: float32[100]
     a = f(x)
@@ -229,7 +229,7 @@ class RandomSetting {
 
 plain::Nodes as_set(const std::vector<NodeId>& nodes) { return {nodes.begin(), nodes.end()}; }
 
-TEST_CASE("Each subgraph extends as the plain pass has it, and the parts stay in order") {
+TEST_CASE("Extension agrees with a plain second implementation, and parts stay in order") {
   std::size_t moves = 0;
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const RandomSetting s(seed);
@@ -268,7 +268,7 @@ plain::Nodes extend_plainly(const RandomSetting& s, std::vector<plain::Subgraph>
   return all;
 }
 
-TEST_CASE("Extending all in one pass is extending one after the other") {
+TEST_CASE("Extending all in one pass equals extending one after another") {
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const RandomSetting s(seed);
     INFO("seed " << seed << "\n" << s.random.text << "unsupported " << s.random.unsupported);
@@ -280,7 +280,7 @@ TEST_CASE("Extending all in one pass is extending one after the other") {
   }
 }
 
-TEST_CASE("Extending where link bytes fall is counting all bytes after each extension") {
+TEST_CASE("Automatic extension agrees with counting all bytes after each extension") {
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const RandomSetting s(seed);
     INFO("seed " << seed << "\n" << s.random.text << "unsupported " << s.random.unsupported);

@@ -33,7 +33,7 @@ constexpr const char* kSizeAndView = R"(
   d = relu(c)
   output d)";
 
-TEST_CASE("A size and what reads it are a group") {
+TEST_CASE("A size and the nodes that read it are a group") {
   CHECK(find(kSizeAndView, "").groups == "{s c}");
 }
 
@@ -115,7 +115,7 @@ TEST_CASE("A node without outputs is not tensor-free") {
   CHECK(find("input x\n p@ = print(x)\n a = f(x)\n output a", "").groups.empty());
 }
 
-TEST_CASE("Groups that meet are one") {
+TEST_CASE("Groups that share a node are one") {
   CHECK(find(R"(
     input x
     s: scalar = size(x)
@@ -259,7 +259,7 @@ TEST_CASE("A chain of groups as long as the graph is closed without recursion") 
   CHECK(fusions.members.size() == 3001);
 }
 
-TEST_CASE("Fusions are those that the plain finder finds") {
+TEST_CASE("Fusions agree with a plain second implementation") {
   std::size_t groups = 0;
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     const RandomGraph random = random_graph(seed, 18);

@@ -44,14 +44,14 @@ TEST_CASE("Shape computations go to the accelerator with the nodes that use them
   CHECK(found.reasons.empty());
 }
 
-TEST_CASE("They go to the CPU with the nodes that use them, which are to blame") {
+TEST_CASE("Shape computations go to the CPU with their users, which are named as the reason") {
   const Followed found = follow(kReshape, "y");
   CHECK(found.acc == "c z");
   CHECK(found.reasons ==
         "s: host_shape g\ng: host_shape u\nu: host_shape k\nk: host_shape y\ny: no_rule\n");
 }
 
-TEST_CASE("With users on both sides they go where their input is made") {
+TEST_CASE("Shape computations with users on both sides go where their input is made") {
   constexpr const char* kBoth = R"(
     input x: float32[N,4]
     c: float32[N,4] = Conv(x)
@@ -64,7 +64,7 @@ TEST_CASE("With users on both sides they go where their input is made") {
   CHECK(follow(kBoth, "c b").reasons == "c: no_rule\ns: host_shape b\nb: no_rule\n");
 }
 
-TEST_CASE("One without users, and one that the list denies, go where the list says") {
+TEST_CASE("Shape computations without users, or denied by the list, go where the list says") {
   CHECK(follow("input x: float32[2]\n s: int64[1] = Shape(x)\n output s", "s").reasons ==
         "s: no_rule\n");
   CHECK(follow("input x: float32[2]\n s: int64[1] = Shape(x)\n output s", "").acc == "s");
@@ -95,7 +95,7 @@ TEST_CASE("An op of another domain is another op, though it is called as one of 
   CHECK(nodes_in("my.ops::").empty());
 }
 
-TEST_CASE("What makes data of a shape is data") {
+TEST_CASE("An op that makes data of a given shape is not a shape computation") {
   CHECK(follow(R"(
     input x: float32[N,4]
     param lo: int64[]
@@ -113,7 +113,7 @@ TEST_CASE("What makes data of a shape is data") {
             .nodes == "s n m");
 }
 
-TEST_CASE("What also reads data is data") {
+TEST_CASE("A node that also reads data is not a shape computation") {
   CHECK(follow(R"(
     input x: float32[N,4]
     s: int64[2] = Shape(x)
@@ -125,7 +125,7 @@ TEST_CASE("What also reads data is data") {
             .nodes == "s");
 }
 
-TEST_CASE("In native graphs sizes are shape computations, and ints made of them") {
+TEST_CASE("In native graphs, sizes and ints computed from them are shape computations") {
   constexpr const char* kText = R"(
     input x
     a = conv(x)
@@ -141,7 +141,7 @@ TEST_CASE("In native graphs sizes are shape computations, and ints made of them"
   CHECK(follow(kText, "s h h0 m").acc == "a s h d i h0 m y");
 }
 
-TEST_CASE("In a split a Reshape cuts no part, and the number saved is reported") {
+TEST_CASE("Reshapes do not divide a split, and the number of saved subgraphs is reported") {
   const Graph graph = graph_from_text(kReshape);
   SupportList list;
   for (const char* op : {"Conv", "Reshape", "Relu"}) list.allow.emplace_back().op = op;
@@ -157,8 +157,7 @@ TEST_CASE("In a split a Reshape cuts no part, and the number saved is reported")
   CHECK(split->host_shapes.subgraphs_without == 3);
 }
 
-TEST_CASE(
-    "In a native graph a size that the list does not name takes no view off the accelerator") {
+TEST_CASE("In a native graph an unlisted size does not take its view off the accelerator") {
   const Graph graph = graph_from_text(R"(
     input x
     a = conv(x)
@@ -195,7 +194,7 @@ RandomGraph random_shapes(std::uint32_t seed) {
   return {std::move(text), random.unsupported, std::move(graph), std::move(support)};
 }
 
-TEST_CASE("In random graphs shape computations are where a user or a maker is") {
+TEST_CASE("In random graphs shape computations are on the side of a user or a maker") {
   std::size_t count = 0;
   for (std::uint32_t seed = 0; seed < 1500; ++seed) {
     const RandomGraph random = random_shapes(seed);

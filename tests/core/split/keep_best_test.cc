@@ -37,7 +37,7 @@ constexpr const char* kText = R"(
   g = cpu(f)
   output g)";
 
-TEST_CASE("The most valuable subgraphs are kept, the others are merged with what is between them") {
+TEST_CASE("The most valuable subgraphs are kept; the others are merged with their neighbours") {
   const Graph graph = graph_from_text(kText);
   const Kept by_nodes = keep(graph, "c e g", {.most = 1, .by = KeepBy::nodes});
   CHECK(by_nodes.subgraphs == "acc: a b | cpu: c d e f g");
@@ -53,14 +53,14 @@ TEST_CASE("The most valuable subgraphs are kept, the others are merged with what
         "acc: a b | cpu: c | acc: d | cpu: e f g");
 }
 
-TEST_CASE("Work counts less what the link asks for it") {
+TEST_CASE("The value of work is reduced by its time on the link") {
   const Graph graph = graph_from_text(kText);
   const Link fast{"fast", 1e15};
   CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::flops}, fast).subgraphs ==
         "cpu: a b c d e | acc: f | cpu: g");
 }
 
-TEST_CASE("Time is what was measured, else what computing or memory takes") {
+TEST_CASE("A node's time is measured, or the longer of computing and memory") {
   const Graph graph = graph_from_text(kText);
   // f moves most bytes; over a slow link it loses more than it gains.
   CHECK(keep(graph, "c e g", {.most = 1, .by = KeepBy::time}, {"link", 1e15}).subgraphs ==
@@ -69,7 +69,7 @@ TEST_CASE("Time is what was measured, else what computing or memory takes") {
         "acc: a b | cpu: c d e f g");
 }
 
-TEST_CASE("The one of equals with fewer bytes over the link is kept, then the first") {
+TEST_CASE("Among equals the one with fewer bytes over the link is kept, then the first") {
   const Graph graph = graph_from_text(R"(
     input x
     a: float32[9] = f(x)
@@ -89,7 +89,7 @@ TEST_CASE("The limit may be 0, and subgraphs within it are unchanged") {
   CHECK(keep(graph, "c e g", {.most = 3}).cost.subgraphs == 0);
 }
 
-TEST_CASE("Any split keeps to its cap, and the kept are worth no less than the others") {
+TEST_CASE("Any split keeps to its limit, and keeps the most valuable subgraphs") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const RandomGraph random = random_graph(seed, 30);
     INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);

@@ -42,7 +42,7 @@ struct Case {
   Machine machine;
 };
 
-TEST_CASE("A split takes its nodes' times, its launches and its bytes") {
+TEST_CASE("The latency of a split sums nodes, launches and transfers") {
   const Case made(kText, "b");
   const Latency sum = made.of(Residency::off);
   CHECK(sum.cpu_us == 200);
@@ -64,14 +64,14 @@ TEST_CASE("A split takes its nodes' times, its launches and its bytes") {
   CHECK(sum.parts[PartId{2}].launch_us == 50);
 }
 
-TEST_CASE("What the accelerator keeps does not cross again") {
+TEST_CASE("Values that the accelerator keeps do not cross again") {
   const Latency sum = Case(kText, "b").of(Residency::on);
   CHECK(sum.link_bytes.in == 4000 + 2000);
   CHECK(sum.link_bytes.out == 4000 + 1000);
   CHECK(sum.total_us == Approx(200 + 40 + 100 + 11));
 }
 
-TEST_CASE("With residency only what the CPU reads goes out") {
+TEST_CASE("With residency only values that the CPU reads go out") {
   const Case made(R"(
     input x: float32[1000]
     a: float32[1000] = f(x)
@@ -90,7 +90,7 @@ TEST_CASE("A full-duplex link takes the larger of both directions") {
   CHECK(made.of(Residency::off).link_us == Approx(14));
 }
 
-TEST_CASE("The number that is missing is named, and no total rests on it") {
+TEST_CASE("A missing number is named, and there is no total") {
   Case made(kText, "b");
   made.machine.launch_us.reset();
   const Latency no_launch = made.of(Residency::off);

@@ -65,7 +65,7 @@ TEST_CASE("Given parts keep their order, members the model's") {
 
 TEST_CASE("No nodes make no parts") { CHECK(make_partition(Subgraphs{}, {}).count() == 0); }
 
-TEST_CASE("A good partition holds") {
+TEST_CASE("A valid partition passes the check") {
   const Graph graph = graph_from_text(kChain);
   const auto devices = std::vector{Device::acc, Device::cpu};
   CHECK(fault(graph, make_partition(parts({0, 0, 1}), {"p", "q"}, devices), "a b").empty());

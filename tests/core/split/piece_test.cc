@@ -34,13 +34,13 @@ std::string boundary_of(std::string_view names) {
   return describe(graph, piece, find_piece_boundary(graph, piece));
 }
 
-TEST_CASE("A piece takes in what it reads and gives what others read") {
+TEST_CASE("A piece's inputs are what it reads; its outputs are what others read") {
   CHECK(boundary_of("a") == "piece(x; w) -> a\n");
   CHECK(boundary_of("b c") == "piece(a; w k) -> b c\n");
   CHECK(boundary_of("a b c d") == "piece(x; w k) -> b d\n");
 }
 
-TEST_CASE("A gap is reported with the nodes on its path") {
+TEST_CASE("A detour around a piece is reported with its nodes") {
   const Graph graph = graph_from_text(kText);
   const auto gap = find_detour(graph, nodes_of(graph, "a b d"));
   REQUIRE(gap);

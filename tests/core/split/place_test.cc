@@ -53,7 +53,7 @@ TEST_CASE("A node goes to the accelerator when it gains more than its tensors co
   CHECK(reason.launch_us == 0);
 }
 
-TEST_CASE("A launch counts, once a part") {
+TEST_CASE("A launch counts once for each part") {
   Case made(graph_from_text(kText));
   made.machine.launch_us = 9;
   const PlacedByCost placed = made.place("a c e");
@@ -94,7 +94,7 @@ TEST_CASE("A node without a time and a tensor without a size are counted") {
   CHECK(placed.numbers.unknown_sizes == 2);
 }
 
-TEST_CASE("What a placement says it takes is the latency of its split") {
+TEST_CASE("The time of a placement is the latency of its split") {
   for (std::uint32_t seed = 0; seed < 150; ++seed) {
     const RandomGraph random = random_graph(seed, 30);
     INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);

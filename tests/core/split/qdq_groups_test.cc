@@ -60,12 +60,11 @@ constexpr const char* kTwoOperators = R"(
   d2 = DequantizeLinear(q2, s)
   output d2)";
 
-TEST_CASE(
-    "A quantised operator is its dequantised inputs, itself, a chain, and the quantised end") {
+TEST_CASE("A group holds the dequantised inputs, the operator, its chain and the quantised end") {
   CHECK(groups_of(kTwoOperators) == "{d0 c r q1} {d1 p q2}");
 }
 
-TEST_CASE("Several inputs and several Qs are of one group") {
+TEST_CASE("Several DQs and several Qs are in one group") {
   CHECK(groups_of(R"(
     input a
     input b
@@ -80,8 +79,7 @@ TEST_CASE("Several inputs and several Qs are of one group") {
     output qy, qz)") == "{da db y qy qz}");
 }
 
-TEST_CASE(
-    "A result that is also read in floating point, or returned, is not a quantised operator") {
+TEST_CASE("An operator whose result is also read in floating point, or returned, makes no group") {
   for (const char* end : {"e = Exp(y)\n output q, e", "output q, y", "output y"}) {
     INFO(end);
     CHECK(groups_of(R"(
@@ -101,7 +99,7 @@ TEST_CASE("An operator without a DQ before it, or without a Q after it, is not a
       groups_of("input x\n param s\n d = DequantizeLinear(x, s)\n y = Conv(d)\n output y").empty());
 }
 
-TEST_CASE("A chain ends where another node comes in") {
+TEST_CASE("A chain ends at a node that reads another node") {
   CHECK(groups_of(R"(
     input x
     param s
@@ -114,7 +112,7 @@ TEST_CASE("A chain ends where another node comes in") {
             .empty());
 }
 
-TEST_CASE("torch's spellings are known, other packages' are not") {
+TEST_CASE("Torch's spellings of Q and DQ are known, those of other packages are not") {
   CHECK(groups_of(R"(
     input x
     d = torch.ops.quantized_decomposed.dequantize_per_tensor.default(x)
@@ -153,7 +151,7 @@ TEST_CASE("Groups that share a DQ are merged, with all nodes between them") {
   CHECK(keep(kResidual, "b").acc.empty());
 }
 
-TEST_CASE("A Q/DQ group and a fusion group that meet are one") {
+TEST_CASE("A Q/DQ group and a fusion group that share a node are one") {
   CHECK(keep(R"(
     input x
     param s

@@ -90,7 +90,7 @@ TEST_CASE("An emptied subgraph is not a part, and the others keep their names") 
         "_run_on_cpu_1() -> z\n_run_on_acc_2(x z) -> d\n");
 }
 
-TEST_CASE("Extending a subgraph that is not the accelerator's is refused with the valid ones") {
+TEST_CASE("Extending a subgraph that is not on the accelerator is refused with the valid ones") {
   const Graph graph = graph_from_text(kText);
   SplitOptions options;
   options.extend.which = ExtendOptions::Which::one;

@@ -48,7 +48,7 @@ TEST_CASE("Subgraphs alternate along a chain") {
   CHECK(split(kChain, "a d") == "cpu: a | acc: b c | cpu: d");
 }
 
-TEST_CASE("All on one side is one subgraph") {
+TEST_CASE("Nodes that are all on one side make one subgraph") {
   CHECK(split(kChain, "") == "acc: a b c d");
   CHECK(split(kChain, "a b c d") == "cpu: a b c d");
 }
@@ -158,7 +158,7 @@ TEST_CASE("The side to begin with can be chosen") {
   CHECK(split(kText, "a c", {.start = StartSide::fewest}) == "acc: b | cpu: a c");
 }
 
-TEST_CASE("A side without ready nodes is not the first") {
+TEST_CASE("The first side is one that has ready nodes") {
   CHECK(split("input x\n a = f(x)\n output a", "", {.start = StartSide::cpu}) == "acc: a");
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("The number of subgraphs from the other side is reported") {
   CHECK(split_subgraphs(graph, fusions, {.start = StartSide::fewest}).count_from_other_side == 3);
 }
 
-TEST_CASE("Small accelerator subgraphs join the CPU before them, and the CPU behind joins too") {
+TEST_CASE("Small accelerator subgraphs join the CPU subgraphs before and after them") {
   const Merged merged = merge(kChain, "a c", 2);
   CHECK(merged.subgraphs == "cpu: a b c d");
   CHECK(merged.reasons == "a: no_rule\nb: small_subgraph\nc: no_rule\nd: small_subgraph\n");
@@ -185,11 +185,11 @@ TEST_CASE("A subgraph as large as the minimum is kept") {
   CHECK(merge(kChain, "a", 3).subgraphs == "cpu: a | acc: b c d");
 }
 
-TEST_CASE("A minimum of 0 keeps all") {
+TEST_CASE("A minimum of 0 keeps all subgraphs") {
   CHECK(merge(kChain, "b", 0).subgraphs == "acc: a | cpu: b | acc: c d");
 }
 
-TEST_CASE("A small subgraph directly behind an accelerator one joins that one") {
+TEST_CASE("A small subgraph right after an accelerator one joins that one") {
   const Graph graph = graph_from_text(kChain);
   Subgraphs subgraphs;
   subgraphs.subgraph_of = PerNode<PartId>(4);
@@ -212,7 +212,7 @@ TEST_CASE("The reason of a small subgraph holds its size") {
   CHECK(merged.reasons[node_named(graph, "d")].size == 1);
 }
 
-TEST_CASE("Subgraphs are those that the plain passes find, from every side") {
+TEST_CASE("Subgraphs agree with a plain second implementation, from either side") {
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     const RandomGraph random = random_graph(seed, 18);
     INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);

@@ -165,7 +165,7 @@ TEST_CASE("Rates are those of running every model once") {
   CHECK_FALSE(Outcome{}.qps().has_value());
 }
 
-TEST_CASE("Every promise is kept by a split made with the remedy") {
+TEST_CASE("A split made with a remedy has the promised numbers") {
   for (std::uint32_t seed = 0; seed < 120; ++seed) {
     const RandomGraph random = random_graph(seed, 20);
     INFO("seed " << seed << "\n" << random.text << "unsupported " << random.unsupported);
@@ -197,7 +197,7 @@ TEST_CASE("Every promise is kept by a split made with the remedy") {
 
 // ---- settings ----
 
-TEST_CASE("Settings are tried where something changes, and the knee is where little work is lost") {
+TEST_CASE("Settings are tried where something changes; at the knee little work is lost") {
   // Subgraphs of 3, 1 and 2 nodes, with the work in the first.
   const Graph graph = graph_from_text(R"(
     input x: float32[512,512]
@@ -243,7 +243,7 @@ TEST_CASE("Twelve of many sizes are tried, the least and the greatest among them
   CHECK(sweep->settings.back().min_acc_size == 20);
 }
 
-TEST_CASE("A model without accelerator subgraphs has one setting a side") {
+TEST_CASE("A model without accelerator subgraphs has one setting for each side") {
   const Graph graph = graph_from_text("input x\n a = g(x)\n output a");
   const std::vector<ModelToSplit> models{{graph, kNoFacts}};
   const auto sweep = sweep_settings(models, {}, {}, default_link());

@@ -52,14 +52,14 @@ TEST_CASE("a move is blamed on the change after which the node stays where it is
                           {Change::settings, places_of("caa")}}) == "a: acc -> cpu by settings\n");
 }
 
-TEST_CASE("nodes that were not there are new, those that are gone are listed by name") {
+TEST_CASE("nodes that were absent are new; removed nodes are listed by name") {
   const NamedPlaces before = {
       {"a", Place::acc}, {"b", Place::cpu}, {"z", Place::cpu}, {"d", Place::acc}};
   CHECK(compared(before, {{Change::model, places_of("aac")}}) ==
         "b: cpu -> acc by model\nc: absent -> cpu by model\nd: acc -> gone\nz: cpu -> gone\n");
 }
 
-TEST_CASE("a new node is the model's doing, whatever is not known of the list") {
+TEST_CASE("a new node is blamed on the model, even if the earlier list is unknown") {
   const NamedPlaces before = {{"a", Place::acc}, {"b", Place::acc}};
   CHECK(compared(before, {{Change::model_or_list, places_of("acc")}}) ==
         "b: acc -> cpu by model_or_list\nc: absent -> cpu by model\n");
@@ -106,8 +106,7 @@ TEST_CASE("an unknown earlier list is blamed, or model and list together") {
   CHECK(trail_of(some, {}, {}) == "model_or_list: aca\n");
 }
 
-TEST_CASE(
-    "names of parts are no change, an extension of a subgraph that is not there is left out") {
+TEST_CASE("names of parts are not a change; extensions of absent subgraphs are ignored") {
   const std::vector<SupportList> some = {list_of({"f"})};
   SplitOptions named;
   named.partition.acc_prefix = "npu";

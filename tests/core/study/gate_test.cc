@@ -67,7 +67,7 @@ TEST_CASE("a limit that is missed by little fails") {
   }
 }
 
-TEST_CASE("every share of nodes equals itself as it is written") {
+TEST_CASE("every share of nodes equals itself when written as a decimal") {
   for (int total = 1; total <= 400; ++total) {
     for (int acc = 0; acc <= total; ++acc) {
       Measures now = some_measures();
@@ -78,7 +78,7 @@ TEST_CASE("every share of nodes equals itself as it is written") {
   }
 }
 
-TEST_CASE("no gate is made where no limit is given") {
+TEST_CASE("no gate is made if no limit is given") {
   CHECK(evaluated({}, {.now = some_measures()}).empty());
   CHECK(evaluated({.new_cpu_nodes = 0, .regression = 0.0}, {.now = some_measures()}).empty());
 }
@@ -98,7 +98,7 @@ TEST_CASE("bytes and rates hold only when all that crosses the link is known") {
   CHECK(evaluated({.qps = 10}, {.now = now}) == "min-qps holds: 10\n");
 }
 
-TEST_CASE("the share of FLOPs is not known when no node's FLOPs are") {
+TEST_CASE("the share of FLOPs is unknown if no node's FLOPs are known") {
   Measures now = some_measures();
   now.flops = {};
   now.unknown_flops = 20;
@@ -165,13 +165,13 @@ TEST_CASE("new CPU nodes are counted against a baseline") {
   CHECK(evaluated({.new_cpu_nodes = 1}, facts) == "max-new-cpu-nodes fails: 2 of 1\n");
 }
 
-TEST_CASE("a requirement fails with one node on the CPU, and needs a node to hold it against") {
+TEST_CASE("a requirement fails with one node on the CPU, and does not apply without a node") {
   CHECK(require_gate("Conv", 3, 0).verdict == GateVerdict::holds);
   CHECK(require_gate("Conv", 3, 1).verdict == GateVerdict::fails);
   CHECK(require_gate("Conv", 0, 0).verdict == GateVerdict::not_applicable);
 }
 
-TEST_CASE("a latency that is not known holds no gate; the CPU's time is a limit to be under") {
+TEST_CASE("an unknown latency does not pass a gate; the CPU's time must be undercut") {
   const GateLimits limits{.latency_us = 20000, .faster_than_cpu = true};
   GateFacts facts{.now = some_measures()};
   CHECK(evaluated(limits, facts) ==
@@ -184,7 +184,7 @@ TEST_CASE("a latency that is not known holds no gate; the CPU's time is a limit 
         "faster-than-cpu fails: 20000 of 20000\n");
 }
 
-TEST_CASE("a latency may rise by the share that is allowed, where the baseline has one") {
+TEST_CASE("a latency may rise by the allowed share if the baseline has one") {
   const GateLimits limits{.regression = 0.1};
   GateFacts facts{.now = some_measures(), .before = some_measures()};
   CHECK(evaluated(limits, facts).find("latency") == std::string::npos);

@@ -62,7 +62,7 @@ TEST_CASE("The order in the file does not matter") {
                   2) == "0 0");
 }
 
-TEST_CASE("An op, an attribute, a dtype, a shape or a wire that differs makes another shape") {
+TEST_CASE("Parts that differ in op, attribute, dtype, shape or wiring have different shapes") {
   const std::string first = "input x\n param w\n a0 = f(x, w) {n=2}\n b0 = g(a0, a0)\n";
   const auto with = [&](const std::string& second) { return first + second + "\n output b1"; };
   CHECK(shapes_of(with("a1 = f(b0, w) {n=2}\n b1 = g(a1, a1)"), 2) == "0 0");
@@ -83,7 +83,7 @@ TEST_CASE("An op, an attribute, a dtype, a shape or a wire that differs makes an
   }
 }
 
-TEST_CASE("What leaves a part, and one value read twice, belong to its shape") {
+TEST_CASE("Outputs, and a value read twice, belong to a part's shape") {
   CHECK(shapes_of("input x\n a0 = f(x)\n b0 = f(a0)\n a1 = f(x)\n b1 = f(a1)\n output b0, b1, a1",
                   2) == "0 1");
   CHECK(shapes_of("input x\n input y\n a0 = f(x, x)\n a1 = f(x, y)\n output a0, a1", 2) == "0 1");
@@ -91,7 +91,7 @@ TEST_CASE("What leaves a part, and one value read twice, belong to its shape") {
                   2) == "0 1");
 }
 
-TEST_CASE("Bodies and attributes beyond numbers and strings are taken for different") {
+TEST_CASE("Nodes with bodies or opaque attributes count as different") {
   CHECK(shapes_of("input x\n a0 = f(x) {body}\n a1 = f(x) {body}\n output a0, a1", 2) == "0 1");
   CHECK(shapes_of("input x\n a0 = If(x)\n | h = f(x)\n a1 = If(x)\n | i = f(x)\n output a0, a1",
                   2) == "0 1");
@@ -148,7 +148,7 @@ std::string shuffled(const Block& block, int part, std::mt19937& rng) {
   return text;
 }
 
-TEST_CASE("A copy of any part in any order is found, and one with another op is not") {
+TEST_CASE("A copy of any part is found in any order; one with another op is not") {
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     std::mt19937 rng(seed);
     Block block = random_block(rng);

@@ -86,7 +86,7 @@ TEST_CASE("More parts than boxes are bundled") {
         "p1: n2 n3 | p2: n4 n5 | p3: n6 n7");
 }
 
-TEST_CASE("Views past the number asked for are not opened") {
+TEST_CASE("Views beyond the number asked for are not opened") {
   CHECK(views(chain(6), "001122", {.most_boxes = 3, .most_views = 2}) ==
         ": [p0] [p1] [p2] | p0: n0 n1");
 }
