@@ -50,7 +50,7 @@ TEST_CASE("an unknown placeholder is refused where it is") {
         "2:28 \"{modle}\" is not a placeholder\n");
 }
 
-TEST_CASE("faults of a backend file name the place and the way out") {
+TEST_CASE("faults of a backend file name the position and the remedy") {
   CHECK(faults_of(
             "{\"format\": \"cleave.graph\", \"name\": \"n\", \"compile\": {\"argv\": [\"c\"]}}") ==
         "1:12 the format is \"cleave.graph\", not \"cleave.backend\"\n");

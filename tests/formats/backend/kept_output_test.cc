@@ -11,7 +11,7 @@ TEST_CASE("short output is kept whole") {
   CHECK(kept.text() == "one two");
 }
 
-TEST_CASE("of a flood both ends are kept and the rest is counted") {
+TEST_CASE("both ends of long output are kept, and the rest is counted") {
   KeptOutput kept;
   const std::string block(100000, 'x');
   kept.add("begin");

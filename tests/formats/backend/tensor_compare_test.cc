@@ -23,7 +23,7 @@ std::string told(const Tensor& wants, const Tensor& is, const CompareTolerance& 
 
 }  // namespace
 
-TEST_CASE("floats are compared with a tolerance, NaN and infinities by themselves") {
+TEST_CASE("floats are compared with a tolerance; NaN and infinities must be equal") {
   const float nan = std::nanf(""), infinity = std::numeric_limits<float>::infinity();
   CHECK(told(floats({1, nan, infinity}), floats({1.0005F, nan, infinity})).empty());
   CHECK(told(floats({1, 100}), floats({1.1F, 100.05F})) == "1 of 2 differ: wants 1 is 1.1");
@@ -39,7 +39,7 @@ TEST_CASE("dtype and shape are compared first") {
   CHECK(told(floats({1, 2}), other) == "dtype float32 is int32");
 }
 
-TEST_CASE("integers are exact, but for quantised ones with a tolerance") {
+TEST_CASE("integers are compared exactly, unless quantised ones have a tolerance") {
   const Tensor one{.dtype = DType::uint8, .dims = {2}, .bytes = "ab"};
   const Tensor two{.dtype = DType::uint8, .dims = {2}, .bytes = "ac"};
   CHECK(told(one, two) == "1 of 2 differ: wants 98 is 99");

@@ -12,7 +12,7 @@ Tensor integers() {
 
 }  // namespace
 
-TEST_CASE("a tensor goes through a TensorProto and a npy file unchanged") {
+TEST_CASE("a tensor is unchanged after writing and reading a TensorProto or npy file") {
   const Tensor tensor = integers();
   const auto proto = decode_tensor(encode_tensor(tensor));
   REQUIRE(proto);

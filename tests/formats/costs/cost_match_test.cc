@@ -37,20 +37,20 @@ constexpr const char* kChain = R"(
   /b/Exp@ y: float32[1,8,4,4] = Exp(v)
 )";
 
-TEST_CASE("a kernel goes by its node or by what it makes") {
+TEST_CASE("a kernel is found by its node's name or an output's name") {
   CHECK(
       match(kChain, {kernel("/a/Conv", "Conv", 5), kernel("v", "Relu", 2), kernel("z", "Z", 3)}) ==
       "name, output, none, /a/Conv 5; /a/Relu 1; /b/Exp 1; 70%");
 }
 
-TEST_CASE("a fused kernel that goes by the last output is shared out back to the op that fits") {
+TEST_CASE("a fused kernel named by its last output is divided back to the node whose op fits") {
   const std::string text = match(kChain, {kernel("v_nchwc", "Conv", 100)});
   CHECK(text.starts_with("stripped name, /a/Conv "));
   CHECK(text.find("/a/Relu ") != text.npos);
   CHECK(text.ends_with("100%"));
 }
 
-TEST_CASE("a node without a kernel of its own is part of its producer's when it is often fused") {
+TEST_CASE("a node without a kernel joins its producer's kernel if its op is often fused") {
   const std::string text = match(kChain, {kernel("/a/Conv", "Conv", 100)});
   CHECK(text.find("/a/Relu ") != text.npos);
   // In a file written by hand, a node that is left out was not measured.
@@ -58,7 +58,7 @@ TEST_CASE("a node without a kernel of its own is part of its producer's when it 
         "name, /a/Conv 100; 100%");
 }
 
-TEST_CASE("kernels of several nodes are shared out") {
+TEST_CASE("the time of a kernel of several nodes is divided among them") {
   CHECK(match(kChain, {kernel("/a/Relu + /b/Exp", "", 8)}, CostFormat::tensorrt)
             .starts_with("joined names, "));
   CHECK(match(kChain, {kernel("{ForeignNode[/a/Conv.../b/Exp]}", "", 8)}, CostFormat::tensorrt)
@@ -77,7 +77,7 @@ TEST_CASE("a kernel goes to the node with the longest common path whose op fits"
         "path, path, /l.0/MatMul 3; /l.1/MatMul 7; 100%");
 }
 
-TEST_CASE("a shape that only one node makes finds it") {
+TEST_CASE("a kernel matches the only node with its output shape") {
   CHECK(match(R"(
     input x: float32[4]
     a: float32[4,9] = Tile(x)
@@ -86,7 +86,7 @@ TEST_CASE("a shape that only one node makes finds it") {
               {kernel("other", "Tile", 7, {4, 9})}) == "shape, a 7; 100%");
 }
 
-TEST_CASE("kernels with made-up names belong to the node behind the one before") {
+TEST_CASE("a kernel with a made-up name belongs to the node after the last one found") {
   CHECK(match(R"(
     input x: float32[1,8,4,4]
     conv: float32[1,8,4,4] = Conv(x)
@@ -98,7 +98,7 @@ TEST_CASE("kernels with made-up names belong to the node behind the one before")
         "name, order, order, name, conv 10; act 3; last 1; 100%");
 }
 
-TEST_CASE("the time of a constant or of a body is not a node's") {
+TEST_CASE("the time of constants and bodies counts for no node") {
   CHECK(match(R"(
     input x: float32[4]
     param w: float32[4]

@@ -36,7 +36,7 @@ std::string event(const std::string& name, const std::string& op, int us, const 
          R"(","input_type_shape":[],"output_type_shape":[{"float":)" + made + R"(}]}})";
 }
 
-TEST_CASE("a file is of the CPU, or of the target before the equals sign") {
+TEST_CASE("a cost file is for the CPU, or for the target before the equals sign") {
   CHECK(cost_source_of("p.json").target == CostTarget::cpu);
   CHECK(cost_source_of("acc=p.json").target == CostTarget::acc);
   CHECK(cost_source_of("acc=p.json").path == "p.json");

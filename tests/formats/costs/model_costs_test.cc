@@ -47,7 +47,7 @@ TEST_CASE("a time of a node that the model lacks is warned of") {
         "  did you mean \"relu\"?\n");
 }
 
-TEST_CASE("times that make no sense are refused") {
+TEST_CASE("impossible times are refused") {
   CHECK(times("conv1,-1\nrelu,soon\npool,inf\n") ==
         "1:1: the time of \"conv1\" is \"-1\": give microseconds as a number that is not below 0\n"
         "2:1: the time of \"relu\" is \"soon\": give microseconds as a number that is not below 0\n"
@@ -75,7 +75,7 @@ TEST_CASE("cleave.costs is read") {
         "1:39: version 2 of cleave.costs is not known: this program reads version 1\n");
 }
 
-TEST_CASE("OpenVINO's counters are read as CSV and as JSON, what was fused with its producer") {
+TEST_CASE("OpenVINO's counters are read as CSV and JSON; fused nodes join their producers") {
   CHECK(times("layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms)\n"
               "conv1/WithoutBiases;Status.EXECUTED;Convolution;jit;0.5;0.5\n"
               "pool;EXECUTED;Pooling;jit;0.25;0.25\n"
@@ -91,7 +91,7 @@ TEST_CASE("OpenVINO's counters are read as CSV and as JSON, what was fused with 
         "(ms)\n");
 }
 
-TEST_CASE("TensorRT's profile is read, fused layers shared out") {
+TEST_CASE("TensorRT's profile is read, and fused layers are divided among nodes") {
   CHECK(times(R"([{"count": 20}, {"name": "conv1 + relu", "timeMs": 40.0, "averageMs": 3,
                  "medianMs": 2, "percentage": 80},
                 {"name": "pool", "timeMs": 10, "averageMs": 0.5, "percentage": 20}])") ==
@@ -118,13 +118,13 @@ TEST_CASE("a profile of another model is refused by name") {
         "0 of the 1 kernels\n  give the profile of this model\n");
 }
 
-TEST_CASE("channels in blocks are no contradiction") {
+TEST_CASE("channels padded to blocks do not contradict the model") {
   CHECK(times(R"([{"cat":"Node","name":"a_kernel_time","dur":5,"ts":1,"args":{"op_name":"Add",
  "output_type_shape":[{"float":[1,3,1,1,16]}]}}])",
               "input x: float32[1,40,1,1]\n a: float32[1,40,1,1] = Add(x, x)") == "a 5\n");
 }
 
-TEST_CASE("shapes seen at run time are kept where the model does not know them") {
+TEST_CASE("shapes seen at run time are kept for values of unknown shape") {
   const Graph graph = graph_from_text(R"(
     input x: float32[N,3]
     a: float32[N,3] = Relu(x)

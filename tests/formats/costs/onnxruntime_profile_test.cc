@@ -34,7 +34,7 @@ std::string read(std::string text) {
   return result.str();
 }
 
-TEST_CASE("a kernel takes the median of its runs, of three or more without the first") {
+TEST_CASE("a kernel's time is the median of its runs; with three or more the first is left out") {
   const auto runs = [](std::initializer_list<int> times) {
     std::string text;
     for (const int time : times) text += event("a", 0, time) + std::string(kEndOfRun);
@@ -45,7 +45,7 @@ TEST_CASE("a kernel takes the median of its runs, of three or more without the f
   CHECK(read(runs({100, 9, 3, 5})) == "a 5\n");
 }
 
-TEST_CASE("a kernel that runs twice in a run takes the sum") {
+TEST_CASE("the times of a kernel that runs twice in a run are added") {
   CHECK(read(event("a", 0, 2) + event("a", 5, 3)) == "a 5\n");
 }
 

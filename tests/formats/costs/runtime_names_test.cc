@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-TEST_CASE("what runtimes add to names is taken off") {
+TEST_CASE("additions of runtimes to names are removed") {
   CHECK(without_additions("/a/Conv_output_0_nchwc") == "/a/Conv_output_0");
   CHECK(without_additions("/c1/Conv_token_12") == "/c1/Conv");
   CHECK(without_additions("fused /a/Gemm") == "/a/Gemm");
@@ -16,7 +16,7 @@ TEST_CASE("what runtimes add to names is taken off") {
   CHECK(without_additions("_nchwc") == "_nchwc");
 }
 
-TEST_CASE("joined names come apart") {
+TEST_CASE("the names in a joined name are separated") {
   using Names = std::vector<std::string_view>;
   CHECK(joined_names("a + b + c") == Names{"a", "b", "c"});
   CHECK(joined_names("a,b") == Names{"a", "b"});
@@ -27,7 +27,7 @@ TEST_CASE("joined names come apart") {
   CHECK(range_of_nodes("/a/MatMul").empty());
 }
 
-TEST_CASE("a kernel may do the work of an operator by another word") {
+TEST_CASE("a kernel may do the work of an operator under another name") {
   CHECK(op_fits("Conv", "Conv"));
   CHECK(op_fits("FusedConv", "Conv"));
   CHECK(op_fits("QLinearConv", "Conv"));

@@ -5,7 +5,7 @@
 namespace cleave {
 namespace {
 
-TEST_CASE("An attribute that names a device names another") {
+TEST_CASE("An attribute that names a device is set to the new device") {
   CHECK(with_device(R"({"name": "a", "attributes": {"device": "cpu", "k": [1, {"x": 2}]}})",
                     "cuda:1") ==
         R"({"name": "a", "attributes": {"k": [1, {"x": 2}], "device": "cuda:1"}})");

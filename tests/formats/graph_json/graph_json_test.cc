@@ -225,7 +225,7 @@ TEST_CASE("symbolic dims are bound everywhere and input shapes replaced") {
         "--input-shape gives \"s\" a shape, but it is not a tensor\n");
 }
 
-TEST_CASE("files that are no graph are refused for that alone") {
+TEST_CASE("a file that is not a graph is refused with that fault only") {
   CHECK(refusal(R"({"nodes": 1})") ==
         "m.json: error: not a cleave.graph file (\"format\" is missing)\n");
   CHECK(refusal(R"({"nodes": 1, "format": "other", "version": 1})") ==
@@ -469,7 +469,7 @@ std::string long_chain(std::size_t changes_at, std::size_t before, std::size_t b
   return with_nodes(nodes);
 }
 
-TEST_CASE("The size of a graph is guessed by its first thousands of nodes, and may be wrong") {
+TEST_CASE("The size of a graph is guessed from its first thousands of nodes, and may be wrong") {
   for (const auto& [before, behind] : {std::pair{0, 400}, std::pair{400, 0}}) {
     const Read file =
         read(long_chain(4200, static_cast<std::size_t>(before), static_cast<std::size_t>(behind)));

@@ -82,7 +82,7 @@ TEST_CASE("a graph is written with one item a line, its items copied") {
   CHECK(write_graph_json(model_of(written)) == written);
 }
 
-TEST_CASE("parts and root hold what belongs to them") {
+TEST_CASE("parts and root have their own nodes, inputs and outputs") {
   const LoadedModel model = model_of(R"({"format": "cleave.graph", "version": 1, "name": "m",
     "inputs": [{"name": "x", "dtype": "float32", "shape": ["N"], "default": 1, "target": "x_"},
                {"name": "unused", "type": "scalar"}],
@@ -166,7 +166,7 @@ TEST_CASE("an alias names a parameter of its own file, or none") {
   for (const std::string& part : written.parts) model_of(part);
 }
 
-TEST_CASE("a parameter that is handed to a part becomes an input there") {
+TEST_CASE("a parameter that is passed to a part becomes an input there") {
   const LoadedModel model = model_of(R"({"format": "cleave.graph", "version": 1,
     "parameters": [{"name": "w", "get_attr": true, "target": "t", "dtype": "bool", "shape": [1]}],
     "nodes": [{"name": "a", "op": "f", "inputs": ["w"]}]})");

@@ -52,7 +52,7 @@ TEST_CASE("entries that are not as they are listed are found, by name and size")
   CHECK(unlisted_entries(test.path("")) == std::vector<std::string>{"b", "d", "z"});
 }
 
-TEST_CASE("of folders that hold listed files, what is not listed is found") {
+TEST_CASE("unlisted entries are found in inner folders that hold listed files") {
   const TestFolder test;
   std::filesystem::create_directories(test.path("in/deep"));
   std::filesystem::create_directory(test.path("other"));
@@ -63,7 +63,7 @@ TEST_CASE("of folders that hold listed files, what is not listed is found") {
   CHECK(unlisted_entries(test.path("")) == std::vector<std::string>{"in/b", "other"});
 }
 
-TEST_CASE("a list with a name that leads out of the folder is none") {
+TEST_CASE("a list with a name that leads out of the folder is not used") {
   const TestFolder test;
   for (const char* const name : {"../a", "/a", "a/../b", "./a", "a//b"}) {
     test.with_file("manifest.json",
@@ -73,7 +73,7 @@ TEST_CASE("a list with a name that leads out of the folder is none") {
   }
 }
 
-TEST_CASE("three entries are named, the others counted") {
+TEST_CASE("three entries are named, and the others are counted") {
   CHECK(named_entries({"a"}) == "\"a\"");
   CHECK(named_entries({"a", "b", "c"}) == "\"a\", \"b\", \"c\"");
   CHECK(named_entries({"a", "b", "c", "d", "e"}) == "\"a\", \"b\", \"c\" and 2 more");

@@ -61,7 +61,7 @@ class Scene {
   TestFolder test_;
 };
 
-TEST_CASE("a set that was left half-done is undone, wherever its run ended") {
+TEST_CASE("a half-done move is undone, wherever its run ended") {
   for (const bool plain_renames : {false, true}) {
     for (int count = 0; count <= Scene::kSteps; ++count) {
       const Scene scene;
@@ -83,7 +83,7 @@ TEST_CASE("undoing can be killed and done again") {
   CHECK(scene.is_as_before());
 }
 
-TEST_CASE("a set whose run goes on is left alone, and one that is complete stays") {
+TEST_CASE("moves of a running process are left alone, and complete ones stay") {
   const Scene scene;
   auto journal = scene.begin();
   REQUIRE(journal);
@@ -98,7 +98,7 @@ TEST_CASE("a set whose run goes on is left alone, and one that is complete stays
         "newnewnew");
 }
 
-TEST_CASE("files of another origin are neither moved nor overwritten") {
+TEST_CASE("files of other programs are neither moved nor overwritten") {
   const Scene scene;
   { REQUIRE(scene.begin()); }
   scene.move(Scene::kSteps, false);

@@ -65,7 +65,7 @@ TEST_CASE("an existing folder is refused unless forced") {
   CHECK(test.entry_count() == 1);
 }
 
-TEST_CASE("with force a folder is replaced that holds what its manifest lists, and no other") {
+TEST_CASE("with force only a folder with just what its manifest lists is replaced") {
   const TestFolder test;
   const auto replace = [&] { return OutputFolder::create(test.path("out"), true); };
   fs::create_directory(test.path("out"));
@@ -114,7 +114,7 @@ TEST_CASE("a folder with folders that the manifest lists is replaced with them")
   CHECK_FALSE(OutputFolder::create(test.path("out"), true));
 }
 
-TEST_CASE("what comes into the folder during the work is not removed") {
+TEST_CASE("files added to the folder during the work are not removed") {
   const TestFolder test;
   write_split(test.path("out"), "old", false);
   Loaded<OutputFolder> folder = OutputFolder::create(test.path("out"), true);
@@ -237,7 +237,7 @@ TEST_CASE("a single file is written whole and keeps its mode and its links") {
   CHECK(test.entry_count() == 2);
 }
 
-TEST_CASE("devices are written to as they are") { REQUIRE(write_file("/dev/null", "x")); }
+TEST_CASE("devices are written to directly") { REQUIRE(write_file("/dev/null", "x")); }
 
 TEST_CASE("a file that cannot be made is refused in the system's words") {
   const TestFolder test;

@@ -72,7 +72,7 @@ TEST_CASE("a pipe is spooled, so that its bytes can be read again") {
   CHECK(first == 'p');
 }
 
-TEST_CASE("a text serves as a file") {
+TEST_CASE("a text can be used as a file") {
   const SourceFile file = SourceFile::from_text("dir/m.json", "{}");
   CHECK(file.bytes() == "{}");
   CHECK(file.path() == "dir/m.json");

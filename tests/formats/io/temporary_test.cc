@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST_CASE("a temporary goes when it is not kept, with all that is in it") {
+TEST_CASE("a temporary that is not kept is removed with its contents") {
   const TestFolder test;
   {
     const Temporary folder = Temporary::folder_in(test.path(""));
@@ -31,13 +31,13 @@ TEST_CASE("a temporary goes when it is not kept, with all that is in it") {
   CHECK(test.entry_count() == 1);
 }
 
-TEST_CASE("there is no temporary where none can be made") {
+TEST_CASE("where no file can be made there is no temporary") {
   const TestFolder test;
   CHECK_FALSE(Temporary::folder_in(test.path("no")).is_there());
   CHECK_FALSE(Temporary::file_in(test.path("no")).file.is_there());
 }
 
-TEST_CASE("all temporaries that are there can be removed at once, kept ones stay") {
+TEST_CASE("all existing temporaries can be removed at once; kept files stay") {
   const TestFolder test;
   Temporary folder = Temporary::folder_in(test.path(""));
   for (int i = 0; i < 300; ++i) {
@@ -52,7 +52,7 @@ TEST_CASE("all temporaries that are there can be removed at once, kept ones stay
   CHECK_FALSE(fs::exists(folder.path()));
 }
 
-TEST_CASE("an address is known by the input that is mapped there") {
+TEST_CASE("the input mapped at an address is found") {
   const SourceFile file = SourceFile::from_text("dir/m.json", "0123456789");
   const char* const begin = file.bytes().data();
   REQUIRE(input_at(begin) != nullptr);

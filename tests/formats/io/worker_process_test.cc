@@ -48,7 +48,7 @@ TEST_CASE("A worker answers request after request, of any length") {
   CHECK_FALSE(worker.is_busy());
 }
 
-TEST_CASE("A worker that crashes or leaves costs its request alone") {
+TEST_CASE("A worker that crashes or exits loses only its request") {
   WorkerProcess worker(shout, kMuch);
   const ProcessAnswer crashed = ask(worker, "crash");
   CHECK_FALSE(crashed.text);

@@ -222,7 +222,7 @@ TEST_CASE("a long text is walked like a short one, whatever is at the end of a p
   }
 }
 
-TEST_CASE("strings and white space longer than a piece are one token and none") {
+TEST_CASE("a string longer than a piece is one token; white space is none") {
   const std::string braces(kManyPieces, '}');
   LongText all;
   all.add("{}", "{}");

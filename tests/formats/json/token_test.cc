@@ -30,7 +30,7 @@ TEST_CASE("the first invalid escape is found where it begins") {
   CHECK(at(R"(\ud800\u0041)") == 0);  // followed by no second half
 }
 
-TEST_CASE("numbers are those of JSON") {
+TEST_CASE("only JSON's numbers are accepted") {
   for (const char* const word : {"0", "-0", "12", "-3.25", "1e5", "1E-5", "0.5e+10"}) {
     INFO(word);
     CHECK(is_json_number(word));
@@ -42,7 +42,7 @@ TEST_CASE("numbers are those of JSON") {
   }
 }
 
-TEST_CASE("a number is an integer where it is written as one and fits 64 bits") {
+TEST_CASE("a number is an integer if it is written as one and fits 64 bits") {
   CHECK(JsonNumber{"-9223372036854775808"}.integer() == INT64_MIN);
   CHECK(JsonNumber{"9223372036854775807"}.integer() == INT64_MAX);
   CHECK_FALSE(JsonNumber{"9223372036854775808"}.integer());

@@ -71,7 +71,7 @@ TEST_CASE("a table's columns are found by their headings") {
   CHECK(import.result.types == std::vector<std::string>{"INF64"});
 }
 
-TEST_CASE("notes become conditions") {
+TEST_CASE("sentences of notes become conditions") {
   CHECK(rule_for("Gemm", "Input B must be constant.") ==
         R"({"op": "Gemm", "constant": {"1?": true}})");
   CHECK(rule_for("Conv", "Bias if provided must be constant.") ==
@@ -114,7 +114,7 @@ TEST_CASE("notes of ONNX Runtime's providers become conditions") {
         R"({"op": "Pad", "constant": {"3?": true}})");
 }
 
-TEST_CASE("types go to the inputs and outputs that they can be about") {
+TEST_CASE("types apply to the inputs and outputs that they can be about") {
   const auto types_of = [](const std::string& op, const std::string& types) {
     return rules_of(imported("|Operator|Types|\n|--|--|\n|" + op + "|" + types + "|\n"));
   };
@@ -185,7 +185,7 @@ TEST_CASE("a note that is not understood is unchecked in the vendor's words") {
   }
 }
 
-TEST_CASE("what is imported is a list that reads without a fault") {
+TEST_CASE("an imported list can be read without a fault") {
   const ListImport import =
       imported("|Operator|Note|\n|--|--|\n|Conv|Only 2D Conv is supported.|\n");
   const auto again = parse_support("npu.json", import.result.list.text);
@@ -218,7 +218,7 @@ TEST_CASE("torch's SupportDict becomes rules") {
         "[\"int64\"]}}\n");
 }
 
-TEST_CASE("what is no table is refused") {
+TEST_CASE("a text without a table is refused") {
   CHECK(fault("# Operators\nConv, Relu\n").starts_with("is neither a Markdown table"));
   CHECK(fault("| a | b |\n|--|--|\n| 1 | 2 |\n").starts_with("is neither a Markdown table"));
   CHECK(fault("|Operator|\n|--|\n") == "has nothing to import");

@@ -11,7 +11,7 @@ TEST_CASE("SHA-256 gives the digests of FIPS 180-4") {
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST_CASE("however the bytes come the digest is the same") {
+TEST_CASE("the digest does not depend on how the bytes are divided") {
   Sha256 hash;
   for (int i = 0; i < 1000; ++i) hash.add(std::string(static_cast<std::size_t>(i % 7), 'x'));
   std::size_t total = 0;

@@ -44,7 +44,7 @@ TEST_CASE("each setting takes the value that it gives") {
   CHECK(read == changed);
 }
 
-TEST_CASE("counts are numbers, or words where they have some") {
+TEST_CASE("counts are numbers, or the words that the setting has") {
   CHECK(with("min_acc_module_size", std::uint64_t{3}).subgraphs.min_acc_size == 3);
   CHECK(with("min_acc_module_size", "4").subgraphs.min_acc_size == 4);
   CHECK(with("min_acc_module_size", "auto").subgraphs.is_min_automatic);

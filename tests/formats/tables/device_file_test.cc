@@ -30,7 +30,7 @@ TEST_CASE("devices are read by the columns that the first line names") {
   CHECK(devices("speed\tname\n0.5\ta\n0.5\tb\n") == "a - 0.5 -\nb - 0.5 -\n");
 }
 
-TEST_CASE("devices that make no sense are refused") {
+TEST_CASE("devices with impossible numbers are refused") {
   const char* const heading =
       "1: the first line must name the columns: name, and some of memory, speed, link\n";
   CHECK(devices("big,24GiB\n") == heading);

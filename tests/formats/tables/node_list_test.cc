@@ -35,7 +35,7 @@ TEST_CASE("A list is lines or JSON; nodes come in model order, each once") {
   CHECK(listed("[\"relu1\", \"conv1\"]") == "conv1 relu1");
 }
 
-TEST_CASE("Constants have no effect") { CHECK(listed("k\nconv1\n") == "conv1"); }
+TEST_CASE("Constants in a list have no effect") { CHECK(listed("k\nconv1\n") == "conv1"); }
 
 TEST_CASE("An unknown name is reported with its place and the nearest name") {
   CHECK(listed("conv1\nrelu\n") ==

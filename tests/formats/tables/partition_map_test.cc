@@ -58,11 +58,11 @@ TEST_CASE("A map is CSV, with a heading or without") {
   CHECK(parsed("\"a \"\"b\"\" \"\"c\"\"\",\"\"\"\"\n\"d,e\" ,\"1\"\n") == "a \"b\" \"c\"=\" d,e=1");
 }
 
-TEST_CASE("A map is TSV where its first line has a tab") {
+TEST_CASE("A map is TSV if its first line has a tab") {
   CHECK(parsed("node\tpartition\na,b\t0\nc\tx y\n") == "a,b=0 c=x y");
 }
 
-TEST_CASE("A map may have globs and scopes; names count first, then what comes first") {
+TEST_CASE("A map may have globs and scopes; names win over them, then the first one") {
   const char* const model =
       "input x\nscope enc.0\n a1 = f(x)\n a2 = f(a1)\nscope enc\n b = f(a2)\nscope\n"
       " c = f(b)\n output c";
@@ -76,13 +76,13 @@ TEST_CASE("A map may have globs and scopes; names count first, then what comes f
         "no node's name is like \"z*\"\nno node is in \"scope:dec\"\n");
 }
 
-TEST_CASE("Nodes that a map does not name go to the part that is given for them") {
+TEST_CASE("Nodes that a map does not name go to the default part") {
   const char* const model = "input x\n a = f(x)\n b = f(a)\n output b";
   CHECK(resolved(model, "a,0\n", {.fallback = "rest"}) == "submod_0 submod_rest");
   CHECK(resolved(model, "", {.fallback = "all", .affix = "pp"}) == "submod_pp_all submod_pp_all");
 }
 
-TEST_CASE("What cleave wrote is a map, with its own names") {
+TEST_CASE("A report of cleave is a map that keeps its names") {
   const char* const model = "input x\n a = f(x)\n b = f(a)\n output b";
   CHECK(resolved(model, R"({"format": "cleave.stages", "stages": [{"name": "s"}],
                             "node_map": {"a": "_run_on_acc_0", "b": "_run_on_cpu_1"}, "x": 1})") ==
@@ -92,7 +92,7 @@ TEST_CASE("What cleave wrote is a map, with its own names") {
   CHECK(parsed(R"({"format": "x", "a": 0})") == "format=x a=0");
 }
 
-TEST_CASE("What is not a map is refused with its place") {
+TEST_CASE("A text that is not a map is refused with its position") {
   CHECK(parsed(R"({"a": 0.5})") ==
         "1:7: the partition of \"a\" must be a whole number or a name, not 0.5\n");
   CHECK(parsed(R"({"a": [0]})") ==

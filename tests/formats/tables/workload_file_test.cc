@@ -133,7 +133,7 @@ TEST_CASE("a file of another kind is refused once, and not for each of its nodes
         "is not a workload: it has no \"maxSizePerFPGA\", \"maxFPGAs\", \"maxCPUs\"");
 }
 
-TEST_CASE("fields of no sense are refused with their place") {
+TEST_CASE("fields with impossible values are refused with their position") {
   CHECK(refusal("[]") == "1: a workload must be an object, not a list");
   CHECK(refusal(
             R"({"nodes": [], "edges": [], "maxFPGAs": 1.5, "maxCPUs": 1, "maxSizePerFPGA": 1})") ==

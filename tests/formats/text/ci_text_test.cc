@@ -14,7 +14,7 @@ TEST_CASE("no line begins with a command, whatever blanks are before it") {
   CHECK(without_ci_commands("") == "");
 }
 
-TEST_CASE("no line holds a command of the older kind") {
+TEST_CASE("no line contains a command of the older kind") {
   CHECK(without_ci_commands("a ##[error]b ##[x") == "a ##\\x5berror]b ##\\x5bx");
   CHECK(without_ci_commands("###[") == "###\\x5b");
   CHECK(without_ci_commands("# #[ ##") == "# #[ ##");

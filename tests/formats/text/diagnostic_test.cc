@@ -30,7 +30,7 @@ TEST_CASE("a diagnostic without a file begins with its severity") {
   CHECK(format_diagnostic(diagnostic_of("", "wrong")) == "error: wrong\n");
 }
 
-TEST_CASE("the end of the text, of a line and of an empty text are places") {
+TEST_CASE("a diagnostic can point at the end of a line, of the text, and of an empty text") {
   CHECK(shown_at("ab", 2) == "m.json:1:3: error: wrong\n    ab\n      ^\n");
   CHECK(shown_at("ab", 99) == "m.json:1:3: error: wrong\n    ab\n      ^\n");
   CHECK(shown_at("ab\ncd", 2) == "m.json:1:3: error: wrong\n    ab\n      ^\n");
@@ -67,7 +67,7 @@ TEST_CASE("a long source line is cut around the caret to 100 columns") {
   CHECK(diagnostic_at("m", whole, 50, "wrong").source_line == whole);
 }
 
-TEST_CASE("names are quoted with what a terminal should not see escaped") {
+TEST_CASE("names are quoted, with unsafe characters escaped") {
   CHECK(quoted("conv1") == "\"conv1\"");
   CHECK(quoted("na\u00efve") == "\"na\u00efve\"");
   CHECK(quoted("a\nb\x7f") == "\"a\\x0Ab\\x7F\"");
@@ -79,7 +79,7 @@ TEST_CASE("names are quoted with what a terminal should not see escaped") {
   CHECK(quoted(std::string(201, 'a')) == "\"" + std::string(200, 'a') + "...\"");
 }
 
-TEST_CASE("the nearest name is a slip of spelling away") {
+TEST_CASE("the nearest name differs by a slip of spelling") {
   const std::vector<std::string_view> names = {"conv1", "conv2", "fc", "bfloat16"};
   CHECK(nearest_name("conv11", names) == "conv1");
   CHECK(nearest_name("cnov2", names) == "conv2");

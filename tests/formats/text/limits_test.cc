@@ -34,7 +34,7 @@ TEST_CASE("bad limits are refused with the valid ones") {
   CHECK(fault("depth=1001") == "1001 is above the most that depth can be limited to, 1,000");
 }
 
-TEST_CASE("every default is possible") {
+TEST_CASE("every default is below its maximum") {
   for (const LimitRow& row : limit_rows()) {
     INFO(row.name);
     CHECK(ModelLimits().*row.value <= row.most);

@@ -4,13 +4,13 @@
 
 using namespace cleave;
 
-TEST_CASE("text in XML is no markup, and holds no control characters") {
+TEST_CASE("text in XML contains no markup and no control characters") {
   CHECK(xml_text("a<b> & \"c\"\x01") == "a&lt;b&gt; &amp; &quot;c&quot;\\x01");
   CHECK(xml_attribute("name", "a\"b") == " name=\"a&quot;b\"");
   CHECK(xml_lines("a\nb") == "a\nb\n");
 }
 
-TEST_CASE("text in Markdown is no markup, and names are code") {
+TEST_CASE("text in Markdown is not markup, and names are shown as code") {
   CHECK(markdown_text("a|b*") == "a&#124;b&#42;");
   CHECK(markdown_code("/layer/Conv") == "`/layer/Conv`");
   CHECK(markdown_code("a`b") == "<code>a&#96;b</code>");

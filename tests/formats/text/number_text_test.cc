@@ -33,7 +33,7 @@ TEST_CASE("FLOPs have three digits and a decimal unit") {
   CHECK(flops_text(5e20) == "500 EFLOP");
 }
 
-TEST_CASE("FLOPs that are no number are a question mark") {
+TEST_CASE("FLOPs that are not a number are shown as a question mark") {
   CHECK(flops_text(-1) == "? FLOP");
   CHECK(flops_text(std::numeric_limits<double>::infinity()) == "? FLOP");
   CHECK(flops_text(std::numeric_limits<double>::quiet_NaN()) == "? FLOP");

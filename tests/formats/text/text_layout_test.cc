@@ -16,14 +16,14 @@ TEST_CASE("a word longer than a line continues on the next, without loss") {
   CHECK(text_columns(wrapped(std::string(1200, 'x'), 0, 0)) == 1000 + 10);  // and line ends
 }
 
-TEST_CASE("the first of some names is whole, however long") {
+TEST_CASE("the first name of a list is shown in full, however long") {
   const std::string name(60, 'n');
   CHECK(some_of({name, "b"}, 40) == name + ", ...");
   CHECK(some_of({"a", name}, 40) == "a, ...");
   CHECK(some_of({"a", "b"}, 40) == "a, b");
 }
 
-TEST_CASE("a wide first cell has a line of its own where a table asks for it") {
+TEST_CASE("a wide first cell gets a line of its own if the table asks for it") {
   TextTable table({"part", "nodes"}, {Align::left, Align::right});
   table.wrap_first(6);
   table.add_row({"short", "12"});

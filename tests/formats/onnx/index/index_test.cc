@@ -35,7 +35,7 @@ g (float[N, 2] x) => (float[N, 2] y) <float[2] w = {1.5, 2}> {
   y = Clip <alpha = 0.5, ks = [1, 2]> (t, , w)
 })";
 
-TEST_CASE("a node of the main graph is read from its record each time, into the room given") {
+TEST_CASE("a node of the main graph is decoded from its record into the caller's memory") {
   const SourceFile file = onnx_file(kSmall);
   const OnnxModel model = indexed(file);
   const OnnxNodes& nodes = model.graph.nodes;
@@ -53,7 +53,7 @@ TEST_CASE("a node of the main graph is read from its record each time, into the 
   CHECK(!nodes.has_bodies(1));
 }
 
-TEST_CASE("a node with bodies is kept, so that a body has one address") {
+TEST_CASE("a node with bodies is stored, so that a body has one address") {
   const SourceFile file = onnx_file(R"(
 g (bool c, float[N] x) => (float[N] y) {
   y = If (c) <then_branch = t () => (float[N] a) { a = Relu (x) },
@@ -201,7 +201,7 @@ TEST_CASE("fields that the format does not name are kept where writers need them
   CHECK(model.other_fields[0].payload == "abc");
 }
 
-TEST_CASE("bad_ files that are cut off are refused with the place") {
+TEST_CASE("files that are cut off are refused with the position") {
   const std::string bytes(onnx_file(kSmall).bytes());
   CHECK(refusal(bytes.substr(0, 60)) ==
         "m.onnx: error: truncated or damaged: the model ends early at byte 2\n");
@@ -214,21 +214,21 @@ TEST_CASE("bad_ files that are cut off are refused with the place") {
         "m.onnx: error: truncated or damaged: a graph has bytes that are not protobuf at byte 2\n");
 }
 
-TEST_CASE("bad_ files without a graph, or with two, are refused") {
+TEST_CASE("files without a graph, or with two, are refused") {
   CHECK(refusal("") ==
         "m.onnx: error: no graph in it: not an ONNX model, or cut off before its graph\n");
   CHECK(refusal(field(7, "") + field(7, "")) ==
         "m.onnx: error: two graphs, where a model has one\n");
 }
 
-TEST_CASE("bad_ files that nest bodies without end are refused") {
+TEST_CASE("files that nest bodies too deeply are refused") {
   std::string graph;
   for (int i = 0; i < 40; ++i) graph = field(1, field(5, field(6, graph)));
   CHECK(refusal(field(7, graph)) ==
         "m.onnx: error: nested deeper than 100 messages, the most that protobuf reads\n");
 }
 
-TEST_CASE("an ONNX file is known by its first fields") {
+TEST_CASE("an ONNX file is recognised by its first fields") {
   CHECK(looks_like_onnx(onnx_file(kSmall).bytes()));
   CHECK(looks_like_onnx(std::string(onnx_file(kSmall).bytes().substr(0, 40))));
   CHECK(looks_like_onnx(field(2, "pytorch") + field(7, "")));
@@ -238,7 +238,7 @@ TEST_CASE("an ONNX file is known by its first fields") {
   }
 }
 
-TEST_CASE("damaged bytes are refused or read, never worse") {
+TEST_CASE("damaged bytes are read or refused without a crash") {
   const std::string whole(onnx_file(kSmall).bytes());
   std::mt19937 random(7);  // NOLINT: the same bytes in every run
   for (int i = 0; i < 3000; ++i) {

@@ -33,7 +33,7 @@ std::string types_by(ShapeInference inference, std::vector<std::string>* notes =
   return text;
 }
 
-TEST_CASE("Inference off knows declared inputs, outputs and initializers") {
+TEST_CASE("With inference off, only declared inputs, outputs and initializers have types") {
   std::vector<std::string> notes;
   CHECK(types_by(ShapeInference::off, &notes) ==
         "x float32[N, 2]; w float32[2]; a tensor; b tensor; y float32[N, 2]");
@@ -42,12 +42,12 @@ TEST_CASE("Inference off knows declared inputs, outputs and initializers") {
                      "declares is known"});
 }
 
-TEST_CASE("Inference from the file knows value_info, too") {
+TEST_CASE("With inference from the file, values with value_info have types, too") {
   CHECK(types_by(ShapeInference::file) ==
         "x float32[N, 2]; w float32[2]; a tensor; b float32[N, 2]; y float32[N, 2]");
 }
 
-TEST_CASE("Full inference knows what follows from operators") {
+TEST_CASE("With full inference, outputs of operators have types, too") {
   std::vector<std::string> notes;
   CHECK(types_by(ShapeInference::full, &notes) ==
         "x float32[N, 2]; w float32[2]; a float32[N, 2]; b float32[N, 2]; y float32[N, 2]");

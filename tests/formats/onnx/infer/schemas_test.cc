@@ -37,7 +37,7 @@ TEST_CASE("a schema that is made when it is asked for is the one of the library'
   }
 }
 
-TEST_CASE("what the library has no schema of has none") {
+TEST_CASE("an operator without a schema in the library has none") {
   CHECK(find_onnx_schema("", "NoSuchOp", 17) == nullptr);
   CHECK(find_onnx_schema("com.microsoft", "Gelu", 1) == nullptr);
   CHECK(find_onnx_schema("ai.onnx.ml", "Relu", 3) == nullptr);

@@ -59,7 +59,7 @@ std::string type_at(int opset, const std::string& graph) {
   return types(SourceFile::from_text("m.onnx", onnx_bytes(head + graph)));
 }
 
-TEST_CASE("Types follow from the operators, one node at a time") {
+TEST_CASE("Types are inferred from the operators, one node at a time") {
   CHECK(types(R"(
 g (float[N, 3, 8, 8] x) => (float[N, 4, 6, 6] y) <float[4, 3, 3, 3] w = {0}> {
   t = Conv (x, w)
@@ -79,7 +79,7 @@ g (float[2, 3] x) => (float[2, 3] y) {
         "u: tensor\nt: float32[2, 3]\nv: float32[...]\ny: float32[2, 3]\n");
 }
 
-TEST_CASE("A shape that is computed is followed") {
+TEST_CASE("A computed shape is inferred") {
   CHECK_THAT(types(R"(
 g (float[N, T, 8] x) => (float[a, b, c, d] y) <int64[1] zero = {0}, int64[2] tail = {4, 2}> {
   s = Shape (x)
@@ -92,7 +92,7 @@ g (float[N, T, 8] x) => (float[a, b, c, d] y) <int64[1] zero = {0}, int64[2] tai
              Catch::Matchers::Contains("u: float32[N, T, 4, 2]\n"));
 }
 
-TEST_CASE("The rank is known where only the length of a shape is") {
+TEST_CASE("The rank is known if only the length of a shape is known") {
   CHECK(types(R"(
 g (float[N, 8] x, int64[3] shape) => (float[a, b, c] y) { t = Reshape (x, shape)  y = Abs (t) })")
             .find("t: float32[?, ?, ?]\n") != std::string::npos);
@@ -139,7 +139,7 @@ TEST_CASE("A stated type is kept when the operator implies none") {
 
 // ---- operators that changed after the library's version, and those it does not know ----
 
-TEST_CASE("Pools with dilations") {
+TEST_CASE("The shapes of pools with dilations are inferred") {
   CHECK(type_at(19, R"(g (float[1, 1, 8, 8] x) => (float[a, b, c, d] y) {
     y = AveragePool <kernel_shape = [2, 2], dilations = [2, 2]> (x) })") ==
         "y: float32[1, 1, 6, 6]\n");
@@ -156,7 +156,7 @@ TEST_CASE("Dequantized values have the type of the scale") {
     y = DequantizeLinear (x, s) })") == "y: float16[2, 3]\n");
 }
 
-TEST_CASE("Operators that are newer than the library") {
+TEST_CASE("The types of operators newer than the library are inferred") {
   CHECK(type_at(20, "g (float[2, 3] x) => (float[a, b] y) { y = Gelu (x) }") ==
         "y: float32[2, 3]\n");
   CHECK(type_at(18, "g (int32[2, 3] x) => (int32[a, b] y) { y = BitwiseNot (x) }") ==
@@ -165,7 +165,7 @@ TEST_CASE("Operators that are newer than the library") {
     y = RMSNormalization (x, s) })") == "y: float32[2, 3, 8]\n");
 }
 
-TEST_CASE("Common operators of ONNX Runtime") {
+TEST_CASE("The types of ONNX Runtime's common operators are inferred") {
   const std::string model = R"(
 <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
 g (float[2, 3, 8] x, float[8] s) => (float[a, b, c] y) {

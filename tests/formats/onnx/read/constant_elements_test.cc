@@ -47,7 +47,7 @@ TEST_CASE("initializers and Constant nodes have their elements") {
   CHECK(elements_of("c", "", "c = Constant <value_float = 0.5> ()") == "0.500000");
 }
 
-TEST_CASE("what other nodes compute is unknown") {
+TEST_CASE("the elements of computed constants are unknown") {
   CHECK(elements_of("c", "int64[1] w = {1}", "c = Neg (w)") == "unknown");
 }
 

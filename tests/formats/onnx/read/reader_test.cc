@@ -60,7 +60,7 @@ output y
 )");
 }
 
-TEST_CASE("What a body reads from outside is an operand of the node that owns it") {
+TEST_CASE("A value that a body reads from outside is an operand of the node that owns the body") {
   const Read made = read(R"(
 g (bool c, float[2] x) => (float[2] y) {
   t = Relu (x)
@@ -102,7 +102,7 @@ g (bool c, float[2] x) => (float[2] y) {
   CHECK(made.loaded.graph.users(ValueId{1}).size() == 1);
 }
 
-TEST_CASE("What is computed from constants alone is constant; random values are not") {
+TEST_CASE("Nodes that read only constants are constant, unless they are random") {
   const Read made = read(R"(
 g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
   k = Constant <value = float[2] {3, 4}> ()
@@ -152,7 +152,7 @@ TEST_CASE("A sparse initializer is a parameter of its dense shape") {
             .find("parameter w: float32[2, 3]\n") != std::string::npos);
 }
 
-TEST_CASE("Nodes without names, and names given twice, become unique") {
+TEST_CASE("Nodes without a name, or with a repeated one, get unique names") {
   const Read made = read(R"(
 g (float[2] x) => (float[2] y) { t = Relu (x)  u = Neg (t)  v = Abs (u)  y = Relu (v) })",
                          [](onnx::ModelProto& model) {

@@ -65,7 +65,7 @@ class Cut {
   OnnxCutter cutter_;
 };
 
-TEST_CASE("One cutter writes piece after piece, each with what it needs and no more") {
+TEST_CASE("One cutter writes several pieces, each with only what it needs") {
   Cut cut(with_node_names(kModel));
   CHECK(cut({"n_u", "n_s"}) == "in: t; weights: w v; Add(t w) Mul(u v); out: s");
   CHECK(cut({"n_t"}) == "in: x; weights:; Relu(x); out: t");
@@ -82,7 +82,7 @@ g (float[2] x) => (float[2] y) {
   CHECK(cut({"n_z"}) == "in: x; weights:; Neg(x); out: z");
 }
 
-TEST_CASE("A cutter does not open where no runtime would follow a reference") {
+TEST_CASE("A cutter refuses a folder from which no runtime follows references") {
   const TestFolder folder;
   const TestFolder other;
   const std::string big = R"(

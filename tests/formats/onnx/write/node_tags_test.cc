@@ -64,7 +64,7 @@ TEST_CASE("annotated.onnx is the model with each node's part, whatever the IR ve
   CHECK(plain.SerializeAsString() == parsed(onnx_model(kModel)).SerializeAsString());
 }
 
-TEST_CASE("what an earlier split has said is replaced") {
+TEST_CASE("tags of an earlier split are replaced") {
   const TestFolder test;
   const std::string path = test.with_file("m.onnx", onnx_model(kModel, nullptr, 10));
   OnnxWriteOptions options;

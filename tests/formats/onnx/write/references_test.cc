@@ -100,7 +100,7 @@ TEST_CASE("a folder that does not hold the weights is refused, with the one that
   CHECK(std::filesystem::is_empty(test.path("out")));
 }
 
-TEST_CASE("a file that would take the place of the model is refused, forced or not") {
+TEST_CASE("a file that would replace the model is refused, even with force") {
   const TestFolder test;
   const std::string path = test.with_file("root.onnx", onnx_model(kModel, with_weights()));
   OnnxSplitText split(path, "Sin");

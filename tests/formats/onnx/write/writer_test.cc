@@ -76,7 +76,7 @@ g (float[N, 2] x) => (float[N, 2] y) <float[2] w = {1.5, 2}> {
   y = Neg (u)
 })";
 
-TEST_CASE("A part is a model of its own: what flows in and out, its weights inside") {
+TEST_CASE("A part is a complete model with its boundary and its weights") {
   const Written written(model_text(kModel), "Add\n");
   const onnx::ModelProto part = written.model("_run_on_acc_1.onnx");
   CHECK(names_of(part.graph().input()) == "t ");
@@ -187,14 +187,14 @@ block (a) => (b) { b = Relu (a) })"),
   CHECK(names_of(root.functions()).find("block ") != std::string::npos);
 }
 
-TEST_CASE("A value that is input and output of the graph passes by the parts") {
+TEST_CASE("A value that is input and output of the graph does not pass through parts") {
   const onnx::ModelProto root =
       Written(model_text("g (float[2] x) => (float[2] y, float[2] x) { y = Relu (x) }"), "Relu\n")
           .model("root.onnx");
   CHECK(names_of(root.graph().output()) == "y x ");
 }
 
-TEST_CASE("A part whose results nobody reads is left out of the root, and that is said") {
+TEST_CASE("A part whose outputs are not read is left out of the root, with a note") {
   const Written written(
       model_text("g (float[2] x) => (float[2] y) { y = Relu (x)  dead = Neg (x) }"), "Relu\n");
   const onnx::ModelProto root = written.model("root.onnx");

@@ -246,7 +246,7 @@ class Trial {
   Setup old_, now_;
 };
 
-TEST_CASE("property: random changes get the right verdict and the right blame") {
+TEST_CASE("random changes get the right verdict and the right blame") {
   std::map<std::string, int> met;
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
     INFO("seed " << seed);

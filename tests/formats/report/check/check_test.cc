@@ -53,7 +53,7 @@ TEST_CASE("a report that becomes a baseline keeps its measures, settings, places
   CHECK(*measures.qps == result.preview.bound->max_qps);
 }
 
-TEST_CASE("nothing changed: no node moved") {
+TEST_CASE("if nothing changed, no node moved") {
   const ReportCase result = make_report_case(kGraph, "f\n");
   const EarlierResult before = earlier(result);
   const CheckRun run = check_report(result.report(), {.limits = {.new_cpu_nodes = 0}}, &before);
@@ -62,7 +62,7 @@ TEST_CASE("nothing changed: no node moved") {
   CHECK(run.passed());
 }
 
-TEST_CASE("each change is blamed for what it moves, with the reason of now") {
+TEST_CASE("each change is blamed for the nodes that it moves, with the present reason") {
   const EarlierResult before = earlier(make_report_case(kGraph, "f\ng\n"));
   const auto moved = [&](const ReportCase& now) {
     const CheckRun run = check_report(now.report(), {.limits = {.new_cpu_nodes = 0}}, &before);
@@ -88,7 +88,7 @@ TEST_CASE("each change is blamed for what it moves, with the reason of now") {
         "c acc->cpu settings: its accelerator subgraph has 1 node, below the minimum of 2\n");
 }
 
-TEST_CASE("a reason is anchored at the rule at its root") {
+TEST_CASE("a reason is reported at the rule that caused it") {
   const ReportCase result = make_report_case(
       "input x\na: scalar = size(x)\nb = view(x, a)\nc = f(x)\nd = g(x)\noutput b, c, d",
       "{\"format\": \"cleave.support\", \"version\": 1,\n"

@@ -32,7 +32,7 @@ TEST_CASE(
         "    did you mean \"group\"?\n");
 }
 
-TEST_CASE("what later opsets brought is known, and what other domains have is theirs") {
+TEST_CASE("ops of later opsets are known, and ops of other domains are not checked") {
   CHECK(linted(list_of("\"Gelu\", \"Attention\", {\"op\": \"FusedConv\", \"domain\": "
                        "\"com.microsoft\"}, {\"op\": \"Mine\", \"domain\": \"my.ops\"}"))
             .empty());
@@ -41,7 +41,7 @@ TEST_CASE("what later opsets brought is known, and what other domains have is th
         "    did you mean \"com.microsoft\"?\n");
 }
 
-TEST_CASE("conditions on what an op does not have, and opsets before it was there") {
+TEST_CASE("conditions on things that an op lacks, and opsets before the op, are reported") {
   CHECK(
       linted(list_of("{\"op\": \"Relu\", \"inputs\": [null, [\"int8\"]]},\n"
                      "{\"op\": \"Gelu\", \"opset\": [11, 19]}")) ==
@@ -51,14 +51,14 @@ TEST_CASE("conditions on what an op does not have, and opsets before it was ther
       "20 [impossible]\n");
 }
 
-TEST_CASE("what ONNX removed is reported as such, and what a rule leaves unchecked") {
+TEST_CASE("removed ops, and conditions that a rule leaves unchecked, are reported") {
   CHECK(linted(list_of("\"ImageScaler\",\n{\"op\": \"Conv\", \"unchecked\": \"tiles\"}")) ==
         "npu.json:2:1: warning: ONNX has op \"ImageScaler\" no more: it was removed in opset 10 "
         "[removed_op]\n"
         "npu.json:3:1: note: rule \"Conv\" leaves unchecked: tiles [unchecked]\n");
 }
 
-TEST_CASE("a deny rule whose only condition is on an input that may be left out") {
+TEST_CASE("a deny rule whose only condition is on an optional input is reported") {
   const auto deny = [](const std::string& rule) {
     auto loaded =
         parse_support("npu.json",
@@ -77,7 +77,7 @@ TEST_CASE("a deny rule whose only condition is on an input that may be left out"
   CHECK(deny(R"({"op": "Conv", "constant": {"2": false}, "input_dtype": "int8"})").empty());
 }
 
-TEST_CASE("names are looked up from two names of ONNX's on, or one and a misspelling") {
+TEST_CASE("names are compared with ONNX's if two are ONNX's, or one and a misspelling") {
   CHECK(lint_support(list_of("\"Conv\", \"Argmax\", \"Prelu\""), nullptr, {}).is_onnx);
   CHECK(lint_support(list_of("\"Conv\", \"Relu\", \"a\", \"b\", \"c\""), nullptr, {}).is_onnx);
   CHECK(!lint_support(list_of("\"relu\""), nullptr, {}).is_onnx);
@@ -99,7 +99,7 @@ TEST_CASE("a list without an allow rule is reported") {
   CHECK(lint.findings[0].severity == Severity::warning);
 }
 
-TEST_CASE("rules that models do not meet, and ops that no rule names") {
+TEST_CASE("rules that no node meets, and ops that no rule names, are reported") {
   const Graph graph = graph_from_text("input x\na = Relu(x)\nb = Erf(a)\nc = Erf(b)\noutput c");
   const SupportList list =
       list_of("{\"op\": \"Relu\", \"shapes\": {\"0\": {\"rank\": 4}}},\n\"Conv\"");
@@ -112,7 +112,7 @@ TEST_CASE("rules that models do not meet, and ops that no rule names") {
         "rule names op \"Erf\", which 2 nodes have (b, ...) [no_rule]\n");
 }
 
-TEST_CASE("names of ONNX: versions are put together") {
+TEST_CASE("the table of ONNX's names combines all versions of an op") {
   REQUIRE(find_onnx_op("", "Resize") != nullptr);
   CHECK(find_onnx_op("", "Resize")->since == 10);
   CHECK(find_onnx_op("ai.onnx", "Gelu")->since == 20);

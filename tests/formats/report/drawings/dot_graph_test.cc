@@ -87,7 +87,7 @@ class Maker {
 
 }  // namespace
 
-TEST_CASE("a drawing's text is what cgraph writes of it") {
+TEST_CASE("a drawing's text is what cgraph writes") {
   for (unsigned seed = 0; seed < 300; ++seed) {
     Maker make(seed);
     const std::string name = make.below(2) == 0 ? "g" : "a model";

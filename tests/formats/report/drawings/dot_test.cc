@@ -191,7 +191,7 @@ TEST_CASE("too many nodes collapse to partitions, and the label says so") {
   CHECK(has(statement(dot, "_run_on_cpu_1"), "\\n1 unsupported, 1 supported but kept\\n"));
 }
 
-TEST_CASE("few nodes with many edges collapse, too, and so do parts with many edges between") {
+TEST_CASE("drawings with many edges collapse, too") {
   std::string text = "input x";
   std::string reads;
   for (int i = 0; i < 60; ++i) {
@@ -308,7 +308,7 @@ TEST_CASE("text in labels has no special meaning for Graphviz") {
   CHECK(dot_text("\xC3\xA4\xC3\xB6\xC3\xBC\xC3\xA4\xC3\xB6\xC3\xBC", 5) == "\xC3\xA4...\xC3\xBC");
 }
 
-TEST_CASE("names that are no fit ids get a number") {
+TEST_CASE("names that cannot be ids get a number") {
   CHECK(dot_id("conv 1", "node", 7) == "conv 1");
   CHECK(dot_id("<b>", "node", 7) == "<b>");
   CHECK(dot_id("", "node", 7) == "node:7");

@@ -30,7 +30,7 @@ std::string drawing_of(const ReportCase& made, const ViewOptions& options, std::
   return ViewDrawings(report, views).draw(ViewId{view});
 }
 
-TEST_CASE("A view draws its nodes by role, with what comes in and goes out") {
+TEST_CASE("A view draws its nodes by role, with the values that enter and leave") {
   const std::string drawing = drawing_of(make_case(kModel), {}, 0);
   CHECK_THAT(drawing, Contains("id=n0") && Contains("id=n1") && Contains("id=n2"));
   CHECK_THAT(drawing, Contains("class=unsupported"));
@@ -55,13 +55,13 @@ TEST_CASE("A view draws groups with their CPU nodes, and one edge between two") 
   CHECK_THAT(drawing, !Contains("n0"));
 }
 
-TEST_CASE("What comes from outside a view leads to its maker") {
+TEST_CASE("A value from outside a view links to its maker") {
   const std::string drawing = drawing_of(make_case(kModel), {.most_boxes = 2}, 0);
   CHECK_THAT(drawing, Contains("g1") && Contains("n2"));
   CHECK_THAT(drawing_of(make_case(kModel), {.most_boxes = 2}, 1), Contains("t2_2"));
 }
 
-TEST_CASE("Many values from outside are drawn as one") {
+TEST_CASE("Many values from outside are drawn as one ellipse") {
   std::string text = "input x0: float32[2]\n";
   std::string reads = "x0";
   for (int i = 1; i < 30; ++i) {
@@ -97,7 +97,7 @@ TEST_CASE("Nodes that no drawing shows are listed when they are on the CPU") {
   CHECK(data["node_ids"] == Json::parse("[1]"));
 }
 
-TEST_CASE("The page holds its data where no text from the model can end it") {
+TEST_CASE("No text from the model can end the page's data") {
   const std::string page = html_report(make_case(kModel).report()).text;
   CHECK_THAT(page, Contains("<title>m - cleave</title>"));
   CHECK_THAT(page, Contains("2 of 3 nodes"));

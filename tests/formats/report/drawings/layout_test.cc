@@ -21,7 +21,7 @@ std::string hard_graph(int nodes) {
   return dot + "}";
 }
 
-TEST_CASE("drawings are laid out in order, as in this process") {
+TEST_CASE("drawings are returned in order, and are the same as when laid out in this process") {
   if (!has_library()) return;
   const std::vector<std::string> dots = {"digraph one { a -> b }", "", "digraph {",
                                          "digraph two { c }"};
@@ -33,7 +33,7 @@ TEST_CASE("drawings are laid out in order, as in this process") {
   CHECK(*all[3] == *layout_svg(dots[3]));
 }
 
-TEST_CASE("a drawing that takes too long costs no other its layout") {
+TEST_CASE("a drawing that takes too long does not prevent others") {
   if (!has_library()) return;
   const std::vector<std::string> dots = {hard_graph(60), "digraph { a }"};
   const LayoutLimits limits{.seconds = 2};

@@ -33,7 +33,7 @@ g (bool c, float[2] x) => (float[2] y) {
 )");
 }
 
-TEST_CASE("bodies of bodies are deeper, and the outer body goes on behind them") {
+TEST_CASE("nested bodies are indented further, and the outer body continues after them") {
   CHECK(printed(R"(
 g (bool c, float[2] x) => (float[2] y) {
   y = If (c) <

@@ -246,7 +246,7 @@ TEST_CASE("an opset rule asks for the version that the model imports") {
   CHECK(failures(silent, "a", rule) == "opset: not stated by the model, not 14 to 26");
 }
 
-TEST_CASE("a rule for one opset also holds in those where the op's schema is the same") {
+TEST_CASE("a rule for one opset also holds in opsets with the same schema") {
   const Graph graph = graph_from_text("opset \"\" 13\n input x\n a = Conv(x)\n b = Relu(x)");
   OpFacts facts;
   facts.schema_version = [](std::string_view, std::string_view op, std::int64_t opset) {

@@ -36,7 +36,7 @@ std::string headline(double launch_us, Residency residency = Residency::off) {
   return latency_headline(graph, time);
 }
 
-TEST_CASE("the first line says how long an inference takes, of what, and what is possible") {
+TEST_CASE("the headline has the latency, its terms, and the best possible latency") {
   // Over the link: x in, a out; b, x in; c out, with residency x once. A MatMul alone on the
   // accelerator gains 0.9 ms and sends at least 1 ms.
   CHECK(headline(10) ==
@@ -47,12 +47,12 @@ TEST_CASE("the first line says how long an inference takes, of what, and what is
         "0.02 for 2 launches; no faster placement than the CPU alone was found");
 }
 
-TEST_CASE("where an accelerator gains nothing the first line says so") {
+TEST_CASE("the headline says when the accelerator gains nothing") {
   CHECK(headline(5000).find("no faster placement than the CPU alone was found") !=
         std::string::npos);
 }
 
-TEST_CASE("what is missing is named, with the option that gives it") {
+TEST_CASE("a missing number is named with the option that provides it") {
   const ReportCase made = make_report_case(kModel, "MatMul\n");
   const Graph& graph = made.model.graph;
   const auto line = [&](TimeBasis basis) {
@@ -76,7 +76,7 @@ TEST_CASE("what is missing is named, with the option that gives it") {
         "acc:launch=100us");
 }
 
-TEST_CASE("a proof says of which times it is") {
+TEST_CASE("a proof names the times that it holds for") {
   const ReportCase made = make_report_case(kModel, "MatMul\nExp\n");
   const Graph& graph = made.model.graph;
   TimeBasis basis = basis_of(graph, 10);
@@ -91,7 +91,7 @@ TEST_CASE("a proof says of which times it is") {
             .find("proved optimal for these times (estimated)") != std::string::npos);
 }
 
-TEST_CASE("residency is told by bytes, rates and latency with and without") {
+TEST_CASE("the text on residency compares bytes, rates and latency with and without it") {
   const ReportCase made = make_report_case(kModel, "MatMul\n");
   const Graph& graph = made.model.graph;
   const InferenceTime time = inference_time(graph, made.split, made.options, basis_of(graph, 10));

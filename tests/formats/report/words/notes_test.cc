@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-TEST_CASE("notes are a list in JSON, those that come first in front") {
+TEST_CASE("notes are a list in JSON, with the given first notes in front") {
   JsonText json;
   json.begin_object();
   write_notes(json, std::vector<std::string>{"b"}, std::vector<std::string>{"a"});

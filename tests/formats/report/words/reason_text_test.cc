@@ -35,7 +35,7 @@ TEST_CASE("an op without a rule is named with its domain") {
         "b: no rule names op \"ml::bar\"\n");
 }
 
-TEST_CASE("a failed rule is reported with its place, each part that fails, and its reason") {
+TEST_CASE("a failed rule is reported with its position, each failed condition, and its reason") {
   CHECK(reasons("input x: int64[2]\n a = conv(x) {group=2}",
                 "\"allow\": [{\"op\": \"conv\", \"inputs\": [[\"float32\", \"float16\"]],\n"
                 "\"attributes\": {\"group\": 1}, \"why\": \"narrow\"}]") ==
@@ -43,12 +43,12 @@ TEST_CASE("a failed rule is reported with its place, each part that fails, and i
         "attribute group is 2, wants 1 (narrow)\n");
 }
 
-TEST_CASE("a node that a body holds is blamed with its own reason") {
+TEST_CASE("a refused node of a body is blamed with its own reason") {
   CHECK(reasons("input x\n i = If(x)\n | b = foo(x)", "\"allow\": [\"If\"]") ==
         "i: node \"b\" of its body is not supported: no rule names op \"foo\"\n");
 }
 
-TEST_CASE("a denial names what the rule is about") {
+TEST_CASE("a denial names the op, name or dtype that the rule is for") {
   const std::string_view graph = "input x: int64[2]\n a = f(x)";
   CHECK(reasons(graph,
                 "\"allow\": [\"f\"],\n\"deny\": [{\"input_dtype\": \"int64\", \"why\": \"no "

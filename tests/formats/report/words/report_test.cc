@@ -78,7 +78,7 @@ TEST_CASE("without an accelerator partition that exchanges bytes the link is nul
   CHECK(Json::parse(report_json(made.report())).at("link").is_null());
 }
 
-TEST_CASE("names that are no UTF-8, or hold control characters, give valid JSON") {
+TEST_CASE("names with invalid UTF-8 or control characters give valid JSON") {
   GraphBuilder builder;
   builder.add_node({.name = "a\xFF\x01", .op = "f"});
   auto graph = builder.finish();
@@ -158,7 +158,7 @@ TEST_CASE("percentages do not round up to all, nor down to none") {
   CHECK(percent_text(0) == "0%");
 }
 
-TEST_CASE("rates read well, however large") {
+TEST_CASE("rates of any size are readable") {
   CHECK(rate_text(35000.4) == "35,000");
   CHECK(rate_text(7.254) == "7.25");
   CHECK(rate_text(1e300) == "1e+300");
@@ -199,7 +199,7 @@ no rule  nodes  inputs
 )");
 }
 
-TEST_CASE("a model prints one line a node") {
+TEST_CASE("a model is printed with one line for each node") {
   const Graph graph = graph_from_text(R"(
     opset "" 17
     input x: float32[1,batch,?]
@@ -234,7 +234,7 @@ outputs
 )");
 }
 
-TEST_CASE("a split prints its calls, then each part with its boundary") {
+TEST_CASE("a split is printed as its calls, then each part with its boundary") {
   const ReportCase made = make_report_case(kModel, "Relu\nMatMul\n");
   CHECK(print_split(made.model.graph, made.split.partition, made.split.boundaries) ==
         R"(model: 6 nodes in 3 parts

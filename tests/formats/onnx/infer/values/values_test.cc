@@ -27,7 +27,7 @@ std::string made_by(const std::string& nodes, const std::string& weights = "") {
   return shape_made(nodes + kMake, weights);
 }
 
-TEST_CASE("Reductions over axes are followed") {
+TEST_CASE("The elements of reductions over axes are inferred") {
   CHECK(made_by("n = ReduceProd <keepdims = 1> (s)") == "float32[30]");
   CHECK(made_by("n = ReduceSum <keepdims = 1> (s)") == "float32[10]");
   CHECK(made_by("n = ReduceMax <keepdims = 1> (s)") == "float32[5]");
@@ -40,7 +40,7 @@ TEST_CASE("Reductions over axes are followed") {
                 "int64[1] b = {1}, int64[1] e = {3}") == "float32[4]");
 }
 
-TEST_CASE("The place of the greatest and the least is followed, and running sums") {
+TEST_CASE("The elements of ArgMax, ArgMin and CumSum are inferred") {
   CHECK(made_by("n = ArgMax <axis = 0> (s)") == "float32[2]");
   CHECK(made_by("m = ArgMin <axis = 0> (s) n = Add (m, one)", "int64[1] one = {7}") ==
         "float32[7]");
@@ -49,7 +49,7 @@ TEST_CASE("The place of the greatest and the least is followed, and running sums
   CHECK(made_by("n = CumSum <exclusive = 1> (s, a)", "int64 a = {0}") == "float32[0, 2, 5]");
 }
 
-TEST_CASE("Elements are chosen, repeated and placed") {
+TEST_CASE("The elements of selecting, repeating and scattering ops are inferred") {
   CHECK(made_by("n, r = Split <axis = 0> (s, parts)", "int64[2] parts = {2, 1}") ==
         "float32[2, 3]");
   CHECK(made_by("r, n = Split <axis = 0> (s, parts)", "int64[2] parts = {2, 1}") == "float32[5]");
@@ -72,7 +72,7 @@ TEST_CASE("Elements that are not 0 are counted, of any rank") {
                    "int64 three = {3}, int64[2] w = {3, 1}") == "float32[2, 1]");
 }
 
-TEST_CASE("Reals that decide a shape are followed where no runtime may round otherwise") {
+TEST_CASE("Reals that decide a shape are inferred if no runtime rounds them otherwise") {
   const std::string cast = "f = Cast <to = 1> (s) ", back = " n = Cast <to = 7> (r)";
   CHECK(made_by(cast + "r = Pow (f, two)" + back, "float two = {2}") == "float32[4, 9, 25]");
   CHECK(made_by(cast + "h = Div (f, two) r = Round (h)" + back, "float two = {2}") ==
@@ -113,8 +113,7 @@ TEST_CASE("A Loop whose trip count is known collects as many elements") {
   CHECK(shape_made("m = Gather (s, last) y, a = Loop (m, yes, v)" + body, weights) == "float32[2]");
 }
 
-TEST_CASE(
-    "A Loop that may stop early, or grows what it carries, is not taken for more than it is") {
+TEST_CASE("A Loop that may stop early, or grows its values, has unknown dims") {
   const std::string early = R"(
    <body = b (int64 i, bool c, float[2] v) => (bool d, float[2] w, float[2] z) {
      e = ReduceSum <keepdims = 0> (v)  d = Less (e, e)  w = Neg (v)  z = Abs (v)
