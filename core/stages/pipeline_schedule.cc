@@ -1,7 +1,8 @@
-// 1. the order of works on each rank, by the rules of the schedule; zero_bubble finds its order and
-//    its times in one go
-// 2. times: each work begins when its rank is free and what it needs has arrived
-// 3. the peak of memory on each rank
+// Steps of make_schedule():
+// 1. order the works of each rank by the rules of the schedule; for zero_bubble a search finds the
+//    order;
+// 2. set the times: a work begins when its rank is free and its inputs have arrived;
+// 3. find the peak of memory of each rank.
 #include "core/stages/pipeline_schedule.h"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ class Times {
   std::size_t at(std::uint32_t stage, std::uint32_t microbatch) const {
     return std::size_t{stage} * input_.microbatches + microbatch;
   }
-  // Between stages of one rank nothing is sent.
+  // The transfer time between the stages; 0 if they are on one rank.
   double crossing(std::uint32_t from, std::uint32_t to) const {
     const bool is_sent = from % input_.ranks != to % input_.ranks;
     return is_sent ? input_.stages[from].transfer : 0;
@@ -88,9 +89,10 @@ Orders gpipe_orders(const ScheduleInput& input) {
   return orders;
 }
 
-// Forward passes until `warmup` are in flight; then one forward and one backward in turn; then the
-// rest of the backward passes. With one stage a rank that is 1f1b. With more, passes go round by
-// round: a round is some microbatches through one stage after the other.
+// The order of 1f1b and of interleaved stages: forward passes until `warmup` are in flight, then
+// one forward and one backward pass in turn, then the rest of the backward passes. With one stage
+// for each rank this is 1f1b. With more stages, passes go round by round: in a round, some
+// microbatches pass through the rank's stages one after the other.
 class InterleavedOrder {
  public:
   InterleavedOrder(const ScheduleInput& input, std::uint32_t rank)
@@ -126,9 +128,9 @@ class InterleavedOrder {
   std::uint32_t in_round_ = 1;  // microbatches
 };
 
-// Each rank takes what it can begin first. No rank holds the activations of more microbatches than
-// there are ranks. Which of several works that could begin at once is taken first is tried in every
-// order of the three kinds.
+// The order of zero_bubble: each rank takes the work that it can begin first; of works that can
+// begin at once, the first kind in `precedence`. No rank holds the activations of more microbatches
+// than there are ranks. The caller tries all precedences of the three kinds.
 class ZeroBubble {
  public:
   using Precedence = std::array<WorkKind, 3>;
@@ -141,7 +143,8 @@ class ZeroBubble {
         next_(input.ranks),
         orders_(input.ranks) {}
 
-  // When the last work ends. A work changes what its own rank and the two beside it can begin.
+  // Makes the order; returns when the last work ends. A work changes what its own rank and the two
+  // ranks beside it can begin.
   double run() {
     double end = 0;
     for (std::uint32_t rank = 0; rank < input_.ranks; ++rank) look(rank);
@@ -232,8 +235,8 @@ Orders zero_bubble_orders(const ScheduleInput& input) {
 
 // ---- times and memory ----
 
-// Ranks take turns, each as far as it comes, until all are done. False when they wait for each
-// other, which an order of the above never makes.
+// Sets the times of the works: the ranks take turns, each going on until it must wait. Returns
+// false when ranks wait for each other, which does not happen with the orders above.
 bool add_times(const ScheduleInput& input, Orders& orders) {
   Times times(input);
   std::vector<std::size_t> next(orders.size(), 0);
@@ -258,8 +261,8 @@ bool add_times(const ScheduleInput& input, Orders& orders) {
   return true;
 }
 
-// Activations are held until the weights' gradient is computed. nullopt: a stage's bytes are not
-// known.
+// The peak of the rank's memory. Activations are held until the gradient of the weights is
+// computed. nullopt when the bytes of a stage are unknown.
 std::optional<double> peak_of(const ScheduleInput& input, const std::vector<Work>& works,
                               std::uint32_t rank) {
   double held = 0;

@@ -34,8 +34,8 @@ struct StageCost {
   double forward = 0;
   double backward = 0;  // for inputs and weights together, half of it for each
   double transfer = 0;  // of its outputs to the next stage, and of their gradients back
-  // nullopt: not known
-  std::optional<double> held_bytes = {};        // parameters and what the optimizer keeps
+  // nullopt: unknown
+  std::optional<double> held_bytes = {};        // parameters and the optimizer's state
   std::optional<double> activation_bytes = {};  // kept until a microbatch's backward pass
 };
 
@@ -66,13 +66,14 @@ struct Schedule {
 // The most passes of one kind, stages times microbatches, that a schedule may have.
 inline constexpr std::uint64_t kMostPasses = 1'000'000;
 
-// Refuses numbers that the schedule cannot take: more than kMostPasses; stages that are no multiple
-// of the ranks, more than one stage a rank but for gpipe and interleaved, only one for interleaved,
-// microbatches that do not divide into its rounds. O(works * log ranks).
+// Refuses an input that the schedule cannot have: more than kMostPasses passes; a number of stages
+// that is not a multiple of the ranks; more than one stage for each rank, unless the schedule is
+// gpipe or interleaved; only one for interleaved; microbatches that do not divide into its rounds.
+// O(works * log ranks).
 Result<Schedule> make_schedule(ScheduleKind kind, const ScheduleInput& input);
 
-// A line a rank, "0F0,0F1,0B0": stage, work (F, B, I, W) and microbatch. What torch's
-// _PipelineScheduleRuntime loads as `compute_only`.
+// One line for each rank, "0F0,0F1,0B0": stage, work (F, B, I, W) and microbatch. Torch's
+// _PipelineScheduleRuntime loads this as `compute_only`.
 std::string schedule_csv(const Schedule& schedule);
 
 }  // namespace cleave

@@ -145,7 +145,7 @@ class StageBoundaryFinder {
         names_of(kept_));
   }
 
-  // The holder has every name under which it passes a parameter on; it appends these to its
+  // The holder holds every name under which it passes a parameter on, and appends these to its
   // outputs.
   void hold_what_is_passed() {
     outputs_ = unpacked(copying_.outputs);

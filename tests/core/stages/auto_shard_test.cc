@@ -33,13 +33,13 @@ TEST_CASE("A stage ends once it holds more than its share of the parameters") {
                 2) == "0001");
 }
 
-TEST_CASE("A stage that holds just its share goes on") {
+TEST_CASE("A stage that holds exactly its share takes more nodes") {
   CHECK(sharded("input x\n param p: float32[2]\n param q: float32[2]\n a = f(x) !p\n b = f(a)\n"
                 "c = f(b) !q\n d = f(c)\n output d",
                 2) == "0001");
 }
 
-TEST_CASE("A node that reaches back joins the stage that it reaches, with all between") {
+TEST_CASE("A node that reads from an earlier stage joins it, with all nodes between") {
   constexpr const char* kText = R"(
     input x
     param p: float32[4]
@@ -71,7 +71,7 @@ TEST_CASE("A node that reads an input of the graph reaches back to the first sta
                 4) == "000");
 }
 
-TEST_CASE("A parameter counts once, where it is first used, whatever its names") {
+TEST_CASE("A parameter counts once under all its names, where it is first used") {
   constexpr const char* kText = R"(
     input x
     param w: float32[4]
@@ -91,7 +91,7 @@ TEST_CASE("A parameter counts once, where it is first used, whatever its names")
   CHECK(sharded(kText, 3) == "0112");
 }
 
-TEST_CASE("Without parameters, and without nodes, there is one stage or none") {
+TEST_CASE("Without parameters there is one stage, and without nodes none") {
   CHECK(sharded("input x\n a = f(x)\n b = f(a)\n output b", 4) == "00");
   CHECK(shard_by_parameters(graph_from_text("input x\n output x"), 4).count == 0);
 }
@@ -161,7 +161,7 @@ std::string random_chain(std::mt19937& random) {
   return text + "output n0";
 }
 
-TEST_CASE("Any random chain gets the stages of the plain method, never more than asked for") {
+TEST_CASE("Stages of random chains agree with a plain second implementation") {
   std::mt19937 random(20261121);
   std::map<std::uint32_t, int> counts;
   for (int round = 0; round < 3000; ++round) {

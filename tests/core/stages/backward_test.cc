@@ -84,7 +84,7 @@ TEST_CASE("Stages and outputs that the loss does not depend on carry no gradient
                  "00123", "loss") == "2(loss:null!) -> g0=a\n0(p:null a:g0!) -> g1=x\n");
 }
 
-TEST_CASE("A stage is called backwards as a whole: all that it takes in gets a gradient") {
+TEST_CASE("A stage is called backwards as a whole: all its inputs get a gradient") {
   CHECK(backward("input x\n a = f(x)\n b = f(x)\n loss = f(a)\n c = f(b)\n output loss, c", "0011",
                  "loss") == "1(loss:null! c:null) -> g0=a g1=b\n0(a:g0! b:g1!) -> g2=x\n");
 }

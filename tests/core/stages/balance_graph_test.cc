@@ -45,7 +45,7 @@ std::string described(const Graph& graph, const GraphCostOptions& options) {
   return text.str();
 }
 
-TEST_CASE("time is the longer of computing and of moving bytes; transfers take the link") {
+TEST_CASE("a node's time is the longer of computing and memory; transfers use the link") {
   // y: 4,000 FLOP; 400 + 800 + 800 bytes. z: 200 FLOP; 800 + 80 + 800. s: 200; 800 + 800 + 20 +
   // 800.
   const Graph graph = graph_from_text(kModel);
@@ -62,7 +62,7 @@ TEST_CASE("time is the longer of computing and of moving bytes; transfers take t
         "800 by yu\n");
 }
 
-TEST_CASE("what was measured beats the estimate, which is scaled to it") {
+TEST_CASE("measured times win over estimates, which are scaled to them") {
   const Graph graph = graph_from_text(kModel);
   PerNode<double> measured(graph.node_count(), -1);
   measured[node_named(graph, "z")] = 7;
@@ -77,7 +77,7 @@ TEST_CASE("what was measured beats the estimate, which is scaled to it") {
   CHECK(made.problem.items[3].time == Approx(2.42 * 7 / 1.68));
 }
 
-TEST_CASE("other balances have no transfers; a shared parameter counts with its first reader") {
+TEST_CASE("without times there are no transfers; a shared parameter counts at its first reader") {
   const Graph graph = graph_from_text(kModel);
   const auto items = [&](BalanceBy by) {
     const BalanceProblem problem = balance_problem_of(graph, {.by = by}).problem;
@@ -117,7 +117,7 @@ TEST_CASE("nodes and tensors of unknown cost count as 0, and are counted") {
   CHECK(made.problem.items[0].time == 0);
 }
 
-TEST_CASE("costs without measure stay finite") {
+TEST_CASE("very large costs stay finite") {
   const Graph graph = graph_from_text(kModel);
   const BalanceProblem problem =
       balance_problem_of(graph, {.device_flops = 1e-300, .link_bandwidth = 1e-300}).problem;
@@ -125,7 +125,7 @@ TEST_CASE("costs without measure stay finite") {
   CHECK(problem.nets[1].cost == 1e30);
 }
 
-TEST_CASE("the stages of a graph: a cheap cut is found, memory holds weights and activations") {
+TEST_CASE("a graph is cut where it is cheap; memory holds weights and activations") {
   const Graph graph = graph_from_text(R"(
     input x: float32[1,1000]
     param v: float32[1000,1000]
@@ -164,7 +164,7 @@ TEST_CASE("markers cost nothing, and stay with the node before them or with the 
   CHECK(text == "0 with a\n1 with a\n0 with a\n1\n");
 }
 
-TEST_CASE("Nodes that are tied stay together, and follow those that come before") {
+TEST_CASE("Tied nodes stay together, and come after the nodes that must run first") {
   const Graph graph =
       graph_from_text("input x\n a = f(x)\n b = f(x)\n c = f(x)\n d = f(x)\n output a, b, c, d");
   const NodeTies ties{{{node_named(graph, "d"), node_named(graph, "b")}},

@@ -86,7 +86,7 @@ TEST_CASE("Interleaved stages divide the bubble by the stages of a rank") {
         "0F0,0F1,2F0,2F1,2B0,2B1,0B0,0B1\n1F0,1F1,3F0,3B0,3F1,3B1,1B0,1B1\n");
 }
 
-TEST_CASE("Gradients for weights fill the bubble, with the memory of 1f1b") {
+TEST_CASE("In zero_bubble gradients for weights fill the bubble, with the memory of 1f1b") {
   const ScheduleInput input = even(4, 4, 8);
   const Schedule schedule = made(ScheduleKind::zero_bubble, input);
   CHECK(schedule.bubble == Approx(1.0 / 9));
@@ -108,7 +108,7 @@ TEST_CASE("Every schedule computes each pass once, after what it needs") {
   }
 }
 
-TEST_CASE("A rank with a stage of unknown bytes has no peak, and the others have theirs") {
+TEST_CASE("Only the rank with a stage of unknown bytes has no known peak") {
   ScheduleInput input = even(4, 2, 2);
   input.stages[1].activation_bytes.reset();
   const Schedule schedule = made(ScheduleKind::gpipe, input);
@@ -119,7 +119,7 @@ TEST_CASE("A rank with a stage of unknown bytes has no peak, and the others have
   CHECK(made(ScheduleKind::one_f_one_b, input).peak_bytes == Bytes{std::nullopt, 110});
 }
 
-TEST_CASE("Numbers that a schedule cannot take are refused") {
+TEST_CASE("Numbers that a schedule cannot have are refused") {
   CHECK(refused(ScheduleKind::gpipe, even(1001, 1001, 1000)) ==
         "gpipe: 1001 stages with 1000 microbatches are 1001000 forward passes, and a schedule has "
         "at most 1000000");

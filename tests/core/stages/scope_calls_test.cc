@@ -17,7 +17,7 @@ std::string calls_of(std::string_view text, std::string_view scope) {
   return found;
 }
 
-TEST_CASE("A scope is inside the scopes that its path begins with") {
+TEST_CASE("A scope is inside the scopes that begin its path") {
   CHECK(is_inside("enc.layer.0", "enc.layer"));
   CHECK(is_inside("enc", "enc"));
   CHECK(is_inside("enc", ""));
@@ -29,7 +29,7 @@ TEST_CASE("A scope is inside the scopes that its path begins with") {
   CHECK(child_of("enc.layer", "") == "enc");
 }
 
-TEST_CASE("The number of a call is no part of the scope's name, unless it is asked for") {
+TEST_CASE("Call numbers are not part of a scope's name unless they are asked for") {
   CHECK(is_inside("enc@1.layer", "enc"));
   CHECK(is_inside("enc@1.layer", "enc@1"));
   CHECK(!is_inside("enc@2.layer", "enc@1"));

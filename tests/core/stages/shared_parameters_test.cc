@@ -40,7 +40,7 @@ TEST_CASE("Parts that hold a parameter are in call order") {
       "v: p1=v p2=v\nw: p0=w p2=w\n");
 }
 
-TEST_CASE("Names of one parameter are one, and each part keeps its own name of it") {
+TEST_CASE("Aliases are one parameter, and each part keeps its own name of it") {
   CHECK(shared("input x\n param w\n param v = w\n a = f(x, v)\n b = linear(a) !w\n output b") ==
         "w: p0=v p1=w\n");
 }

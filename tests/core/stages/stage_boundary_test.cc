@@ -61,7 +61,7 @@ TEST_CASE("A parameter is transmitted by the first stage that uses it, in order 
   CHECK(found.root == found.stages);
 }
 
-TEST_CASE("Relays hand values on, and parameters that are transmitted; the root calls need none") {
+TEST_CASE("Relays pass on values and transmitted parameters; the root needs no relays") {
   const Found found =
       find(kTied, "012", {.sharing = Sharing::transmit, .sharing_of = {}, .relay = true});
   CHECK(found.stages ==
@@ -140,7 +140,7 @@ TEST_CASE("A stage on the way takes a value in once, and the last reader does no
         "submod_pp_3(c a) -> d\n");
 }
 
-TEST_CASE("Parts of a graph that do not touch are stages that need nothing of each other") {
+TEST_CASE("Stages of unconnected parts of a graph have no values between them") {
   const Found found =
       find("input x\n input y\n a = f(x)\n b = f(y)\n output a, b", "01", {.sharing_of = {}});
   CHECK(found.stages == "submod_pp_0(x) -> a\nsubmod_pp_1(y) -> b\n");
@@ -195,7 +195,7 @@ void check_gifts(const Graph& graph, const Boundaries& boundaries, std::size_t s
   }
 }
 
-TEST_CASE("Stages of any random graph have what they read, from where they may have it") {
+TEST_CASE("In random graphs each stage gets what it reads from a stage that has it") {
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
     const RandomGraph made = random_graph(seed, 25);
     const Graph& graph = made.graph;

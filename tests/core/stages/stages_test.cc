@@ -126,7 +126,7 @@ TEST_CASE("A scope is cut at each of its calls, or at one") {
   CHECK(cut(graph, {.at = {{"l", kBegin, ScopeCut::Calls::last}}, .between = {}}) == "a b | c d");
 }
 
-TEST_CASE("Calls that follow each other are told apart by their numbers") {
+TEST_CASE("Consecutive calls are distinguished by their numbers") {
   CHECK(cut_at({"l.in", "l@1.in", "l@2"}, "l", kEnd) ==
         "n0 | n1 | n2\na cut after the last node makes no stage");
 }
@@ -180,12 +180,12 @@ TEST_CASE("A child that comes back later begins a stage only once") {
   CHECK(cut(chain({"s.a", "s.b", "s.a", "s.b"}), {.at = {}, .between = "s"}) == "n0 | n1 n2 n3");
 }
 
-TEST_CASE("Every node in one scope: one stage") {
+TEST_CASE("A scope with every node is one stage") {
   CHECK(cut_at({"a", "a", "a"}, "a", kBegin) ==
         "n0 n1 n2\na cut before the first node makes no stage");
 }
 
-TEST_CASE("Numbers need not be dense") {
+TEST_CASE("Stage numbers need not be dense") {
   const Graph graph = chain({"", "", ""});
   PerNode<std::uint32_t> stage_of(3);
   stage_of[NodeId{0}] = 2;
