@@ -59,7 +59,7 @@ bool glob_match(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-// The end of a long piece tells globs apart more often than its beginning does.
+// The window is the end of a long piece, since globs differ there more often than at the beginning.
 void GlobSet::add(std::string_view glob, std::uint32_t id) {
   ++size_;
   std::string_view window = longest_piece(glob);

@@ -15,8 +15,8 @@ bool glob_match(std::string_view pattern, std::string_view text);
 // True when the pattern contains a * or a ?.
 bool is_glob(std::string_view pattern);
 
-// GlobSet: many globs held against one text at a time. Each glob is found by a window: some bytes
-// that every text which it matches has in it.
+// GlobSet: finds which of many globs match a text. Each glob has a window: some bytes that every
+// text that it matches contains.
 //
 //   glob          window        texts that it is tried on
 //   *q12*         q12           those with q12 in them
@@ -25,7 +25,7 @@ bool is_glob(std::string_view pattern);
 //   *             none          all
 class GlobSet {
  public:
-  // The glob must outlive the set. Ids may be any; those of one set differ.
+  // The glob must outlive the set. Ids can be any numbers that differ within the set.
   void add(std::string_view glob, std::uint32_t id);
   bool empty() const { return size_ == 0; }
 

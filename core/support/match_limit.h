@@ -1,5 +1,5 @@
-// A bound on the work of matching: lists of thousands of rules for one op that name conditions other
-// than an attribute's values are held against each node of the op one by one.
+// A limit on the work of matching. A list may have thousands of rules for one op, which must be
+// checked one by one on each node of the op, unless they ask for an attribute's value.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@
 
 namespace cleave {
 
-// Rules that a split holds against nodes at most: a few seconds of work.
+// The most checks of a rule on a node in one split: a few seconds of work.
 inline constexpr std::uint64_t kMostRuleChecks = 100'000'000;
 
-// As match_support(); nullopt when rules would be held against nodes more than `most_checks` times.
+// The same as match_support(); nullopt when it would check rules on nodes more than `most_checks`
+// times.
 std::optional<Support> match_support_within(const Graph& graph,
                                             const std::vector<SupportList>& lists,
                                             const OpFacts& facts, std::uint64_t most_checks);

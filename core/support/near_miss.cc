@@ -1,9 +1,9 @@
 // Steps:
 // 1. list the ops of the graph, and those that no allow rule of a list names;
-// 2. for each rule that names no op of the graph, look up the ops that share with it what a slip of
-//    case, module or domain leaves as it is;
-// 3. where there is none, compare the rule with ops of about its length, a few million letters in all:
-//    a hint must not make a list slow.
+// 2. for each rule that names no op of the graph, look up the ops whose names differ by a slip of
+//    case, module or domain only;
+// 3. if there is none, compare the rule with ops of about its length, a few million letters in all,
+//    so that hints do not take long.
 #include "core/support/near_miss.h"
 
 #include <algorithm>
@@ -89,7 +89,8 @@ std::string key_of(std::string_view domain, std::string_view a, std::string_view
   return key += b;
 }
 
-// The ops that a list leaves uncovered, in model order, by what a slip leaves of their names.
+// The ops that a list does not cover, in model order, by the parts of their names that each kind of
+// slip leaves unchanged.
 class Candidates {
  public:
   explicit Candidates(std::vector<ModelOp> ops) : ops_(std::move(ops)) {
@@ -107,7 +108,8 @@ class Candidates {
 
   bool empty() const { return ops_.empty(); }
 
-  // The likeliest kind of slip first, then the order of the model; null: none.
+  // The op that the rule most likely means: by the likeliest kind of slip, then the first in the
+  // model; null when there is none.
   const ModelOp* likeliest(const Rule& rule) {
     for (const auto find : {&Candidates::other_domain, &Candidates::other_case,
                             &Candidates::other_module, &Candidates::misspelt}) {

@@ -27,9 +27,9 @@ struct NearMiss {
   std::string_view domain;
 };
 
-// At most one for a rule, in order of lists and rules. A rule for an op that `facts` knows is not
-// taken for a slip. Linear in ops and rules, and at most some million steps for misspelt names: names
-// beyond that, and names of more than 256 bytes, are not looked at letter by letter.
+// At most one near miss for each rule, in order of lists and rules. A rule for an op that `facts`
+// knows is not a slip. Linear in ops and rules, plus at most some million steps to compare misspelt
+// names letter by letter; names beyond that, and names of more than 256 bytes, are not compared.
 std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportList>& lists,
                                   const OpFacts& facts);
 

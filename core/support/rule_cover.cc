@@ -133,7 +133,8 @@ bool is_for_several_ops(const Rule& rule) { return rule.op.empty() || is_glob(ru
 
 }  // namespace
 
-// By the first of these that the rule has: a node's name, values of an attribute, a glob for ops.
+// Indexes the rule by the first of these that it has: a node's name, values of an attribute, a glob
+// for ops.
 void CoverIndex::Group::add(const Rule& rule, std::uint32_t i) {
   if (!rule.node_name.empty()) {
     if (!rule.is_exact_name && is_glob(rule.node_name)) {

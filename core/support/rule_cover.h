@@ -18,17 +18,17 @@ namespace cleave {
 // condition does not cover a narrow one that leaves it out.
 bool covers(const Rule& wide, const Rule& narrow);
 
-// The rules of a list, to be asked which of them covers a rule. A rule is compared with those only
-// that name its op and ask for what it asks for: the same node's name, or the same attribute's value.
+// CoverIndex: finds which rule of a list covers a given rule. It compares the rule only with those
+// that name its op and ask for the same node's name or the same attribute's value.
 class CoverIndex {
  public:
   // The rules must outlive this.
   explicit CoverIndex(const std::vector<Rule>& rules);
 
-  // The first rule that covers the given one, those for several ops before those for its op; nullopt
-  // where there is none. `self`, the rule's own index where it is one of them, is left out; where two
-  // cover each other, only an earlier one counts. Of rules for the same op without any of these the
-  // first thousand are compared.
+  // The first rule that covers the given one, those for several ops before those for its op;
+  // nullopt when there is none. `self` is the rule's own index if it is in the list; it is left
+  // out, and of two rules that cover each other only the earlier one counts. Of the rules for the
+  // same op without a node's name or an attribute's value, only the first thousand are compared.
   std::optional<std::uint32_t> find_cover(const Rule& rule,
                                           std::optional<std::uint32_t> self) const;
 
@@ -42,7 +42,7 @@ class CoverIndex {
     Indices others;
 
     void add(const Rule& rule, std::uint32_t i);
-    // The first of the rules of which `covers_it` is true, among those that may cover the rule.
+    // The first rule for which `covers_it` is true, among those that may cover the given rule.
     template <class Covers>
     std::optional<std::uint32_t> first(const Rule& rule, Covers covers_it) const;
   };

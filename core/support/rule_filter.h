@@ -1,6 +1,6 @@
-// RuleFilter: of many rules for one op, those that a node may meet. A rule that wants certain values
-// of an attribute is looked up by the value that the node has, and not held against the node at all
-// when that is another one.
+// RuleFilter: selects, from many rules for one op, those that may hold for a node. Rules that ask
+// for values of an attribute are looked up by the node's value, so that those that ask for other
+// values need not be checked.
 //
 //   rules                       node                  candidates
 //   0  group: 1                 group 3, float32      1, 2
@@ -22,10 +22,10 @@ namespace cleave {
 
 class RuleFilter {
  public:
-  // `of_op`: indices of rules for one op, ascending. Linear in what these rules say.
+  // `of_op`: indices of rules for one op, ascending. Linear in the values that these rules list.
   RuleFilter(const std::vector<Rule>& rules, const RuleIndices& of_op);
 
-  // Those of `of_op` that may hold on the node, ascending; those left out do not hold.
+  // The rules of `of_op` that may hold for the node, ascending; the others do not hold.
   RuleIndices candidates(const Graph& graph, NodeId node, const OpFacts& facts) const;
 
  private:

@@ -1,4 +1,4 @@
-// RulesByName: which rules of a list are for a node's name, without a look at each of them.
+// RulesByName: finds the rules of a list that are for a node's name, without checking each rule.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ class RulesByName {
   void add(const Rule& rule, std::uint32_t i);
   bool empty() const { return exact_.empty() && globs_.empty(); }
 
-  // Those for the name, as names_node() has it, ascending. O(length of the name), and a match for
-  // each glob that has a piece of it.
+  // The rules for which names_node() is true, ascending. O(length of the name), plus a match for
+  // each glob whose window (glob.h) is in the name.
   RuleIndices matches(std::string_view node_name) const;
 
  private:

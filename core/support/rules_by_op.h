@@ -1,4 +1,4 @@
-// RulesByOp: which rules of a list are for an op, without a look at each of them.
+// RulesByOp: finds the rules of a list that are for an op, without checking each rule.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class RulesByOp {
  public:
   // The rules must outlive this.
   explicit RulesByOp(const std::vector<Rule>& rules);
-  // Without the rules of which `is_wanted(rule)` is false.
+  // Leaves out the rules for which `is_wanted(rule)` is false.
   template <class IsWanted>
   RulesByOp(const std::vector<Rule>& rules, IsWanted is_wanted) : rules_(rules) {
     for (std::uint32_t i = 0; i < rules.size(); ++i) {
@@ -25,8 +25,8 @@ class RulesByOp {
     }
   }
 
-  // Those for the op, as names_op() has it, ascending. O(length of the op), and a match for each glob
-  // that has a piece of it.
+  // The rules for which names_op() is true, ascending. O(length of the op), plus a match for each
+  // glob whose window (glob.h) is in the op.
   RuleIndices names(std::string_view domain, std::string_view op) const;
 
  private:

@@ -25,8 +25,8 @@
 namespace cleave {
 namespace {
 
-// Rules of one list that name an op, by index, ascending. Those for some names of nodes are looked up
-// by name; of the others, many are filtered before they are held against a node.
+// Rules of one list that name an op, by index, ascending. Rules for certain node names are looked
+// up by name. If the others are many, they are filtered before they are checked on a node.
 struct NamedRules {
   RuleIndices unnamed;  // for nodes of any name
   RulesByName by_name;
@@ -52,7 +52,7 @@ struct OpRules {
   NamedRules deny;
 };
 
-// True of a rule for nodes of some name, whatever their op.
+// True for a rule for nodes of some name, whatever their op.
 bool is_for_names(const Rule& rule) { return rule.op.empty() && !rule.node_name.empty(); }
 
 // One list's rules, indexed by op and by node name.
@@ -126,7 +126,7 @@ class Matcher {
     return own;
   }
 
-  // Rules that were held against a node until now.
+  // The number of checks of a rule on a node so far.
   std::uint64_t checks() const { return checks_; }
 
   // The verdict without looking at bodies.
@@ -147,7 +147,7 @@ class Matcher {
   }
 
  private:
-  // Of the first list of verdicts that names the node.
+  // The verdict of the first list of verdicts that names the node; nullopt when none does.
   std::optional<Verdict> settled_verdict(NodeId node) const {
     const std::string_view name = graph_.node(node).name;
     for (const std::uint16_t i : verdicts_) {
@@ -161,7 +161,7 @@ class Matcher {
     return std::nullopt;
   }
 
-  // By the lists that are neither overlays nor verdicts.
+  // The verdict of the lists that are neither overlays nor verdicts.
   Verdict judge_by_lists(const std::vector<OpRules>& rules, NodeId node) {
     Verdict refusal{.reason = {.code = ReasonCode::no_rule}};
     std::optional<Verdict> accepted;
@@ -216,8 +216,8 @@ class Matcher {
     return all;
   }
 
-  // The first deny rule of the list that holds: of those for the node's op or for any op, and of
-  // those for the node's name.
+  // The first deny rule of the list that holds, among those for the node's op, for any op, and for
+  // the node's name.
   std::optional<std::uint32_t> denying_rule(const RuleIndex& index, const NamedRules& by_op,
                                             NodeId node) {
     const std::optional<std::uint32_t> denying =
@@ -247,7 +247,8 @@ class Matcher {
     bool holds;
   };
 
-  // Of the rules for the node's name: the first that holds; else the one nearest to it.
+  // The first allow rule for the node that holds; if none does, the nearest one. `for_name` are the
+  // rules for the node's name.
   Allowing best_allowing(const SupportList& list, const NamedRules& of_op,
                          const RuleIndices& for_name, NodeId node) {
     if (!of_op.filter) {

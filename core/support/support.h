@@ -1,9 +1,9 @@
 // Support matching: which nodes the lists accept, and the reason for each node that they refuse.
 //
 // A list accepts a node when at least one allow rule matches and no deny rule does. Several lists
-// combine: a node is supported when any of them accepts it, or when all do where their role is
-// all_of; an overlay denies for all of them; a list of verdicts settles what it names. A node with bodies is supported when
-// its op is and every node of its bodies is.
+// combine: a node is supported when any list accepts it, or, for lists with the role all_of, when
+// all accept it. An overlay denies for all lists. A list of verdicts decides the nodes that it
+// names. A node with bodies is supported when its op and every node of its bodies are.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace cleave {
 
-// A node that is accepted although its rule leaves a condition of the vendor's unchecked.
+// A node that is accepted by a rule that leaves a condition of the vendor unchecked.
 struct UncheckedNode {
   NodeId node;
   std::uint16_t list;
@@ -32,8 +32,9 @@ struct Support {
 
 // The verdict on each node. When several lists refuse, the reason is the first `denied`, else the
 // first `rule_failed`, else `no_rule`. Linear in nodes + operands + attributes, times the rules
-// that name the same op and want no other value of an attribute; globs are resolved once per op type.
-// Of more than 1,000 rules for one op the nearest is that of the first 1,000.
+// that name the same op and do not ask for another value of an attribute; globs are resolved once
+// per op type. If more than 1,000 rules name an op, the nearest rule is searched among the first
+// 1,000.
 Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
                       const OpFacts& facts);
 

@@ -32,7 +32,7 @@ enum class LintKind : std::uint8_t {
   allows_nothing,     // the list has no allow rule
   removed_op,         // ONNX had the op, and removed it
   absent_input,       // a deny rule that fails where an optional input is left out
-  unchecked,          // a condition of the vendor's that the rule does not test
+  unchecked,          // a condition of the vendor that the rule does not check
 };
 inline constexpr int kLintKindCount = 14;
 

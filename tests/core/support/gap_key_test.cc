@@ -17,7 +17,7 @@ std::string attribute_key(const AttributeRule& wanted, ValueOrigin origin, std::
   return key_of({What::attribute, 0}, FailedAttribute{wanted, origin, AttributeValue(value)});
 }
 
-TEST_CASE("an attribute's value is in the key where the rule asks for a value") {
+TEST_CASE("the key contains an attribute's value if the rule asks for a value") {
   const AttributeRule one{"n", {AttributeValue(std::int64_t{1})}, {}, {}};
   CHECK(attribute_key(one, ValueOrigin::stated, 2) != attribute_key(one, ValueOrigin::stated, 3));
   CHECK(attribute_key(one, ValueOrigin::stated, 2) ==
@@ -27,7 +27,7 @@ TEST_CASE("an attribute's value is in the key where the rule asks for a value") 
         attribute_key(bound, ValueOrigin::stated, 3));
 }
 
-TEST_CASE("a rank is in the key, a dim that passes a bound is not") {
+TEST_CASE("the key contains a rank, but not a dim that exceeds a bound") {
   const FailedCondition rank{What::shape, 0, FailedCondition::kRank};
   CHECK(key_of(rank, FailedShape{0, WantedRank{4}, FoundRank{3}}) !=
         key_of(rank, FailedShape{0, WantedRank{4}, FoundRank{2}}));

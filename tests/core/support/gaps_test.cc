@@ -51,7 +51,7 @@ TEST_CASE("Ops that no rule names are distinguished by what they read") {
   CHECK(gaps[3].gap.remedy.kwargs.size() == 1);
 }
 
-TEST_CASE("A condition that asks for a value makes a gap for each value met, a bound one for all") {
+TEST_CASE("A condition on a value makes a gap for each value found; a bound makes one gap") {
   const Graph graph = graph_from_text(R"(
     input x
     a = f(x) {mode="cubic", size=9}
@@ -77,7 +77,7 @@ TEST_CASE("A condition that asks for a value makes a gap for each value met, a b
   }
 }
 
-TEST_CASE("A remedy asks for what the node has where conditions fail, and keeps the others") {
+TEST_CASE("A remedy changes failed conditions to what the node has, and keeps the others") {
   const Graph graph = graph_from_text(R"(
     input x: float16[3,5]
     opset "" 9
@@ -120,7 +120,7 @@ TEST_CASE("A remedy asks for what the node has where conditions fail, and keeps 
   CHECK(match_support(graph, filled.with_remedies(), {}).supported.count() == 1);
 }
 
-TEST_CASE("A denied node's remedy is to lift the rule, and what then refuses is the next gap") {
+TEST_CASE("A denied node's remedy is to remove the rule; what still refuses it is the next gap") {
   const Graph graph = graph_from_text("input x\n a = f(x)\n b = g(a)\n output b");
   SupportList list;
   list.allow.push_back(rule_for("f"));

@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-TEST_CASE("globs match whole texts, star for any run, question mark for one character") {
+TEST_CASE("a glob matches whole texts: * any run of characters, ? one character") {
   CHECK(glob_match("", ""));
   CHECK(glob_match("*", ""));
   CHECK(glob_match("a*c", "abbc"));
@@ -49,7 +49,7 @@ TEST_CASE("globs agree with their definition on random patterns") {
   }
 }
 
-TEST_CASE("a glob of many stars on a long text is done soon") {
+TEST_CASE("matching a glob of many stars on a long text is fast") {
   const std::string text(20000, 'a');
   std::string pattern;
   for (int i = 0; i < 50; ++i) pattern += "a*";

@@ -38,7 +38,7 @@ TEST_CASE("near misses are slips of case, spelling, module and domain") {
         "com.microsoft::FusedConv for com.microsoft::FusedConv");
 }
 
-TEST_CASE("other ops are no near misses") {
+TEST_CASE("ops with other names are not near misses") {
   const Graph graph = graph_from_text(R"(
     input x
     a = And(x)
@@ -59,7 +59,7 @@ TEST_CASE("a rule is not a near miss of an op that the list covers, or when it m
   CHECK(misses(graph, {"argmax", "A*"}).empty());
 }
 
-TEST_CASE("a rule for an operator that exists is taken at its word") {
+TEST_CASE("a rule for a known operator is not a near miss") {
   const Graph graph = graph_from_text("opset \"\" 13\n input x\n a = SoftPlus(x)");
   OpFacts facts;
   facts.schema_version = [](std::string_view, std::string_view op, std::int64_t) {

@@ -91,7 +91,7 @@ TEST_CASE("an overlay denies by name and by dtype; an op without a rule stays wi
   CHECK(reason_of("d", {vendor(), overlay}).code == ReasonCode::no_rule);
 }
 
-TEST_CASE("an overlay is idle only where every list is one") {
+TEST_CASE("an overlay is idle only if every list is an overlay") {
   const SupportList overlay = list_of({}, {rule_for("mul")});
   CHECK(find_idle_lists(graph(), {vendor(), overlay}).empty());
   CHECK(find_idle_lists(graph(), {overlay}).size() == 1);

@@ -30,19 +30,19 @@ Rule with_input(std::initializer_list<DType> dtypes) {
   return rule;
 }
 
-TEST_CASE("an op covers itself and a glob the ops that it matches") {
+TEST_CASE("an op covers itself, and a glob covers the ops that it matches") {
   CHECK(covers(rule_of("Conv"), rule_of("Conv")));
   CHECK(covers(rule_of("Conv*"), rule_of("ConvTranspose")));
   CHECK_FALSE(covers(rule_of("ConvTranspose"), rule_of("Conv*")));
   CHECK_FALSE(covers(rule_of("Conv"), rule_of("Relu")));
 }
 
-TEST_CASE("a rule with a condition does not cover one without") {
+TEST_CASE("a rule with a condition does not cover a rule without it") {
   CHECK(covers(rule_of("Conv"), with_group({std::int64_t{1}})));
   CHECK_FALSE(covers(with_group({std::int64_t{1}}), rule_of("Conv")));
 }
 
-TEST_CASE("more accepted values cover fewer") {
+TEST_CASE("a rule that accepts more values covers one that accepts fewer") {
   const Rule one = with_group({std::int64_t{1}});
   const Rule two = with_group({std::int64_t{1}, std::int64_t{2}});
   CHECK(covers(two, one));
@@ -50,14 +50,14 @@ TEST_CASE("more accepted values cover fewer") {
   CHECK(covers(one, one));
 }
 
-TEST_CASE("more accepted dtypes cover fewer") {
+TEST_CASE("a rule that accepts more dtypes covers one that accepts fewer") {
   const Rule one = with_input({DType::float32});
   const Rule two = with_input({DType::float32, DType::float16});
   CHECK(covers(two, one));
   CHECK_FALSE(covers(one, two));
 }
 
-TEST_CASE("rules of other domains are about other ops") {
+TEST_CASE("a rule does not cover rules for other domains") {
   Rule elsewhere = rule_of("Conv");
   elsewhere.domain = "com.example";
   CHECK_FALSE(covers(rule_of("Conv"), elsewhere));
@@ -101,7 +101,7 @@ std::optional<std::uint32_t> plain_cover(const std::vector<Rule>& rules, const R
   return std::nullopt;
 }
 
-TEST_CASE("the index of covers finds what a look at each rule finds") {
+TEST_CASE("the index of covers agrees with checking each rule") {
   std::mt19937 chance(11);
   std::size_t found = 0;
   for (int round = 0; round < 200; ++round) {

@@ -25,7 +25,7 @@ bool holds(const Graph& graph, NodeId node, const Rule& rule) {
   return failed.empty();
 }
 
-TEST_CASE("rules that want another value of an attribute are no candidates") {
+TEST_CASE("rules that ask for another value of an attribute are not candidates") {
   const Graph graph = graph_from_text("input x\n a = f(x) {group=3, mode=\"nearest\"}");
   const std::vector<Rule> rules = {
       rule_on("group", {std::int64_t{1}}),       rule_on("group", {std::int64_t{2}, 3.0}),
@@ -36,7 +36,7 @@ TEST_CASE("rules that want another value of an attribute are no candidates") {
   CHECK(filter.candidates(graph, node_named(graph, "a"), {}) == RuleIndices{1, 2, 5, 6});
 }
 
-TEST_CASE("no rule that holds is left out, and a third of those that do not are") {
+TEST_CASE("every rule that holds is a candidate, and a third of the others are not") {
   std::mt19937 chance(3);
   const auto some_value = [&]() -> AttributeValue {
     const auto number = static_cast<std::int64_t>(chance() % 4);

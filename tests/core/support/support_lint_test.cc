@@ -49,7 +49,7 @@ std::string describe(const std::vector<RuleFault>& faults) {
   return result;
 }
 
-TEST_CASE("a rule that another covers is shadowed, of two equal ones the later") {
+TEST_CASE("a rule that another covers is shadowed; of two equal rules, the later one") {
   SupportList list;
   Rule grouped = rule_of("Conv");
   grouped.attributes = {group_of(1)};
@@ -84,7 +84,7 @@ TEST_CASE("conditions that exclude each other are reported") {
         "1 of rank 2 has no axis 2\nallow 2 impossible: input 1 accepts no dtype\n");
 }
 
-TEST_CASE("a glob covers what it matches for sure") {
+TEST_CASE("a glob covers only what it certainly matches") {
   CHECK(covers(rule_of("aten.*"), rule_of("aten.*.default")));
   CHECK(covers(rule_of("*"), rule_of("Conv?")));
   CHECK(covers(rule_of("Conv?"), rule_of("Conv1")));
@@ -96,7 +96,7 @@ TEST_CASE("a glob covers what it matches for sure") {
   CHECK(!covers(rule_of("Conv"), other));
 }
 
-TEST_CASE("use: nodes that rules name and hold of, and ops that none names") {
+TEST_CASE("the use of a list counts nodes by rule, and ops that no rule names") {
   const Graph graph = graph_from_text(R"(
     input x
     a = Conv(x) {group=1}
@@ -199,7 +199,7 @@ bool matches(const Graph& graph, NodeId node, const Rule& rule, bool is_deny) {
   return is_deny ? code == ReasonCode::denied : code == ReasonCode::none;
 }
 
-TEST_CASE("property: a rule that covers another matches every node that the other does") {
+TEST_CASE("a rule that covers another matches every node that the other matches") {
   std::string text = "opset \"\" 4\ninput x: float32[4,6]\ninput y: int8[8]\ninput z: float32[N]\n";
   std::string outputs;
   int count = 0;

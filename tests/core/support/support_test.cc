@@ -74,7 +74,7 @@ TEST_CASE("ops may be given by globs") {
   CHECK(accepted(graph, {list_of({rule_for("*")})}) == "a b c");
 }
 
-TEST_CASE("lists combine: a node is supported when any of them accepts it") {
+TEST_CASE("a node is supported when any of several lists accepts it") {
   const Graph graph = graph_from_text("input x\n a = relu(x)\n b = add(x, x)\n c = mul(x, x)");
   CHECK(accepted(graph, {list_of({rule_for("relu")}), list_of({rule_for("add")})}) == "a b");
 }
@@ -95,7 +95,7 @@ TEST_CASE("literals, absent inputs and lists are not checked against dtypes") {
 
 // ---- deny rules ----
 
-TEST_CASE("deny rules take nodes out again, by op, name or input dtype") {
+TEST_CASE("deny rules refuse nodes by op, name or input dtype") {
   const Graph graph = graph_from_text(R"(
     input x
     input i: int64[2]
@@ -147,7 +147,7 @@ TEST_CASE("the reason names the first deny rule that matches") {
   CHECK(second.rule == 1);
 }
 
-TEST_CASE("of the rules that fail the reason names the one that fails in the fewest parts") {
+TEST_CASE("the reason names the failed rule with the fewest failed conditions") {
   const Graph graph = graph_from_text("opset \"\" 13\n input x: int64[2]\n a = conv(x) {group=2}");
   Rule far = rule_for("conv");
   far.inputs = {types({DType::float32})};
@@ -161,7 +161,7 @@ TEST_CASE("of the rules that fail the reason names the one that fails in the few
   CHECK(reason.rule == 2);
 }
 
-TEST_CASE("of several lists the reason is the first denial, else the first failed rule") {
+TEST_CASE("with several lists the reason is the first denial, else the first failed rule") {
   const Graph graph = graph_from_text("input x: int64[2]\n a = relu(x)");
   Rule strict = rule_for("relu");
   strict.inputs = {types({DType::float32})};
@@ -235,7 +235,7 @@ TEST_CASE("a reason names the last of 65,536 lists") {
 
 // ---- rules by name, several lists ----
 
-TEST_CASE("allow rules may be for nodes of some names only") {
+TEST_CASE("an allow rule may be for nodes of some names only") {
   const Graph graph = graph_from_text("input x\n a1 = relu(x)\n a2 = relu(x)\n b = relu(x)");
   Rule rule = rule_for("relu");
   rule.node_name = "a?";
@@ -244,7 +244,7 @@ TEST_CASE("allow rules may be for nodes of some names only") {
         ReasonCode::no_rule);
 }
 
-TEST_CASE("lists that must all accept a node") {
+TEST_CASE("a node is supported only when all lists with the role all_of accept it") {
   const Graph graph = graph_from_text("input x\n a = relu(x)\n b = add(x, x)\n c = mul(x, x)");
   SupportList one = list_of({rule_for("relu"), rule_for("add")});
   SupportList other = list_of({rule_for("relu"), rule_for("mul")}, {rule_for("sub")});
@@ -256,7 +256,7 @@ TEST_CASE("lists that must all accept a node") {
   CHECK(accepted(graph, {one, other, list_of({}, {rule_for("relu")})}).empty());
 }
 
-TEST_CASE("verdicts settle nodes by their exact names, above all rules") {
+TEST_CASE("verdicts decide nodes by their exact names, and win over all rules") {
   const Graph graph = graph_from_text("input x\n a = relu(x)\n b = add(x, x)\n c = mul(x, x)");
   SupportList verdicts;
   verdicts.role = ListRole::verdicts;
