@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kLeastAxis = -1'000'000;
 constexpr std::int64_t kMostSlot = OperandSlot::kMaxPosition;
 
-// Calls read(input) for each field of an object that goes by input; read takes the value.
+// Calls read(input) for each field of an object whose keys are inputs; read takes the value.
 template <class Read>
 void each_input(JsonWalk& json, std::string_view what, std::string_view wanted, Read read) {
   json.each_field(what, wanted, [&](const std::string& key, std::size_t at) {
@@ -81,7 +81,8 @@ void read_max_rank(JsonWalk& json, Rule& rule) {
 
 // ---- relations ----
 
-// The place in the file: that of the byte in the text where no escape comes before it.
+// The position in the file of a byte of a string: exact if no escape comes before it, else the
+// start of the string.
 std::size_t place_in_text(std::size_t start, const std::string& text, std::size_t at) {
   const std::size_t escaped = text.find_first_of("\"\\\n\t\r");
   return escaped < at ? start : start + 1 + at;

@@ -1,5 +1,6 @@
-// The fields of a rule that ask for more than types, attributes, shapes and opset: constants and
-// their values, inputs given, outputs used, ranks, dims, relations. See core/condition/condition.h.
+// Reads the fields of a rule for conditions beyond types, attributes, shapes and opset: constants
+// and their values, inputs given, outputs used, ranks, dims, relations. See
+// core/condition/condition.h.
 #pragma once
 
 #include <optional>
@@ -23,14 +24,15 @@ std::span<const ConditionField> condition_fields();
 // "inputs" as "same" or {"all": [dtypes], "same": true}.
 void read_every_input(JsonWalk& json, Rule& rule);
 
-// Of a shape rule: "rank" as a number, a list or a range; "dims" by axis.
+// Fields of a shape rule: "rank" as a number, a list or a range; "dims" by axis.
 void read_rank(JsonWalk& json, const InputPlace& input, ShapeRule& shape, Rule& rule);
 void read_dims(JsonWalk& json, const InputPlace& input, Rule& rule);
 
-// An input by number, "0", or "0?" for one that may be left out. nullopt: no such thing.
+// The input that a key names by number: "0", or "0?" for one that may be left out; nullopt for any
+// other key.
 std::optional<InputPlace> input_of_key(std::string_view key);
 
-// A number as a key: "0", "-1"; nullopt when it is none, or is below `least`.
+// The number that a key is: "0", "-1"; nullopt when it is not a number, or below `least`.
 std::optional<std::int64_t> number_of_key(std::string_view key, std::int64_t least);
 
 // A number, a string, or true or false as 1 and 0.

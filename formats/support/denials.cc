@@ -1,5 +1,5 @@
-// A text becomes two deny rules, one by op and one by the node's name; where it has a domain, the
-// one by op alone.
+// Each text becomes two deny rules, one by op and one by the node's name. A text with a domain only
+// becomes the rule by op.
 #include "formats/support/denials.h"
 
 #include <algorithm>

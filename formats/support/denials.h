@@ -9,8 +9,8 @@
 
 namespace cleave {
 
-// Each text names an op ("Conv", "com.microsoft::Gelu"), a node, or by * and ? several of both. The
-// list's path is "--deny", its text a native list, which reports keep.
+// Each text names an op ("Conv", "com.microsoft::Gelu") or a node, or with * and ? several of both.
+// The list's path is "--deny"; its text is a native list, which reports keep.
 SupportList list_of_denials(const std::vector<std::string>& texts);
 
 bool is_list_of_denials(const SupportList& list);

@@ -11,7 +11,7 @@
 
 namespace cleave {
 
-// The numbers of the list's text; nullopt when it states none, or is no JSON. Linear in the text.
+// The numbers in the list's text; nullopt when it states none, or is not JSON. Linear in the text.
 std::optional<TargetSpec> list_target(const SupportList& list);
 
 // Reads the value of "target", and says what is wrong with it.

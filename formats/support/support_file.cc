@@ -114,7 +114,7 @@ Status<std::string> add_type(TypeSet& types, std::string_view name) {
 }
 
 Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view bytes) {
-  std::string padded;  // as JsonCursor wants it
+  std::string padded;  // with the zero bytes that JsonCursor needs
   padded.reserve(bytes.size() + JsonCursor::kPadding);
   padded.append(bytes).append(JsonCursor::kPadding, '\0');
   std::string_view text = std::string_view(padded).substr(0, bytes.size());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 
-// Gives the fields that each rule states.
+// Reads the rules; returns the fields that each one states.
 std::vector<StatedFields> read_rules(JsonWalk& json, Verdict verdict, PlaceCounter& places,
                                      std::vector<Rule>& rules) {
   const std::string_view what = verdict == Verdict::allow ? "\"allow\"" : "\"deny\"";
@@ -110,7 +110,7 @@ class ListReader {
     });
   }
 
-  // Only checked: the list does not hold the numbers, list_target() reads them again.
+  // Only checks the numbers: the list does not keep them, and list_target() reads them again.
   void read_target() { read_target_numbers(json_, faults_); }
 
   JsonWalk json_;

@@ -123,7 +123,8 @@ void read_range(JsonWalk& json, const std::string& what, AttributeRule& rule, bo
   });
 }
 
-// What the rule accepts of the attribute; true when the node must not state it.
+// Reads which values of the attribute the rule accepts; returns true when the node must not state
+// it.
 bool read_attribute(JsonWalk& json, std::size_t at, AttributeRule& rule) {
   bool is_absent = false;
   const std::string what = "attribute " + quoted(rule.name);
@@ -304,7 +305,7 @@ class RuleReader {
     has_condition_ = has_condition_ || field->is_condition;
     has_op_ = has_op_ || key == "op";
     stated_ |= default_field_bit(key);
-    // null: what the list's defaults say of the field is not for this rule.
+    // null: the list's default for this field does not apply to this rule.
     const bool is_none = default_field_bit(key) != 0 && json_.type() == JsonType::null;
     is_none ? json_.skip() : field->read(json_, rule_);
   }

@@ -1,4 +1,4 @@
-// A rule of a native support list, and what the list says for all of its allow rules.
+// Reads a rule of a native support list, and the list's defaults for all allow rules.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace cleave {
 
 enum class Verdict : std::uint8_t { allow, deny };
 
-// Which of the fields that "defaults" may give a rule states itself: a bit each.
+// A bit for each field that "defaults" may give: set when the rule states it itself.
 using StatedFields = std::uint32_t;
 
 // Reads the rule at the cursor, the bare name of an op or an object, into `rule`.

@@ -78,7 +78,7 @@ ReadVerdict read_verdict_object(JsonWalk& json, const std::string& node, std::si
 
 void read_json(std::string_view bytes, PlaceCounter& places, SupportList& list,
                TextFaults& faults) {
-  std::string padded;  // as JsonCursor wants it
+  std::string padded;  // with the zero bytes that JsonCursor needs
   padded.reserve(bytes.size() + JsonCursor::kPadding);
   padded.append(bytes).append(JsonCursor::kPadding, '\0');
   JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);

@@ -1,4 +1,4 @@
-// Verdict files: node by node, whether the accelerator runs it. They settle nodes above all rules.
+// Verdict files: whether the accelerator runs each of some nodes. They win over all rules.
 //
 //   {"conv1": true, "relu": {"supported": false, "why": "crashes"}}       JSON
 //   node,supported,why                                                    CSV or TSV
@@ -19,16 +19,16 @@
 
 namespace cleave {
 
-// The verdicts as a list of that role: a rule for each node, by its exact name. Its text is a native
-// list, which reports keep. Refuses a node that is given twice. Linear.
+// The verdicts as a list with the role `verdicts`: a rule for each node, by its exact name. Its
+// text is a native list, which reports keep. Refuses a node that is given twice. Linear.
 Loaded<SupportList> read_verdict_file(const std::string& path);
 // The same from a text, as if read from `path`.
 Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view bytes);
 
-// A list of verdicts as the text of a native list.
+// The text of a native list with these verdicts.
 std::string verdicts_text(const SupportList& list);
 
-// Reads the object at the cursor into the list, which becomes one of verdicts.
+// Reads the object at the cursor into the list, whose role becomes `verdicts`.
 void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list);
 
 }  // namespace cleave

@@ -29,7 +29,7 @@ std::string again(const std::string& rule, const std::string& more = "") {
 
 std::string field(const std::string& text) { return again(R"({"op": "f", )" + text + "}"); }
 
-TEST_CASE("what is read of a rule is written the same") {
+TEST_CASE("a rule is written as it was read") {
   for (const char* const text : {
            R"("constant": {"1": true, "2?": true, "3": false})",
            R"("values": {"1": {"each": {"one_of": [0, 1.5], "min": 0, "max": 3840}}})",
@@ -88,7 +88,7 @@ TEST_CASE("a list's defaults hold for rules that do not state the field") {
   CHECK(loaded->warnings.size() == 1);
 }
 
-TEST_CASE("faults of conditions are told at their places") {
+TEST_CASE("faults of conditions are reported at their positions") {
   CHECK(
       field(R"("constant": {"x": true})") ==
       "65: \"x\" is no input: \"constant\" goes by number, \"0\", or \"0?\" for an input that may "
@@ -109,13 +109,13 @@ TEST_CASE("faults of conditions are told at their places") {
         "67: attribute \"k\" cannot be absent and have a value");
 }
 
-TEST_CASE("a fault in a relation is told at its byte") {
+TEST_CASE("a fault in a relation is reported at its byte") {
   CHECK(field(R"("where": "attr.group = 1")") == "73: \"where\": write == to compare");
   CHECK(field(R"("where": ["1 == 1", "in[0].ranks == 1"])") ==
         "79: \"where\": no such property: did you mean \"rank\"?");
 }
 
-TEST_CASE("what is for allow rules only is refused in deny rules, and the other way round") {
+TEST_CASE("fields for allow rules are refused in deny rules, and the other way round") {
   CHECK(again("\"f\"", R"(, "deny": [{"op": "g", "unchecked": "x"}])") ==
         "67: \"unchecked\" is for allow rules only");
   CHECK(field(R"("input_dtype": "int8")") == "52: \"input_dtype\" is for deny rules only");

@@ -103,7 +103,7 @@ ai.onnx;13,14;Mul
   CHECK(list.allow[1].column == 17);
 }
 
-TEST_CASE("types behind an op limit its inputs and outputs") {
+TEST_CASE("types after an op limit its inputs and outputs") {
   const SupportList list = list_from(
       R"(ai.onnx;12;Add,Cast{"inputs": {"0": ["float", "int32_t"]}, "outputs": {"1": ["MLFloat16"]}},Concat)");
   CHECK(ops_of(list) == "Add;12 Cast;12 Concat;12");
@@ -117,7 +117,7 @@ TEST_CASE("types behind an op limit its inputs and outputs") {
   CHECK(holds(cast.outputs[1], DType::float16));
 }
 
-TEST_CASE("what required operators say of ONNX Runtime's own build is passed with a warning") {
+TEST_CASE("lines about ONNX Runtime's own build are skipped with a warning") {
   CHECK(faults("!globally_allowed_types;float\nai.onnx;12;Add") ==
         "1:1: \"!globally_allowed_types\" is ignored: it says how ONNX Runtime is built, not what "
         "runs\n");
@@ -127,7 +127,7 @@ TEST_CASE("what required operators say of ONNX Runtime's own build is passed wit
         "1:34: unknown type \"quux\" is ignored\n");
 }
 
-TEST_CASE("faults of required operators have their place") {
+TEST_CASE("faults of required operators are reported with their position") {
   CHECK(faults("ai.onnx;12;Add\nai.onnx;12") ==
         "2:1: expected domain;opset;op1,op2, found \"ai.onnx;12\"\n");
   CHECK(faults("ai.onnx;12;Add\nai.onnx;zwölf;Add") ==
@@ -290,7 +290,7 @@ TEST_CASE("the place where a list stops being JSON is reported") {
   CHECK_FALSE(faults(with_allow(std::string(100000, '['))).empty());
 }
 
-TEST_CASE("places are found in one walk: a list of many rules in one line is read soon") {
+TEST_CASE("positions are found in one pass: many rules in one line are read quickly") {
   std::string rules = "\"op\"";
   for (int i = 0; i < 50000; ++i) rules += ", \"op\"";
   const SupportList list = list_from(with_allow(rules));

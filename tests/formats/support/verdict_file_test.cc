@@ -34,7 +34,7 @@ TEST_CASE("verdicts are read from JSON and CSV") {
   CHECK(verdicts("conv\tyes\nrelu\t0\n") == "+conv -relu");
 }
 
-TEST_CASE("faults of verdicts are told at their lines") {
+TEST_CASE("faults of verdicts are reported at their lines") {
   CHECK(verdicts("conv,maybe\n") == "1: \"maybe\" is neither true nor false");
   CHECK(verdicts("conv,true\nconv,true\n") == "2: \"conv\" is given twice");
   CHECK(verdicts("conv\n") == "1: expected a node, true or false, and perhaps why");
@@ -54,7 +54,7 @@ TEST_CASE("the text that reports keep reads as the same list") {
   CHECK(again->list.deny[0].why == "why \\ not");
 }
 
-TEST_CASE("denials are for ops and nodes, and the idle ones are found") {
+TEST_CASE("denials are for ops and nodes, and denials without effect are found") {
   const Graph graph = graph_from_text("input x\n a = relu(x)\n b = ms::gelu(a)\n c = add(b, x)");
   const SupportList list = list_of_denials({"relu", "ms::gelu", "b*", "nothing", "ml::relu"});
   CHECK(is_list_of_denials(list));
