@@ -5,8 +5,6 @@
 // In a class that is written but has no views, every write makes a new name: after y = relu_(x) a
 // reader of x reads y, which is exact. A class that is written and has a view must stay in one
 // partition. Programs after run_decompositions() write no memory.
-// y = relu_(x) a reader of x reads y, which is exact. A class with a view in it must stay in one
-// part. Programs after run_decompositions() write nothing.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,6 @@
 //
 // A pickle is a program that builds Python objects by calling functions by name. This reader calls
 // none: it understands tensors, parameters and ordered dicts, and refuses every other name.
-// called here: tensors, parameters and ordered dicts are understood, every other name is refused.
 #pragma once
 
 #include <cstdint>

@@ -26,8 +26,8 @@ struct Pt2Loaded {
 Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindings,
                            const ModelLimits& limits = {}, const Progress& progress = {});
 
-// What in-place operators demand of a division: their order, and sets of nodes that view memory
-// which is written. Linear in both.
+// The constraints that in-place operators put on a split: their order, and sets of nodes that view
+// written memory. Linear in both.
 NodeTies pt2_ties(const Pt2Model& model);
 
 // Defaults of arguments from torch's schemas, and the names that support lists use for its

@@ -1,5 +1,5 @@
-// The directory of a zip archive: its records and where their bytes are. Of a record only its local
-// header is read, so an archive of any size is listed quickly.
+// The directory of a zip archive: its records and where their bytes are. Only the local header of
+// each record is read, so an archive of any size is listed quickly.
 //
 // Archives may come from anywhere. Inconsistent ones are refused: ranges outside the file or
 // overlapping, names that leave the folder or are repeated, counts that the directory has no room

@@ -1,5 +1,6 @@
-// 1. The document of a partition: its inputs and outputs, its nodes, and the ranges of its symbols.
-// 2. The document of the root: the model's own, with nodes in modules and calls of these modules.
+// Two documents:
+// 1. that of a partition: its inputs and outputs, its nodes, and the ranges of its symbols;
+// 2. that of the root: the model's own, with nodes in modules and calls of these modules.
 #include "formats/pt2/write/documents.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Steps:
-// 1. plan the split (plan.h);
+// 1. plan the split (split_plan.h);
 // 2. write an archive for each partition and one for the root, or all of them into one archive;
 // 3. describe the chain of calls for the manifest.
 #include "formats/pt2/write/writer.h"

@@ -39,7 +39,7 @@ TEST_CASE("defaults are numbers, texts and lists") {
         AttributeValue(0.01));
 }
 
-TEST_CASE("the innermost module of a stack") {
+TEST_CASE("the scope of a node is the innermost module of its stack") {
   CHECK(innermost_scope("L__self__,,m.Net;L__self___l,layers.0.l,torch.nn.Linear") == "layers.0.l");
   CHECK(innermost_scope("L__self__,,m.net.<locals>.M").empty());
   CHECK(innermost_scope("a,L['self'].enc,m.E").starts_with("enc"));

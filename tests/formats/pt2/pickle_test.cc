@@ -46,7 +46,7 @@ TEST_CASE("a dict of tensors gives the position of each") {
   CHECK((*read)[1].storage == "0");
 }
 
-TEST_CASE("a parameter is a tensor that may want a gradient") {
+TEST_CASE("a pickled parameter is a tensor that may require a gradient") {
   const std::string parameter = global("torch._utils", "_rebuild_parameter") + "(" + tensor("1") +
                                 "\x88" + global("collections", "OrderedDict") + ")RtR";
   const auto read = read_pickled_tensors(dict_of(text("w") + parameter));
@@ -72,7 +72,7 @@ TEST_CASE("a pickle that is cut off anywhere is refused") {
   }
 }
 
-TEST_CASE("stacks that are not there are refused") {
+TEST_CASE("a pickle that pops an empty stack is refused") {
   for (const std::string& pickle : {"0."s, "R."s, "Q."s, "u."s, "e."s, "s."s, "t."s, "h\x05."s,
                                     "\x87."s, "q\0."s, "(."s, "}(K\x01u."s, "b."s}) {
     CHECK(!fault_of("\x80\x02"s + pickle).empty());

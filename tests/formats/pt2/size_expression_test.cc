@@ -9,7 +9,7 @@ std::optional<std::int64_t> seven(std::string_view symbol) {
   return symbol == "s77" ? std::optional<std::int64_t>(7) : std::nullopt;
 }
 
-TEST_CASE("sizes are read as people write them, and computed where symbols are known") {
+TEST_CASE("size expressions become readable text, and numbers if all symbols are known") {
   struct Case {
     std::string_view expression, text;
     std::int64_t value;  // -1: none
@@ -46,7 +46,7 @@ TEST_CASE("an expression that is nested too deep is left unchanged") {
   CHECK(read_size_expression(deep, seven).text == deep);
 }
 
-TEST_CASE("symbols are found in any text") {
+TEST_CASE("symbols are found in a text of any form") {
   const auto symbols = symbols_in("{\"expr_str\": \"Add(Symbol('s1', x), Symbol('u0'))\"}");
   REQUIRE(symbols.size() == 2);
   CHECK(symbols[0] == "s1");

@@ -40,7 +40,7 @@ TEST_CASE("an archive that is cut off anywhere is refused") {
   }
 }
 
-TEST_CASE("a checksum that does not fit is noticed") {
+TEST_CASE("a wrong checksum is detected") {
   std::string bytes = small_archive();
   const auto records = read_zip_directory(bytes);
   REQUIRE(records);
@@ -49,7 +49,7 @@ TEST_CASE("a checksum that does not fit is noticed") {
   CHECK_FALSE(has_its_crc(bytes, record));
 }
 
-TEST_CASE("compressed and encrypted records are refused with the way out") {
+TEST_CASE("compressed and encrypted records are refused with the remedy") {
   const std::string bytes = small_archive();
   const std::size_t entry = bytes.find("PK\x01\x02");
   std::string compressed = bytes;
@@ -63,7 +63,7 @@ TEST_CASE("compressed and encrypted records are refused with the way out") {
         "has an encrypted record \"m/a.json\": save it again without a password");
 }
 
-TEST_CASE("names that leave the archive, or are there twice, are refused") {
+TEST_CASE("names that leave the archive, or are repeated, are refused") {
   for (const std::string name : {"../x", "a/../../x", "a\\b"}) {
     ZipPieces zip("m");
     zip.add(name, "x");
