@@ -27,7 +27,7 @@ struct ModelArgs {
   void add_to(CLI::App& app);
   // --costs, for commands that report times, FLOPs or bytes.
   void add_costs_to(CLI::App& app);
-  // Without MODEL, for commands that take several.
+  // The same as add_to() without MODEL, for commands that take several models.
   void add_bindings_to(CLI::App& app);
 
  private:

@@ -26,7 +26,8 @@ class StageArgs {
   std::optional<std::size_t> only() const { return only_; }
   // The argument of --loss-output: nullopt when not given, else a spec, "" when it has no value.
   const std::optional<std::string>& loss() const { return loss_; }
-  // By stage, "" for none; empty when none were given. Refuses a stage that does not exist.
+  // The devices by stage, "" for none; empty when none were given. Refuses a stage that does not
+  // exist.
   Result<std::vector<std::string>> devices(std::size_t stage_count) const;
 
  private:

@@ -14,7 +14,8 @@ struct SharedParameter {
   std::vector<std::pair<PartId, ValueId>> copies;  // parts in call order, with its name there
 };
 
-// In the order of the parameters; aliases are one parameter. Linear in what parts hold.
+// The shared parameters in the order of the parameters; aliases are one parameter. Linear in what
+// parts hold.
 std::vector<SharedParameter> find_shared_parameters(const Graph& graph,
                                                     const Boundaries& boundaries);
 

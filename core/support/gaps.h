@@ -52,9 +52,10 @@ class FilledLists {
  public:
   explicit FilledLists(std::vector<SupportList> lists) : lists_(std::move(lists)) {}
   void fill(const Gap& gap);
-  // Without the removed rules and without the remedies.
+  // The lists without the removed rules and without the remedies.
   const std::vector<SupportList>& lists() const { return lists_; }
-  // With the remedies as the last list; where every list must accept a node, in each of them.
+  // The lists with the remedies as one more list; if every list must accept a node, the remedies
+  // are added to each list instead.
   std::vector<SupportList> with_remedies() const;
 
  private:

@@ -22,8 +22,8 @@ struct IdleList {
   std::vector<UsedOp> ops;  // the model's most frequent ops, at most 3
 };
 
-// In the order of the lists; empty for a graph without nodes. Linear in the nodes, plus rules times
-// op types.
+// The idle lists in the order of `lists`; none for a graph without nodes. Linear in the nodes, plus
+// rules times op types.
 std::vector<IdleList> find_idle_lists(const Graph& graph, const std::vector<SupportList>& lists);
 
 }  // namespace cleave

@@ -199,8 +199,8 @@ class CostMatcher {
     return entry(i).op.empty() ? kNone<NodeId> : nearest_free(i);
   }
 
-  // Of the free nodes whose op fits, the one with the longest common path; of equals the one with
-  // the kernel's output shape, then the first in the model.
+  // The free node with a fitting op and the longest common path; among equals the one with the
+  // kernel's output shape, then the first in the model.
   NodeId nearest_free(std::uint32_t i) const {
     const std::string_view name = entry(i).name;
     const auto at = std::lower_bound(

@@ -46,7 +46,7 @@ class JsonFaults {
   bool is_full() const { return faults_.size() >= kMost; }
   // "3:12", for notes that refer to another position.
   std::string place_of(std::uint64_t offset) const;
-  // In order of position, at most kMost.
+  // The errors in order of position, at most kMost.
   Diagnostics errors() const;
   Diagnostics warnings() const;
 

@@ -32,10 +32,10 @@ struct MarkdownSection {
   std::vector<MarkdownItem> items;
 };
 
-// Those with items, in the order of the text. Linear.
+// The sections that have items, in the order of the text. Linear.
 std::vector<MarkdownSection> parse_markdown_sections(std::string_view text);
 
-// In the order of the text. Rows may have fewer cells than there are headings. Linear.
+// The tables in the order of the text. Rows may have fewer cells than there are headings. Linear.
 std::vector<MarkdownTable> parse_markdown_tables(std::string_view text);
 
 }  // namespace cleave

@@ -39,7 +39,7 @@ struct SplitSetting {
   bool (*set)(SplitOptions&, const SettingValue&) = nullptr;  // false: refuses the value
 };
 
-// In the order of help and JSON.
+// All settings, in the order of help and JSON.
 std::span<const SplitSetting> split_settings();
 // Null if there is no setting of that name, as in a report of a later version.
 const SplitSetting* find_split_setting(std::string_view name);
@@ -59,8 +59,8 @@ std::vector<std::string> changed_settings(const SplitOptions& before, const Spli
 // The fields of "settings" in reports.
 void write_settings(JsonText& json, const SplitOptions& options);
 
-// The schema of "settings" for formats/schema/report.schema.json: this table, and the given shapes of
-// the model.
+// The schema of "settings" for formats/schema/report.schema.json: this table, and the given shapes
+// of the model.
 std::string settings_schema();
 
 // "reference", "cpu", "acc", "fewest"

@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-// By AttributeProto.AttributeType.
+// The type for a number of AttributeProto.AttributeType.
 AttributeType type_of(std::int32_t number) {
   switch (number) {
     case attribute_type::kFloat:

@@ -38,7 +38,7 @@ std::int64_t onnx_op_removed_in(std::string_view op);
 
 bool is_onnx_domain(std::string_view domain);
 
-// In alphabetical order; empty for a domain that is not ONNX's.
+// The operators of the domain in alphabetical order; empty for a domain that is not ONNX's.
 std::vector<std::string_view> onnx_op_names(std::string_view domain);
 
 }  // namespace cleave

@@ -19,7 +19,7 @@
 
 namespace cleave {
 
-// By the address of the graph in the index.
+// The types of bodies, by the address of the graph in the index.
 struct OnnxBodyTypes;
 using OnnxTypesOfBodies = std::unordered_map<const OnnxGraph*, std::unique_ptr<OnnxBodyTypes>>;
 

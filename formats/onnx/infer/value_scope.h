@@ -18,7 +18,7 @@ namespace cleave {
 
 using OnnxOpsets = std::unordered_map<std::string_view, std::int64_t>;
 
-// By domain, with "ai.onnx" as "".
+// The imported opset versions by domain, with "ai.onnx" as "".
 inline OnnxOpsets onnx_opsets(
     const std::vector<std::pair<std::string_view, std::int64_t>>& imports) {
   OnnxOpsets out;

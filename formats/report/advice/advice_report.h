@@ -24,7 +24,7 @@ struct AdviceReport {
 // "subgraphs", "bytes", "qps", "flops"
 std::string_view goal_name(Goal goal);
 
-// For people who plan, at most 100 columns: the best order first, then each gap by itself, then
+// The report as text, at most 100 columns: the best order first, then each gap by itself, then
 // settings. No colour.
 std::string advice_text(const AdviceReport& report);
 

@@ -61,7 +61,7 @@ std::string head_lines(const Partition& partition, PartRange range) {
          " on the accelerator\\n" + counted(nodes, "node");
 }
 
-// For a box that is not entirely on the accelerator, in a drawing of support.
+// The line about support, for a box that is not entirely on the accelerator.
 std::string support_line(const RoleCounts& counts) {
   std::string line;
   if (counts.unsupported > 0) line = count_text(counts.unsupported) + " unsupported";

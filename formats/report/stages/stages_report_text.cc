@@ -231,7 +231,7 @@ class StagesText {
     std::vector<std::string> to;
   };
 
-  // In the order in which parts first read them.
+  // The parameters that are passed on, in the order in which parts first read them.
   std::vector<Passed> find_passed() const {
     std::vector<Passed> passed;
     PerValue<PartId> giver(graph_.value_count(), kNone<PartId>);

@@ -29,7 +29,7 @@ std::uint64_t whole_bytes(double bytes) {
   return bytes < 1.8e19 ? static_cast<std::uint64_t>(std::llround(std::min(bytes, 9e18))) : 0;
 }
 
-// What crosses between stages, by net.
+// The values that cross between stages, by net.
 class Crossings {
  public:
   explicit Crossings(const WorkloadReport& report)

@@ -27,7 +27,7 @@ std::string workload_stage_name(std::size_t stage);
 // that flow back are among the inputs.
 std::string workload_json(const WorkloadReport& report);
 
-// For people, conclusion first.
+// The report as text, conclusion first.
 std::string workload_text(const WorkloadReport& report);
 
 // The drawing: see report/drawings/dot_stages.h.

@@ -6,7 +6,7 @@
 
 namespace cleave {
 
-// One warning each, for the list as a whole.
+// One warning for each idle list, for the file as a whole.
 Diagnostics idle_list_warnings(const SplitInput& input);
 
 }  // namespace cleave

@@ -6,7 +6,7 @@
 
 namespace cleave {
 
-// One warning each, at the rule.
+// One warning for each near miss, at the position of the rule.
 Diagnostics near_miss_warnings(const SplitInput& input);
 
 }  // namespace cleave

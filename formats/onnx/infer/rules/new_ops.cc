@@ -181,7 +181,8 @@ bool one_hot(OnnxOpCall& call) {
   return true;
 }
 
-// As many elements as the condition has true ones; without an axis, of the flattened input.
+// The output has as many elements as the condition has true ones; without an axis they are taken
+// from the flattened input.
 bool compress(OnnxOpCall& call) {
   const OnnxType* from = call.tensor_input(0);
   if (from == nullptr) return false;

@@ -19,7 +19,7 @@ struct Request {
   const std::vector<double>* scales = nullptr;
 };
 
-// In single precision, as runtimes do.
+// The dim times the scale, in single precision, as runtimes compute it.
 OnnxDim scaled(const OnnxDim& dim, double scale) {
   if (scale == 1) return dim;
   if (!dim.is_fixed() || !(scale > 0)) return {};
