@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-TEST_CASE("a glob matches whole texts: * any run of characters, ? one character") {
+TEST_CASE("a glob matches whole texts: a star any run, a question mark any one character") {
   CHECK(glob_match("", ""));
   CHECK(glob_match("*", ""));
   CHECK(glob_match("a*c", "abbc"));
