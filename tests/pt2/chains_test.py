@@ -149,7 +149,7 @@ def main():
     parser.add_argument("--architectures", action="store_true")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[])
     parser.add_argument("--ir", type=lambda text: text.split(","), default=["train"])
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     run_torch_split.be_quiet()
     tally = Tally()
     with tempfile.TemporaryDirectory() as scratch:
