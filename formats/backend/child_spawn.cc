@@ -163,6 +163,18 @@ bool ends_within(pid_t pid, int seconds) {
   return false;
 }
 
+void wait_for(pid_t pid, int* status) {
+  while (::waitpid(pid, status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// Waits for what is left of a killed child's group: its members became our children when their
+// parents ended, and stay zombies until they are waited for.
+void wait_for_group(pid_t leader) {
+  while (::waitpid(-leader, nullptr, 0) > 0 || errno == EINTR) {
+  }
+}
+
 std::vector<pid_t> orphans_of(std::uint64_t tag) {
   std::vector<pid_t> found;
   DIR* const folder = ::opendir("/proc");
@@ -206,7 +218,7 @@ Result<SpawnedChild, int> spawn_child(const ChildCommand& command, ChildInput in
   if (pid == 0) exec_child(set_up);
   register_child(pid, command.kind);
   if (const int error = start_error(*report); error != 0) {
-    ::waitpid(pid, nullptr, 0);
+    wait_for(pid, nullptr);
     forget_child(pid);
     return error;
   }
@@ -226,9 +238,9 @@ int end_child(const SpawnedChild& child) {
   }
   ::kill(-child.pid, SIGKILL);
   int status = 0;
-  while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  wait_for(child.pid, &status);
   ::kill(-child.pid, SIGKILL);
+  wait_for_group(child.pid);
   forget_child(child.pid);
   end_left_behind(child.tag);
   return status;
@@ -240,7 +252,7 @@ void end_left_behind(std::uint64_t tag) {
     const std::vector<pid_t> orphans = orphans_of(tag);
     if (orphans.empty()) return;
     for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
-    for (const pid_t pid : orphans) ::waitpid(pid, nullptr, 0);
+    for (const pid_t pid : orphans) wait_for(pid, nullptr);
   }
 }
 
