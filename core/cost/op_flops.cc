@@ -16,8 +16,8 @@
 //   - elementwise ops: 1 for each output element, transcendental functions too.
 //   - quantised variants: as the op they replace; quantising and dequantising: 2 per element.
 //   - moving data: 0.
-// Ops whose work depends on the data (TopK, NonZero, control flow, mixtures of experts) have no
-// row.
+//   - selection (TopK, NonZero): one comparison for each input element.
+// Ops whose work depends on the data (sorting, control flow, mixtures of experts) have no row.
 #include "core/cost/op_flops.h"
 
 #include <algorithm>
@@ -81,8 +81,9 @@ constexpr std::array kTable = {
         "adaptiveavgpool2d adaptiveavgpool3d adaptivemaxpool1d adaptivemaxpool2d "
         "adaptivemaxpool3d reducesum reducemean reducemax reducemin reduceprod reducel1 argmax "
         "argmin cumsum cumprod logcumsumexp prod amax amin all any nansum nanmean "
-        "qlinearreducemean col2im fold",
+        "qlinearreducemean col2im fold topk nonzero argwhere",
         {flops_per_input, 1}},
+    Row{"nonmaxsuppression", {flops_of_suppression}},
     Row{"mseloss l1loss", {flops_per_input, 3}},
     Row{"crossentropyloss crossentropy softmaxcrossentropyloss", {flops_per_input, 5}},
     Row{"reducel2 reducesumsquare reducelogsum norm linalgnorm dropoutgrad", {flops_per_input, 2}},

@@ -216,6 +216,13 @@ Count flops_of_embedding_bag(const NodeView& node, double) {
   return node.elements(node.input(0, "input")) * node.dim_from_end(node.weight(1, 2), 1);
 }
 
+Count flops_of_suppression(const NodeView& node, double) {
+  // Of two boxes: 4 corners, 2 sides, 2 areas, 2 sums, a quotient and a comparison.
+  constexpr double kOverlapFlops = 12;
+  return node.dim_from_end(node.output(), 2) * node.dim_from_end(node.input(0, "boxes"), 2) *
+         kOverlapFlops;
+}
+
 Count no_flops(const NodeView&, double) { return 0; }
 
 }  // namespace cleave

@@ -53,6 +53,9 @@ Count flops_of_pooling(const NodeView& node, double number);
 Count flops_of_resize(const NodeView& node, double number);
 // A sum of rows of the table: one addition for each element of each row.
 Count flops_of_embedding_bag(const NodeView& node, double number);
+// Each selected box is compared with every box. The number of selected boxes depends on the data:
+// unknown unless a run showed the shape of the output.
+Count flops_of_suppression(const NodeView& node, double number);
 // Ops that only move data: 0.
 Count no_flops(const NodeView& node, double number);
 

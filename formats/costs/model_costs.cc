@@ -11,9 +11,10 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostNamed = 10;
-// If less than this share of a profile was matched, it belongs to another model: the matches are
-// names such as "Add_1" that any model has.
-constexpr double kLeastShare = 0.05;
+// If less than this share of a profile's time was matched by name, it belongs to another model: the
+// matches are names such as "Add_1" that any model has. Profiles of 11 models by ONNX Runtime were
+// matched to 38% or more by their own model, to 6% or less by another exporter's.
+constexpr double kLeastShare = 0.1;
 
 Diagnostic unknown_name(const SourceFile& source, const CostEntry& entry, const Graph& graph) {
   Diagnostic warning =

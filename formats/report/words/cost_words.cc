@@ -60,8 +60,9 @@ void write_costs(JsonText& json, std::string_view target, const ModelCosts& cost
   json.number("matched_us", match.matched_us);
   json.begin_object("us_by_rule", JsonText::Layout::one_line);
   for (std::size_t i = 0; i < kMatchRules; ++i) {
-    const std::string_view name = match_rule_name(static_cast<MatchRule>(i));
-    json.number(name.substr(name.rfind(' ') + 1), match.us_by_rule[i]);
+    std::string name(match_rule_name(static_cast<MatchRule>(i)));
+    std::replace(name.begin(), name.end(), ' ', '_');
+    json.number(name, match.us_by_rule[i]);
   }
   json.end_object();
   json.number("measured_nodes", match.measured_nodes);

@@ -309,6 +309,11 @@ TEST_CASE("max and sum reduce one tensor and are elementwise on several") {
   CHECK(flops("input x: float32[4]\n input n: float32[?]\n y: float32[4] = Max(x, n)") == -1);
 }
 
+TEST_CASE("a selection compares each element once") {
+  CHECK(flops("input x: float32[4,8]\n y: float32[4,2] = TopK(x)") == 32.0);
+  CHECK(flops("input x: bool[4,8]\n y: int64[2,?] = NonZero(x)") == 32.0);
+}
+
 TEST_CASE("moving data, and work on scalars, is free") {
   for (const char* op : {"Reshape", "torch.cat", "view", "_operator.getitem", "Cast", "Gather",
                          "torch.nn.modules.dropout.Dropout", "contiguous"}) {
@@ -321,7 +326,7 @@ TEST_CASE("moving data, and work on scalars, is free") {
 TEST_CASE("unknown ops and unknown shapes have no FLOPs") {
   CHECK(flops("input x\n y = mylib.conv2d(x)") == -1);
   CHECK(flops("input x\n y = some::Relu(x)") == -1);
-  CHECK(flops("input x\n y = TopK(x)") == -1);
+  CHECK(flops("input x\n y = Unique(x)") == -1);
   CHECK(flops("input x: float32[n]\n y: float32[n] = Relu(x)") == -1);
   CHECK(flops("input x: float32\n y: float32 = Conv(x)") == -1);
   CHECK(flops("input x\n y = Conv()") == -1);

@@ -41,5 +41,11 @@ TEST_CASE("a product of matrices sums over the last dim of its left factor") {
         2.0 * 28 * 5);
 }
 
+TEST_CASE("suppression compares each selected box with every box") {
+  const std::string boxes = "input b: float32[1,50,4]\ninput s: float32[1,2,50]\n";
+  CHECK(flops(flops_of_suppression, 0, boxes + "y: int64[7,3] = f(b, s)") == 7 * 50 * 12);
+  CHECK(flops(flops_of_suppression, 0, boxes + "y: int64[?,3] = f(b, s)") == -1);
+}
+
 }  // namespace
 }  // namespace cleave
