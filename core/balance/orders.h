@@ -21,8 +21,7 @@ Order given_order(const Instance& instance);
 // first. O(edges + pins, times log).
 std::vector<Order> standard_orders(const Instance& instance);
 
-// Of the ready groups, the one with the least key goes first; of equals the one with the lower
-// number.
+// Takes the ready group with the least key first; among equals the one with the lower number.
 Order order_by_key(const Instance& instance, std::span<const double> key);
 
 }  // namespace cleave::balance

@@ -1,0 +1,39 @@
+#include "core/balance/exact.h"
+
+#include "tests/catch2.h"
+#include "tests/core/balance/balance_text.h"
+#include "tests/core/balance/instance_of.h"
+
+namespace cleave::balance {
+namespace {
+
+constexpr ExactOptions kPlenty = {.most_ideals = 1000, .most_stages = 100000};
+constexpr const char* kFork = "a 1\nb 5 < a:0\nc 4 < a:0\nd 2 < b:0 c:0";
+
+TEST_CASE("the best stages of all are found, and proved") {
+  const InstanceOf made(balance_problem(kFork));
+  const ExactResult result = exact_search(made.instance(), kPlenty);
+  CHECK(result.is_complete);
+  CHECK(result.best.objective == 6);  // a b | c d
+  CHECK(result.best.stage_of[0] == result.best.stage_of[1]);
+  CHECK(result.best.stage_of[2] == result.best.stage_of[3]);
+}
+
+TEST_CASE("that nothing is better than an objective is proved, too") {
+  const InstanceOf made(balance_problem(kFork));
+  ExactOptions options = kPlenty;
+  options.below = 6;
+  const ExactResult result = exact_search(made.instance(), options);
+  CHECK(result.is_complete);
+  CHECK(result.best.objective == kUnlimited);
+}
+
+TEST_CASE("with too many ideals there is no search, and no proof") {
+  const InstanceOf made(balance_problem(kFork));
+  ExactOptions options = kPlenty;
+  options.most_ideals = 3;
+  CHECK_FALSE(exact_search(made.instance(), options).is_complete);
+}
+
+}  // namespace
+}  // namespace cleave::balance

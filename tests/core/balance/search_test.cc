@@ -1,0 +1,50 @@
+#include "core/balance/search.h"
+
+#include "tests/catch2.h"
+#include "tests/core/balance/balance_text.h"
+#include "tests/core/balance/instance_of.h"
+
+namespace cleave::balance {
+namespace {
+
+constexpr const char* kFork = "a 1\nb 5 < a:0\nc 4 < a:0\nd 2 < b:0 c:0";
+
+Candidate all_in_one() {
+  return {.objective = 12, .stage_of = {0, 0, 0, 0}, .kind_of_stage = {0, 0}};
+}
+
+TEST_CASE("the search leaves a bad start, and keeps the order of the groups") {
+  const InstanceOf made(balance_problem(kFork));
+  const SearchResult result = local_search(made.instance(), all_in_one(), {.moves = 20000});
+  CHECK(result.best.objective == 6);
+  CHECK(result.best.stage_of[0] <= result.best.stage_of[1]);
+  CHECK(result.best.stage_of[2] <= result.best.stage_of[3]);
+}
+
+TEST_CASE("the search stops at what is enough, and is the same each time") {
+  const InstanceOf made(balance_problem(kFork));
+  const SearchOptions options{.moves = 1000000, .enough = 6};
+  const SearchResult first = local_search(made.instance(), all_in_one(), options);
+  const SearchResult second = local_search(made.instance(), all_in_one(), options);
+  CHECK(first.moves < options.moves);
+  CHECK(first.moves == second.moves);
+  CHECK(first.best.stage_of == second.best.stage_of);
+}
+
+TEST_CASE("a start that exceeds the memory is made to fit") {
+  BalanceProblem problem = balance_problem("a 3 !60\nb 3 < a:0 !60\nc 1 < b:0 !60");
+  problem.devices = {{.name = "d", .memory = 130, .count = 2}};
+  const InstanceOf made(std::move(problem));
+  const Candidate start{.stage_of = {0, 0, 0}, .kind_of_stage = {0, 0}};
+  const SearchResult result =
+      local_search(made.instance(), start, {.moves = 20000, .start_fits = false});
+  CHECK(result.best.objective == 4);
+}
+
+TEST_CASE("a deadline of 0 seconds has passed, one without limit never does") {
+  CHECK(Deadline(0).has_passed());
+  CHECK_FALSE(Deadline(kUnlimited).has_passed());
+}
+
+}  // namespace
+}  // namespace cleave::balance
