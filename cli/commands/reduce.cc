@@ -49,10 +49,11 @@ class ReduceCommand : public Command {
       return ExitCode::usage;
     }
     const auto backends = backend_.load();
-    const auto model = load_model(model_);
-    if (!backends || !model) return ExitCode::bad_input;
-    if (!is_for_compilers(*model, model_.path)) return ExitCode::bad_input;
-    auto nodes = find_nodes(*model);
+    const auto measured = load_measured_model(model_);
+    if (!backends || !measured) return ExitCode::bad_input;
+    const LoadedModel& model = measured->model;
+    if (!is_for_compilers(model, model_.path)) return ExitCode::bad_input;
+    auto nodes = find_nodes(*measured);
     if (!nodes) return nodes.error();
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
@@ -62,12 +63,13 @@ class ReduceCommand : public Command {
     options_.pool.jobs = 1;
     options_.search = backend_.search;
     const std::string name = partition_.empty() ? "all" : partition_;
-    return reduce({*model, *backends, *std::move(nodes), name});
+    return reduce({model, *backends, *std::move(nodes), name});
   }
 
  private:
-  Result<std::vector<NodeId>, ExitCode> find_nodes(const LoadedModel& model) const {
-    if (!partition_.empty()) return nodes_of_partition();
+  Result<std::vector<NodeId>, ExitCode> find_nodes(const MeasuredModel& measured) const {
+    if (!partition_.empty()) return nodes_of_partition(measured);
+    const LoadedModel& model = measured.model;
     if (nodes_.empty()) {
       std::vector<NodeId> all;
       for (const NodeId node : model.graph.nodes()) all.push_back(node);
@@ -81,8 +83,8 @@ class ReduceCommand : public Command {
                                  "be one piece")});
   }
 
-  Result<std::vector<NodeId>, ExitCode> nodes_of_partition() const {
-    const auto run = run_split(model_, support_, split_);
+  Result<std::vector<NodeId>, ExitCode> nodes_of_partition(const MeasuredModel& measured) const {
+    const auto run = run_split(measured, support_, split_);
     if (!run) return run.error();
     const Partition& partition = run->split().partition;
     std::string names;

@@ -5,24 +5,11 @@
 #include <cstring>
 #include <protozero/pbf_reader.hpp>
 
+#include "formats/onnx/index/field_numbers.h"
 #include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {
-
-namespace field {
-enum : std::uint32_t {
-  kDims = 1,
-  kDataType = 2,
-  kFloatData = 4,
-  kInt32Data = 5,
-  kInt64Data = 7,
-  kName = 8,
-  kRawData = 9,
-  kDoubleData = 10,
-  kUint64Data = 11,
-};
-}  // namespace field
 
 template <class Number>
 void append_number(std::string& out, Number number) {
@@ -41,21 +28,21 @@ class TypedElements {
  public:
   void add(protozero::pbf_reader& message) {
     switch (message.tag()) {
-      case field::kFloatData:
+      case tensor_field::kFloatData:
         for (const float number : message.get_packed_float()) append_number(bytes_, number);
         break;
-      case field::kDoubleData:
+      case tensor_field::kDoubleData:
         for (const double number : message.get_packed_double()) append_number(bytes_, number);
         break;
-      case field::kInt32Data:
+      case tensor_field::kInt32Data:
         for (const auto number : message.get_packed_int32())
           whole_.push_back(static_cast<std::uint64_t>(number));
         break;
-      case field::kInt64Data:
+      case tensor_field::kInt64Data:
         for (const auto number : message.get_packed_int64())
           whole_.push_back(static_cast<std::uint64_t>(number));
         break;
-      case field::kUint64Data:
+      case tensor_field::kUint64Data:
         for (const auto number : message.get_packed_uint64()) whole_.push_back(number);
         break;
       default:
@@ -133,17 +120,17 @@ bool has_right_size(const Tensor& tensor) {
 bool has_right_wire_type(const protozero::pbf_reader& message) {
   using Type = protozero::pbf_wire_type;
   switch (message.tag()) {
-    case field::kDims:
+    case tensor_field::kDims:
       return message.wire_type() == Type::length_delimited || message.wire_type() == Type::varint;
-    case field::kDataType:
+    case tensor_field::kDataType:
       return message.wire_type() == Type::varint;
-    case field::kFloatData:
-    case field::kInt32Data:
-    case field::kInt64Data:
-    case field::kName:
-    case field::kRawData:
-    case field::kDoubleData:
-    case field::kUint64Data:
+    case tensor_field::kFloatData:
+    case tensor_field::kInt32Data:
+    case tensor_field::kInt64Data:
+    case tensor_field::kName:
+    case tensor_field::kRawData:
+    case tensor_field::kDoubleData:
+    case tensor_field::kUint64Data:
       return message.wire_type() == Type::length_delimited;
     default:
       return true;
@@ -158,20 +145,20 @@ std::optional<Tensor> parse_tensor(std::string_view bytes) {
   while (message.next()) {
     if (!has_right_wire_type(message)) return std::nullopt;
     switch (message.tag()) {
-      case field::kDims:
+      case tensor_field::kDims:
         if (message.wire_type() == protozero::pbf_wire_type::length_delimited) {
           for (const auto dim : message.get_packed_int64()) tensor.dims.push_back(dim);
         } else {
           tensor.dims.push_back(message.get_int64());
         }
         break;
-      case field::kDataType:
+      case tensor_field::kDataType:
         tensor.dtype = dtype_from_onnx(message.get_int32());
         break;
-      case field::kName:
+      case tensor_field::kName:
         tensor.name = message.get_string();
         break;
-      case field::kRawData:
+      case tensor_field::kRawData:
         tensor.bytes = message.get_string();
         break;
       default:
@@ -201,10 +188,10 @@ std::string tensor_type_text(const Tensor& tensor) {
 
 std::string encode_tensor(const Tensor& tensor) {
   std::string out;
-  for (const std::int64_t dim : tensor.dims) put_number(out, field::kDims, dim);
-  put_number(out, field::kDataType, static_cast<std::int64_t>(tensor.dtype));
-  put_bytes(out, field::kName, tensor.name);
-  put_bytes(out, field::kRawData, tensor.bytes);
+  for (const std::int64_t dim : tensor.dims) put_number(out, tensor_field::kDims, dim);
+  put_number(out, tensor_field::kDataType, static_cast<std::int64_t>(tensor.dtype));
+  put_bytes(out, tensor_field::kName, tensor.name);
+  put_bytes(out, tensor_field::kRawData, tensor.bytes);
   return out;
 }
 

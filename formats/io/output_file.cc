@@ -24,17 +24,6 @@ Diagnostics fault(const std::string& path, std::string message) {
   return {diagnostic_of(path, std::move(message))};
 }
 
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == path.npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-bool is_folder(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_directory(path, error);
-}
-
 // Devices and pipes cannot be replaced: writes to them directly.
 Status<Diagnostics> write_through(const std::string& path, std::string_view bytes) {
   Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -45,6 +34,17 @@ Status<Diagnostics> write_through(const std::string& path, std::string_view byte
 }
 
 }  // namespace
+
+std::string parent_folder(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == path.npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
 
 std::string behind_links(const std::string& path) {
   std::error_code error;
@@ -72,11 +72,11 @@ Status<Diagnostics> check_may_write(const std::string& path) {
   const std::optional<unsigned> mode = mode_at(target);
   if (mode && S_ISDIR(*mode)) return fault(path, "cannot be written: is a folder");
   if (mode && !S_ISREG(*mode)) return Done{};
-  if (!is_folder(parent_of(target))) {
+  if (!is_folder(parent_folder(target))) {
     return fault(path,
-                 "cannot be written: there is no folder " + cleave::quoted(parent_of(target)));
+                 "cannot be written: there is no folder " + cleave::quoted(parent_folder(target)));
   }
-  const TemporaryFile begun = Temporary::file_in(parent_of(target));  // removed again at once
+  const TemporaryFile begun = Temporary::file_in(parent_folder(target));  // removed again at once
   if (!begun.file.is_there()) return fault(path, "cannot be written: " + system_words(errno));
   return Done{};
 }
@@ -87,7 +87,7 @@ Status<Diagnostics> write_file(const std::string& path, std::string_view bytes) 
   const std::optional<unsigned> mode = mode_at(target);
   if (mode && S_ISDIR(*mode)) return fault(path, "cannot be written: is a folder");
   if (mode && !S_ISREG(*mode)) return write_through(path, bytes);
-  auto [file, fd] = Temporary::file_in(parent_of(target));
+  auto [file, fd] = Temporary::file_in(parent_folder(target));
   if (!file.is_there()) return fault(path, "cannot be written: " + system_words(errno));
   if (mode) ::fchmod(fd.get(), *mode & 07777U);
   if (!write_all(fd.get(), bytes) || !fd.close()) {

@@ -21,6 +21,12 @@ Status<Diagnostics> write_file(const std::string& path, std::string_view bytes);
 // returned as it is.
 std::string behind_links(const std::string& path);
 
+// The folder that the path's last part is in: "." for a bare name.
+std::string parent_folder(const std::string& path);
+
+// Follows links; false when there is nothing at the path.
+bool is_folder(const std::string& path);
+
 // Refuses when an input has changed: a result made from it would describe a file that no longer
 // exists.
 Status<Diagnostics> check_inputs_unchanged();

@@ -32,20 +32,9 @@ Diagnostics fault(const std::string& path, std::string message) {
   return {diagnostic_of(path, std::move(message))};
 }
 
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == path.npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 std::string without_trailing_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
-}
-
-bool is_folder(const std::string& path) {
-  struct stat status = {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 // The names in the folder, sorted, with the manifest last. The manifest is put in place last and
@@ -134,7 +123,7 @@ Loaded<OutputFolder> OutputFolder::create(const std::string& path, bool force) {
     if (auto ours = check_is_ours(folder.real_, folder.final_); !ours) return ours.error();
     folder.replaced_ = file_id(folder.real_);
   }
-  const std::string parent = parent_of(folder.real_);
+  const std::string parent = parent_folder(folder.real_);
   folder.temporary_ = Temporary::folder_in(parent);
   if (folder.temporary_.is_there()) return folder;
   const std::string words = system_words(errno);
@@ -162,7 +151,7 @@ Loaded<OutputFolder> OutputFolder::inside(const std::string& path, bool force) {
 
 Loaded<OutputFolder> OutputFolder::beside(const std::string& path, bool force) {
   if (is_folder(path)) return fault(path, "is a folder; name a file");
-  auto folder = open_within(parent_of(path));
+  auto folder = open_within(parent_folder(path));
   if (!folder) return folder;
   folder->force_ = force;
   folder->place_ = Place::beside;

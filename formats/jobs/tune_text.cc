@@ -1,8 +1,6 @@
 #include "formats/jobs/tune_text.h"
 
-#include <array>
-#include <charconv>
-
+#include "core/base/decimal.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
 
@@ -13,12 +11,7 @@ std::string time_text(const std::optional<double>& us) {
   return us ? duration_text(*us) : std::string("not known");
 }
 
-std::string factor_text(double factor) {
-  std::array<char, 48> text{};
-  const auto end =
-      std::to_chars(text.data(), text.data() + text.size(), factor, std::chars_format::fixed, 2);
-  return std::string(text.data(), end.ptr) + "x";
-}
+std::string factor_text(double factor) { return fixed_text(factor, 2) + "x"; }
 
 std::string headline(const TuneJob& job) {
   if (job.rounds.empty()) return "the budget was spent before a partition was timed";

@@ -4,31 +4,32 @@
 
 #include "formats/io/byte_pieces.h"
 #include "formats/io/source_file.h"
+#include "formats/onnx/index/message_fields.h"
 #include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {
 
-std::string_view view_of(protozero::data_view view) { return {view.data(), view.size()}; }
-
 // The TypeProto of a tensor with the old element type and these dims.
 std::string pinned_type(std::string_view type, const std::vector<std::int64_t>& dims) {
   std::int64_t element = 0;
   protozero::pbf_reader reader(type.data(), type.size());
-  if (!reader.next(1, protozero::pbf_wire_type::length_delimited)) {
+  if (!reader.next(type_field::kTensor, protozero::pbf_wire_type::length_delimited)) {
     return std::string(type);  // not a tensor
   }
   protozero::pbf_reader tensor = reader.get_message();
-  if (tensor.next(1, protozero::pbf_wire_type::varint)) element = tensor.get_int32();
+  if (tensor.next(tensor_type_field::kElemType, protozero::pbf_wire_type::varint)) {
+    element = tensor.get_int32();
+  }
   std::string shape, made, out;
   for (const std::int64_t dim : dims) {
     std::string one;
-    put_number(one, 1, dim);
-    put_bytes(shape, 1, one);
+    put_number(one, dim_field::kValue, dim);
+    put_bytes(shape, shape_field::kDim, one);
   }
-  put_number(made, 1, element);
-  put_bytes(made, 2, shape);
-  put_bytes(out, 1, made);
+  put_number(made, tensor_type_field::kElemType, element);
+  put_bytes(made, tensor_type_field::kShape, shape);
+  put_bytes(out, type_field::kTensor, made);
   return out;
 }
 
@@ -39,47 +40,35 @@ class ChangedPiece {
 
   BytePieces build() {
     BytePieces out;
-    each_field(model_, [&](std::uint32_t number, std::string_view field, std::string_view payload) {
-      if (number != model_field::kGraph) return copy(out, field);
-      const BytePieces graph = build_graph(payload);
+    for (const MessageField& field : message_fields(model_)) {
+      if (field.number != model_field::kGraph) {
+        copy(out, field.bytes);
+        continue;
+      }
+      const BytePieces graph = build_graph(field.payload);
       std::string header;
       put_header(header, model_field::kGraph, graph.size());
       out.add(header);
       out.append(graph);
-    });
+    }
     return out;
   }
 
  private:
-  template <class Visit>
-  static void each_field(std::string_view message, Visit visit) {
-    protozero::pbf_reader reader(message.data(), message.size());
-    const char* begin = message.data();
-    while (reader.next()) {
-      const std::uint32_t number = reader.tag();
-      std::string_view payload;
-      if (reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
-        payload = view_of(reader.get_view());
-      } else {
-        reader.skip();
-      }
-      const char* const end = message.data() + message.size() - reader.length();
-      visit(number, std::string_view(begin, static_cast<std::size_t>(end - begin)), payload);
-      begin = end;
-    }
-  }
-
   void copy(BytePieces& out, std::string_view bytes) const {
     out.add_range(0, static_cast<std::uint64_t>(bytes.data() - model_.data()), bytes.size());
   }
 
   BytePieces build_graph(std::string_view graph) {
     BytePieces out;
-    each_field(graph, [&](std::uint32_t number, std::string_view field, std::string_view payload) {
-      if (number == graph_field::kValueInfo) return;
-      if (number != graph_field::kInput && number != graph_field::kOutput) return copy(out, field);
-      if (const auto info = changed_value(number, payload)) out.add(*info);
-    });
+    for (const MessageField& field : message_fields(graph)) {
+      if (field.number == graph_field::kValueInfo) continue;
+      if (field.number != graph_field::kInput && field.number != graph_field::kOutput) {
+        copy(out, field.bytes);
+      } else if (const auto info = changed_value(field)) {
+        out.add(*info);
+      }
+    }
     std::string made;
     for (const auto& [name, tensor] : change_.frozen) {
       Tensor named = tensor;
@@ -91,20 +80,20 @@ class ChangedPiece {
   }
 
   // The field with its shape pinned; nullopt for a frozen input.
-  std::optional<std::string> changed_value(std::uint32_t number, std::string_view info) const {
+  std::optional<std::string> changed_value(const MessageField& info) const {
     std::string name;
     std::string_view type;
-    each_field(info, [&](std::uint32_t inner, std::string_view, std::string_view payload) {
-      if (inner == 1) name = payload;
-      if (inner == 2) type = payload;
-    });
-    if (number == graph_field::kInput && change_.frozen.contains(name)) return std::nullopt;
+    for (const MessageField& inner : message_fields(info.payload)) {
+      if (inner.number == value_info_field::kName) name = inner.payload;
+      if (inner.number == value_info_field::kType) type = inner.payload;
+    }
+    if (info.number == graph_field::kInput && change_.frozen.contains(name)) return std::nullopt;
     const auto pinned = change_.shapes.find(name);
     std::string out;
     if (pinned == change_.shapes.end()) {
-      put_bytes(out, number, info);
+      put_bytes(out, info.number, info.payload);
     } else {
-      put_bytes(out, number, encode_value_info(name, pinned_type(type, pinned->second)));
+      put_bytes(out, info.number, encode_value_info(name, pinned_type(type, pinned->second)));
     }
     return out;
   }

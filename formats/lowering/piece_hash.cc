@@ -8,47 +8,11 @@
 #include <vector>
 
 #include "formats/lowering/sha256.h"
-#include "formats/onnx/write/encoding.h"
+#include "formats/onnx/index/field_numbers.h"
+#include "formats/onnx/index/message_fields.h"
 
 namespace cleave {
 namespace {
-
-namespace field {
-enum : std::uint32_t { kAttributeName = 1, kBody = 6, kBodies = 11, kAttributeDoc = 13 };
-enum : std::uint32_t { kValueName = 1, kValueType = 2 };
-enum : std::uint32_t { kTensorName = 8, kTensorDoc = 12, kTensorLocation = 14 };
-}  // namespace field
-
-std::string_view view_of(protozero::data_view view) { return {view.data(), view.size()}; }
-
-protozero::pbf_reader reader_of(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-
-// A message's fields as (number, bytes with tag), in the order of the file.
-struct Field {
-  std::uint32_t number;
-  std::string_view bytes;    // the whole field
-  std::string_view payload;  // of a length-delimited one
-};
-
-std::vector<Field> fields_of(std::string_view message) {
-  std::vector<Field> fields;
-  protozero::pbf_reader reader = reader_of(message);
-  const char* begin = message.data();
-  while (reader.next()) {
-    Field field{reader.tag(), {}, {}};
-    if (reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
-      field.payload = view_of(reader.get_view());
-    } else {
-      reader.skip();
-    }
-    const std::size_t left = reader.length();
-    const char* const end = message.data() + message.size() - left;
-    field.bytes = {begin, static_cast<std::size_t>(end - begin)};
-    begin = end;
-    fields.push_back(field);
-  }
-  return fields;
-}
 
 class PieceHash {
  public:
@@ -56,7 +20,7 @@ class PieceHash {
   std::optional<std::string> of(std::string_view model) {
     std::string_view graph;
     std::vector<std::string_view> imports;
-    for (const Field& field : fields_of(model)) {
+    for (const MessageField& field : message_fields(model)) {
       if (field.number == model_field::kGraph) graph = field.payload;
       if (field.number == model_field::kOpsetImport) imports.push_back(field.payload);
       if (field.number == model_field::kFunctions) hash_.add_text(field.payload);
@@ -77,11 +41,11 @@ class PieceHash {
   }
 
   void add_graph(std::string_view graph) {
-    const std::vector<Field> fields = fields_of(graph);
-    for (const Field& field : fields) {
+    const std::vector<MessageField> fields = message_fields(graph);
+    for (const MessageField& field : fields) {
       if (field.number == graph_field::kNode) add_node(field.payload);
     }
-    for (const Field& field : fields) {
+    for (const MessageField& field : fields) {
       const bool is_ordered =
           field.number == graph_field::kInput || field.number == graph_field::kOutput;
       if (is_ordered) add_value(field);
@@ -97,7 +61,7 @@ class PieceHash {
 
   void add_node(std::string_view node) {
     std::vector<std::pair<std::string_view, std::string>> attributes;
-    for (const Field& field : fields_of(node)) {
+    for (const MessageField& field : message_fields(node)) {
       if (field.number == node_field::kInput || field.number == node_field::kOutput) {
         hash_.add_number(field.number);
         hash_.add_number(number_of(field.payload));
@@ -116,26 +80,27 @@ class PieceHash {
   std::pair<std::string_view, std::string> attribute_of(std::string_view attribute) {
     std::string_view name;
     Sha256 digest;
-    for (const Field& field : fields_of(attribute)) {
-      if (field.number == field::kAttributeName) name = field.payload;
-      if (field.number == field::kBody || field.number == field::kBodies) has_bodies_ = true;
-      if (field.number != field::kAttributeDoc) digest.add_text(field.bytes);
+    for (const MessageField& field : message_fields(attribute)) {
+      if (field.number == attribute_field::kName) name = field.payload;
+      if (field.number == attribute_field::kGraph || field.number == attribute_field::kGraphs)
+        has_bodies_ = true;
+      if (field.number != attribute_field::kDocString) digest.add_text(field.bytes);
     }
     return {name, std::move(digest).hex()};
   }
 
-  void add_value(const Field& field) {
+  void add_value(const MessageField& field) {
     hash_.add_number(field.number);
-    for (const Field& inner : fields_of(field.payload)) {
-      if (inner.number == field::kValueName) hash_.add_number(number_of(inner.payload));
-      if (inner.number == field::kValueType) hash_.add_text(inner.payload);
+    for (const MessageField& inner : message_fields(field.payload)) {
+      if (inner.number == value_info_field::kName) hash_.add_number(number_of(inner.payload));
+      if (inner.number == value_info_field::kType) hash_.add_text(inner.payload);
     }
   }
 
   // Initializers and value_info, in the order of their values' numbers.
-  void add_unordered(const std::vector<Field>& fields) {
+  void add_unordered(const std::vector<MessageField>& fields) {
     std::vector<std::pair<std::uint64_t, std::string>> digests;
-    for (const Field& field : fields) {
+    for (const MessageField& field : fields) {
       if (field.number == graph_field::kInitializer) digests.push_back(tensor_of(field.payload));
       if (field.number == graph_field::kValueInfo) digests.push_back(info_of(field.payload));
       if (field.number == graph_field::kSparseInitializer) hash_.add_text(field.payload);
@@ -150,10 +115,10 @@ class PieceHash {
   std::pair<std::uint64_t, std::string> tensor_of(std::string_view tensor) {
     std::uint64_t number = 0;
     Sha256 digest;
-    for (const Field& field : fields_of(tensor)) {
-      if (field.number == field::kTensorName) number = number_of(field.payload);
-      if (field.number == field::kTensorLocation) is_elsewhere_ = true;
-      if (field.number == field::kTensorName || field.number == field::kTensorDoc) continue;
+    for (const MessageField& field : message_fields(tensor)) {
+      if (field.number == tensor_field::kName) number = number_of(field.payload);
+      if (field.number == tensor_field::kDataLocation) is_elsewhere_ = true;
+      if (field.number == tensor_field::kName || field.number == tensor_field::kDocString) continue;
       digest.add_text(field.bytes);
     }
     return {number, std::move(digest).hex()};
@@ -162,9 +127,9 @@ class PieceHash {
   std::pair<std::uint64_t, std::string> info_of(std::string_view info) {
     std::uint64_t number = 0;
     std::string type;
-    for (const Field& field : fields_of(info)) {
-      if (field.number == field::kValueName) number = number_of(field.payload);
-      if (field.number == field::kValueType) type = field.payload;
+    for (const MessageField& field : message_fields(info)) {
+      if (field.number == value_info_field::kName) number = number_of(field.payload);
+      if (field.number == value_info_field::kType) type = field.payload;
     }
     return {number, "i" + type};
   }

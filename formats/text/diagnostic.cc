@@ -122,6 +122,8 @@ Shown show_line(std::string_view line, std::size_t place) {
   return {std::move(text), caret};
 }
 
+}  // namespace
+
 std::string_view severity_name(Severity severity) {
   switch (severity) {
     case Severity::error:
@@ -133,8 +135,6 @@ std::string_view severity_name(Severity severity) {
   }
   return "error";
 }
-
-}  // namespace
 
 std::string escaped(std::string_view text) {
   std::string out;

@@ -18,6 +18,9 @@ namespace cleave {
 
 enum class Severity : std::uint8_t { error, warning, note };
 
+// "error", "warning", "note"
+std::string_view severity_name(Severity severity);
+
 struct Diagnostic {
   Severity severity = Severity::error;
   std::string file;          // as the user named it; "<stdin>" for standard input

@@ -61,7 +61,7 @@ MAY_INCLUDE = {
     "formats/tables": CORE + " core/balance core/stages formats/model formats/support " + FILES,
     "formats/costs": CORE + " core/placement formats/model formats/tables " + FILES,
     "formats": CORE + " " + FILES + " formats/model formats/graph_json formats/pt2 " + ONNX,
-    "formats/backend": CORE_LOW + " " + FILES + " formats/onnx/write",
+    "formats/backend": CORE_LOW + " " + FILES + " formats/onnx/index formats/onnx/write",
     "formats/lowering": LIBRARY + " " + FILES + " formats/model formats/support formats "
                         "formats/onnx/write formats/backend " + ONNX,
     # What people and programs read.

@@ -79,6 +79,7 @@ enum : std::uint32_t {
   kStrings = 9,
   kTensors = 10,
   kGraphs = 11,
+  kDocString = 13,
   kTypeProto = 14,
   kTypeProtos = 15,
   kType = 20,
@@ -121,6 +122,7 @@ enum : std::uint32_t {
   kRawData = 9,
   kDoubleData = 10,
   kUint64Data = 11,
+  kDocString = 12,
   kExternalData = 13,
   kDataLocation = 14,
 };

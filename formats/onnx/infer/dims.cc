@@ -6,6 +6,10 @@ namespace cleave {
 
 OnnxDim fixed_dim(std::int64_t size) { return {.size = size < 0 ? -1 : size, .name = {}}; }
 
+OnnxDim dim_at(const OnnxType* type, std::size_t axis) {
+  return type != nullptr && type->has_shape && axis < type->rank() ? type->dims[axis] : OnnxDim{};
+}
+
 OnnxDim dim_plus(const OnnxDim& dim, std::int64_t more) {
   if (more == 0) return dim;
   std::int64_t sum = 0;

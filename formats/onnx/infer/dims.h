@@ -13,6 +13,9 @@ namespace cleave {
 
 OnnxDim fixed_dim(std::int64_t size);  // below 0: unknown
 
+// The dim of a type that may be null; unknown when the rank is, or the axis is beyond it.
+OnnxDim dim_at(const OnnxType* type, std::size_t axis);
+
 OnnxDim dim_plus(const OnnxDim& dim, std::int64_t more);
 OnnxDim dim_times(const OnnxDim& dim, std::int64_t factor);
 OnnxDim product_of(const OnnxDim& a, const OnnxDim& b);

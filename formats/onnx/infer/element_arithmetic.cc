@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/checked.h"
 #include "formats/onnx/infer/element_rules.h"
 
 namespace cleave {
@@ -42,17 +43,9 @@ OnnxElement checked(DType dtype, MaybeInt value) { return onnx_element_in(dtype,
 
 double rounded(DType dtype, double value) { return onnx_rounded(dtype, value); }
 
-MaybeInt add(std::int64_t a, std::int64_t b) {
-  std::int64_t out = 0;
-  return __builtin_add_overflow(a, b, &out) ? MaybeInt() : out;
-}
 MaybeInt subtract(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   return __builtin_sub_overflow(a, b, &out) ? MaybeInt() : out;
-}
-MaybeInt multiply(std::int64_t a, std::int64_t b) {
-  std::int64_t out = 0;
-  return __builtin_mul_overflow(a, b, &out) ? MaybeInt() : out;
 }
 // Rounds towards zero, as C does.
 MaybeInt divide(std::int64_t a, std::int64_t b) {
@@ -117,13 +110,13 @@ std::optional<OnnxElements> fold_inputs(const OnnxOpCall& call, const Operation&
 }
 
 std::optional<OnnxElements> add_elements(const OnnxOpCall& call) {
-  return fold_inputs(call, {add, [](double a, double b) { return a + b; }, 0, 0});
+  return fold_inputs(call, {checked_sum, [](double a, double b) { return a + b; }, 0, 0});
 }
 std::optional<OnnxElements> sub_elements(const OnnxOpCall& call) {
   return fold_inputs(call, {subtract, [](double a, double b) { return a - b; }, 0, {}});
 }
 std::optional<OnnxElements> mul_elements(const OnnxOpCall& call) {
-  return fold_inputs(call, {multiply, [](double a, double b) { return a * b; }, 1, 1});
+  return fold_inputs(call, {checked_product, [](double a, double b) { return a * b; }, 1, 1});
 }
 std::optional<OnnxElements> div_elements(const OnnxOpCall& call) {
   return fold_inputs(call, {divide, [](double a, double b) { return a / b; }, 1, {}});
@@ -295,7 +288,7 @@ std::optional<OnnxElements> range_elements(const OnnxOpCall& call) {
   MaybeInt at = arguments[0];
   for (std::int64_t i = 0; i < type.size(0); ++i) {
     out.integers.push_back(checked(type.dtype, at));
-    if (at) at = add(*at, arguments[2]);
+    if (at) at = checked_sum(*at, arguments[2]);
   }
   return out;
 }

@@ -56,6 +56,13 @@ std::optional<std::size_t> weakest_rank(const OnnxOpCall& call) {
 
 }  // namespace
 
+bool same_as_first(OnnxOpCall& call) {
+  const OnnxType* from = call.tensor_input(0);
+  if (from == nullptr) return false;
+  call.outputs[0] = *from;
+  return true;
+}
+
 bool infer_by_rule(OnnxOpCall& call) {
   if (call.outputs.empty()) return false;
   const auto found = rules().find(Key{call.domain(), call.op()});

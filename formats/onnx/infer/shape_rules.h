@@ -24,6 +24,9 @@ bool infer_by_rule(OnnxOpCall& call);
 // When schema and rule gave no rank: sets the rank alone, if it is certain.
 void add_weakest_rank(OnnxOpCall& call);
 
+// Output 0 has the type of input 0; false when that is unknown.
+bool same_as_first(OnnxOpCall& call);
+
 // The rules by subject.
 std::span<const OnnxShapeRuleEntry> onnx_elementwise_rules();
 std::span<const OnnxShapeRuleEntry> onnx_reshape_rules();

@@ -5,6 +5,7 @@
 
 #include "core/base/decimal.h"
 #include "formats/report/advice/advice_report.h"
+#include "formats/report/words/coverage_words.h"
 #include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/input_names.h"
 #include "formats/report/words/link_text.h"
@@ -64,10 +65,6 @@ std::string shared_text(const Outcome& outcome) { return qps_text(outcome, outco
 
 std::string link_bytes_text(const Outcome& outcome) {
   return bytes_text(outcome.link_bytes) + (outcome.unknown_bytes > 0 ? "+" : "");
-}
-
-std::string share_text(const Coverage& coverage) {
-  return coverage.total > 0 ? percent_text(coverage.ratio()) : "-";
 }
 
 // "(float32 x3, int64)": runs of one dtype counted.

@@ -3,6 +3,7 @@
 
 #include "formats/report/check/diff.h"
 #include "formats/report/check/move_text.h"
+#include "formats/report/words/coverage_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
@@ -11,10 +12,6 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostNames = 100;
-
-std::string share_text(const Coverage& coverage) {
-  return coverage.total > 0 ? percent_text(coverage.ratio()) : "-";
-}
 
 std::string boundary_text(const Measures& measures) {
   return bytes_text(measures.boundary_bytes) + (measures.is_boundary_known ? "" : "+");

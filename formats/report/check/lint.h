@@ -43,9 +43,6 @@ Lint lint_support(const SupportList& list, const RuleUse* use, const LintRequest
 // `npu.json:7:5: warning: message [shadowed]` and notes, then a summary line. For people.
 std::string lint_text(const Lint& lint);
 
-// "error", "warning", "note"
-std::string_view severity_name(Severity severity);
-
 // cleave.lint version 1.
 std::string lint_json(const Lint& lint);
 

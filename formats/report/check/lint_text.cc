@@ -4,11 +4,6 @@
 
 namespace cleave {
 
-std::string_view severity_name(Severity severity) {
-  if (severity == Severity::error) return "error";
-  return severity == Severity::warning ? "warning" : "note";
-}
-
 std::string lint_text(const Lint& lint) {
   std::string text;
   for (const LintFinding& finding : lint.findings) {

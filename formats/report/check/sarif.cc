@@ -8,6 +8,7 @@
 #include "core/graph/fingerprint.h"
 #include "formats/json/text.h"
 #include "formats/report/check/check_words.h"
+#include "formats/report/words/sarif_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/markup_text.h"
 #include "formats/text/number_text.h"
@@ -16,13 +17,6 @@ namespace cleave {
 namespace {
 
 using Layout = JsonText::Layout;
-
-struct SarifRule {
-  std::string_view id;
-  std::string_view name;
-  std::string_view text;
-  std::string_view help;
-};
 
 // By reason code; the first is for gates.
 constexpr std::array<SarifRule, kReasonCodeCount> kRules = {{
@@ -59,51 +53,14 @@ class SarifWriter {
   explicit SarifWriter(const Check& check) : check_(check) {}
 
   std::string write() {
-    json_.begin_object();
-    json_.text("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-    json_.text("version", "2.1.0");
-    json_.begin_list("runs");
-    json_.begin_object();
-    write_tool();
-    json_.begin_list("results");
+    begin_sarif(json_, kRules);
     write_gates();
     for (const bool is_breaking : {true, false}) write_nodes(is_breaking);
-    json_.end_list();
-    if (left_out() > 0) write_notification();
-    json_.text("columnKind", "unicodeCodePoints");
-    json_.end_object();
-    json_.end_list();
-    json_.end_object();
-    return std::move(json_).finish();
+    return end_sarif(std::move(json_), left_out());
   }
 
  private:
   static constexpr std::size_t kMostResults = 5000;
-
-  void write_text(std::string_view key, std::string_view text) {
-    json_.begin_object(key, Layout::one_line);
-    json_.text("text", text);
-    json_.end_object();
-  }
-
-  void write_tool() {
-    json_.begin_object("tool");
-    json_.begin_object("driver");
-    json_.text("name", "cleave");
-    json_.begin_list("rules");
-    for (const SarifRule& rule : kRules) {
-      json_.begin_object();
-      json_.text("id", rule.id);
-      json_.text("name", rule.name);
-      write_text("shortDescription", rule.text);
-      write_text("fullDescription", rule.text);
-      write_text("help", rule.help);
-      json_.end_object();
-    }
-    json_.end_list();
-    json_.end_object();
-    json_.end_object();
-  }
 
   struct Result {
     std::size_t rule;
@@ -120,7 +77,7 @@ class SarifWriter {
     json_.text("ruleId", kRules[result.rule].id);
     json_.number("ruleIndex", result.rule);
     json_.text("level", result.is_error ? "error" : "note");
-    write_text("message", result.message);
+    write_sarif_text(json_, "message", result.message);
     json_.begin_list("locations");
     json_.begin_object();
     write_place(result.place);
@@ -194,20 +151,6 @@ class SarifWriter {
     std::size_t count = written_ > kMostResults ? written_ - kMostResults : 0;
     for (const CheckRun& run : check_.runs) count += run.now.cpu_nodes - run.cpu_nodes.size();
     return count;
-  }
-
-  void write_notification() {
-    json_.begin_list("invocations");
-    json_.begin_object();
-    json_.flag("executionSuccessful", true);
-    json_.begin_list("toolExecutionNotifications");
-    json_.begin_object();
-    json_.text("level", "note");
-    write_text("message", counted(left_out(), "result is", "results are") + " left out");
-    json_.end_object();
-    json_.end_list();
-    json_.end_object();
-    json_.end_list();
   }
 
   const Check& check_;

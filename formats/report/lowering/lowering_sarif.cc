@@ -3,6 +3,7 @@
 
 #include "formats/json/text.h"
 #include "formats/report/lowering/lowering_report.h"
+#include "formats/report/words/sarif_words.h"
 #include "formats/text/markup_text.h"
 #include "formats/text/text_layout.h"
 
@@ -10,10 +11,6 @@ namespace cleave {
 namespace {
 
 using Layout = JsonText::Layout;
-
-struct SarifRule {
-  std::string_view id, name, text, help;
-};
 
 // By kind of finding.
 constexpr std::array<SarifRule, 5> kRules = {{
@@ -43,57 +40,22 @@ class SarifWriter {
       : report_(report), graph_(report.input.model.graph) {}
 
   std::string write() {
-    json_.begin_object();
-    json_.text("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-    json_.text("version", "2.1.0");
-    json_.begin_list("runs");
-    json_.begin_object();
-    write_tool();
-    json_.begin_list("results");
+    begin_sarif(json_, kRules);
     for (const LowerFinding& finding : report_.outcome.findings) write_result(finding);
-    json_.end_list();
-    json_.text("columnKind", "unicodeCodePoints");
-    json_.end_object();
-    json_.end_list();
-    json_.end_object();
-    return std::move(json_).finish();
+    return end_sarif(std::move(json_), 0);
   }
 
  private:
-  void write_text(std::string_view key, std::string_view text) {
-    json_.begin_object(key, Layout::one_line);
-    json_.text("text", text);
-    json_.end_object();
-  }
-
-  void write_tool() {
-    json_.begin_object("tool");
-    json_.begin_object("driver");
-    json_.text("name", "cleave");
-    json_.begin_list("rules");
-    for (const SarifRule& rule : kRules) {
-      json_.begin_object();
-      json_.text("id", rule.id);
-      json_.text("name", rule.name);
-      write_text("shortDescription", rule.text);
-      write_text("fullDescription", rule.text);
-      write_text("help", rule.help);
-      json_.end_object();
-    }
-    json_.end_list();
-    json_.end_object();
-    json_.end_object();
-  }
-
   void write_result(const LowerFinding& finding) {
     const auto rule = static_cast<std::size_t>(finding.finding.kind);
     json_.begin_object();
     json_.text("ruleId", kRules[rule].id);
     json_.number("ruleIndex", rule);
     json_.text("level", level_of(finding));
-    write_text("message", backend_name(report_, finding.backend) + ", partition " + finding.part +
-                              ": " + culprit_text(graph_, finding) + ": " +
-                              first_line(finding.finding.message, 300));
+    write_sarif_text(json_, "message",
+                     backend_name(report_, finding.backend) + ", partition " + finding.part + ": " +
+                         culprit_text(graph_, finding) + ": " +
+                         first_line(finding.finding.message, 300));
     json_.begin_list("locations");
     json_.begin_object();
     write_model();

@@ -224,15 +224,9 @@ class ReportWriter {
     json_.number("launch_us", latency.launch_us);
     json_.end_object();
     const ResidencyPlan& plan = report_.time->plan;
-    write_value_names("keep", plan.keep[part]);
-    write_value_names("resident", plan.resident[part]);
-    write_value_names("free", plan.free[part]);
-  }
-
-  void write_value_names(std::string_view key, std::span<const ValueId> values) {
-    json_.begin_list(key, Layout::one_line);
-    for (const ValueId value : values) json_.text(graph_.value(value).name);
-    json_.end_list();
+    write_value_names(json_, graph_, "keep", plan.keep[part]);
+    write_value_names(json_, graph_, "resident", plan.resident[part]);
+    write_value_names(json_, graph_, "free", plan.free[part]);
   }
 
   void write_partitions() {

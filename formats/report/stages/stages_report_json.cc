@@ -51,12 +51,6 @@ class StagesWriter {
   }
 
  private:
-  void write_value_names(std::string_view key, std::span<const ValueId> values) {
-    json_.begin_list(key, Layout::one_line);
-    for (const ValueId value : values) json_.text(graph_.value(value).name);
-    json_.end_list();
-  }
-
   // Markers are in no stage.
   void write_node_map() {
     json_.begin_object("node_map");
@@ -190,18 +184,18 @@ class StagesWriter {
   void write_root() {
     json_.begin_object("root");
     const IdRange<ValueId> inputs = graph_.inputs();
-    write_value_names("inputs", std::vector<ValueId>(inputs.begin(), inputs.end()));
+    write_value_names(json_, graph_, "inputs", std::vector<ValueId>(inputs.begin(), inputs.end()));
     json_.begin_list("calls");
     for (const PartId part : partition_.parts()) {
       json_.begin_object(Layout::one_line);
       json_.text("call", partition_.name(part));
-      write_value_names("inputs", report_.root.inputs[part]);
-      write_value_names("outputs", report_.root.outputs[part]);
+      write_value_names(json_, graph_, "inputs", report_.root.inputs[part]);
+      write_value_names(json_, graph_, "outputs", report_.root.outputs[part]);
       json_.end_object();
     }
     json_.end_list();
     write_backward();
-    write_value_names("outputs", graph_.outputs());
+    write_value_names(json_, graph_, "outputs", graph_.outputs());
     json_.end_object();
   }
 

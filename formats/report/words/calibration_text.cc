@@ -1,8 +1,6 @@
 #include "formats/report/words/calibration_text.h"
 
-#include <array>
-#include <charconv>
-
+#include "core/base/decimal.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
@@ -10,12 +8,7 @@
 namespace cleave {
 namespace {
 
-std::string factor_text(double factor) {
-  std::array<char, 48> text{};
-  const auto end =
-      std::to_chars(text.data(), text.data() + text.size(), factor, std::chars_format::fixed, 2);
-  return std::string(text.data(), end.ptr) + "x";
-}
+std::string factor_text(double factor) { return fixed_text(factor, 2) + "x"; }
 
 // The amount per second when one unit takes `us_per` microseconds; "-" when that is 0.
 std::string rate_of(double us_per, std::string (*text)(double)) {

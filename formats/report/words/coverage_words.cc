@@ -19,6 +19,10 @@ void write_known_ratio(JsonText& json, const Coverage& coverage) {
 
 }  // namespace
 
+std::string share_text(const Coverage& coverage) {
+  return coverage.total > 0 ? percent_text(coverage.ratio()) : "-";
+}
+
 bool is_mostly_known(const Coverages& coverage) {
   return static_cast<double>(coverage.unknown_flops) * 2 <= coverage.nodes.total;
 }

@@ -15,6 +15,9 @@ bool is_mostly_known(const Coverages& coverage);
 // `61 of 70 nodes (87.1%) and 99.8% of 3.63 GFLOP on the accelerator`
 std::string coverage_text(const Coverages& coverage, std::string_view where);
 
+// "87.1%"; "-" when there is nothing to cover.
+std::string share_text(const Coverage& coverage);
+
 // Writes the field "coverage" of reports.
 void write_coverage(JsonText& json, const Coverages& coverage);
 

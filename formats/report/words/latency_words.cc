@@ -1,10 +1,9 @@
 #include "formats/report/words/latency_words.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <optional>
 
+#include "core/base/decimal.h"
 #include "core/base/quantity.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/value_text.h"
@@ -21,11 +20,7 @@ constexpr double kWorthSaying =
 std::string in_unit_of(double us, double total) {
   const double unit = total >= 1e6 ? 1e6 : total >= 1e3 ? 1e3 : 1;
   const double number = us / unit;
-  std::array<char, 48> text{};
-  const int digits = number >= 100 ? 0 : number >= 10 ? 1 : 2;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
-                                 std::chars_format::fixed, digits);
-  std::string made(text.data(), end.ptr);
+  std::string made = fixed_text(number, number >= 100 ? 0 : number >= 10 ? 1 : 2);
   if (made.find('.') == made.npos) return made;
   while (made.back() == '0') made.pop_back();
   if (made.back() == '.') made.pop_back();
@@ -35,11 +30,8 @@ std::string in_unit_of(double us, double total) {
 // "2.2x", "0.89x": how many times as fast.
 std::string times_as_fast(double before, double after) {
   const double factor = after > 0 ? before / after : 1;
-  std::array<char, 48> text{};
-  const int digits = factor >= 100 ? 0 : factor >= 1.095 || factor <= 0.9 ? 1 : 2;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), factor,
-                                 std::chars_format::fixed, factor < 0.95 ? 2 : digits);
-  return std::string(text.data(), end.ptr) + "x";
+  const int digits = factor >= 100 ? 0 : factor >= 1.095 ? 1 : 2;
+  return fixed_text(factor, digits) + "x";
 }
 
 std::string sum_text(const Latency& latency) {

@@ -68,6 +68,13 @@ void write_values(JsonText& json, std::string_view key, const Graph& graph,
   json.end_list();
 }
 
+void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
+                       std::span<const ValueId> values) {
+  json.begin_list(key, JsonText::Layout::one_line);
+  for (const ValueId value : values) json.text(graph.value(value).name);
+  json.end_list();
+}
+
 void write_file(JsonText& json, std::span<const std::string> files, PartId part) {
   json.key("file");
   files.empty() || files[index(part)].empty() ? json.null() : json.text(files[index(part)]);

@@ -20,6 +20,10 @@ void write_model(JsonText& json, const LoadedModel& model, std::uint64_t paramet
 void write_values(JsonText& json, std::string_view key, const Graph& graph,
                   std::span<const ValueId> values);
 
+// Writes a list of the values' names on one line.
+void write_value_names(JsonText& json, const Graph& graph, std::string_view key,
+                       std::span<const ValueId> values);
+
 // Writes the field "file": the entry of `files` (by part) for the part; null when none was written.
 void write_file(JsonText& json, std::span<const std::string> files, PartId part);
 

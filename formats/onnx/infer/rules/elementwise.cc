@@ -9,13 +9,6 @@
 namespace cleave {
 namespace {
 
-bool same_as_first(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
-  if (from == nullptr) return false;
-  call.outputs[0] = *from;
-  return true;
-}
-
 // Output 0 with the shape of input 0 and this dtype.
 bool as_first(OnnxOpCall& call, DType dtype) {
   call.outputs[0] = onnx_tensor_type(dtype);

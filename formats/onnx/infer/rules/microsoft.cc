@@ -11,17 +11,6 @@ namespace {
 
 using Shape = std::vector<OnnxDim>;
 
-OnnxDim dim_at(const OnnxType* type, std::size_t axis) {
-  return type != nullptr && type->has_shape && axis < type->rank() ? type->dims[axis] : OnnxDim{};
-}
-
-bool same_as_first(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
-  if (from == nullptr) return false;
-  call.outputs[0] = *from;
-  return true;
-}
-
 // The shape of the first input; the dtype of input `i`, or `otherwise` if it is left out.
 bool as_first_with_dtype_of(OnnxOpCall& call, std::size_t i, DType otherwise) {
   if (!same_as_first(call)) return false;

@@ -16,13 +16,6 @@ OnnxDim batch_of(const OnnxOpCall& call) {
   return from != nullptr && from->rank() == 2 ? from->dims[0] : OnnxDim{};
 }
 
-bool same_as_first(OnnxOpCall& call) {
-  const OnnxType* from = call.tensor_input(0);
-  if (from == nullptr) return false;
-  call.outputs[0] = *from;
-  return true;
-}
-
 bool as_first_to_float(OnnxOpCall& call) {
   if (!same_as_first(call)) return false;
   call.outputs[0].dtype = DType::float32;

@@ -11,10 +11,6 @@ namespace {
 
 using Shape = std::vector<OnnxDim>;
 
-OnnxDim dim_at(const OnnxType* type, std::size_t axis) {
-  return type != nullptr && type->has_shape && axis < type->rank() ? type->dims[axis] : OnnxDim{};
-}
-
 OnnxDim heads(const OnnxOpCall& call, std::string_view attribute) {
   const std::int64_t count = call.integer(attribute, 0);
   return count > 0 ? fixed_dim(count) : OnnxDim{};

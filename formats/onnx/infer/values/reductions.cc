@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/checked.h"
 #include "formats/onnx/infer/element_rules.h"
 #include "formats/onnx/infer/positions.h"
 
@@ -29,17 +30,8 @@ constexpr double kMostExact = 1 << 24;
 
 bool is_exact(double real) { return std::trunc(real) == real && std::fabs(real) < kMostExact; }
 
-MaybeInt add(std::int64_t a, std::int64_t b) {
-  std::int64_t out = 0;
-  return __builtin_add_overflow(a, b, &out) ? MaybeInt() : out;
-}
-MaybeInt multiply(std::int64_t a, std::int64_t b) {
-  std::int64_t out = 0;
-  return __builtin_mul_overflow(a, b, &out) ? MaybeInt() : out;
-}
-
-constexpr Fold kSum = {add, [](double a, double b) { return a + b; }, false, 0};
-constexpr Fold kProduct = {multiply, [](double a, double b) { return a * b; }, false, 1};
+constexpr Fold kSum = {checked_sum, [](double a, double b) { return a + b; }, false, 0};
+constexpr Fold kProduct = {checked_product, [](double a, double b) { return a * b; }, false, 1};
 constexpr Fold kGreatest = {[](std::int64_t a, std::int64_t b) { return MaybeInt(std::max(a, b)); },
                             [](double a, double b) { return std::max(a, b); }, true, std::nullopt};
 constexpr Fold kLeast = {[](std::int64_t a, std::int64_t b) { return MaybeInt(std::min(a, b)); },
@@ -216,7 +208,7 @@ OnnxElementList cumulative_sum(const OnnxOpCall& call) {
         const std::size_t at = lines.at(o, is_reverse ? lines.size - 1 - step : step, k);
         const MaybeInt before = sum;
         const MaybeInt& next = from->integers[at].value;
-        sum = sum && next ? add(*sum, *next) : MaybeInt();
+        sum = sum && next ? checked_sum(*sum, *next) : MaybeInt();
         out.integers[at] = onnx_element_in(out.dtype, is_exclusive ? before : sum);
       }
     }

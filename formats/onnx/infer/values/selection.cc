@@ -72,7 +72,7 @@ std::optional<std::int64_t> top_count(const OnnxOpCall& call) {
   return given && given->size() == 1 ? std::optional((*given)[0]) : std::nullopt;
 }
 
-// Of equal elements the earlier one comes first. The order of unsorted results is unknown.
+// Among equal elements the earlier one comes first. The order of unsorted results is unknown.
 OnnxElementList top_k(const OnnxOpCall& call) {
   const OnnxElements* from = call.elements(0);
   const std::optional<std::int64_t> k = top_count(call);
