@@ -74,7 +74,7 @@ Answer answer_of(const PieceResult& result) {
           .runs = result.calls};
 }
 
-PartFindings PartSearch::search(const FailedPart& failed, std::size_t lane,
+PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
                                 const std::function<void(std::size_t runs)>& asked) const {
   LoweredPart& part = failed.part;
   PieceLowerer& lowerer = pool_.lowerer(lane, part.backend);

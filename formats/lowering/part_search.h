@@ -22,7 +22,7 @@ struct SearchSettings {
 };
 
 // A partition that failed, and how it failed.
-struct FailedPart {
+struct PartFailure {
   LoweredPart& part;
   const PieceResult& result;
 };
@@ -42,7 +42,7 @@ class PartSearch {
       : graph_(graph), pool_(pool), settings_(settings) {}
 
   // Searches for culprits. If a remedy works, the part gets its result. Call it in a job of `lane`.
-  PartFindings search(const FailedPart& failed, std::size_t lane,
+  PartFindings search(const PartFailure& failed, std::size_t lane,
                       const std::function<void(std::size_t runs)>& asked) const;
 
  private:

@@ -221,7 +221,7 @@ def same_names(folder, n):
     (folder / "m.onnx").write_bytes(pb.simple(nodes))
 
 
-@case("stages of a chain", "stage m.json --stages 4", 200)
+@case("stages of a chain", "stage m.json --stages 4", 400)
 def stages(folder, n):
     nodes = chain(n)
     for i, one in enumerate(nodes):
@@ -256,7 +256,7 @@ def split_constants(folder, n):
     constants(folder, n)
 
 
-@case("a workload", "stage --workload work.json", 20)
+@case("a workload", "stage --workload work.json", 1000)
 def workload(folder, n):
     nodes = [{"id": i, "supportedOnFpga": 1, "fpgaLatency": 1 + i * 7919 % 101, "cpuLatency": 5, "isBackwardNode": False,
               "size": 1} for i in range(n)]

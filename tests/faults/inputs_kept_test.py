@@ -32,7 +32,7 @@ CHECK = dict(SPLIT, **{"second list": "l2.txt"})
 # command -> (arguments, its inputs)
 COMMANDS = {
     "split": ("--config c.toml split m.onnx -s l.txt", SPLIT),
-    "preview": ("--config c.toml preview m.onnx -s l.txt", SPLIT),
+    "preview": ("--config c.toml preview m.onnx -s l.txt --verdicts v.csv", dict(SPLIT, verdicts="v.csv")),
     "draw": ("--config c.toml draw m.onnx -s l.txt", SPLIT),
     "convert": ("--config c.toml convert m.onnx", STAGES),
     "partition": ("--config c.toml partition m.onnx --map map.csv", dict(STAGES, map="map.csv")),
@@ -72,7 +72,7 @@ FOLDERS = {
 }
 # Options that name files and only read them.
 READ = {"--nodes", "--config", "--support", "--map", "--costs", "--devices", "--workload",
-        "--cache", "--inputs"}
+        "--cache", "--inputs", "--verdicts"}
 
 
 def make_inputs(folder, cleave):
@@ -82,7 +82,7 @@ def make_inputs(folder, cleave):
     (folder / "w.bin").write_bytes(b"W" * 24)
     for name, text in {"l.txt": "Add\n", "l2.txt": "Neg\n", "c.toml": "[check]\n",
                        "map.csv": "node,partition\nadd,0\nneg,1\n", "n.txt": "add\n", "i.npz": "inputs",
-                       "t.csv": "node,time_us\nadd,1\nneg,2\n",
+                       "v.csv": "node,supported\nadd,true\n", "t.csv": "node,time_us\nadd,1\nneg,2\n",
                        "d.csv": "name,memory,speed,link\na,1GiB,1,gen4x16\nb,1GiB,1,gen4x8\n"}.items():
         (folder / name).write_text(text)
     shutil.copy(WORKLOAD, folder / "work.json")

@@ -72,7 +72,7 @@ MAY_INCLUDE = {
     "formats/report/stages": LIBRARY + " " + READERS + " formats/report/words "
                              "formats/report/drawings",
     "formats/report/advice": LIBRARY + " " + READERS + " formats/report/words",
-    "formats/report/lowering": LIBRARY + " " + READERS + " formats/report/words",
+    "formats/report/lowering": LIBRARY + " " + READERS + " formats/report/words formats/report/check",
     # Whole jobs, from files to files, without a command line.
     "formats/jobs": LIBRARY + " " + READERS + " " + REPORTS,
     # The command line.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
 # At the start of a line: a type inside another one or in a function is indented.
-TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?!\w|::)[^;{]*\{", re.M)
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?!\w|::)[^;{]*\{|^using (\w+) =", re.M)
 
 
 def main():
@@ -24,7 +24,7 @@ def main():
     for path in files:
         text = path.read_text(encoding="utf-8")
         namespaces = NAMESPACE.findall(text)
-        for name in TYPE.findall(text):
+        for name in map("".join, TYPE.findall(text)):
             headers[namespaces[-1] if namespaces else "", name].add(str(path.relative_to(root)))
     faults = 0
     for (namespace, name), where in headers.items():

@@ -8,7 +8,7 @@
 #include "core/graph/fingerprint.h"
 #include "formats/json/text.h"
 #include "formats/report/check/check_words.h"
-#include "formats/report/words/sarif_words.h"
+#include "formats/report/check/sarif_words.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/markup_text.h"
 #include "formats/text/number_text.h"

@@ -2,8 +2,8 @@
 #include <array>
 
 #include "formats/json/text.h"
+#include "formats/report/check/sarif_words.h"
 #include "formats/report/lowering/lowering_report.h"
-#include "formats/report/words/sarif_words.h"
 #include "formats/text/markup_text.h"
 #include "formats/text/text_layout.h"
 

@@ -1,4 +1,4 @@
-#include "formats/report/words/sarif_words.h"
+#include "formats/report/check/sarif_words.h"
 
 #include <array>
 
