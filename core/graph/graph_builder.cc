@@ -4,7 +4,6 @@
 #include "core/graph/graph_builder_state.h"
 
 namespace cleave {
-namespace {}  // namespace
 
 NameId GraphBuilder::State::intern(std::string_view text) {
   auto& names = graph.names_;

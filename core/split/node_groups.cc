@@ -84,7 +84,7 @@ Adjacency NodeGroups::contracted(const std::vector<std::uint32_t>& nodes,
 
 // One round. Returns true when tied nodes joined from outside a cycle, since they may close new
 // cycles. If none did, no cycle is left: the graph between components has none.
-bool NodeGroups::merge_circles() {
+bool NodeGroups::merge_cycles() {
   const std::vector<std::uint32_t> nodes = nodes_between_members();
   std::vector<std::uint32_t> place(graph_.node_count(), kNowhere);  // index among `nodes`
   for (std::uint32_t i = 0; i < nodes.size(); ++i) place[nodes[i]] = i;
@@ -115,7 +115,7 @@ bool NodeGroups::merge_circles() {
 void NodeGroups::close() {
   for (const NodeId seed : seeds_) live_.insert(NodeId{find(index(seed))});
   if (seeds_.empty()) return;
-  while (merge_circles()) {
+  while (merge_cycles()) {
   }
 }
 

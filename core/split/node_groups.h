@@ -47,7 +47,7 @@ class NodeGroups {
   Adjacency contracted(const std::vector<std::uint32_t>& nodes,
                        const std::vector<std::uint32_t>& points,
                        const std::vector<std::uint32_t>& place) const;
-  bool merge_circles();
+  bool merge_cycles();
   void close();
   struct Group {
     std::uint32_t size;

@@ -25,7 +25,7 @@ struct Candidate {
   std::size_t nodes = 0;  // nodes with one of the gaps, in all models
 };
 
-constexpr std::size_t kMostSeconds = 3;  // second gaps tried together with a first one
+constexpr std::size_t kMostSecondGaps = 3;  // second gaps tried together with a first one
 
 // Equal for gaps that are closed together: those of one op in several types.
 std::string key_of_row(const Gap& gap) {
@@ -164,7 +164,7 @@ class Adviser {
       }
     }
     std::vector<Candidate> seconds = std::move(rows).take();
-    keep_most_promising(seconds, kMostSeconds);
+    keep_most_promising(seconds, kMostSecondGaps);
     for (Candidate& second : seconds) {
       second.with.insert(second.with.begin(), std::move(second.gap));
       second.gap = first.gap;

@@ -12,7 +12,7 @@
 #include "core/base/link.h"
 #include "core/base/progress.h"
 #include "core/graph/graph.h"
-#include "core/stages/balance_graph.h"
+#include "core/stages/problem_of_graph.h"
 #include "formats/costs/cost_set.h"
 #include "formats/jobs/job_fault.h"
 #include "formats/report/stages/stage_balance.h"

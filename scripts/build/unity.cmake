@@ -2,9 +2,9 @@
 # headers are parsed and templates instantiated once a group. For builds from nothing; a build that
 # is repeated after each change is faster without.
 #
-# At most twelve sources are read together. A source joins a group only where no
-# name of its unnamed namespaces occurs in the others, and none of theirs in it: in one compilation
-# they would be the same name.
+# At most twelve sources are read together. A source joins a group only if no name of its unnamed
+# namespaces occurs in the others, and none of theirs in it: in one compilation they would be the
+# same name.
 
 # Sets `result` to the words of a source: " word " each, and " word\n" where it is called. What is
 # behind a dot, an arrow or two colons belongs to the word before it.
@@ -33,7 +33,9 @@ function(cleave_local_names text result)
       string(REGEX REPLACE "^.* " "" name "${match}")
       list(APPEND names " ${name} ")
     endforeach()
-    string(REGEX MATCHALL "\n[A-Za-z<][^\n(){}=]*[ &*>][A-Za-z_0-9]+[({=, ]" found "${text}")
+    # Functions and variables; not the base classes of what was found before.
+    string(REGEX REPLACE "\n(struct|class|enum) [^\n]*" "\n" rest "${text}")
+    string(REGEX MATCHALL "\n[A-Za-z<][^\n(){}=]*[ &*>][A-Za-z_0-9]+[({=, ]" found "${rest}")
     foreach(match IN LISTS found)
       string(REGEX REPLACE "^.*[ &*>]([A-Za-z_0-9]+) ?([({=, ])$" "\\1\\2" name "${match}")
       if(name MATCHES "\\($")

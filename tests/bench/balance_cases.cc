@@ -6,7 +6,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "core/stages/balance_graph.h"
+#include "core/stages/problem_of_graph.h"
 #include "formats/graph_json/graph_json.h"
 #include "formats/tables/workload_file.h"
 #include "tests/bench/bench_memory.h"

@@ -33,7 +33,7 @@ void add_callees(const std::vector<OnnxNode>& nodes, const FunctionIndex& functi
 }  // namespace
 
 // A cycle exists when no order puts all callees first.
-std::vector<std::uint32_t> circle_of_functions(const OnnxModel& model) {
+std::vector<std::uint32_t> cycle_of_functions(const OnnxModel& model) {
   FunctionIndex functions;
   for (std::uint32_t i = 0; i < model.functions.size(); ++i) {
     const OnnxFunction& function = model.functions[i];
@@ -44,9 +44,9 @@ std::vector<std::uint32_t> circle_of_functions(const OnnxModel& model) {
     add_callees(function.nodes, functions, calls);
     calls.end_list();
   }
-  std::vector<std::uint32_t> circle = topological_order(calls).cycle;
-  std::reverse(circle.begin(), circle.end());
-  return circle;
+  std::vector<std::uint32_t> cycle = topological_order(calls).cycle;
+  std::reverse(cycle.begin(), cycle.end());
+  return cycle;
 }
 
 OnnxFunctionCalls::OnnxFunctionCalls(const OnnxModel& model) : model_(model) {

@@ -13,7 +13,7 @@ namespace cleave {
 
 // Functions that call each other in a cycle, by index: each calls the next, and the last the first.
 // Empty when there is no cycle. Linear.
-std::vector<std::uint32_t> circle_of_functions(const OnnxModel& model);
+std::vector<std::uint32_t> cycle_of_functions(const OnnxModel& model);
 
 class OnnxFunctionCalls {
  public:

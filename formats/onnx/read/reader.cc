@@ -53,7 +53,7 @@ class Checker {
   void check_initializers();
   void check_node(const OnnxNode& node, const Text& text, const Domains& imported);
   void check_functions();
-  void check_circle();
+  void check_cycle();
   static Domains domains_of(const std::vector<std::pair<std::string_view, std::int64_t>>& imports);
 
   const std::string& file_;
@@ -163,20 +163,20 @@ void Checker::check_functions() {
           imported);
     }
   }
-  check_circle();
+  check_cycle();
 }
 
 // "f" calls "g", "g" calls "f": no runtime can inline such calls.
-void Checker::check_circle() {
+void Checker::check_cycle() {
   constexpr std::size_t kShown = 8;
-  const std::vector<std::uint32_t> circle = circle_of_functions(model_);
-  if (circle.empty()) return;
+  const std::vector<std::uint32_t> cycle = cycle_of_functions(model_);
+  if (cycle.empty()) return;
   std::string text = "functions call each other in a cycle: ";
-  for (std::size_t i = 0; i < std::min(circle.size(), kShown); ++i) {
-    text += quoted(model_.functions[circle[i]].name) + " -> ";
+  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
+    text += quoted(model_.functions[cycle[i]].name) + " -> ";
   }
-  if (circle.size() > kShown) text += "... -> ";
-  error(text + quoted(model_.functions[circle.front()].name));
+  if (cycle.size() > kShown) text += "... -> ";
+  error(text + quoted(model_.functions[cycle.front()].name));
 }
 
 Diagnostics Checker::run() {

@@ -9,7 +9,7 @@
 #include "core/balance/problem.h"
 #include "core/base/link.h"
 #include "core/graph/graph.h"
-#include "core/stages/balance_graph.h"
+#include "core/stages/problem_of_graph.h"
 #include "formats/costs/cost_set.h"
 #include "formats/tables/device_file.h"
 

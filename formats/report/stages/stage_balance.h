@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/balance/solver.h"
-#include "core/stages/balance_graph.h"
+#include "core/stages/problem_of_graph.h"
 #include "formats/json/text.h"
 
 namespace cleave {

@@ -21,16 +21,17 @@ std::string headline(const Calibration& calibration) {
   std::string line = counted(calibration.kernels, "kernel", "kernels") + " of " +
                      counted(calibration.models, "model", "models") + "; ";
   if (!calibration.error) {
-    return line + "the error is not known: that takes two models or more, each told by the others";
+    return line +
+           "the error is not known: that takes two models or more, each predicted from the others";
   }
   return line + "typical error of a node " + factor_text(calibration.error->node_factor) +
          ", of a model " + factor_text(calibration.error->model_factor) +
-         " (each model told by the others)";
+         " (each model predicted from the others)";
 }
 
 std::string models_text(const Calibration& calibration,
                         const std::vector<CalibratedModel>& models) {
-  TextTable table({"model", "kernels", "unused", "told by the others"},
+  TextTable table({"model", "kernels", "unused", "error"},
                   {Align::left, Align::right, Align::right, Align::right});
   for (std::size_t i = 0; i < models.size(); ++i) {
     table.add_row({escaped(models[i].name), count_text(models[i].kernels),

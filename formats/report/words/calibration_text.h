@@ -14,8 +14,8 @@ struct CalibratedModel {
   std::size_t unused = 0;
 };
 
-// `2,100 kernels of 9 models; typical error of a node 1.4x, of a model 1.15x (each model told by
-// the others)`, then a row for each model and for each op.
+// `2,100 kernels of 9 models; typical error of a node 1.4x, of a model 1.15x (each model
+// predicted from the others)`, then a row for each model and for each op.
 std::string calibration_text(const Calibration& calibration,
                              const std::vector<CalibratedModel>& models);
 

@@ -3,7 +3,7 @@
 // 2. tie markers to a neighbour, since they are removed;
 // 3. give each parameter to the node that reads it, or share it among several;
 // 4. add a net for each value.
-#include "core/stages/balance_graph.h"
+#include "core/stages/problem_of_graph.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "core/stages/balance_graph.h"
+#include "core/stages/problem_of_graph.h"
 
 #include <sstream>
 
