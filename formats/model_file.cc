@@ -172,7 +172,7 @@ OpFacts op_facts(const LoadedModel& model) {
       return facts;
     }
     case ModelFormat::pt2:
-      return torch_op_facts();
+      return torch_op_facts(*model.pt2());
     default:
       return {};
   }

@@ -1,4 +1,5 @@
-// What a model's format knows about its operators, and about the values of its constants.
+// What a model's format knows about its operators, about the values of its constants, and about
+// nodes that belong together.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,9 @@ struct OpFacts {
   // not in the file as such, or are too many to look at. Linear in the elements.
   std::function<std::optional<std::vector<Literal>>(const Graph& graph, ValueId parameter)>
       elements;
+  // Sets of nodes that must be in one partition, since they use memory that some of them write in
+  // place (torch.export).
+  std::vector<std::vector<NodeId>> whole = {};
 };
 
 }  // namespace cleave

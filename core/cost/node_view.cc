@@ -40,8 +40,10 @@ Count NodeView::elements(std::optional<ValueId> value) const {
 Count NodeView::dim_from_end(std::optional<ValueId> value, std::size_t back) const {
   if (!value || !graph_.has_rank(*value)) return std::nullopt;
   const Shape shape = graph_.shape(*value);
-  if (shape.size() < back || !shape[shape.size() - back].is_fixed()) return std::nullopt;
-  return static_cast<double>(shape[shape.size() - back].size());
+  if (shape.size() < back) return std::nullopt;
+  const std::int64_t size = shape[shape.size() - back].counted_size();
+  if (size < 0) return std::nullopt;
+  return static_cast<double>(size);
 }
 
 std::size_t NodeView::rank(std::optional<ValueId> value) const {

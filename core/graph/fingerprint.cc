@@ -47,7 +47,7 @@ class Fingerprint {
         std::uint64_t{graph_.has_rank(id)});
     for (const Dim dim : graph_.shape(id)) {
       if (dim.is_symbol()) add(graph_.text(dim.name()));
-      add(static_cast<std::uint64_t>(dim.is_fixed() ? dim.size() : -1));
+      add(static_cast<std::uint64_t>(dim.counted_size()));
     }
     if (graph_.is_parameter(id)) add(index(graph_.canonical_parameter(id)));
   }

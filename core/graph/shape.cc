@@ -12,13 +12,13 @@ std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
 }
 
 std::optional<std::uint64_t> element_count(Shape shape) {
-  const auto is_zero = [](Dim dim) { return dim.is_fixed() && dim.size() == 0; };
+  const auto is_zero = [](Dim dim) { return dim.counted_size() == 0; };
   if (std::any_of(shape.begin(), shape.end(), is_zero)) return 0;
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   std::uint64_t count = 1;
   for (const Dim dim : shape) {
-    if (!dim.is_fixed()) return std::nullopt;
-    const auto size = static_cast<std::uint64_t>(dim.size());
+    if (dim.counted_size() < 0) return std::nullopt;
+    const auto size = static_cast<std::uint64_t>(dim.counted_size());
     if (count > kMost / size) return std::nullopt;
     count *= size;
   }

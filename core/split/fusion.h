@@ -21,6 +21,7 @@
 
 namespace cleave {
 
+// Groups are on the accelerator, but for those of core/split/node_ties.h.
 struct Fusions {
   PerNode<GroupId> group_of;  // kNone: in no group
   std::vector<std::uint32_t> member_begin;

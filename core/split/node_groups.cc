@@ -137,13 +137,13 @@ std::vector<NodeGroups::Group> NodeGroups::gather(Fusions& result) {
   return groups;
 }
 
-Fusions NodeGroups::settle(AccNodes acc, ReasonCode code) && {
+Fusions NodeGroups::settle(AccNodes acc, ReasonCode code, Incomplete incomplete) && {
   close();
   Fusions result = without_groups(graph_, std::move(acc));
   if (live_.count() == 0) return result;
   std::vector<Group> groups = gather(result);
   for (Group& group : groups) {
-    if (group.outside != kNone<NodeId>) continue;
+    if (group.outside != kNone<NodeId> && incomplete == Incomplete::dissolve) continue;
     group.id = id_at<GroupId>(result.group_count());
     group.filled = result.member_begin.back();
     result.member_begin.push_back(group.filled + group.size);
@@ -154,9 +154,8 @@ Fusions NodeGroups::settle(AccNodes acc, ReasonCode code) && {
     if (of == kNone<GroupId>) continue;
     Group& group = groups[index(of)];
     of = group.id;
-    if (group.id != kNone<GroupId>) {
-      result.members[group.filled++] = node;
-    } else if (result.acc.nodes.erase(node)) {
+    if (group.id != kNone<GroupId>) result.members[group.filled++] = node;
+    if (group.outside != kNone<NodeId> && result.acc.nodes.erase(node)) {
       result.acc.reasons[node] = {.code = code, .because = group.outside};
     }
   }

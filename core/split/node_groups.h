@@ -32,10 +32,12 @@ class NodeGroups {
   // Makes the set that the node is tied to a group.
   void make_group(NodeId member);
 
+  enum class Incomplete { dissolve, keep };
   // Returns the groups that `acc` contains completely, ordered by first member. Members of other
-  // groups leave `acc`, with the reason `code` and their first member that was not in `acc`. Linear
-  // per round of closing; rounds are few, since each merges groups.
-  Fusions settle(AccNodes acc, ReasonCode code) &&;
+  // groups leave `acc`, with the reason `code` and their first member that was not in `acc`; with
+  // `keep` these are groups of the result, too. Linear per round of closing; rounds are few, since
+  // each merges groups.
+  Fusions settle(AccNodes acc, ReasonCode code, Incomplete incomplete = Incomplete::dissolve) &&;
 
  private:
   std::uint32_t find(std::uint32_t node);

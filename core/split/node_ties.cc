@@ -1,6 +1,9 @@
 #include "core/split/node_ties.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/split/node_groups.h"
 
 namespace cleave {
 namespace {
@@ -22,6 +25,26 @@ Error divided(const Graph& graph, const Partition& partition, const std::vector<
 }
 
 }  // namespace
+
+bool divides_a_set(std::span<const std::vector<NodeId>> sets, const PerNode<PartId>& part_of) {
+  return std::any_of(sets.begin(), sets.end(), [&](const std::vector<NodeId>& nodes) {
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [&](NodeId node) { return part_of[node] != part_of[nodes.front()]; });
+  });
+}
+
+Fusions keep_sets_whole(const Graph& graph, std::span<const std::vector<NodeId>> sets,
+                        Fusions fusions) {
+  NodeGroups joined(graph);
+  const auto add = [&](std::span<const NodeId> members) {
+    for (const NodeId member : members) joined.tie(members.front(), member);
+    joined.make_group(members.front());
+  };
+  for (std::size_t i = 0; i < fusions.group_count(); ++i) add(fusions.group(id_at<GroupId>(i)));
+  for (const std::vector<NodeId>& nodes : sets) add(nodes);
+  return std::move(joined).settle(std::move(fusions.acc), ReasonCode::shared_memory,
+                                  NodeGroups::Incomplete::keep);
+}
 
 Status<> check_whole(const Graph& graph, const Partition& partition, const NodeTies& ties) {
   for (const std::vector<NodeId>& nodes : ties.whole) {

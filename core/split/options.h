@@ -43,6 +43,8 @@ struct SubgraphOptions {
   StartSide start = StartSide::reference;
   std::size_t min_acc_size = 1;   // smaller accelerator subgraphs go to the CPU; 0 and 1 keep all
   bool is_min_automatic = false;  // use the minimum with which an inference takes least time
+  bool move_non_tensor = false;   // nodes whose non-tensor data leaves an accelerator subgraph move
+                                  // to the subgraph that reads it
   bool operator==(const SubgraphOptions&) const = default;
 };
 

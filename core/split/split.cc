@@ -90,8 +90,12 @@ bool asks_for_latency(const SplitOptions& options) {
          options.keep.only_gaining || options.keep.by == KeepBy::latency;
 }
 
-Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
-                          const Progress& progress) {
+namespace {
+
+using Sets = std::span<const std::vector<NodeId>>;
+
+Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& options,
+                              const Progress& progress, Sets sets) {
   if (auto usable = check_prefixes(options.partition); !usable) return std::move(usable).error();
   const Graph& graph = input.graph;
   Machine machine = options.latency.machine;
@@ -143,12 +147,16 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   // With --place cost, keep only those nodes on the accelerator that make an inference faster. This
   // comes last, since it must know what stays together; it only removes nodes.
   if (options.place.by == PlaceBy::cost) place(input, options, latency, split);
+  if (!sets.empty()) split.fusions = keep_sets_whole(graph, sets, std::move(split.fusions));
   SubgraphOptions runs = options.subgraphs;
   if (split.placement && runs.start == StartSide::reference) runs.start = split.placement->start;
 
   // Alternating runs, as long as possible; then runs too small to be worth a transfer are merged
   // away.
   split.found = split_subgraphs(graph, split.fusions, runs);
+  if (runs.move_non_tensor) {
+    move_non_tensor_nodes(graph, split.fusions, split.found.subgraphs);
+  }
   if (runs.is_min_automatic) {
     runs.min_acc_size = fastest_min_size(graph, split.found.subgraphs, latency);
   }
@@ -178,6 +186,16 @@ Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
   assert(check_partition(graph, split.partition, nullptr).has_value());
   split.boundaries = find_boundaries(graph, split.partition);
   return split;
+}
+
+}  // namespace
+
+Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
+                          const Progress& progress) {
+  const Sets sets = input.facts.whole;
+  auto split = split_with_sets(input, options, progress, {});
+  if (!split || !divides_a_set(sets, split->partition.part_of)) return split;
+  return split_with_sets(input, options, progress, sets);
 }
 
 }  // namespace cleave

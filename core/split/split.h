@@ -14,6 +14,8 @@
 #include "core/split/host_shapes.h"
 #include "core/split/keep_best.h"
 #include "core/split/latency.h"
+#include "core/split/node_ties.h"
+#include "core/split/non_tensor_moves.h"
 #include "core/split/options.h"
 #include "core/split/partition.h"
 #include "core/split/place.h"
@@ -55,7 +57,8 @@ bool asks_for_latency(const SplitOptions& options);
 
 // Refuses only options that cannot be met: prefixes that give two partitions one name, an extension
 // of a subgraph that does not exist or is not on the accelerator, a choice by times that are
-// unknown. Linear, except for the moves that `automatic` extension tries and takes back.
+// unknown. Linear, except for the moves that `automatic` extension tries and takes back. A split
+// that divides a set of input.facts.whole is made again with these sets as groups.
 Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress = {});
 

@@ -19,6 +19,7 @@ std::string_view reason_code_name(ReasonCode code) {
       "qdq_group",
       "over_cap",
       "costs_more",
+      "shared_memory",
   };
   return kNames[static_cast<std::size_t>(code)];
 }

@@ -23,8 +23,9 @@ enum class ReasonCode : std::uint8_t {
   qdq_group,          // tied to a quantize/dequantize group with a CPU node
   over_cap,           // its accelerator subgraph was beyond the number to keep
   costs_more,         // an inference is faster with it on the CPU
+  shared_memory,      // uses memory that is written in place, as a CPU node does
 };
-inline constexpr int kReasonCodeCount = 12;
+inline constexpr int kReasonCodeCount = 13;
 
 // "no_rule", ... as reports write it; "" for none.
 std::string_view reason_code_name(ReasonCode code);

@@ -329,4 +329,17 @@ Pt2Arguments::Read Pt2Arguments::read() {
   return read;
 }
 
+std::int64_t Pt2Arguments::take_integer() {
+  if (is_over()) return 0;
+  const std::uint64_t at = cursor_.offset();
+  const auto number =
+      cursor_.type() == JsonType::number ? cursor_.take_number().integer() : std::nullopt;
+  if (!number) fail(at, "must be a whole number");
+  return number.value_or(0);
+}
+
+SourceSpan Pt2Arguments::span_from(std::uint64_t begin) const {
+  return {begin, static_cast<std::uint32_t>(cursor_.end_of_last() - begin)};
+}
+
 }  // namespace cleave

@@ -49,6 +49,19 @@ class Pt2Arguments {
   void enter(JsonType wanted);
   std::optional<std::string_view> next_key();
   bool next_item();
+  // Visits each key of the object at the cursor, each item of the list; `visit` takes the value.
+  void each_field(const auto& visit) {
+    enter(JsonType::object);
+    while (const auto key = next_key()) visit(*key);
+  }
+  void each_item(const auto& visit) {
+    enter(JsonType::list);
+    while (next_item()) visit();
+  }
+  // 0 and a fault if it is not a whole number.
+  std::int64_t take_integer();
+  // From `begin` to the end of the value that was taken last.
+  SourceSpan span_from(std::uint64_t begin) const;
 
  private:
   void read_kind(std::string_view kind, Read& read);
@@ -71,6 +84,14 @@ class Pt2Arguments {
   const ModelLimits& limits_;
   std::optional<Pt2Fault> fault_;
   int depth_ = 0;
+};
+
+// What the readers of a program's parts share.
+struct Pt2Reading {
+  JsonCursor& cursor;
+  Pt2Arguments& arguments;
+  Pt2Program& program;
+  const ModelLimits& limits;
 };
 
 }  // namespace cleave

@@ -2,9 +2,10 @@
 // batch norm in training), and results share memory with arguments (`view`).
 //
 // Values that may share memory are a *memory class*. A class that is never written needs no care.
-// In a class that is written but has no views, every write makes a new name: after y = relu_(x) a
-// reader of x reads y, which is exact. A class that is written and has a view must stay in one
-// partition. Programs after run_decompositions() write no memory.
+// In a written class every write makes a new name: after y = relu_(x) a reader of x reads y, which
+// is exact. That fails only where a view is written and the tensor that it views is read later, or
+// the other way round: then the nodes that use the memory must stay in one partition, up to the last
+// write. Programs after run_decompositions() write no memory.
 #pragma once
 
 #include <cstdint>

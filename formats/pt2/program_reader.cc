@@ -4,29 +4,17 @@
 //   3. positions of the rest: module calls, ranges of symbols, versions
 // Unknown fields of objects are ignored: newer torch adds fields that older readers do not need.
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "formats/pt2/arguments.h"
 #include "formats/pt2/module_stack.h"
 #include "formats/pt2/program.h"
+#include "formats/pt2/signature_reader.h"
+#include "formats/pt2/value_tables.h"
 
 namespace cleave {
 namespace {
 
-constexpr std::array<std::string_view, 7> kInputKinds = {
-    "parameter", "buffer",     "tensor_constant", "custom_obj",
-    "token",     "user_input", "constant_input"};
-constexpr std::array<std::string_view, 8> kOutputKinds = {
-    "user_output",         "loss_output",           "buffer_mutation",        "parameter_mutation",
-    "user_input_mutation", "gradient_to_parameter", "gradient_to_user_input", "token"};
-constexpr std::array<std::string_view, 7> kTargetFields = {"parameter_name",
-                                                           "buffer_name",
-                                                           "tensor_constant_name",
-                                                           "custom_obj_name",
-                                                           "",
-                                                           "user_input_name",
-                                                           ""};
 constexpr std::int64_t kSchemaMajor = 8;
 constexpr std::string_view kBodyCalls = "torch.ops.higher_order.";
 
@@ -44,23 +32,16 @@ class ProgramReader {
   Loaded<Pt2Program> read();
 
  private:
-  void each_field(const auto& visit) {
-    arguments_.enter(JsonType::object);
-    while (const auto key = arguments_.next_key()) visit(*key);
-  }
-  void each_item(const auto& visit) {
-    arguments_.enter(JsonType::list);
-    while (arguments_.next_item()) visit();
-  }
+  void each_field(const auto& visit) { arguments_.each_field(visit); }
+  void each_item(const auto& visit) { arguments_.each_item(visit); }
   // Skips the value at the cursor and returns its position.
   SourceSpan pass() {
     const std::uint64_t begin = cursor_.offset();
     cursor_.skip();
     return span_from(begin);
   }
-  SourceSpan span_from(std::uint64_t begin) const {
-    return {begin, static_cast<std::uint32_t>(cursor_.end_of_last() - begin)};
-  }
+  SourceSpan span_from(std::uint64_t begin) const { return arguments_.span_from(begin); }
+  Pt2Reading reading() { return {cursor_, arguments_, program_, limits_}; }
   void fail(std::uint64_t at, std::string what) { arguments_.fail(at, std::move(what)); }
 
   void read_document();
@@ -73,14 +54,6 @@ class ProgramReader {
   void read_metadata(Pt2Node& node);
   void read_results(Pt2Node& node);
   void add_maker(std::uint32_t value);
-  void read_table(std::uint8_t table);
-  void read_tensor_meta(Pt2Value& value);
-  void read_sizes(std::uint32_t& begin, std::uint32_t& count);
-  Pt2Size read_size();
-  std::int64_t read_integer();
-  void read_signature();
-  void read_input_spec();
-  void read_output_spec();
   void read_modules();
   void check_inputs();
   void check_refs();
@@ -124,26 +97,20 @@ void ProgramReader::read_schema_version() {
   has_version_ = true;
   each_field([&](std::string_view key) {
     if (key != "major") return cursor_.skip();
-    const std::int64_t major = read_integer();
+    const std::int64_t major = arguments_.take_integer();
     if (major == kSchemaMajor || major == 0) return;
     fail(begin, "is of schema version " + std::to_string(major) + "; cleave reads version " +
                     std::to_string(kSchemaMajor));
   });
 }
 
-std::int64_t ProgramReader::read_integer() {
-  if (arguments_.is_over()) return 0;
-  const std::uint64_t at = cursor_.offset();
-  const auto number =
-      cursor_.type() == JsonType::number ? cursor_.take_number().integer() : std::nullopt;
-  if (!number) fail(at, "must be a whole number");
-  return number.value_or(0);
-}
-
 void ProgramReader::read_module() {
   each_field([&](std::string_view key) {
     if (key == "graph") return read_graph();
-    if (key == "signature") return read_signature();
+    if (key == "signature") {
+      has_signature_ = true;
+      return read_pt2_signature(reading());
+    }
     if (key == "module_call_graph") return read_modules();
     cursor_.skip();
   });
@@ -170,7 +137,7 @@ void ProgramReader::read_graph() {
       return;
     }
     for (std::uint8_t table = 0; table < std::size(kPt2ValueTables); ++table) {
-      if (key == kPt2ValueTables[table]) return read_table(table);
+      if (key == kPt2ValueTables[table]) return read_value_table(reading(), table);
     }
     cursor_.skip();
   });
@@ -244,7 +211,7 @@ void ProgramReader::read_node_argument() {
     if (key == "name") {
       argument.name = arguments_.take_name();
     } else if (key == "kind" && cursor_.type() == JsonType::number) {
-      argument.is_keyword = read_integer() == 2;
+      argument.is_keyword = arguments_.take_integer() == 2;
     } else if (key == "arg") {
       const Pt2Arguments::Read read = arguments_.read();
       argument.is_list = read.is_list;
@@ -290,137 +257,6 @@ void ProgramReader::add_maker(std::uint32_t number) {
     return fail(cursor_.end_of_last(), "value " + quoted(value.name) + " is made twice");
   }
   value.maker = static_cast<std::uint32_t>(program_.nodes.size());
-}
-
-void ProgramReader::read_table(std::uint8_t table) {
-  each_field([&](std::string_view name) {
-    const std::uint64_t begin = cursor_.offset();
-    const std::uint32_t number = arguments_.value_named(name);
-    Pt2Value described = program_.values[number];
-    if (table == 0) {
-      read_tensor_meta(described);
-    } else {
-      cursor_.skip();
-    }
-    described.entry = span_from(begin);
-    described.table = table;
-    program_.values[number] = described;
-  });
-}
-
-void ProgramReader::read_tensor_meta(Pt2Value& value) {
-  value.has_meta = true;
-  each_field([&](std::string_view key) {
-    if (key == "dtype") {
-      value.scalar_type = static_cast<int>(read_integer());
-    } else if (key == "layout") {
-      value.layout = static_cast<int>(read_integer());
-    } else if (key == "sizes") {
-      read_sizes(value.size_begin, value.size_count);
-    } else if (key == "strides") {
-      read_sizes(value.stride_begin, value.stride_count);
-    } else {
-      cursor_.skip();
-    }
-  });
-}
-
-void ProgramReader::read_sizes(std::uint32_t& begin, std::uint32_t& count) {
-  const std::uint64_t at = cursor_.offset();
-  begin = static_cast<std::uint32_t>(program_.sizes.size());
-  each_item([&] {
-    const Pt2Size size = read_size();
-    program_.sizes.push_back(size);
-  });
-  count = static_cast<std::uint32_t>(program_.sizes.size()) - begin;
-  if (count > limits_.dims) fail(at, "a tensor has " + beyond_limit(limits_, &ModelLimits::dims));
-}
-
-// {"as_int": 4} or {"as_expr": {"expr_str": "...", "hint": {"as_int": 2}}}
-Pt2Size ProgramReader::read_size() {
-  Pt2Size size;
-  each_field([&](std::string_view kind) {
-    if (kind == "as_int") {
-      const std::uint64_t at = cursor_.offset();
-      size.size = read_integer();
-      if (size.size < 0) fail(at, "a size is below 0");
-      return;
-    }
-    if (kind != "as_expr") return cursor_.skip();
-    each_field([&](std::string_view key) {
-      if (key == "expr_str" && cursor_.type() == JsonType::string) {
-        size.expression = arguments_.take_name();
-      } else if (key == "hint" && cursor_.type() == JsonType::object) {
-        each_field([&](std::string_view type) {
-          if (type != "as_int") return cursor_.skip();
-          size.traced = std::max<std::int64_t>(read_integer(), -1);
-        });
-      } else {
-        cursor_.skip();
-      }
-    });
-  });
-  return size;
-}
-
-void ProgramReader::read_signature() {
-  has_signature_ = true;
-  each_field([&](std::string_view key) {
-    if (key == "input_specs") return each_item([&] { read_input_spec(); });
-    if (key == "output_specs") return each_item([&] { read_output_spec(); });
-    cursor_.skip();
-  });
-}
-
-void ProgramReader::read_input_spec() {
-  Pt2Input input;
-  const std::uint64_t begin = cursor_.offset();
-  each_field([&](std::string_view kind) {
-    const auto known = std::find(kInputKinds.begin(), kInputKinds.end(), kind);
-    if (known == kInputKinds.end()) {
-      return fail(cursor_.offset(), "has an input of a kind that cleave does not know, " +
-                                        quoted(kind) + ": a newer torch wrote it");
-    }
-    const auto number = static_cast<std::size_t>(known - kInputKinds.begin());
-    input.kind = static_cast<Pt2InputKind>(number);
-    each_field([&](std::string_view key) {
-      const bool is_text = cursor_.type() == JsonType::string;
-      if (is_text && number < 4 && key == kTargetFields[number]) {
-        input.target = arguments_.take_name();
-      } else if (key == "persistent" && cursor_.type() == JsonType::boolean) {
-        input.is_persistent = cursor_.take_boolean();
-      } else {
-        cursor_.skip();
-      }
-    });
-  });
-  input.spec = span_from(begin);
-  program_.inputs.push_back(input);
-}
-
-void ProgramReader::read_output_spec() {
-  Pt2Output output;
-  const std::uint64_t begin = cursor_.offset();
-  each_field([&](std::string_view kind) {
-    const auto known = std::find(kOutputKinds.begin(), kOutputKinds.end(), kind);
-    if (known == kOutputKinds.end()) {
-      return fail(cursor_.offset(), "has an output of a kind that cleave does not know, " +
-                                        quoted(kind) + ": a newer torch wrote it");
-    }
-    output.kind = static_cast<Pt2OutputKind>(known - kOutputKinds.begin());
-    each_field([&](std::string_view key) {
-      const bool is_text = cursor_.type() == JsonType::string;
-      const bool is_target =
-          std::find(kTargetFields.begin(), kTargetFields.end(), key) != kTargetFields.end();
-      if (is_text && is_target) {
-        output.target = arguments_.take_name();
-      } else {
-        cursor_.skip();
-      }
-    });
-  });
-  output.spec = span_from(begin);
-  program_.outputs.push_back(output);
 }
 
 void ProgramReader::read_modules() {

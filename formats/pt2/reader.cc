@@ -117,12 +117,17 @@ class GraphMaker {
     if (size.expression.empty()) return size.size < 0 ? Dim() : Dim::fixed(size.size);
     const auto [known, is_new] = dims_.try_emplace(size.expression);
     if (!is_new) return known->second;
-    const SizeText text = read_size_expression(
-        size.expression, [this](std::string_view symbol) { return binder_.size_of(symbol); });
+    bool is_bound = false;  // some symbol of it
+    const SizeText text = read_size_expression(size.expression, [&](std::string_view symbol) {
+      const auto bound = binder_.size_of(symbol);
+      is_bound = is_bound || bound;
+      return bound;
+    });
     if (text.value) return known->second = Dim::fixed(*text.value);
     const bool is_symbol = text.symbols.size() == 1 && text.symbols.front() == text.text;
     if (size.traced >= 0 && is_symbol) traced_.emplace(text.text, size.traced);
-    known->second = Dim::symbol(builder_.intern(text.text));
+    // With one of several symbols bound, the traced size of the whole is another model's.
+    known->second = Dim::symbol(builder_.intern(text.text), is_bound ? -1 : size.traced);
     return known->second;
   }
 
@@ -233,16 +238,17 @@ class GraphMaker {
   std::map<std::string, std::int64_t, std::less<>> traced_;
 };
 
-// "exported with s77 = 2: --dim s77=2 counts sizes as traced"
+// "bytes and FLOPs are counted at the sizes as traced, s77 = 2: --dim s77=SIZE sets others"
 std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& traced) {
   if (traced.empty()) return {};
   std::string sizes, options;
   for (const auto& [symbol, size] : traced) {
     const std::string text = escaped(symbol), number = std::to_string(size);
     sizes += (sizes.empty() ? "" : ", ") + text + " = " + number;
-    options += (options.empty() ? "--dim " : " --dim ") + text + "=" + number;
+    options += (options.empty() ? "--dim " : " --dim ") + text + "=SIZE";
   }
-  return "the model was traced with " + sizes + ": " + options + " gives the sizes as traced";
+  return "bytes and FLOPs are counted at the sizes as traced, " + sizes + ": " + options +
+         " sets others";
 }
 
 Diagnostics faults_of(const SourceFile& source, const std::vector<GraphFault>& faults) {
@@ -300,8 +306,9 @@ NodeTies pt2_ties(const Pt2Model& model) {
 
 void DeletePt2Model::operator()(Pt2Model* model) const noexcept { delete model; }
 
-OpFacts torch_op_facts() {
+OpFacts torch_op_facts(const Pt2Model& model) {
   OpFacts facts;
+  facts.whole = pt2_ties(model).whole;
   facts.default_attribute = [](std::string_view, std::string_view op, std::int64_t,
                                std::string_view attribute) { return torch_default(op, attribute); };
   return facts;

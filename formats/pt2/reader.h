@@ -32,6 +32,6 @@ NodeTies pt2_ties(const Pt2Model& model);
 
 // Defaults of arguments from torch's schemas, and the names that support lists use for its
 // operators.
-OpFacts torch_op_facts();
+OpFacts torch_op_facts(const Pt2Model& model);
 
 }  // namespace cleave

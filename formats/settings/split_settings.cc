@@ -198,6 +198,11 @@ constexpr SplitSetting kSettings[] = {
                                                               "form no fusion groups"),
     flag_setting<&SplitOptions::acc_finder, &AccFinderOptions::allow_non_tensor>(
         "allow_non_tensor", "let non-tensor data cross between accelerator and CPU"),
+    flag_setting<&SplitOptions::subgraphs, &SubgraphOptions::move_non_tensor>(
+        "move_non_tensor",
+        "move nodes whose non-tensor data leaves an accelerator partition to the one partition "
+        "that "
+        "reads it, as FX's move_non_tensor_nodes_on_boundary"),
     flag_setting<&SplitOptions::qdq, &QdqOptions::keep>(
         "keep_qdq",
         "keep quantised operators whole: DequantizeLinear, operator, QuantizeLinear in one "

@@ -48,6 +48,8 @@ class ReasonJudge {
                       "a shape computation is one");
       case ReasonCode::qdq_group:
         return demand(options_.qdq.keep, "quantised operators are kept whole when asked for");
+      case ReasonCode::shared_memory:
+        return demand(reason.because != kNone<NodeId>, "a CPU node uses the same memory");
       case ReasonCode::over_cap:
         return demand(options_.keep.most != KeepOptions::kUnlimited, "there is a number to keep");
       case ReasonCode::costs_more:

@@ -5,6 +5,8 @@
 #include <tuple>
 
 #include "core/support/glob.h"
+#include "core/support/ir_twins.h"
+#include "core/support/rules_by_op.h"
 #include "formats/onnx/infer/names.h"
 #include "formats/report/words/failed_part_text.h"
 #include "formats/text/number_text.h"
@@ -69,7 +71,8 @@ std::vector<std::uint32_t> inputs_of_conditions(const Rule& rule) {
 
 class Linter {
  public:
-  Linter(const SupportList& list, const RuleUse* use) : list_(list), use_(use) {}
+  Linter(const SupportList& list, const RuleUse* use)
+      : list_(list), use_(use), allow_(list.allow) {}
 
   std::vector<LintFinding> lint(bool is_onnx) {
     if (list_.allow.empty()) {
@@ -260,22 +263,34 @@ class Linter {
         escaped(count.example) + ": " + failed_parts_text(count.failed));
   }
 
+  // That the list has the op's other name in a torch.export program: empty if it has not.
+  std::string twin_note(const std::string& op) const {
+    for (const IrTwin& twin : ir_twins(op)) {
+      const std::string base = "torch.ops." + twin.op;
+      const bool is_named = !allow_.names("", base + ".default").empty() ||
+                            !allow_.names("", base + op.substr(op.rfind('.'))).empty();
+      if (!is_named) continue;
+      return "the list names " + cleave::quoted(twin.op) + ", as the layer is called " +
+             (twin.is_decomposed ? "after run_decompositions()" : "before run_decompositions()") +
+             "; this model is saved " + (twin.is_decomposed ? "without it" : "after it");
+    }
+    return {};
+  }
+
   void add_missing_ops() {
     for (const RuleUse::Op& op : use_->ops_without_rule()) {
       const std::string name = op.domain.empty() ? op.op : op.domain + "::" + op.op;
-      findings_.push_back({LintKind::no_rule,
-                           Severity::note,
-                           0,
-                           0,
+      findings_.push_back({LintKind::no_rule, Severity::note, 0, 0,
                            "no rule names op " + cleave::quoted(name) + ", which " +
                                counted(op.nodes, "node has", "nodes have") + " (" +
                                escaped(op.first) + (op.nodes > 1 ? ", ...)" : ")"),
-                           {}});
+                           twin_note(op.op)});
     }
   }
 
   const SupportList& list_;
   const RuleUse* use_;
+  RulesByOp allow_;
   std::vector<LintFinding> findings_;
 };
 

@@ -46,6 +46,9 @@ constexpr std::array<SarifRule, kReasonCodeCount> kRules = {{
      "Keep more accelerator subgraphs."},
     {"costs_more", "CostsMore", "An inference is faster with the node on the CPU.",
      "Run with --place priority to place it by the lists alone."},
+    {"shared_memory", "SharedMemory",
+     "The node and a CPU node use memory that is written in place, so one partition has both.",
+     "Support every node that uses the memory, or decompose the program before it is saved."},
 }};
 
 class SarifWriter {

@@ -3,6 +3,7 @@
 
 #include "core/stages/shared_parameters.h"
 #include "formats/json/text.h"
+#include "formats/parameter_path.h"
 #include "formats/report/stages/stages_report.h"
 #include "formats/report/words/notes.h"
 #include "formats/report/words/report_values.h"
@@ -111,6 +112,7 @@ class StagesWriter {
     json_.begin_list("replicated_parameters");
     for (const SharedParameter& shared : find_shared_parameters(graph_, boundaries_)) {
       json_.begin_object(Layout::one_line);
+      json_.text("fqn", parameter_path(report_.model, shared.parameter));
       json_.begin_object("stages");
       for (const auto& [part, name] : shared.copies) {
         json_.text_key(partition_.name(part));
@@ -156,7 +158,7 @@ class StagesWriter {
     for (const ValueId parameter : boundaries_.parameters[part]) {
       if (std::binary_search(owned.begin(), owned.end(), parameter)) continue;
       const std::string_view name = graph_.value(parameter).name;
-      write_qualname(part, name, name);
+      write_qualname(part, name, parameter_path(report_.model, parameter));
     }
   }
 

@@ -27,7 +27,7 @@ std::string size_mend(const Graph& graph, ValueId value) {
   if (!graph.has_rank(value)) return "its rank is not known";
   std::string options;
   for (const Dim dim : graph.shape(value)) {
-    if (!dim.is_symbol()) continue;
+    if (!dim.is_symbol() || dim.counted_size() >= 0) continue;
     const std::string option = "--dim " + escaped(graph.text(dim.name())) + "=SIZE";
     if (options.find(option) == std::string::npos) options += (options.empty() ? "" : " ") + option;
   }
@@ -41,7 +41,7 @@ std::string dim_options(const Graph& graph) {
   std::vector<NameId> names;
   for (const ValueId input : graph.inputs()) {
     for (const Dim dim : graph.shape(input)) {
-      if (!dim.is_symbol() || names.size() == kMost) continue;
+      if (dim.counted_size() >= 0 || !dim.is_symbol() || names.size() == kMost) continue;
       if (std::find(names.begin(), names.end(), dim.name()) == names.end()) {
         names.push_back(dim.name());
       }

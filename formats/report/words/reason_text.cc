@@ -140,6 +140,7 @@ std::string_view reason_code_words(ReasonCode code) {
       "quantised group",
       "over the cap",
       "costs more",
+      "shared memory",
   };
   return kWords[static_cast<std::size_t>(code)];
 }
@@ -200,6 +201,8 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return "its accelerator subgraph is beyond the number to keep";
     case ReasonCode::costs_more:
       return "costs more on the accelerator";
+    case ReasonCode::shared_memory:
+      return "uses memory that is written in place, as does a CPU node";
   }
   return {};
 }
@@ -221,6 +224,7 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
       return costs_more_text(reason);
     case ReasonCode::fusion_group:
     case ReasonCode::qdq_group:
+    case ReasonCode::shared_memory:
       return "CPU node" + blamed(context.graph, reason.because);
     default:
       return {};
@@ -269,6 +273,9 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
       return costs_more_text(reason);
     case ReasonCode::qdq_group:
       return "its quantize/dequantize group holds CPU node" + blamed(graph, reason.because);
+    case ReasonCode::shared_memory:
+      return "must be in one partition with CPU node" + blamed(graph, reason.because) +
+             ", since both use memory that is written in place";
   }
   return {};
 }

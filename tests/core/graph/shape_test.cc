@@ -29,6 +29,20 @@ TEST_CASE("A dim is a size, a symbol or unknown") {
   CHECK(kBatch != Dim::symbol(NameId{8}));
 }
 
+TEST_CASE("A symbol may know the size it was traced with, which counts elements and no more") {
+  const Dim traced = Dim::symbol(NameId{7}, 3);
+  CHECK(traced.is_symbol());
+  CHECK(!traced.is_fixed());
+  CHECK(traced.name() == NameId{7});
+  CHECK(traced.counted_size() == 3);
+  CHECK(kBatch.counted_size() == -1);
+  CHECK(Dim::symbol(NameId{7}, 0).counted_size() == 0);
+  CHECK(Dim::symbol(NameId{7}, std::int64_t{1} << 30).counted_size() == -1);
+  CHECK(Dim::fixed(5).counted_size() == 5);
+  CHECK(kUnknown.counted_size() == -1);
+  CHECK(element_count(std::array{Dim::fixed(2), traced}) == 6U);
+}
+
 TEST_CASE("Axes count from the front or from the back") {
   CHECK(axis_of(0, 4) == 0U);
   CHECK(axis_of(-1, 4) == 3U);

@@ -1,6 +1,8 @@
 #include "core/split/node_ties.h"
 
 #include "core/split/assignment.h"
+#include "core/split/split.h"
+#include "core/split/subgraphs.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 
@@ -62,6 +64,59 @@ TEST_CASE("Nodes that view written memory must be in one partition") {
   together.part_of[nodes[1]] = together.part_of[nodes[0]];
   together.names.pop_back();
   CHECK(order_of(graph, together, {{}, {nodes}, {}}) == "a b");
+}
+
+Fusions kept_whole(const Graph& graph, std::string_view cpu, std::string_view set) {
+  Support support = support_all_but(graph, cpu);
+  Fusions fusions =
+      find_fusions(graph, {std::move(support.supported), std::move(support.reasons)}, {});
+  const NodeSet members = nodes_named(graph, set);
+  std::vector<std::vector<NodeId>> sets(1);
+  for (const NodeId node : graph.nodes()) {
+    if (members.contains(node)) sets[0].push_back(node);
+  }
+  return keep_sets_whole(graph, sets, std::move(fusions));
+}
+
+TEST_CASE("A set whose nodes can all be on the accelerator is a group there") {
+  const Graph graph =
+      graph_from_text("input x\n a = f(x)\n b = f(a)\n c = f(b)\n d = f(c)\n output d");
+  const Fusions fusions = kept_whole(graph, "d", "a c");
+  CHECK(describe(graph, fusions) == "{a b c}");
+  CHECK(names_of(graph, fusions.acc.nodes) == "a b c");
+}
+
+TEST_CASE("A set with a CPU node is a group on the CPU, with the node to blame") {
+  // Alone, a would be in the first CPU subgraph and d in the second.
+  const Graph graph = graph_from_text(
+      "input x\n a = f(x)\n b = f(x)\n c = f(b)\n d = g(a, c)\n e = f(d)\n output e");
+  const Fusions fusions = kept_whole(graph, "a", "a d");
+  CHECK(describe(graph, fusions) == "{a d}");
+  CHECK(names_of(graph, fusions.acc.nodes) == "b c e");
+  CHECK(describe(graph, fusions.acc.reasons) == "a: no_rule\nd: shared_memory a\n");
+  CHECK(describe(graph, split_subgraphs(graph, fusions, {}).subgraphs) ==
+        "acc: b c | cpu: a d | acc: e");
+}
+
+TEST_CASE("A split that divides a set is made again with the set whole, and others are left") {
+  const Graph graph = graph_from_text(
+      "input x\n a = f(x)\n b = f(x)\n c = f(b)\n d = g(a, c)\n e = f(d)\n output e");
+  SupportList list;
+  Rule rule;
+  rule.op = std::string("f");
+  list.allow.push_back(rule);
+  const std::vector<SupportList> lists = {list};
+  OpFacts facts;
+  const auto split = [&] {
+    const auto made = split_graph({.graph = graph, .lists = lists, .facts = facts}, {});
+    REQUIRE(made);
+    return describe(graph, made->found.subgraphs);
+  };
+  CHECK(split() == "acc: a b c | cpu: d | acc: e");
+  facts.whole = {{node_named(graph, "a"), node_named(graph, "b")}};
+  CHECK(split() == "acc: a b c | cpu: d | acc: e");
+  facts.whole = {{node_named(graph, "a"), node_named(graph, "d")}};
+  CHECK(split() == "acc: b c | cpu: a d | acc: e");
 }
 
 }  // namespace
