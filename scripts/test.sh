@@ -146,6 +146,7 @@ else
   step build-asan "build with clang++ and sanitizers, warnings are errors (build/asan)" \
     build asan asan -DCMAKE_CXX_COMPILER=clang++ "${strict[@]}"
   step tidy "clang-tidy of core and cli, shellcheck of the scripts" lint
+  step build-quick "build of the quickstart, several sources at once (build/quick)" build quick quick
   compare_with_cases
   run_tests asan --label-exclude slow
   run_tests strict
