@@ -25,7 +25,8 @@ struct Candidate {
   std::size_t nodes = 0;  // nodes with one of the gaps, in all models
 };
 
-constexpr std::size_t kMostSeconds = 3;  // gaps tried together with one
+constexpr std::size_t kMostSeconds = 3;   // gaps tried together with one
+constexpr std::size_t kMostTogether = 6;  // rows closed together where none gains alone
 
 // Equal for gaps that are closed together: those of one op in several types.
 std::string key_of_row(const Gap& gap) {
@@ -51,6 +52,24 @@ class CandidateRows {
   std::vector<Candidate> rows_;  // in the order found
   std::unordered_map<std::string, std::size_t> places_;
 };
+
+// The rows as one, closed together.
+Candidate joined(const std::vector<Candidate>& rows) {
+  Candidate all;
+  for (const Candidate& row : rows) {
+    if (&row == &rows.front()) {
+      all.gap = row.gap;
+    } else {
+      all.with.push_back(row.gap);
+    }
+    all.with.insert(all.with.end(), row.with.begin(), row.with.end());
+    all.models.insert(all.models.end(), row.models.begin(), row.models.end());
+    all.nodes += row.nodes;
+  }
+  std::sort(all.models.begin(), all.models.end());
+  all.models.erase(std::unique(all.models.begin(), all.models.end()), all.models.end());
+  return all;
+}
 
 // Keeps the `most` candidates with the most nodes, of equals the first ones, in their original
 // order. Returns how many are left out.
@@ -80,13 +99,17 @@ class Adviser {
  public:
   Adviser(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
           const SplitOptions& split, const Link& link, const AdviceOptions& options)
-      : models_(models), split_(split), link_(link), options_(options), filled_(lists) {}
+      : models_(models),
+        split_(split),
+        link_(link),
+        options_(options),
+        state_{FilledLists(lists)} {}
 
   Result<Advice> run() && {
     if (auto failed = split_all()) return *std::move(failed);
     Advice advice;
     advice.now = sum_of(outcomes_);
-    auto each = try_all();
+    auto each = try_round(advice.now);
     if (!each) return std::move(each).error();
     advice.each = *std::move(each);
     advice.untried = untried_;
@@ -98,7 +121,7 @@ class Adviser {
       advice.steps.push_back(next.front());
       if (auto failed = take(next.front())) return *std::move(failed);
       if (advice.steps.size() == options_.steps) break;
-      auto tried = try_all();
+      auto tried = try_round(reached);
       if (!tried) return std::move(tried).error();
       next = *std::move(tried);
     }
@@ -114,12 +137,12 @@ class Adviser {
   // Splits every model under the lists as filled so far.
   std::optional<Error> split_all() {
     outcomes_.resize(models_.size());
-    supported_.resize(models_.size());
+    state_.supported.resize(models_.size());
     for (std::size_t i = 0; i < models_.size(); ++i) {
-      auto split = split_model(i, filled_.with_remedies());
+      auto split = split_model(i, state_.filled.with_remedies());
       if (!split) return std::move(split).error();
       outcomes_[i] = split->outcome;
-      supported_[i] = std::move(split->supported);
+      state_.supported[i] = std::move(split->supported);
     }
     return std::nullopt;
   }
@@ -130,13 +153,30 @@ class Adviser {
     return sum;
   }
 
+  // What is closed so far, and what that leaves.
+  struct State {
+    FilledLists filled;
+    std::set<std::string> taken = {};     // keys of the gaps that are closed
+    std::vector<NodeSet> supported = {};  // by model
+
+    void close(const Gap& gap, const std::vector<Gap>& with) {
+      filled.fill(gap);
+      taken.insert(gap.key);
+      for (const Gap& other : with) {
+        filled.fill(other);
+        taken.insert(other.key);
+      }
+    }
+  };
+
   // All gaps that are left, in the order in which they are found.
-  std::vector<Candidate> candidates() const {
+  std::vector<Candidate> candidates(const State& state) const {
     CandidateRows rows;
     for (std::size_t i = 0; i < models_.size(); ++i) {
       const ModelToSplit& model = models_[i];
-      for (GapFound& found : find_gaps(model.graph, filled_.lists(), model.facts, supported_[i])) {
-        if (taken_.count(found.gap.key) != 0) continue;
+      for (GapFound& found :
+           find_gaps(model.graph, state.filled.lists(), model.facts, state.supported[i])) {
+        if (state.taken.count(found.gap.key) != 0) continue;
         rows.add(std::move(found.gap), i, found.nodes.size());
       }
     }
@@ -147,7 +187,7 @@ class Adviser {
   // with the removal.
   std::vector<Candidate> with_seconds(const Candidate& first) const {
     if (first.gap.kind != Gap::Kind::denied) return {};
-    FilledLists filled = filled_;
+    FilledLists filled = state_.filled;
     filled.fill(first.gap);
     const std::vector<SupportList> lists = filled.with_remedies();
     CandidateRows rows;
@@ -177,7 +217,7 @@ class Adviser {
     const Graph& graph = models_[i].graph;
     NodeSet nodes(graph.node_count());
     for (const GapFound& found :
-         find_gaps(graph, filled_.lists(), models_[i].facts, supported_[i])) {
+         find_gaps(graph, state_.filled.lists(), models_[i].facts, state_.supported[i])) {
       if (found.gap.key != key) continue;
       for (const NodeId node : found.nodes) {
         if (index(node) < graph.node_count()) nodes.insert(node);
@@ -194,7 +234,7 @@ class Adviser {
       const Graph& graph = models_[i].graph;
       const PerNode<NodeCost> costs = node_costs(graph);
       for (const NodeId node : graph.nodes()) {
-        if (supported_[i].contains(node)) continue;
+        if (state_.supported[i].contains(node)) continue;
         const std::pair<std::string, std::string> key(plain_domain(graph.domain(node)),
                                                       graph.op(node));
         const auto [place, is_new] = places.try_emplace(key, ops.size());
@@ -213,7 +253,7 @@ class Adviser {
   }
 
   Result<Remedy> try_one(Candidate candidate) const {
-    FilledLists filled = filled_;
+    FilledLists filled = state_.filled;
     filled.fill(candidate.gap);
     for (const Gap& gap : candidate.with) filled.fill(gap);
     const std::vector<SupportList> lists = filled.with_remedies();
@@ -245,7 +285,7 @@ class Adviser {
   // Closes every gap that is left by itself; the best comes first, of equals the first found.
   Result<std::vector<Remedy>> try_all() {
     std::vector<Remedy> remedies;
-    std::vector<Candidate> candidates = this->candidates();
+    std::vector<Candidate> candidates = this->candidates(state_);
     const std::size_t left_out = keep_most_promising(candidates, options_.most_tried);
     if (to_try_ == 0) untried_ = left_out;
     if (to_try_ == 0) to_try_ = most_tries(candidates.size(), options_.steps);
@@ -268,13 +308,67 @@ class Adviser {
     return remedies;
   }
 
-  std::optional<Error> take(const Remedy& remedy) {
-    filled_.fill(remedy.gap);
-    taken_.insert(remedy.gap.key);
-    for (const Gap& gap : remedy.with) {
-      filled_.fill(gap);
-      taken_.insert(gap.key);
+  // Closes rows one after the other, those with the most nodes first, until together they gain.
+  // Empty: no few of them do.
+  Result<std::vector<Candidate>> gaining_rows(const Outcome& reached) const {
+    std::vector<Candidate> rows;
+    State state = state_;
+    while (rows.size() < kMostTogether) {
+      std::vector<Candidate> left = candidates(state);
+      if (left.empty()) break;
+      rows.push_back(std::move(*std::max_element(
+          left.begin(), left.end(),
+          [](const Candidate& a, const Candidate& b) { return a.nodes < b.nodes; })));
+      state.close(rows.back().gap, rows.back().with);
+      const std::vector<SupportList> lists = state.filled.with_remedies();
+      for (std::size_t i = 0; i < models_.size(); ++i) {
+        state.supported[i] = match_support(models_[i].graph, lists, models_[i].facts).supported;
+      }
+      auto tried = try_one(joined(rows));
+      if (!tried) return std::move(tried).error();
+      if (is_nearer(tried->then, reached, options_.goal)) return rows;
     }
+    return std::vector<Candidate>();
+  }
+
+  // Rows that gain together where none does alone, without those that add nothing to the gain.
+  Result<std::optional<Remedy>> try_together(const Outcome& reached) const {
+    auto found = gaining_rows(reached);
+    if (!found) return std::move(found).error();
+    std::vector<Candidate> rows = *std::move(found);
+    if (rows.empty()) return std::optional<Remedy>();
+    auto best = try_one(joined(rows));
+    if (!best) return std::move(best).error();
+    for (std::size_t i = 0; i < rows.size() && rows.size() > 1;) {
+      std::vector<Candidate> others = rows;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      auto tried = try_one(joined(others));
+      if (!tried) return std::move(tried).error();
+      if (is_nearer(best->then, tried->then, options_.goal)) {
+        ++i;
+        continue;
+      }
+      rows = std::move(others);
+      best = std::move(tried);
+    }
+    return std::optional<Remedy>(*std::move(best));
+  }
+
+  // Every gap by itself; where none of them gains, also some together, which then come first.
+  Result<std::vector<Remedy>> try_round(const Outcome& reached) {
+    auto remedies = try_all();
+    if (!remedies) return remedies;
+    const bool gains =
+        !remedies->empty() && is_nearer(remedies->front().then, reached, options_.goal);
+    if (gains || remedies->size() < 2) return remedies;
+    auto together = try_together(reached);
+    if (!together) return std::move(together).error();
+    if (*together) remedies->insert(remedies->begin(), **std::move(together));
+    return remedies;
+  }
+
+  std::optional<Error> take(const Remedy& remedy) {
+    state_.close(remedy.gap, remedy.with);
     return split_all();
   }
 
@@ -282,13 +376,11 @@ class Adviser {
   const SplitOptions& split_;
   const Link& link_;
   const AdviceOptions& options_;
-  FilledLists filled_;
-  std::set<std::string> taken_;     // keys of the gaps that are closed
-  std::vector<Outcome> outcomes_;   // by model
-  std::vector<NodeSet> supported_;  // by model
-  std::size_t tried_ = 0;           // gaps
-  std::size_t untried_ = 0;         // in the first round
-  std::size_t to_try_ = 0;          // from the number of gaps at the start
+  State state_;
+  std::vector<Outcome> outcomes_;  // by model
+  std::size_t tried_ = 0;          // gaps
+  std::size_t untried_ = 0;        // in the first round
+  std::size_t to_try_ = 0;         // from the number of gaps at the start
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 //
 // Gaps of one op in several types are closed together. Where nodes of a gap are still refused once
 // it is closed (a deny rule is lifted, and no rule names the op), the second gap is closed with it.
+// Where no gap gains by itself, a few are sought that gain together.
 //
 // No gain is estimated: each number comes from a real split with all passes.
 #pragma once

@@ -1,5 +1,6 @@
 #include "core/study/outcome.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -105,6 +106,14 @@ std::optional<double> Outcome::shared_qps() const { return rate_of(shared_link_s
 
 bool is_better(const Outcome& a, const Outcome& b, Goal goal) {
   return scores_of(a, goal) > scores_of(b, goal);
+}
+
+bool is_nearer(const Outcome& a, const Outcome& b, Goal goal) {
+  const Scores of_a = scores_of(a, goal);
+  const Scores of_b = scores_of(b, goal);
+  const std::size_t own = goal == Goal::latency ? 2 : 1;  // numbers that are the goal's
+  return std::lexicographical_compare(of_b.begin(), of_b.begin() + own, of_a.begin(),
+                                      of_a.begin() + own);
 }
 
 Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<SupportList>& lists,

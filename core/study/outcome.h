@@ -67,5 +67,7 @@ enum class Goal : std::uint8_t {
 // True when `a` is better for the goal; when both are equal, by the other goals in their order,
 // then by nodes on the accelerator.
 bool is_better(const Outcome& a, const Outcome& b, Goal goal);
+// True when `a` is better by the goal's own number.
+bool is_nearer(const Outcome& a, const Outcome& b, Goal goal);
 
 }  // namespace cleave

@@ -22,6 +22,7 @@ std::string_view shape_inference_name(ShapeInference inference);
 struct ShapeBindings {
   std::vector<std::pair<std::string, std::int64_t>> dims;                 // --dim N=8
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> inputs;  // --input-shape; -1: free
+  std::vector<std::pair<std::string, std::string>> values;                // --set-input sr=16000
   ShapeInference inference = ShapeInference::full;                        // --infer
 };
 

@@ -462,6 +462,10 @@ Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& mo
   if (!bound) return std::move(bound).error();
   OnnxTypes types = Inference(model, links, *bound, bindings.inference).run(progress);
   types.unbound = bound->notes();
+  for (const auto& [name, value] : bindings.values) {
+    types.notes.push_back("input " + quoted(name) + " is taken to be " + escaped(value) +
+                          ": shapes that depend on it hold for that value only");
+  }
   return types;
 }
 

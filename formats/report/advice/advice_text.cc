@@ -156,8 +156,8 @@ class AdviceText {
     if (advice_.each.empty()) {
       line += "; " + escaped(support_name(report_.lists)) + " accepts every node";
     } else if (!is_better(advice_.each.front().then, advice_.now, report_.options.goal)) {
-      line += "; no single addition to " + escaped(support_name(report_.lists)) +
-              " gets nearer to the goal";
+      line +=
+          "; no addition to " + escaped(support_name(report_.lists)) + " gets nearer to the goal";
     } else if (!advice_.steps.empty()) {
       line += " now, " + goal_value(advice_.steps.back().then) + " with " +
               counted(advice_.steps.size(), "addition", "additions") + " to " +
@@ -187,26 +187,37 @@ class AdviceText {
     return deny_rule_text(list, gap.rule);
   }
 
-  // "Cast(int64) and 2 more types", "lift the deny rule on line 5, and 2 more".
+  static bool is_one_op(const Remedy& remedy) {
+    return remedy.gap.kind == Gap::Kind::op &&
+           std::all_of(remedy.with.begin(), remedy.with.end(), [&](const Gap& other) {
+             return other.kind == Gap::Kind::op && other.op == remedy.gap.op &&
+                    other.domain == remedy.gap.domain;
+           });
+  }
+
+  // "Cast(int64) and 2 more types", "remove the deny rule on line 5, and Slice", "Cast(int64), and 3
+  // more".
   static std::string row_title(const Remedy& remedy) {
     if (remedy.with.empty()) return title_of(remedy.gap);
     const std::string count = count_text(remedy.with.size());
-    if (remedy.gap.kind != Gap::Kind::op) {
-      return title_of(remedy.gap) + ", and " +
-             (remedy.with.size() == 1 ? fitted(escaped(remedy.with.front().op), kNameColumns)
-                                      : count + " more");
+    if (is_one_op(remedy)) {
+      return fitted(title_of(remedy.gap), kNameColumns - 16) + " and " + count +
+             (remedy.with.size() == 1 ? " more type" : " more types");
     }
-    return fitted(title_of(remedy.gap), kNameColumns - 16) + " and " + count +
-           (remedy.with.size() == 1 ? " more type" : " more types");
+    const Gap& second = remedy.with.front();
+    if (remedy.with.size() > 1 || second.kind == Gap::Kind::denied) {
+      return title_of(remedy.gap) + ", and " + count + " more";
+    }
+    return title_of(remedy.gap) + ", and " + fitted(escaped(second.op), kNameColumns);
   }
 
   // What is closed together is named in full where the title shortens it.
   std::string row_obstacle(const Remedy& remedy) const {
     std::string text = obstacle_of(remedy.gap);
-    if (remedy.gap.kind == Gap::Kind::op || remedy.with.empty()) return text;
+    if (remedy.with.empty() || is_one_op(remedy)) return text;
     std::string names;
     for (const Gap& gap : remedy.with) {
-      names += (names.empty() ? "" : ", ") + gap_name(gap, kNameColumns);
+      names += (names.empty() ? "" : ", ") + title_of(gap);
     }
     return text + (text.empty() ? "" : "; ") + "with " + names;
   }

@@ -187,6 +187,12 @@ void take_input_shapes(const Field& value, EarlierResult& result) {
   }
 }
 
+void take_set_inputs(const Field& value, EarlierResult& result) {
+  for (const auto& [name, text] : value.object().items()) {
+    result.bindings.values.emplace_back(name, value.at(name).text());
+  }
+}
+
 std::optional<double> take_amount(const Field& value) {
   return value.json().is_null() ? std::nullopt : std::optional(value.number());
 }
@@ -212,8 +218,10 @@ struct ModelSetting {
   std::string_view name;
   void (*take)(const Field&, EarlierResult&);
 };
-constexpr ModelSetting kModelSettings[] = {
-    {"infer", take_infer}, {"dims", take_dims}, {"input_shapes", take_input_shapes}};
+constexpr ModelSetting kModelSettings[] = {{"infer", take_infer},
+                                           {"dims", take_dims},
+                                           {"input_shapes", take_input_shapes},
+                                           {"set_inputs", take_set_inputs}};
 
 SettingValue setting_value(const Field& value) {
   if (value.json().is_null()) return nullptr;

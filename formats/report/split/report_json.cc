@@ -89,6 +89,9 @@ class ReportWriter {
       json_.end_list();
     }
     json_.end_object();
+    json_.begin_object("set_inputs", Layout::one_line);
+    for (const auto& [name, value] : bindings.values) json_.text(name, value);
+    json_.end_object();
   }
 
   void write_support() {

@@ -95,6 +95,25 @@ TEST_CASE("A deny rule and the rule that is missing behind it are closed togethe
   CHECK(advice.out_of_reach.empty());
 }
 
+TEST_CASE("Where no gap gains alone, those that gain together are found") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = f(x)
+    b: float32[1000] = g(a)
+    c = h(b)
+    d = f(c)
+    e: float32[1000] = k(d)
+    output e)");
+  const Advice advice = advice_for({&graph}, list_of({"f"}), {.steps = 1});
+  CHECK(advice.now.acc_subgraphs == 2);
+  REQUIRE(advice.steps.size() == 1);
+  CHECK(advice.steps[0].then.acc_subgraphs == 1);
+  CHECK(advice.steps[0].gap.op == "g");
+  REQUIRE(advice.steps[0].with.size() == 1);
+  CHECK(advice.steps[0].with[0].op == "h");
+  CHECK(advice.each.front().then.acc_subgraphs == 1);
+}
+
 TEST_CASE("Types of one op are closed together, and what stays refused is listed by op") {
   const Graph graph = graph_from_text(R"(
     input x
