@@ -68,7 +68,6 @@ class ProgramReader {
   bool has_graph_ = false, has_signature_ = false, has_version_ = false;
   std::vector<SourceSpan> graph_inputs_, graph_outputs_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> input_refs_, output_refs_;
-  std::size_t input_specs_ = 0;
   NameTable node_names_;
 };
 
