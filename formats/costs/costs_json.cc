@@ -18,8 +18,7 @@ namespace {
 class CostsReader {
  public:
   explicit CostsReader(const SourceFile& source)
-      : source_(source),
-        faults_(source.path(), source.bytes()),
+      : faults_(source.path(), source.bytes()),
         walk_(source.bytes(), faults_),
         made_{.path = source.path(), .format = CostFormat::cleave, .entries = {}} {}
 
@@ -115,7 +114,6 @@ class CostsReader {
     made_.op_times.push_back(std::move(time));
   }
 
-  const SourceFile& source_;
   TextFaults faults_;
   JsonWalk walk_;
   CostEntries made_;
