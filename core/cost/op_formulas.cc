@@ -217,7 +217,7 @@ Count flops_of_embedding_bag(const NodeView& node, double) {
 }
 
 Count flops_of_suppression(const NodeView& node, double) {
-  // Of two boxes: 4 corners, 2 sides, 2 areas, 2 sums, a quotient and a comparison.
+  // Comparing two boxes takes 4 corners, 2 sides, 2 areas, 2 sums, a quotient and a comparison.
   constexpr double kOverlapFlops = 12;
   return node.dim_from_end(node.output(), 2) * node.dim_from_end(node.input(0, "boxes"), 2) *
          kOverlapFlops;

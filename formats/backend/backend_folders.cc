@@ -1,19 +1,14 @@
 #include "formats/backend/backend_folders.h"
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <string_view>
+#include <system_error>
+
+#include "formats/io/named_files.h"
 
 namespace cleave {
 namespace {
 
 namespace fs = std::filesystem;
-
-void add_folder(std::vector<std::string>& folders, const fs::path& path) {
-  std::error_code error;
-  if (!path.empty() && fs::is_directory(path, error)) folders.push_back(path.lexically_normal());
-}
 
 std::string name_of(const std::string& path) { return fs::path(path).stem().string(); }
 
@@ -33,37 +28,13 @@ Diagnostics unknown_backend(const std::string& text) {
 }  // namespace
 
 std::vector<std::string> backend_folders() {
-  std::vector<std::string> folders;
-  if (const char* const given = std::getenv("CLEAVE_BACKENDS")) {
-    std::string_view rest = given;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(':'), rest.size());
-      add_folder(folders, rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
+  auto folders = named_file_folders("CLEAVE_BACKENDS", "../share/cleave/samples/backends");
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    add_folder(folders, program.parent_path() / "../share/cleave/samples/backends");
-  }
-  add_folder(folders, "samples/backends");
+  if (fs::is_directory("samples/backends", error)) folders.emplace_back("samples/backends");
   return folders;
 }
 
-std::vector<std::string> backend_files() {
-  std::vector<std::string> files;
-  for (const std::string& folder : backend_folders()) {
-    std::vector<std::string> here;
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-      if (entry.path().extension() == ".json") here.push_back(entry.path().string());
-    }
-    std::sort(here.begin(), here.end());
-    files.insert(files.end(), here.begin(), here.end());
-  }
-  return files;
-}
+std::vector<std::string> backend_files() { return json_files_in(backend_folders()); }
 
 Loaded<LoadedBackend> find_backend(const std::string& text) {
   if (is_short_backend(text)) {

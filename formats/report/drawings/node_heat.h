@@ -2,7 +2,7 @@
 // FLOPs, or of the bytes that its nodes read and write.
 //
 // Five classes from light to dark, and one for nodes whose amount is not known. Darker is more, so
-// that the classes are told apart without colours, too.
+// a print in black and white still shows the order.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// A folder for the files of one test, removed at its end.
+// A folder for the files of one test, removed at its end. The record of inputs is emptied then, too:
+// a file of the next test may get the inode of one that was removed.
 #pragma once
 
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "formats/io/input_record.h"
+
 namespace cleave {
 
 class TestFolder {
@@ -21,7 +24,10 @@ class TestFolder {
   }
   TestFolder(const TestFolder&) = delete;
   TestFolder& operator=(const TestFolder&) = delete;
-  ~TestFolder() { std::filesystem::remove_all(path_); }
+  ~TestFolder() {
+    std::filesystem::remove_all(path_);
+    forget_inputs();
+  }
 
   std::string path(const std::string& name) const { return path_ + "/" + name; }
   // Writes the file and returns its path.
