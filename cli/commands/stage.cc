@@ -22,8 +22,9 @@ class StageCommand : public Command {
   void add_options(CLI::App& app) override {
     model_.add_to(app);
     app.get_option("MODEL")->required(false);
-    add_input_option(app, "--workload", workload_,
-                     "stages of a device placement workload instead of a model (see README)");
+    add_input_option(
+        app, "--workload", workload_,
+        "stages of a device placement workload instead of a model (see samples/README.md)");
     plan_.add_to(app);
     stages_.add_to(app);
     schedule_.add_to(app);

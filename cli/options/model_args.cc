@@ -209,7 +209,7 @@ void SplitArgs::add_to(CLI::App& app) {
            for (const std::string& text : given) set_target(text);
          },
          "numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s "
-         "(README); repeatable")
+         "(samples/README.md); repeatable")
       ->type_name("TARGET:NUMBERS")
       ->allow_extra_args(false);
   app.add_option_function<std::string>(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests each row of the README's table of limits.
+"""Tests each row of the guide's table of limits.
 
-usage: limits_test.py CLEAVE README       exit status 1 if a row is wrong
+usage: limits_test.py CLEAVE GUIDE        exit status 1 if a row is wrong
 
 For each row a model is made that is one beyond a small limit, in both formats; with `--limit NAME=N` it
 must be refused with the error of the row, and read when the limit is one higher.

@@ -4,7 +4,7 @@ torch's own loading and splitting, where this Python has torch.
 
 usage: measure.py CLEAVE [--folder FOLDER] [--scratch DIR] [--gigabytes N] [--nodes N]
 
-Prints a line a figure. Exit status 1 when one is beyond the bound that the README states.
+Prints a line a figure. Exit status 1 when one is beyond its bound.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the README's examples for continuous integration: the step of the GitHub Action with its shell and
+"""Runs the guide's examples for continuous integration: the step of the GitHub Action with its shell and
 a summary file, the pre-commit hook with the files that it matches. Each runs once without a fault, and
 once with a change that breaks it.
 
@@ -18,7 +18,7 @@ from pathlib import Path
 class Test:
     def __init__(self, project, cleave, folder):
         self.project, self.folder = project, folder
-        self.readme = (project / "README.md").read_text(encoding="utf-8")
+        self.guide = (project / "samples" / "README.md").read_text(encoding="utf-8")
         self.environment = os.environ | {"PATH": f"{cleave.parent}:{os.environ['PATH']}",
                                          "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
         self.failed = 0
@@ -33,7 +33,7 @@ class Test:
                               capture_output=True, text=True, timeout=120)
 
     def action(self):
-        [block] = re.findall(r"^  run: \|\n((?:    .*\n)+)", self.readme, re.M)
+        [block] = re.findall(r"^  run: \|\n((?:    .*\n)+)", self.guide, re.M)
         step = self.folder / "step.sh"
         step.write_text(textwrap.dedent(block))
         (self.folder / "models").mkdir()
@@ -58,8 +58,8 @@ class Test:
             self.expect((self.folder / name).stat().st_size > 0, f"{name} is written")
 
     def hook(self):
-        [entry] = re.findall(r"^ +entry: bash -c '(.*)' --\n", self.readme, re.M)
-        [files] = re.findall(r"^ +files: (.*)\n", self.readme, re.M)
+        [entry] = re.findall(r"^ +entry: bash -c '(.*)' --\n", self.guide, re.M)
+        [files] = re.findall(r"^ +files: (.*)\n", self.guide, re.M)
         lists = self.folder / "lists"
         lists.mkdir()
         for name in ("npu.json", "tiny_npu.txt", "ort_ops.config"):

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Compares the options that the README and the guides name with those that cleave has.
+
+1. In a command line of a block, each option of `cleave COMMAND` must be in `cleave COMMAND --help`.
+2. Anywhere else, each `--option` must be one of some command, of a script of the project, or of a program
+   that FOREIGN names.
+3. Each option of each command is named in the README or in a guide.
+
+usage: guide_options_test.py PROJECT_FOLDER CLEAVE     exit status 1 when an option is wrong or missing
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+GUIDES = ["README.md", "CONTRIBUTING.md", "samples/README.md", "samples/backends/README.md", "formats/README.md",
+          "core/README.md", "tests/README.md", "tests/bench/README.md"]
+FOREIGN = {
+    "build", "install", "prefix", "preset",  # cmake
+    "test-dir", "timeout",  # ctest
+    "exportProfile",  # trtexec
+    "ntasks",  # srun
+}
+BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.M | re.S)
+OPTION = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)")
+IN_HELP = re.compile(r"^ +(?:-\w,)?--([a-z][a-z-]*)", re.M)
+
+
+def output(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def options_of(cleave):
+    """Options by command; those of cleave itself under ''."""
+    program = output(cleave, "--help")
+    commands = re.findall(r"^  ([a-z][a-z-]*)  +\S", program, re.M)
+    options = {command: set(IN_HELP.findall(output(cleave, command, "--help"))) for command in commands}
+    return options | {"": set(IN_HELP.findall(program))}
+
+
+def used_in_commands(text):
+    """(command, option) of each command line of a block."""
+    for kind, block in BLOCK.findall(text):
+        if kind not in ("sh", "bash"):
+            continue
+        for line in block.replace("\\\n", " ").splitlines():
+            line = re.sub(r"'[^']*'|#.*$", "", line)
+            for call in re.findall(r"\bcleave ([^|;&>]*)", line):
+                words = call.split()
+                command = next((word for word in words if not word.startswith("-")), "")
+                for option in OPTION.findall(call):
+                    yield command, option
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    project, cleave = Path(sys.argv[1]).resolve(), sys.argv[2]
+    options = options_of(cleave)
+    known = set().union(*options.values())
+    scripts = set()
+    for path in [*project.glob("scripts/*"), *project.glob("tests/**/*.py"), *project.glob("tests/**/*.cc")]:
+        if path.is_file():
+            scripts |= set(OPTION.findall(path.read_text(encoding="utf-8", errors="replace")))
+    faults, named = [], set()
+    for guide in GUIDES:
+        if not (project / guide).exists():
+            continue
+        text = (project / guide).read_text(encoding="utf-8")
+        for command, option in used_in_commands(text):
+            if command in options and option not in options[command] | options[""]:
+                faults.append(f"{guide}: cleave {command} has no --{option}")
+        for option in OPTION.findall(text):
+            named.add(option)
+            if option not in known | scripts | FOREIGN:
+                faults.append(f"{guide}: no command and no script has --{option}")
+    for command, of_command in options.items():
+        faults += [f"no guide names --{option} of cleave {command}" for option in sorted(of_command - named)]
+    print("\n".join(sorted(set(faults))) or f"{len(named)} options are named, all of {len(options) - 1} commands among them")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
