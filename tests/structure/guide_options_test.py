@@ -46,7 +46,7 @@ def used_in_commands(text):
             continue
         for line in block.replace("\\\n", " ").splitlines():
             line = re.sub(r"'[^']*'|#.*$", "", line)
-            for call in re.findall(r"\bcleave ([^|;&>]*)", line):
+            for call in re.findall(r"(?:^|[|;&(]\s*|=\S+ )cleave ([^|;&>]*)", line.strip()):
                 words = call.split()
                 command = next((word for word in words if not word.startswith("-")), "")
                 for option in OPTION.findall(call):
