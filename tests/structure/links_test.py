@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"\]\(([^)\s]+)\)|<img src=\"([^\"]+)\"")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 
@@ -25,7 +25,8 @@ def main():
     documents = [path for path in project.rglob("*.md") if "build" not in path.relative_to(project).parts]
     faults, links = [], 0
     for document in documents:
-        for link in LINK.findall(FENCED.sub("", document.read_text(encoding="utf-8"))):
+        for found in LINK.finditer(FENCED.sub("", document.read_text(encoding="utf-8"))):
+            link = found[1] or found[2]
             if re.match(r"[a-z]+:", link):
                 continue
             links += 1
