@@ -5,7 +5,7 @@ Blocks are fenced by ```:
 
     sh            each line is a command; a line that ends in a backslash continues in the next
     bash          commands that need other programs: not run
-    json FILE     written to FILE before the next commands; so with any other language
+    json FILE     written to FILE before the next commands; the same with any other language
     (none)        right after a block of commands: what they print. Lines `...` are any lines; a table or a
                   report may end early only at one of these
     text, ...     anything else: not compared
@@ -39,7 +39,8 @@ class Document:
         self.text = (project / name).read_text(encoding="utf-8")
         path = os.pathsep.join([str(cleave.parent), str(Path(sys.executable).parent), os.environ["PATH"]])
         self.environment = {name: value for name, value in os.environ.items()
-                            if name not in ("CLEAVE_LISTS", "GITHUB_ACTIONS")} | {"PATH": path}
+                            if name not in ("CLEAVE_LISTS", "GITHUB_ACTIONS")}
+        self.environment |= {"PATH": path, "XDG_CACHE_HOME": str(scratch / "cache")}
         for link in ("samples", "scripts", "formats", "tests"):
             os.symlink(project / link, scratch / link)
 
@@ -52,13 +53,13 @@ class Document:
         for block in BLOCK.finditer(self.text):
             kind, _, file = block[1].partition(" ")
             follows = printed is not None and not self.text[end:block.start()].strip()
-            if kind == "sh":
-                printed = self.run_block(block[2])
-            elif file:
+            if file:
                 (self.scratch / file).write_text(block[2], encoding="utf-8")
+            elif kind == "sh":
+                printed = self.run_block(block[2])
             elif kind == "" and follows:
                 self.compare(block[2], printed)
-            if kind != "sh":
+            if kind != "sh" or file:
                 printed = None
             end = block.end()
 
