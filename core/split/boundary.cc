@@ -6,12 +6,42 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 
 #include "core/split/piece.h"
 
 namespace cleave {
 namespace {
+
+// Walks what a constant is made of: depth first, with an explicit stack. Calls leave(node) for each
+// constant after those that it uses, and read(parameter) for each parameter of the file that it
+// reads. A constant that enter(node) refuses is passed over.
+template <class Enter, class Read, class Leave>
+void walk_constants(const Graph& graph, NodeId constant, const Enter& enter, const Read& read,
+                    const Leave& leave) {
+  struct Visit {
+    NodeId node;
+    std::size_t next;
+  };
+  std::vector<Visit> stack{{constant, 0}};
+  while (!stack.empty()) {
+    const NodeId node = stack.back().node;
+    const auto operands = graph.operands(node);
+    if (stack.back().next == operands.size()) {
+      leave(node);
+      stack.pop_back();
+      continue;
+    }
+    const ValueId value = operands[stack.back().next++].value;
+    const NodeId maker = graph.value(value).producer;
+    if (maker == kNone<NodeId>) {
+      read(value);
+    } else if (enter(maker)) {
+      stack.push_back({maker, 0});
+    }
+  }
+}
 
 // Collects what the nodes of each part read, part by part; a stamp keeps each value once a part.
 class Readings {
@@ -38,6 +68,7 @@ class Readings {
 
   PerPartLists<ValueId> inputs, parameters;
   PerPartLists<NodeId> constants;
+  std::size_t constant_copies = 0;
 
  private:
   void mark_owned() {
@@ -75,33 +106,20 @@ class Readings {
     return true;
   }
 
-  // Adds the constant after the constants that it needs: depth first, with an explicit stack.
+  // Lists the constant, and counts it with those that it is made of, whose parameters are listed.
   void need(NodeId constant) {
     if (!is_new(constant)) return;
-    stack_.push_back({constant, 0});
-    while (!stack_.empty()) {
-      const NodeId node = stack_.back().node;
-      const auto operands = graph_.operands(node);
-      if (stack_.back().next == operands.size()) {
-        constants.items.push_back(node);
-        stack_.pop_back();
-        continue;
-      }
-      const ValueId read = operands[stack_.back().next++].value;
-      const NodeId maker = graph_.value(read).producer;
-      if (maker != kNone<NodeId>) {
-        if (is_new(maker)) stack_.push_back({maker, 0});
-      } else if (value_seen_[read] != part_) {
-        value_seen_[read] = part_;
-        parameters.items.push_back(read);
-      }
-    }
+    constants.items.push_back(constant);
+    walk_constants(
+        graph_, constant, [&](NodeId maker) { return is_new(maker); },
+        [&](ValueId parameter) {
+          if (value_seen_[parameter] == part_) return;
+          value_seen_[parameter] = part_;
+          parameters.items.push_back(parameter);
+        },
+        [&](NodeId) { ++constant_copies; });
   }
 
-  struct Visit {
-    NodeId node;
-    std::size_t next;
-  };
   const Graph& graph_;
   const Partition& partition_;
   const bool pass_parameters_;
@@ -109,7 +127,6 @@ class Readings {
   PerValue<PartId> value_seen_;
   PerValue<PartId> owned_;  // by a module of the part; only where parameters are passed
   std::vector<PartId> constant_seen_;
-  std::vector<Visit> stack_;
 };
 
 // Values that cross, in the order in which a read from another part, or last the graph's output, is
@@ -160,6 +177,7 @@ Boundaries find_boundaries(const Graph& graph, const Partition& partition,
   result.inputs = std::move(readings.inputs);
   result.parameters = std::move(readings.parameters);
   result.constants = std::move(readings.constants);
+  result.constant_copies = readings.constant_copies;
   result.outputs = by_maker(graph, partition, crossing_values(graph, partition));
   return result;
 }
@@ -170,6 +188,7 @@ Boundaries find_piece_boundary(const Graph& graph, const Partition& piece) {
   result.inputs = std::move(readings.inputs);
   result.parameters = std::move(readings.parameters);
   result.constants = std::move(readings.constants);
+  result.constant_copies = readings.constant_copies;
   const auto is_outside = [&](NodeId node) { return piece.part_of[node] == kNone<PartId>; };
   for (const NodeId node : piece.members) {
     for (const ValueId value : graph.outputs(node)) {
@@ -181,6 +200,19 @@ Boundaries find_piece_boundary(const Graph& graph, const Partition& piece) {
   }
   result.outputs.begin = {0, static_cast<std::uint32_t>(result.outputs.items.size())};
   return result;
+}
+
+std::vector<NodeId> needed_constants(const Graph& graph, const Boundaries& boundaries,
+                                     PartId part) {
+  std::vector<NodeId> needed;
+  std::unordered_set<NodeId> seen;
+  const auto is_new = [&](NodeId node) { return seen.insert(node).second; };
+  for (const NodeId constant : boundaries.constants[part]) {
+    if (!is_new(constant)) continue;
+    walk_constants(
+        graph, constant, is_new, [](ValueId) {}, [&](NodeId node) { needed.push_back(node); });
+  }
+  return needed;
 }
 
 PerPartLists<PartId> find_dependencies(const Graph& graph, const Boundaries& boundaries) {

@@ -32,14 +32,23 @@ struct Boundaries {
   // Parameters of the file that the part reads, directly, through its constants or as a module's
   // own, in order of first use. Outputs of constants are not listed: see `constants`.
   PerPartLists<ValueId> parameters;
-  // Constants that the part needs; each comes before the constants that use it.
+  // Constants whose outputs the part's nodes read, in order of first use. What these are made of is
+  // not listed, since a long chain that every part reads would be listed for each of them:
+  // needed_constants() finds it.
   PerPartLists<NodeId> constants;
+  // How many constants the parts hold in all, each counted once for each part that needs it.
+  std::size_t constant_copies = 0;
 };
 
-// Nodes that are in no part are ignored. Linear in nodes + edges, plus the size of the lists.
+// Nodes that are in no part are ignored. Linear in nodes + edges, plus the size of the lists and
+// `constant_copies`.
 // Method: FX splitter, split_by_tags.
 Boundaries find_boundaries(const Graph& graph, const Partition& partition,
                            const BoundaryOptions& options = {});
+
+// The constants that the part reads and those that they are made of; each comes before the constants
+// that use it. Linear in the result and its operands.
+std::vector<NodeId> needed_constants(const Graph& graph, const Boundaries& boundaries, PartId part);
 
 // For each part the parts whose outputs are its inputs, in order of first use. When several parts
 // pass a value on, it comes from the last of them before the reader. Linear.

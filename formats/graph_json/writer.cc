@@ -136,7 +136,7 @@ class GraphJsonWriter {
 std::vector<ValueId> parameters_of(const Graph& graph, const Boundaries& boundaries, PartId part) {
   const auto listed = boundaries.parameters[part];
   std::vector<ValueId> parameters(listed.begin(), listed.end());
-  for (const NodeId constant : boundaries.constants[part]) {
+  for (const NodeId constant : needed_constants(graph, boundaries, part)) {
     for (const ValueId value : graph.outputs(constant)) parameters.push_back(value);
   }
   return parameters;

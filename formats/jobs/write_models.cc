@@ -91,7 +91,7 @@ std::string renamed_note(const std::vector<std::string>& names,
 // with the nodes that make them, so a small model could become gigabytes of files.
 Status<JobFault> check_copies(const LoadedModel& model, const ModelPieces& pieces) {
   constexpr std::size_t kMostCopies = 2'000'000;
-  const std::size_t copies = pieces.parts.constants.items.size();
+  const std::size_t copies = pieces.parts.constant_copies;
   if (copies <= kMostCopies) return Done{};
   Diagnostic fault = diagnostic_of(model.source.path(),
                                    "the partitions would hold " + count_text(copies) +

@@ -45,7 +45,7 @@ class PartBuilder {
   void collect_values() {
     const Boundaries& boundaries = job_.boundaries;
     outputs_ = part_outputs(job_, part_);
-    for (const NodeId node : boundaries.constants[part_]) nodes_.push_back(node);
+    nodes_ = needed_constants(job_.graph(), boundaries, part_);
     for (const NodeId node : job_.partition.nodes(part_)) nodes_.push_back(node);
     for (const NodeId node : nodes_) {
       for (const ValueId value : job_.graph().outputs(node)) made_.push_back(value);

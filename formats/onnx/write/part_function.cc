@@ -98,7 +98,7 @@ OnnxFunctionBody OnnxPartFunctions::build(PartId part) const {
       body.weights.push_back(initializer);
     }
   }
-  for (const NodeId node : job_.root_boundaries.constants[part]) {
+  for (const NodeId node : needed_constants(graph, job_.root_boundaries, part)) {
     if (!is_sparse_constant(job_.record(node, room))) {
       add_node(job_, body.pieces, function_field::kNode, node);
       continue;

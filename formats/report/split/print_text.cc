@@ -258,13 +258,42 @@ void add_part_head(Printer& printer, const Partition& partition, const Boundarie
   add_list("read ", boundaries.parameters[part]);
 }
 
-// By constant, in the order of the graph: how many parts need it.
-std::vector<std::uint32_t> constant_uses(const Graph& graph, const Boundaries& boundaries) {
-  std::vector<std::uint32_t> uses(graph.constants().size());
-  for (const NodeId constant : boundaries.constants.items) {
-    ++uses[index(constant) - graph.node_count()];
+// The constants that parts need, in model order: by part, and those that several parts need.
+struct NeededConstants {
+  PerPart<std::vector<NodeId>> of_part;
+  std::vector<NodeId> shared;
+};
+
+// Linear: a constant is visited once for the first part that needs it and once for the second. From
+// then on it and all that it is made of are known to be shared.
+NeededConstants constants_by_part(const Graph& graph, const Partition& partition,
+                                  const Boundaries& boundaries) {
+  enum class Need : std::uint8_t { no_part, one_part, several };
+  std::vector<Need> need(graph.constants().size(), Need::no_part);
+  std::vector<PartId> owner(need.size(), kNone<PartId>);
+  std::vector<NodeId> open;
+  for (const PartId part : partition.parts()) {
+    open.assign(boundaries.constants[part].begin(), boundaries.constants[part].end());
+    while (!open.empty()) {
+      const NodeId constant = open.back();
+      open.pop_back();
+      const std::size_t at = index(constant) - graph.node_count();
+      if (need[at] == Need::several || owner[at] == part) continue;
+      need[at] = need[at] == Need::no_part ? Need::one_part : Need::several;
+      owner[at] = part;
+      for (const Operand& operand : graph.operands(constant)) {
+        const NodeId maker = graph.value(operand.value).producer;
+        if (maker != kNone<NodeId>) open.push_back(maker);
+      }
+    }
   }
-  return uses;
+  NeededConstants result{PerPart<std::vector<NodeId>>(partition.count(), {}), {}};
+  for (const NodeId constant : graph.constants()) {
+    const std::size_t at = index(constant) - graph.node_count();
+    if (need[at] == Need::one_part) result.of_part[owner[at]].push_back(constant);
+    if (need[at] == Need::several) result.shared.push_back(constant);
+  }
+  return result;
 }
 
 }  // namespace
@@ -298,23 +327,15 @@ std::string print_split(const Graph& graph, const Partition& partition,
                 references(graph, boundaries.inputs[part]) + ")\n");
   }
   printer.add_values("\noutputs", graph.outputs());
-  const std::vector<std::uint32_t> uses = constant_uses(graph, boundaries);
-  const auto constants = [&](const auto& of, bool are_shared) {
-    std::vector<NodeId> chosen;
-    for (const NodeId constant : of) {
-      const std::uint32_t parts = uses[index(constant) - graph.node_count()];
-      if (parts > 0 && (parts > 1) == are_shared) chosen.push_back(constant);
-    }
-    return chosen;
-  };
-  if (const auto shared = constants(graph.constants(), true); !shared.empty()) {
+  const NeededConstants constants = constants_by_part(graph, partition, boundaries);
+  if (!constants.shared.empty()) {
     printer.add("\nconstants of several partitions\n");
-    printer.add_nodes(shared);
+    printer.add_nodes(constants.shared);
   }
   for (const PartId part : partition.parts()) {
     printer.add("\n");
     add_part_head(printer, partition, boundaries, part, side_of(partition, part));
-    printer.add_nodes(constants(boundaries.constants[part], false));
+    printer.add_nodes(constants.of_part[part]);
     printer.add_nodes(partition.nodes(part));
   }
   return printer.take();
@@ -324,7 +345,7 @@ std::string print_part(const Graph& graph, const Partition& partition, const Bou
                        PartId part, std::string_view device) {
   Printer printer(graph);
   add_part_head(printer, partition, boundaries, part, device);
-  printer.add_nodes(boundaries.constants[part]);
+  printer.add_nodes(needed_constants(graph, boundaries, part));
   printer.add_nodes(partition.nodes(part));
   return printer.take();
 }

@@ -1,5 +1,8 @@
 #include "core/balance/search.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "tests/catch2.h"
 #include "tests/core/balance/balance_text.h"
 #include "tests/core/balance/instance_of.h"
@@ -39,6 +42,24 @@ TEST_CASE("a start that exceeds the memory is made to fit") {
   const SearchResult result =
       local_search(made.instance(), start, {.moves = 20000, .start_fits = false});
   CHECK(result.best.objective == 4);
+}
+
+TEST_CASE("devices that the start leaves out are added as what they are") {
+  BalanceProblem problem =
+      balance_problem("a 4\nb 4 < a:0\nc 4 < b:0\nd 4 < c:0\ne 4 < d:0\nf 4 < e:0");
+  problem.devices = {{.name = "slow", .speed = 1, .count = 2},
+                     {.name = "fast", .speed = 4, .count = 1}};
+  const InstanceOf made(std::move(problem));
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Candidate start{.objective = 24, .stage_of = {0, 0, 0, 0, 0, 0}, .kind_of_stage = {0}};
+    const SearchResult result =
+        local_search(made.instance(), start, {.moves = 20000, .seed = seed});
+    // Four items on the fast device and one on each slow one.
+    CHECK(result.best.objective == 4);
+    std::vector<std::uint32_t> kinds = result.best.kind_of_stage;
+    CHECK(std::count(kinds.begin(), kinds.end(), 0U) <= 2);
+    CHECK(std::count(kinds.begin(), kinds.end(), 1U) == 1);
+  }
 }
 
 TEST_CASE("a deadline of 0 seconds has passed, one without limit never does") {

@@ -102,7 +102,8 @@ std::string describe(const Graph& graph, const Partition& partition, const Bound
   for (const PartId part : partition.parts()) {
     text += partition.name(part) + "(" + names_of(graph, boundaries.inputs[part]);
     std::string inside = names_of(graph, boundaries.parameters[part]);
-    for (const NodeId node : boundaries.constants[part]) append(inside, graph.node(node).name);
+    for (const NodeId node : needed_constants(graph, boundaries, part))
+      append(inside, graph.node(node).name);
     if (!inside.empty()) text += "; " + inside;
     text += ") ->";
     for (const ValueId value : boundaries.outputs[part]) append(text, graph.value(value).name);
