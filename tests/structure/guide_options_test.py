@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Compares the options that the README and the guides name with those that cleave has.
+"""Compares the options and reason codes that the README and the guides name with those that cleave has.
 
 1. In a command line of a block, each option of `cleave COMMAND` must be in `cleave COMMAND --help`.
 2. Anywhere else, each `--option` must be one of some command, of a script of the project, or of a program
    that FOREIGN names.
 3. Each option of each command is named in the README or in a guide.
+4. Each reason code is in the user's guide.
 
 usage: guide_options_test.py PROJECT_FOLDER CLEAVE     exit status 1 when an option is wrong or missing
 """
@@ -53,6 +54,12 @@ def used_in_commands(text):
                     yield command, option
 
 
+def reason_codes(project):
+    codes = (project / "core/support/reason.h").read_text(encoding="utf-8")
+    codes = re.search(r"enum class ReasonCode[^{]*{(.*?)}", codes, re.S)[1]
+    return set(re.findall(r"^  (\w+),", codes, re.M)) - {"none"}
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -75,6 +82,8 @@ def main():
             named.add(option)
             if option not in known | scripts | FOREIGN:
                 faults.append(f"{guide}: no command and no script has --{option}")
+    explained = set(re.findall(r"`(\w+)`", (project / "samples/README.md").read_text(encoding="utf-8")))
+    faults += [f"samples/README.md does not explain reason {code}" for code in reason_codes(project) - explained]
     for command, of_command in options.items():
         faults += [f"no guide names --{option} of cleave {command}" for option in sorted(of_command - named)]
     print("\n".join(sorted(set(faults))) or f"{len(named)} options are named, all of {len(options) - 1} commands among them")
