@@ -63,7 +63,9 @@ std::string readme_text(const FindingFolder& folder) {
           "fail: " + std::to_string(finding.within.size()) +
           (finding.within.size() == 1 ? " node" : " nodes") + ".\n\n";
   text += std::string(kind_text(finding.kind)) + "\n\n" + node_lines(graph, finding.nodes) + "\n";
-  text += "`sh command.sh` repeats it with the backend that `backend.json` describes. ";
+  text += "`sh command.sh` repeats it";
+  if (!folder.backend.path.empty()) text += " with the backend that `backend.json` describes";
+  text += ". ";
   text += "`stderr.txt` is all that it said.\n";
   if (!folder.samples.empty()) {
     text +=
