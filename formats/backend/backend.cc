@@ -30,4 +30,8 @@ bool Backend::has(LowerStage stage) const {
   return command(stage) != nullptr || (serve && serve->does(lower_stage_name(stage)));
 }
 
+std::string Backend::title(std::string_view identity_text) const {
+  return name + (identity_text.empty() ? "" : " " + std::string(identity_text));
+}
+
 }  // namespace cleave

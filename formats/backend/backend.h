@@ -74,6 +74,8 @@ struct Backend {
   const BackendCommand* command(LowerStage stage) const;
   // True when a program or the worker does the stage.
   bool has(LowerStage stage) const;
+  // "tract 0.21": the name and what the backend calls itself, which may be "".
+  std::string title(std::string_view identity_text) const;
 };
 
 }  // namespace cleave

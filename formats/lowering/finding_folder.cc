@@ -56,7 +56,7 @@ std::string_view kind_text(FindingKind kind) {
 std::string readme_text(const FindingFolder& folder) {
   const Finding& finding = folder.finding.finding;
   const Graph& graph = folder.model.graph;
-  std::string text = "# " + escaped(folder.backend.name) + " " + escaped(folder.identity) + ": " +
+  std::string text = "# " + escaped(folder.backend.title(folder.identity)) + ": " +
                      first_line(finding.message, 200) + "\n\n";
   text += "Found by `cleave lower` in `" + escaped(folder.model.source.path()) + "`, partition `" +
           escaped(folder.finding.part) + "`. `model.onnx` is the smallest piece that was seen to " +

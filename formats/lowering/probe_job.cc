@@ -74,6 +74,7 @@ class ProbeJob {
     for (std::size_t i = 0; i < input_.models.size(); ++i) {
       if (auto fault = probe_model(i)) return *std::move(fault);
     }
+    if (auto fault = fault_of_silence()) return *std::move(fault);
     make_rules();
     deny_the_rest();
     outcome_.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -137,6 +138,18 @@ class ProbeJob {
     pool.lanes().do_all(std::move(jobs));
   }
 
+  // A backend that answers no case at all, as one that does not start.
+  std::optional<LowerFault> fault_of_silence() const {
+    if (outcome_.cases.empty() || outcome_.count_unanswered() < outcome_.cases.size()) {
+      return std::nullopt;
+    }
+    return LowerFault{LowerFault::Kind::backend,
+                      "backend \"" + input_.backends.front().name + "\" answers none of the " +
+                          std::to_string(outcome_.cases.size()) +
+                          " cases: " + outcome_.cases.front().attempt.message,
+                      {"cleave backend check tests a backend by itself"}};
+  }
+
   // ---- rules ----
 
   void make_rules() {
@@ -183,7 +196,7 @@ class ProbeJob {
     PieceResult result;
     result.attempt = probed.attempt;
     const Answer answer = answer_of(result);
-    return input_.backends.front().name + " " + outcome_.identity + ": " +
+    return input_.backends.front().title(outcome_.identity) + ": " +
            failure_signature(answer, MessageNames(graph_of(probed), nodes));
   }
 
@@ -218,6 +231,12 @@ class ProbeJob {
 
 bool ProbedCase::is_taken() const {
   return is_success(attempt.verdict) || attempt.verdict == LowerVerdict::lower_precision;
+}
+
+std::size_t ProbeOutcome::count_unanswered() const {
+  return static_cast<std::size_t>(std::count_if(cases.begin(), cases.end(), [](const auto& probed) {
+    return probed.attempt.verdict == LowerVerdict::driver;
+  }));
 }
 
 Result<ProbeOutcome, LowerFault> probe_models(const ProbeInput& input, const PoolOptions& options) {

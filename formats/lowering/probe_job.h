@@ -41,9 +41,12 @@ struct ProbeOutcome {
   std::size_t compiler_runs = 0;
   std::size_t cache_hits = 0;
   double seconds = 0;
+
+  // Cases without a verdict, through a fault on our side of the backend.
+  std::size_t count_unanswered() const;
 };
 
-// All of `input` must outlive the outcome. No node of a refused case is supported by the rules.
+// All of `input` must outlive the outcome. Refuses a backend that answers no case. No node of a refused case is supported by the rules.
 // Cost: a compile for each case.
 Result<ProbeOutcome, LowerFault> probe_models(const ProbeInput& input, const PoolOptions& options);
 

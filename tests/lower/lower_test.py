@@ -415,6 +415,13 @@ def test_probe_measures_a_list(place):
     equal([part["nodes"] for part in parts if part["is_acc"]], [["n0"], ["n2", "n3", "n4"]])
 
 
+def test_probe_writes_no_list_when_the_compiler_does_not_start(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
+    done = place.run("probe", model, "--backend", "ghost=/no/such/tool {model} -o {out}", "-o", "probed.json")
+    equal((done.returncode, (place.folder / "probed.json").exists()), (5, False))
+    assert "answers none of the 2 cases: /no/such/tool" in done.stderr, done.stderr
+
+
 def test_preview_ends_with_what_the_compiler_says(place):
     env = reference(place)
     model = chain(place.folder / "m.onnx", ["Relu", "Tanh", "Neg"])

@@ -182,8 +182,7 @@ class TextWriter {
 }  // namespace
 
 std::string backend_name(const LoweringReport& report, std::size_t backend) {
-  const std::string& identity = report.outcome.identities[backend];
-  return report.input.backends[backend].name + (identity.empty() ? "" : " " + identity);
+  return report.input.backends[backend].title(report.outcome.identities[backend]);
 }
 
 std::string verdict_text(const Attempt& attempt) {

@@ -38,8 +38,7 @@ std::map<std::string, OpCounts> count_ops(const ProbeReport& report) {
 }
 
 std::string backend_text(const ProbeReport& report) {
-  const std::string& identity = report.outcome.identity;
-  return report.input.backends.front().name + (identity.empty() ? "" : " " + identity);
+  return report.input.backends.front().title(report.outcome.identity);
 }
 
 std::size_t count_taken(const ProbeOutcome& outcome) {
@@ -71,6 +70,10 @@ std::string probe_text(const ProbeReport& report) {
     is_empty = false;
   }
   if (!is_empty) text += "\n" + table.text();
+  if (const std::size_t silent = outcome.count_unanswered(); silent > 0) {
+    text += counted(silent, "case was", "cases were") +
+            " not answered by the compiler, and the list leaves them out: see the evidence\n";
+  }
   if (outcome.reference.empty()) {
     text += "values are not compared (--compare does, with a reference)\n";
   }

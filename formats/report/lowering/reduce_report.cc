@@ -9,8 +9,7 @@ namespace cleave {
 namespace {
 
 std::string backend_text(const ReduceReport& report) {
-  const std::string& identity = report.outcome.identity;
-  return report.input.backends.front().name + (identity.empty() ? "" : " " + identity);
+  return report.input.backends.front().title(report.outcome.identity);
 }
 
 }  // namespace
