@@ -401,11 +401,16 @@ class ParameterTable:
             for name, tensor in [*part._parameters.items(), *part._buffers.items()]:
                 if tensor is not None:
                     owned.append(f"{prefix}.{name}")
-                    self.add(owned[-1], tensor, describe(tensor, owned[-1]))
+                    extra = buffer_fields(part, name, tensor)
+                    self.add(owned[-1], tensor, describe(tensor, owned[-1]), extra)
         return owned
 
-    def add_get_attr(self, node, value):
-        extra = {"get_attr": True, "target": node.target}
+    def add_get_attr(self, node, module):
+        """`module` is the one that node.target is a path in."""
+        path, _, name = node.target.rpartition(".")
+        value = attribute_at(module, node.target)
+        fields = buffer_fields(attribute_at(module, path), name, value)
+        extra = {"get_attr": True, "target": node.target, **fields}
         self.add(node.name, value, node.meta[VALUE], extra)
 
     def add(self, name, value, described, extra=None):
@@ -414,8 +419,6 @@ class ParameterTable:
         entry = {"name": name, **described, **(extra or {})}
         if entry.get("type") == "tensor":
             del entry["type"]  # what a parameter is anyway
-            if not isinstance(value, torch.nn.Parameter):
-                entry["buffer"] = True
             self.tensors.append(value)
             first = self.first_name.setdefault(id(value), name)
             if first != name and not self.reads_same(entry, self.entries[first]):
@@ -428,8 +431,16 @@ class ParameterTable:
         return "target" in one and one["target"] == other.get("target")
 
 
+def buffer_fields(owner, name, value):
+    """The fields of an entry that say whether the module's attribute is a buffer, and of which kind."""
+    if not isinstance(value, torch.Tensor) or isinstance(value, torch.nn.Parameter):
+        return {}
+    is_hidden = name in getattr(owner, "_non_persistent_buffers_set", ())
+    return {"buffer": True, **({"persistent": False} if is_hidden else {})}
+
+
 def attribute_at(module, path):
-    for part in path.split("."):
+    for part in filter(None, path.split(".")):
         module = getattr(module, part)
     return module
 
@@ -458,7 +469,7 @@ def export_graph(graph_module, sample_inputs, name):
         else:
             nodes.append(export_node(node, modules, parameters))
     for node in get_attrs:  # after the modules, so that a tied weight is named by its module
-        parameters.add_get_attr(node, attribute_at(graph_module, node.target))
+        parameters.add_get_attr(node, graph_module)
     graph = {"format": "cleave.graph", "version": 1, "name": name, "inputs": inputs}
     graph["outputs"] = references(returned)
     if not isinstance(returned, torch.fx.Node):

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/condition/relation.h"
+#include "core/condition/tensor_layout.h"
 #include "core/condition/type_set.h"
 #include "core/graph/attribute.h"
 
@@ -31,7 +32,8 @@ struct InputPlace {
   bool operator==(const InputPlace&) const = default;
 };
 
-// Whether an input must be known at compile time, which parameters and constants are.
+// Whether an input must be known at compile time, which parameters and constants are unless the
+// model writes them.
 struct ConstantCondition {
   InputPlace input;
   bool wanted = true;
@@ -101,6 +103,13 @@ struct ValuesCondition {
   bool operator==(const ValuesCondition&) const = default;
 };
 
+// The layouts in memory that a tensor may have.
+struct LayoutCondition {
+  InputPlace input;
+  LayoutSet one_of;
+  bool operator==(const LayoutCondition&) const = default;
+};
+
 // The node does not state the attribute, whatever its default.
 struct AbsentAttributeCondition {
   std::string name;
@@ -112,10 +121,10 @@ struct RelationCondition {
   bool operator==(const RelationCondition&) const = default;
 };
 
-using Condition =
-    std::variant<ConstantCondition, GivenCondition, OutputsUsedCondition, RankCondition,
-                 MaxRankCondition, DimCondition, EveryInputCondition, SameInputsCondition,
-                 InputShapeCondition, ValuesCondition, AbsentAttributeCondition, RelationCondition>;
+using Condition = std::variant<ConstantCondition, GivenCondition, OutputsUsedCondition,
+                               RankCondition, MaxRankCondition, DimCondition, EveryInputCondition,
+                               SameInputsCondition, InputShapeCondition, ValuesCondition,
+                               LayoutCondition, AbsentAttributeCondition, RelationCondition>;
 
 // The position of the input that the condition is about; nullopt for a condition about several
 // inputs or none, and for `given`, which may hold for an input that the node does not have.

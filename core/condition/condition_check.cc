@@ -76,7 +76,8 @@ class Checker {
 
   Instead operator()(const ConstantCondition& wanted) const {
     return of_input(wanted.input, [&](ValueId value) -> Instead {
-      if (graph_.is_parameter(value) == wanted.wanted) return std::nullopt;
+      if (is_constant(graph_, value, facts_) == wanted.wanted) return std::nullopt;
+      if (graph_.is_parameter(value) && wanted.wanted) return FoundWritten{};
       return FoundOpposite{};
     });
   }
@@ -170,10 +171,21 @@ class Checker {
   Instead operator()(const ValuesCondition& wanted) const {
     return of_input(wanted.input, [&](ValueId value) -> Instead {
       if (!graph_.is_parameter(value)) return FoundVariable{};
+      if (!is_constant(graph_, value, facts_)) return FoundWritten{};
       if (!facts_.elements) return FoundNoElements{};
       const auto elements = facts_.elements(graph_, value);
       if (!elements) return FoundNoElements{};
       return check_elements(wanted, *elements);
+    });
+  }
+
+  Instead operator()(const LayoutCondition& wanted) const {
+    return of_input(wanted.input, [&](ValueId value) -> Instead {
+      if (!graph_.value(value).is_tensor()) return FoundNoTensor{graph_.value(value).type};
+      auto layout = facts_.layout ? facts_.layout(value) : std::nullopt;
+      if (!layout) return FoundNoLayout{};
+      if (layout->layouts.meets(wanted.one_of)) return std::nullopt;
+      return FoundLayout{*std::move(layout)};
     });
   }
 
@@ -231,6 +243,10 @@ class Checker {
 
 }  // namespace
 
+bool is_constant(const Graph& graph, ValueId value, const OpFacts& facts) {
+  return graph.is_parameter(value) && !(facts.is_written && facts.is_written(value));
+}
+
 bool IntegerRule::accepts(std::int64_t number) const {
   if (!one_of.empty() && std::find(one_of.begin(), one_of.end(), number) == one_of.end()) {
     return false;
@@ -244,6 +260,7 @@ std::optional<std::uint32_t> input_of(const Condition& condition) {
   if (const auto* const of = std::get_if<RankCondition>(&condition)) return of->input.position;
   if (const auto* const of = std::get_if<DimCondition>(&condition)) return of->input.position;
   if (const auto* const of = std::get_if<ValuesCondition>(&condition)) return of->input.position;
+  if (const auto* const of = std::get_if<LayoutCondition>(&condition)) return of->input.position;
   return std::nullopt;
 }
 
@@ -266,7 +283,8 @@ bool is_for_want_of_knowledge(const FoundInstead& found) {
     return std::holds_alternative<FoundNoRank>(of->shape) || (dim != nullptr && !dim->size);
   }
   return std::holds_alternative<FoundNoRank>(found) ||
-         std::holds_alternative<FoundNoElements>(found);
+         std::holds_alternative<FoundNoElements>(found) ||
+         std::holds_alternative<FoundNoLayout>(found);
 }
 
 std::optional<FoundInstead> find_instead(const Graph& graph, NodeId node,

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "core/condition/relation_value.h"
+#include "core/condition/tensor_layout.h"
 #include "core/graph/graph.h"
 
 namespace cleave {
@@ -64,6 +65,9 @@ struct FoundShapeOf {  // the first input to blame
 struct FoundAllKnown {  // every dim, where an unknown one is wanted
   bool operator==(const FoundAllKnown&) const = default;
 };
+struct FoundWritten {  // a parameter that the model writes
+  bool operator==(const FoundWritten&) const = default;
+};
 struct FoundVariable {  // not a constant, so its elements are unknown
   bool operator==(const FoundVariable&) const = default;
 };
@@ -80,13 +84,22 @@ struct FoundElement {
   bool operator==(const FoundElement&) const = default;
 };
 
+struct FoundLayout {
+  TensorLayout layout;
+  bool operator==(const FoundLayout&) const = default;
+};
+struct FoundNoLayout {  // the layout is unknown
+  bool operator==(const FoundNoLayout&) const = default;
+};
+
 using FoundInstead =
     std::variant<FoundNoTensor, FoundNoRank, FoundRank, FoundDim, FoundNoInput, FoundOpposite,
                  FoundReaders, FoundType, FoundTypes, FoundShapeOf, FoundAllKnown, FoundVariable,
-                 FoundNoElements, FoundCount, FoundElement, RelationFailure>;
+                 FoundNoElements, FoundCount, FoundElement, FoundWritten, FoundLayout,
+                 FoundNoLayout, RelationFailure>;
 
-// True when the condition fails only because something is unknown: a type, a rank, a dim, the
-// elements of a constant.
+// True when the condition fails only because something is unknown: a type, a rank, a dim, a layout,
+// the elements of a constant.
 bool is_for_want_of_knowledge(const FoundInstead& found);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// What a model's format knows about its operators, about the values of its constants, and about
-// nodes that belong together.
+// What a model's format knows about its operators, about the values of its constants and the memory
+// of its tensors, and about nodes that belong together.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/condition/tensor_layout.h"
 #include "core/graph/attribute.h"
 #include "core/graph/graph.h"
 
@@ -26,9 +27,16 @@ struct OpFacts {
   // not in the file as such, or are too many to look at. Linear in the elements.
   std::function<std::optional<std::vector<Literal>>(const Graph& graph, ValueId parameter)>
       elements;
+  // Whether the model writes the parameter, so that it is no constant.
+  std::function<bool(ValueId parameter)> is_written = {};
+  // How a tensor is laid out in memory; nullopt when it is unknown.
+  std::function<std::optional<TensorLayout>(ValueId tensor)> layout = {};
   // Sets of nodes that must be in one partition, since they use memory that some of them write in
   // place (torch.export).
   std::vector<std::vector<NodeId>> whole = {};
 };
+
+// Whether the value is known when the model is compiled: a parameter that the model does not write.
+bool is_constant(const Graph& graph, ValueId value, const OpFacts& facts);
 
 }  // namespace cleave

@@ -143,7 +143,7 @@ constexpr std::array<Function, 5> kFunctions = {{{"len", Kind::length},
 
 constexpr std::array<std::string_view, 8> kNames = {"attr", "in",  "out", "len",
                                                     "min",  "max", "all", "any"};
-constexpr std::array<std::string_view, 6> kProperties = {"dim",      "rank",     "dtype",
+constexpr std::array<std::string_view, 7> kProperties = {"dim",      "stride",   "rank", "dtype",
                                                          "constant", "elements", "given"};
 
 const Operator* find_operator(const Token& token) {
@@ -364,9 +364,10 @@ class Parser {
     const auto known = std::find(kProperties.begin(), kProperties.end(), token_.text);
     if (token_.type != Token::Type::word || known == kProperties.end()) {
       const std::string meant = did_you_mean(token_.text, kProperties);
-      return fail(
-          "no such property" +
-          (meant.empty() ? ": there are dim, rank, dtype, constant, elements and given" : meant));
+      return fail("no such property" +
+                  (meant.empty()
+                       ? ": there are dim, stride, rank, dtype, constant, elements and given"
+                       : meant));
     }
     step();
     return add({.kind = kind, .position = position, .text = std::string(*known)}, begin);

@@ -3,7 +3,7 @@
 //   or   and   not   == != < <= > >=   + -   * / %   - (sign)   [index]
 //   123  1.5  "text"  ( )
 //   attr.NAME   in[i].PROPERTY   out[i].PROPERTY
-//   PROPERTY: dim (a list)  rank  dtype  constant  elements  given
+//   PROPERTY: dim, stride (lists)  rank  dtype  constant  elements  given
 //   len(x)  len(in)  len(out)  min(x, ...)  max(x, ...)  all(x)  any(x)
 //
 // Comparisons do not chain: `1 < x and x < 3`.

@@ -29,15 +29,28 @@ RelationValue dims_of(Shape shape) {
   return dims;
 }
 
-RelationValue property_of(const Graph& graph, ValueId id, std::string_view property) {
+RelationValue strides_of(const OpFacts& facts, ValueId id) {
+  const auto layout = facts.layout ? facts.layout(id) : std::nullopt;
+  if (!layout || layout->layouts.contains(LayoutName::sparse)) return {};
+  std::vector<RelationItem> strides;
+  for (const auto& stride : layout->strides) {
+    RelationItem& item = strides.emplace_back();
+    if (stride) item = *stride;
+  }
+  return strides;
+}
+
+RelationValue property_of(const Graph& graph, ValueId id, std::string_view property,
+                          const OpFacts& facts) {
   const Value& value = graph.value(id);
   if (property == "given") return truth_value(true);
-  if (property == "constant") return truth_value(graph.is_parameter(id));
+  if (property == "constant") return truth_value(is_constant(graph, id, facts));
   if (!value.is_tensor()) return {};
   if (property == "dtype") {
     if (value.dtype == DType::unknown) return {};
     return std::string(dtype_name(value.dtype));
   }
+  if (property == "stride") return strides_of(facts, id);
   if (!graph.has_rank(id)) return {};
   const Shape shape = graph.shape(id);
   if (property == "rank") return static_cast<std::int64_t>(shape.size());
@@ -60,16 +73,19 @@ RelationValue attribute_term(const Graph& graph, NodeId node, std::string_view n
   return items;
 }
 
-RelationValue input_term(const Graph& graph, NodeId node, const RelationTerm& term) {
+RelationValue input_term(const Graph& graph, NodeId node, const RelationTerm& term,
+                         const OpFacts& facts) {
   if (const Operand* const input = find_plain_input(graph, node, term.position)) {
-    return property_of(graph, input->value, term.text);
+    return property_of(graph, input->value, term.text, facts);
   }
   return term.text == "given" ? truth_value(false) : RelationValue{};
 }
 
-RelationValue output_term(const Graph& graph, NodeId node, const RelationTerm& term) {
+RelationValue output_term(const Graph& graph, NodeId node, const RelationTerm& term,
+                          const OpFacts& facts) {
   for (const ValueId output : graph.outputs(node)) {
-    if (graph.value(output).slot == term.position) return property_of(graph, output, term.text);
+    if (graph.value(output).slot == term.position)
+      return property_of(graph, output, term.text, facts);
   }
   return term.text == "given" ? truth_value(false) : RelationValue{};
 }
@@ -117,9 +133,9 @@ class TermValues {
       case Kind::attribute:
         return attribute_term(graph_, node_, term.text, facts_);
       case Kind::input:
-        return input_term(graph_, node_, term);
+        return input_term(graph_, node_, term, facts_);
       case Kind::output:
-        return output_term(graph_, node_, term);
+        return output_term(graph_, node_, term, facts_);
       case Kind::input_count:
         return input_count(graph_, node_);
       case Kind::output_count:

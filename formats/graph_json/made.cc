@@ -2,6 +2,7 @@
 
 #include "formats/json/pieces.h"
 #include "formats/onnx/index/model.h"
+#include "formats/pt2/model.h"
 
 #include <limits>
 #include <optional>
@@ -38,6 +39,18 @@ void add_data_place(const LoadedModel& model, ValueId id, JsonObjectText& object
     object.add("offset", std::to_string(offset));
     object.add("bytes", std::to_string(tensor->raw.size()));
   }
+}
+
+// Buffers of torch.export models; those that are not in a state_dict say so.
+void add_buffer_kind(const LoadedModel& model, ValueId id, JsonObjectText& object) {
+  const Pt2Model* const pt2 = model.pt2();
+  if (pt2 == nullptr) return;
+  const std::uint32_t number = pt2->program.values[pt2->value_numbers[id]].input;
+  if (number == kNoPt2) return;
+  const Pt2Input& input = pt2->program.inputs[number];
+  if (input.kind != Pt2InputKind::buffer) return;
+  object.add("buffer", "true");
+  if (!input.is_persistent) object.add("persistent", "false");
 }
 
 // ---- nodes ----
@@ -196,7 +209,10 @@ std::string make_value_json(const LoadedModel& model, ValueId id) {
   if (value.dtype != DType::unknown) object.add("dtype", json_string(dtype_name(value.dtype)));
   if (graph.has_rank(id)) object.add("shape", make_shape_json(graph, id));
   if (value.holds_tensor && !value.is_tensor()) object.add("elements", "[{\"type\": \"tensor\"}]");
-  if (value.kind == ValueKind::parameter) add_data_place(model, id, object);
+  if (value.kind == ValueKind::parameter) {
+    add_buffer_kind(model, id, object);
+    add_data_place(model, id, object);
+  }
   return object.text();
 }
 

@@ -19,14 +19,15 @@ enum ValueField : std::size_t {
   kDefault,
   kGetAttr,
   kBuffer,
+  kPersistent,
   kAliasOf,
   kLocation,
   kOffset,
   kBytes,
 };
-constexpr std::array<std::string_view, 14> kFields = {
-    "name",    "type",     "dtype",  "shape",    "elements", "py_type", "target",
-    "default", "get_attr", "buffer", "alias_of", "location", "offset",  "bytes"};
+constexpr std::array<std::string_view, 15> kFields = {
+    "name",     "type",   "dtype",      "shape",    "elements", "py_type", "target", "default",
+    "get_attr", "buffer", "persistent", "alias_of", "location", "offset",  "bytes"};
 
 // The fields that a value in this role may have.
 std::span<const std::string_view> fields_of(ValueRole role) {
@@ -145,6 +146,7 @@ void GraphJsonValues::read_field(std::size_t field, Fields& read) {
       if (fields.is(JsonType::boolean)) value.is_attribute_read = cursor_.take_boolean();
       return;
     case kBuffer:
+    case kPersistent:
       if (fields.is(JsonType::boolean)) cursor_.take_boolean();
       return;
     case kPyType:

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -16,6 +19,7 @@ struct Pt2Model {
   Pt2Archive archive;
   Pt2Program program;
   Pt2Effects effects;
+  std::map<std::string, std::int64_t, std::less<>> symbol_sizes;  // that the user gave
   PerValue<std::uint32_t> value_numbers;  // of the graph's values, in program.values
 };
 

@@ -15,6 +15,7 @@
 #include "formats/json/fields.h"
 #include "formats/model/shape_binder.h"
 #include "formats/pt2/enumerations.h"
+#include "formats/pt2/memory_facts.h"
 #include "formats/pt2/operators.h"
 #include "formats/pt2/size_expression.h"
 
@@ -274,6 +275,7 @@ Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindin
   model->effects = find_effects(model->program);
   auto bound = InputShapes(model->program, source.path()).bind(bindings);
   if (!bound) return std::move(bound).error();
+  model->symbol_sizes.insert(bound->dims.begin(), bound->dims.end());
   GraphMaker maker(*model, *bound);
   maker.make(progress);
   JsonFaults faults(source);
@@ -311,6 +313,12 @@ OpFacts torch_op_facts(const Pt2Model& model) {
   facts.whole = pt2_ties(model).whole;
   facts.default_attribute = [](std::string_view, std::string_view op, std::int64_t,
                                std::string_view attribute) { return torch_default(op, attribute); };
+  facts.is_written = [&model, written = written_inputs(model)](ValueId parameter) {
+    return written[model.value_numbers[parameter]];
+  };
+  facts.layout = [&model](ValueId tensor) {
+    return tensor_layout(model, model.program.values[model.value_numbers[tensor]]);
+  };
   return facts;
 }
 

@@ -46,6 +46,33 @@ void read_given(JsonWalk& json, Rule& rule) {
       });
 }
 
+void read_layout_name(JsonWalk& json, LayoutSet& layouts) {
+  const std::size_t at = json.offset();
+  const auto name = json.take_text("a layout");
+  if (!name) return;
+  const auto known = std::find(kLayoutNames.begin(), kLayoutNames.end(), *name);
+  if (known != kLayoutNames.end()) {
+    return layouts.add(static_cast<LayoutName>(known - kLayoutNames.begin()));
+  }
+  json.faults().error(at, "there is no layout " + quoted(*name) +
+                              ": there are contiguous, channels_last, channels_last_3d, strided "
+                              "and sparse");
+}
+
+void read_layout(JsonWalk& json, Rule& rule) {
+  each_input(json, "\"layout\"", "an object like {\"0\": \"channels_last\"}",
+             [&](const InputPlace& input) {
+               LayoutCondition wanted{input, {}};
+               if (json.type() == JsonType::string) {
+                 read_layout_name(json, wanted.one_of);
+               } else {
+                 json.each_item("\"layout\" of an input", "a layout or a list of them",
+                                [&] { read_layout_name(json, wanted.one_of); });
+               }
+               rule.conditions.emplace_back(wanted);
+             });
+}
+
 void read_outputs_used(JsonWalk& json, Rule& rule) {
   OutputsUsedCondition wanted;
   json.each_item("\"outputs_used\"", "a list of outputs by number", [&] {
@@ -217,9 +244,10 @@ void read_dim(JsonWalk& json, const InputPlace& input, std::int64_t axis, Rule& 
   if (is_known || wanted.size != IntegerRule{}) rule.conditions.emplace_back(std::move(wanted));
 }
 
-constexpr std::array<ConditionField, 7> kFields = {{
+constexpr std::array<ConditionField, 8> kFields = {{
     {"constant", read_constant},
     {"values", read_values},
+    {"layout", read_layout},
     {"given", read_given},
     {"outputs_used", read_outputs_used},
     {"input_shape", read_input_shape},

@@ -1,5 +1,5 @@
 // Reads the fields of a rule for conditions beyond types, attributes, shapes and opset: constants
-// and their values, inputs given, outputs used, ranks, dims, relations. See
+// and their values, layouts, inputs given, outputs used, ranks, dims, relations. See
 // core/condition/condition.h.
 #pragma once
 
@@ -18,7 +18,7 @@ struct ConditionField {
   void (*read)(JsonWalk& json, Rule& rule);
 };
 
-// "constant", "values", "given", "outputs_used", "input_shape", "max_rank", "where".
+// "constant", "values", "layout", "given", "outputs_used", "input_shape", "max_rank", "where".
 std::span<const ConditionField> condition_fields();
 
 // "inputs" as "same" or {"all": [dtypes], "same": true}.

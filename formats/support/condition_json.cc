@@ -197,6 +197,17 @@ void write_condition_fields(JsonText& json, const Rule& rule) {
     }
     json.end_object();
   }
+  if (const auto all = conditions_of<LayoutCondition>(rule); !all.empty()) {
+    json.begin_object("layout");
+    for (const auto* const one : all) {
+      json.begin_list(key_of(one->input));
+      for (std::size_t i = 0; i < kLayoutNames.size(); ++i) {
+        if (one->one_of.contains(static_cast<LayoutName>(i))) json.text(kLayoutNames[i]);
+      }
+      json.end_list();
+    }
+    json.end_object();
+  }
   if (const auto all = conditions_of<GivenCondition>(rule); !all.empty()) {
     json.begin_object("given");
     for (const auto* const one : all) {

@@ -71,6 +71,7 @@ def parameters_have_their_paths():
     by_target = {entry["target"]: entry for entry in graph_of(torch_modules.regions)["parameters"]}
     assert set(by_target) == {"layer.weight", "layer.bias", "offset", "scale"}, by_target
     assert by_target["scale"]["buffer"] and "buffer" not in by_target["layer.weight"]
+    assert by_target["scale"]["persistent"] is False and "persistent" not in by_target["offset"], by_target
 
 
 def scopes_are_module_paths():

@@ -45,14 +45,14 @@ MAY_INCLUDE = {
     "formats/json": "core/base formats/text formats/io",
     "formats/model": CORE_LOW + " " + FILES,
     "formats/onnx/index": CORE_LOW + " formats/model " + FILES,
-    # Native JSON can be made of an ONNX model: `convert`.
-    "formats/graph_json": CORE + " core/stages formats/model formats/onnx/index " + FILES,
     "formats/onnx/infer": CORE_LOW + " core/condition core/support formats/model formats/onnx/index " + FILES,
     "formats/onnx/infer/rules": CORE_LOW + " formats/onnx/index formats/onnx/infer formats/text",
     "formats/onnx/infer/values": CORE_LOW + " formats/onnx/index formats/onnx/infer formats/text",
     "formats/onnx/read": CORE_LOW + " core/condition formats/model formats/onnx/index formats/onnx/infer " + FILES,
     "formats/onnx/write": CORE + " formats/model " + ONNX + " " + FILES,
     "formats/pt2": CORE + " formats/model " + FILES,
+    # Native JSON can be made of other models: `convert`.
+    "formats/graph_json": CORE + " core/stages formats/model formats/onnx/index formats/pt2 " + FILES,
     "formats/pt2/write": CORE + " formats/model formats/pt2 " + FILES,
     "formats/settings": CORE + " core/placement formats/text formats/json",
     "formats/support": CORE_LOW + " core/condition core/support core/cost " + FILES,

@@ -83,6 +83,7 @@ class ChainWriter {
       json_.text("name", program_.values[value].name);
       json_.text("kind", input.kind == Pt2InputKind::parameter ? "parameter" : "buffer");
       json_.text("target", input.target);
+      if (input.kind == Pt2InputKind::buffer) json_.flag("persistent", input.is_persistent);
       json_.end_object();
     }
     json_.end_list();

@@ -49,6 +49,19 @@ std::string values_text(const ValuesCondition& wanted) {
   return text;
 }
 
+std::string layout_text(LayoutName name) {
+  return std::string(kLayoutNames[static_cast<std::size_t>(name)]);
+}
+
+std::string layouts_text(LayoutSet layouts) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < kLayoutNames.size(); ++i) {
+    const auto name = static_cast<LayoutName>(i);
+    if (layouts.contains(name)) names.push_back(layout_text(name));
+  }
+  return alternatives_text(names);
+}
+
 // ---- what the node has ----
 
 std::string input_text(std::uint32_t input) { return "input " + std::to_string(input); }
@@ -75,6 +88,19 @@ std::string text_of(const FoundShapeOf& found) {
   return std::visit([](const auto& shape) { return text_of(shape); }, found.shape);
 }
 std::string text_of(const FoundAllKnown&) { return "known in every dim"; }
+std::string text_of(const FoundWritten&) { return "written by the model"; }
+std::string text_of(const FoundLayout& found) {
+  for (const LayoutName name : {LayoutName::sparse, LayoutName::contiguous,
+                                LayoutName::channels_last, LayoutName::channels_last_3d}) {
+    if (found.layout.layouts.contains(name)) return layout_text(name);
+  }
+  std::string text;
+  for (const auto& stride : found.layout.strides) {
+    add_part(text, stride ? std::to_string(*stride) : "?");
+  }
+  return "of strides [" + text + "]";
+}
+std::string text_of(const FoundNoLayout&) { return "of unknown layout"; }
 std::string text_of(const FoundVariable&) { return "no constant"; }
 std::string text_of(const FoundNoElements&) { return "a constant whose elements are not read"; }
 std::string text_of(const FoundCount& found) {
@@ -124,7 +150,7 @@ class Words {
   FailedPartWords operator()(const ConstantCondition& wanted) const {
     if (is_missing()) return of_input(wanted.input, "a constant");
     return {input_text(wanted.input.position), wanted.wanted ? "a constant" : "no constant",
-            wanted.wanted ? "no constant" : "a constant"};
+            wanted.wanted ? opposite_of_constant() : "a constant"};
   }
   FailedPartWords operator()(const GivenCondition& wanted) const {
     return {input_text(wanted.input), wanted.wanted ? "given" : "left out",
@@ -165,6 +191,9 @@ class Words {
   FailedPartWords operator()(const ValuesCondition& wanted) const {
     return of_input(wanted.input, values_text(wanted));
   }
+  FailedPartWords operator()(const LayoutCondition& wanted) const {
+    return of_input(wanted.input, layouts_text(wanted.one_of));
+  }
   FailedPartWords operator()(const AbsentAttributeCondition& wanted) const {
     return {"attribute " + wanted.name, "absent", "stated"};
   }
@@ -173,6 +202,10 @@ class Words {
   }
 
  private:
+  std::string opposite_of_constant() const {
+    const bool is_written = std::holds_alternative<FoundWritten>(found_);
+    return is_written ? found_text(found_) : "no constant";
+  }
   bool is_missing() const { return std::holds_alternative<FoundNoInput>(found_); }
 
   FailedPartWords of_input(const InputPlace& input, std::string wanted) const {

@@ -122,9 +122,10 @@ FailedPartWords words_of(const FailedPart& part) {
 std::string_view condition_name(const FailedPart& part) {
   // In the order of the alternatives of FailedPart and of Condition.
   static constexpr std::array<std::string_view, 4> kParts = {"type", "attribute", "shape", "opset"};
-  static constexpr std::array<std::string_view, 12> kConditions = {
-      "constant",   "given",       "outputs_used", "rank",   "max_rank",         "dim",
-      "inputs_all", "inputs_same", "input_shape",  "values", "absent_attribute", "where"};
+  static constexpr std::array<std::string_view, 13> kConditions = {
+      "constant",   "given",       "outputs_used", "rank",   "max_rank", "dim",
+      "inputs_all", "inputs_same", "input_shape",  "values", "layout",   "absent_attribute",
+      "where"};
   static_assert(std::variant_size_v<Condition> == kConditions.size());
   const auto* const unmet = std::get_if<UnmetCondition>(&part);
   return unmet == nullptr ? kParts[part.index()] : kConditions[unmet->wanted.index()];

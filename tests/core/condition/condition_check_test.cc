@@ -194,6 +194,48 @@ TEST_CASE("the condition values checks each element of a constant, or all of the
   CHECK(blind.verdict("a", wanted) == "unknown");
 }
 
+TEST_CASE("a parameter that the model writes is no constant") {
+  Case test;
+  test.facts.is_written = [&](ValueId value) { return test.graph.value(value).name == "w"; };
+  CHECK(test.found("a", ConstantCondition{kInput1, true}) == FoundInstead(FoundWritten{}));
+  CHECK(test.verdict("a", ConstantCondition{kInput1, false}) == "holds");
+  CHECK(test.verdict("a", ConstantCondition{kInput2, true}) == "holds");
+  CHECK(test.verdict("a", RelationCondition{*parse_relation("in[1].constant")}) == "fails");
+  CHECK(test.verdict("a", RelationCondition{*parse_relation("in[2].constant")}) == "holds");
+  ValuesCondition wanted;
+  wanted.input = kInput1;
+  wanted.finite = true;
+  CHECK(test.found("a", wanted) == FoundInstead(FoundWritten{}));
+}
+
+TEST_CASE("the condition layout takes one of several, and is unknown where no format states it") {
+  Case test;
+  LayoutSet last, dense;
+  last.add(LayoutName::channels_last);
+  dense.add(LayoutName::contiguous);
+  dense.add(LayoutName::channels_last);
+  CHECK(test.verdict("a", LayoutCondition{kInput1, dense}) == "unknown");
+  const TensorLayout rows{strided_layouts(std::vector<std::int64_t>{64, 32, 3, 3},
+                                          std::vector<std::int64_t>{288, 9, 3, 1}),
+                          {288, 9, {}, 1}};
+  test.facts.layout = [&](ValueId value) -> std::optional<TensorLayout> {
+    if (test.graph.value(value).name == "w") return rows;
+    return std::nullopt;
+  };
+  CHECK(test.verdict("a", LayoutCondition{kInput1, dense}) == "holds");
+  CHECK(test.found("a", LayoutCondition{kInput1, last}) == FoundInstead(FoundLayout{rows}));
+  CHECK(test.verdict("a", LayoutCondition{kInput0, dense}) == "unknown");
+  CHECK(test.verdict("f", LayoutCondition{kInput1, dense}) == "fails");  // a scalar, no tensor
+  CHECK(test.verdict("b", LayoutCondition{kInput2, dense}) == "fails");
+  CHECK(test.verdict("b", LayoutCondition{kMaybe2, dense}) == "holds");
+  CHECK(test.verdict("a", RelationCondition{*parse_relation("in[1].stride[1] % 3 == 0")}) ==
+        "holds");
+  CHECK(test.verdict("a", RelationCondition{*parse_relation("in[1].stride[0] % 16 == 1")}) ==
+        "fails");
+  CHECK(test.verdict("a", RelationCondition{*parse_relation("in[1].stride[2] == 3")}) == "unknown");
+  CHECK(test.verdict("a", RelationCondition{*parse_relation("in[0].stride[0] == 3")}) == "unknown");
+}
+
 TEST_CASE("the condition values can ask for powers of two and finite numbers") {
   Case test;
   ValuesCondition wanted;

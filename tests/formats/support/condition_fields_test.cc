@@ -34,6 +34,7 @@ TEST_CASE("a rule is written as it was read") {
            R"("constant": {"1": true, "2?": true, "3": false})",
            R"("values": {"1": {"each": {"one_of": [0, 1.5], "min": 0, "max": 3840}}})",
            R"("values": {"2?": {"list": [1, 1], "each": {"power_of_two": true, "finite": true}}})",
+           R"("layout": {"0": ["contiguous", "channels_last"], "1?": ["sparse"]})",
            R"("given": {"2": false, "3": true})",
            R"("outputs_used": [0, 2])",
            R"("input_shape": "static")",
@@ -61,6 +62,7 @@ TEST_CASE("short forms are written in full") {
   CHECK(field(R"("values": {"1": [1, 2]})") == R"({"op": "f", "values": {"1": {"list": [1, 2]}}})");
   CHECK(field(R"("values": {"1": {"all": 1, "max": 2}})") ==
         R"({"op": "f", "values": {"1": {"each": {"one_of": [1], "max": 2}}}})");
+  CHECK(field(R"("layout": {"0": "strided"})") == R"({"op": "f", "layout": {"0": ["strided"]}})");
   CHECK(field(R"("where": "1 == 1")") == R"({"op": "f", "where": ["1 == 1"]})");
   CHECK(field(R"("inputs": "same")") == R"({"op": "f", "inputs": {"same": true}})");
   CHECK(field(R"("shapes": {"0": {"dims": {"0": 1}}})") ==

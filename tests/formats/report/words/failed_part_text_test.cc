@@ -170,6 +170,26 @@ TEST_CASE("an attribute that the node lacks takes its default where the format k
         "attribute body: not a number, string or list of these, not 1");
 }
 
+TEST_CASE("a layout is told by name, or by its strides") {
+  const Graph graph =
+      graph_from_text("input x: float32[2,3]\n param w: float32[2,3]\n a = f(x, w)");
+  Rule rule = rule_for("f");
+  LayoutCondition wanted{{0, false}, {}};
+  wanted.one_of.add(LayoutName::contiguous);
+  rule.conditions = {wanted};
+  CHECK(failures(graph, "a", rule) == "input 0: of unknown layout, not contiguous");
+  OpFacts facts;
+  TensorLayout layout{{}, {1, {}}};
+  layout.layouts.add(LayoutName::strided);
+  facts.layout = [&](ValueId) { return layout; };
+  CHECK(failures(graph, "a", rule, facts) == "input 0: of strides [1, ?], not contiguous");
+  layout.layouts.add(LayoutName::channels_last);
+  CHECK(failures(graph, "a", rule, facts) == "input 0: channels_last, not contiguous");
+  facts.is_written = [](ValueId) { return true; };
+  rule.conditions = {ConstantCondition{{1, false}, true}};
+  CHECK(failures(graph, "a", rule, facts) == "input 1: written by the model, not a constant");
+}
+
 TEST_CASE("numbers that are equal as doubles are distinguished") {
   const Graph graph = graph_from_text("input x\n a = f(x) {n=9007199254740993}");
   Rule rule = rule_for("f");
