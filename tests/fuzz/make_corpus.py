@@ -32,6 +32,10 @@ OTHER_WORDS = {
     "loss": ["{", "}", "[", "]", "true", "false", "null", "\"loss\"", "\"logits\"", "GiB/s", "gen4x16", "1e308", "*", "?"],
     "pt2": ['{"as_tensor": {"name": "x"}}', '"as_none"', '"as_sym_int"', '"as_expr"', "Symbol('s0', integer=True)",
             "Mul(Integer(2), ", '"user_input_mutation"', '"buffer_mutation"', "PK\x01\x02", "PK\x05\x06", "torch.ops.aten.add_.Tensor"],
+    "archive": ["PK\x01\x02", "PK\x03\x04", "PK\x05\x06", "PK\x06\x06", "PK\x06\x07", "..", "archive_format", "archive_version",
+                "models/model.json", "data/weights/", "_weights_config.json", "_constants_config.json", '{"config": {}}',
+                '"path_name"', '"tensor_meta"', '"use_pickle": true', "archive/data.pkl", "constants.pkl", "/code/", ".pte",
+                "serialized_state_dict.pt"],
     "pickle": ["ctorch._utils\n_rebuild_tensor_v2\n", "cos\nsystem\n", "ctorch\nFloatStorage\n", "tQ", "tR", "\x85", "\x86", "u.", "}("],
     "backend": ["{model}", "{out}", "{here}", "argv", "serve", "x='a {model}'", "1e999", "-1"],
     "tensor": ["\x93NUMPY", "'descr': '<f4'", "'fortran_order': False", "'shape': (2, 3), }", "1e999"],
@@ -119,6 +123,27 @@ def pt2_seeds(source):
                 pickles[f"{path.stem}.{name}".replace("/", "_")] = inner.read(
                     next(n for n in inner.namelist() if n.endswith("data.pkl")))
     return seeds, pickles
+
+
+def archive_seeds(seeds):
+    """Small archives of each container: their records are short, so that most changes hit a header or a table."""
+    small = {}
+    for name, content in seeds["pt2"].items():
+        if content[:2] != b"PK":
+            continue
+        with zipfile.ZipFile(io.BytesIO(content)) as source:
+            for record in source.namelist():
+                if record.endswith("weights_config.json"):
+                    small[name + ".table"] = source.read(record)
+        out = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(out, "w") as target:
+            for record in source.namelist():
+                kept = source.read(record)
+                is_program = record.endswith(("models/model.json", "exported_program.json"))
+                target.writestr(zipfile.ZipInfo(record), b"{}" if is_program else kept)
+        if len(out.getvalue()) < 16000:
+            small[name] = out.getvalue()
+    return small
 
 
 RELATIONS = ["attr.group == in[0].dim[1] and attr.kernel_shape[0] % 2 == 1", "in[0].dim[2] * in[0].dim[3] <= 1024",
@@ -267,6 +292,7 @@ def main():
              "workload": workload_seeds(source), "config": CONFIGS, "tables": TABLES, "loss": LOSSES,
              "backend": backend_seeds(source), "tensor": tensor_seeds(), "passes": pass_seeds()}
     seeds["pt2"], seeds["pickle"] = pt2_seeds(source)
+    seeds["archive"] = archive_seeds(seeds)
     words = {name: list(of) for name, of in OTHER_WORDS.items()}
     words["graph_json"] += schema_words(source, "graph")
     words["support"] += schema_words(source, "support")

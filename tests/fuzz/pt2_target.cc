@@ -1,5 +1,5 @@
-// torch.export archives, and the pickles in those of older torch: what is read can be split and
-// written, and all that was written can be read.
+// torch.export archives and their programs: what is read can be split and written, and all that was
+// written can be read.
 #include <unistd.h>
 
 #include <filesystem>
@@ -7,7 +7,6 @@
 
 #include "core/split/split.h"
 #include "formats/model_file.h"
-#include "formats/pt2/pickle.h"
 #include "formats/pt2/reader.h"
 #include "formats/pt2/write/writer.h"
 #include "formats/pt2/write/zip_pieces.h"
@@ -89,17 +88,6 @@ void read_pt2_model(std::string_view bytes) {
   std::size_t sum = 0;
   for (const char c : bytes) sum = sum * 31 + static_cast<unsigned char>(c);
   if (sum % kWriteOneIn == 0) demand_writable(*model, lists);
-}
-
-void read_pickle(std::string_view bytes) {
-  const auto tensors = read_pickled_tensors(bytes);
-  if (!tensors) {
-    demand(!tensors.error().empty(), "a refusal has words");
-    return demand_printable(tensors.error(), "why a pickle is refused");
-  }
-  for (const PickledTensor& tensor : *tensors) {
-    demand(tensor.sizes.size() == tensor.strides.size(), "a tensor has a stride for each size");
-  }
 }
 
 }  // namespace cleave::fuzz

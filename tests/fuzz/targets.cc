@@ -5,10 +5,11 @@
 namespace cleave::fuzz {
 
 std::span<const Target> targets() {
-  static constexpr std::array<Target, 15> kTargets = {{
+  static constexpr std::array<Target, 16> kTargets = {{
       {"graph_json", read_graph, 5},
       {"onnx", read_onnx_model, 10},
-      {"pt2", read_pt2_model, 10},
+      {"pt2", read_pt2_model, 5},
+      {"archive", read_archive, 5},
       {"pickle", read_pickle, 5},
       {"support", read_support, 10},
       {"relation", read_relation, 5},

@@ -33,6 +33,7 @@ void read_loss(std::string_view bytes);            // which output is the loss
 void read_backend(std::string_view bytes);         // backend files, and their short form
 void read_tensor(std::string_view bytes);          // tensors that compilers' programs write
 void read_pt2_model(std::string_view bytes);       // torch.export archives, and their programs
+void read_archive(std::string_view bytes);         // their containers: directory, tables
 void read_pickle(std::string_view bytes);          // pickles of weights, of torch up to 2.8
 void run_passes(std::string_view bytes);           // graphs, lists and settings made from the bytes
 
