@@ -8,7 +8,8 @@
 #           if they exist ($CLEAVE_RECORDED/cases, else ../shared/cases)
 #   --torch the release build, every model of tests/pt2 (or of $CLEAVE_PT2) and 25 real architectures split and
 #           run in torch, and the tests of the scripts that need torch, whose newest release is installed from
-#           PyPI into build/venv-torch, with torchvision and transformers: some gigabytes
+#           PyPI into build/venv-torch, with torchvision and transformers: some gigabytes; or $CLEAVE_TORCH, a
+#           virtual environment that has them
 #   --compilers   release build, and the tests of `cleave lower` against tract, OpenVINO, IREE and TVM from PyPI
 #           in build/venv-compilers (2.5 GB)
 #
@@ -47,6 +48,13 @@ make_venv() {
     "$venv/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 \
       -r tests/requirements.txt &&
     cp tests/requirements.txt "$venv/requirements.txt"
+}
+
+# torch with the packages that tests/pt2/architectures.py takes models from, unless $CLEAVE_TORCH has them.
+make_torch() {
+  [ -z "${CLEAVE_TORCH:-}" ] || return 0
+  [ -x build/venv-torch/bin/python ] || python3 -m venv build/venv-torch
+  build/venv-torch/bin/python -m pip install -q --disable-pip-version-check torch torchvision transformers numpy
 }
 
 # Compilers to lower to, each for the CPU.
@@ -93,23 +101,22 @@ compare_with_cases() {
 if [ $torch = yes ]; then
   scripts/setup.sh
   step build-release "release build (build/release)" build release release
-  [ -x build/venv-torch/bin/python ] || python3 -m venv build/venv-torch
-  step torch "torch from PyPI (build/venv-torch)" \
-    build/venv-torch/bin/pip install -q torch torchvision transformers numpy
+  step torch "torch from PyPI (${CLEAVE_TORCH:-build/venv-torch})" make_torch
+  torch_python=${CLEAVE_TORCH:-build/venv-torch}/bin/python
   folders=(tests/pt2/models)
   [ ! -d "${CLEAVE_PT2:-../shared/models/pt2}" ] || folders=("${CLEAVE_PT2:-../shared/models/pt2}")
   step chains "parts run in torch, bit for bit as the whole" \
-    build/venv-torch/bin/python tests/pt2/chains_test.py build/release/cleave --architectures "${folders[@]}"
+    "$torch_python" tests/pt2/chains_test.py build/release/cleave --architectures "${folders[@]}"
   tail -n 1 "$logs/chains.log"
   step measure "reading and splitting, measured beside cp and torch" \
-    build/venv-torch/bin/python tests/pt2/measure.py build/release/cleave --folder "${folders[0]}"
+    "$torch_python" tests/pt2/measure.py build/release/cleave --folder "${folders[0]}"
   cat "$logs/measure.log"
   step export-fx "exported modules become native graphs" \
-    build/venv-torch/bin/python tests/pt2/export_fx_test.py "$root"
+    "$torch_python" tests/pt2/export_fx_test.py "$root"
   step apply-fx "native splits are done to torch modules" \
-    build/venv-torch/bin/python tests/pt2/apply_fx_test.py "$root" build/release/cleave
+    "$torch_python" tests/pt2/apply_fx_test.py "$root" build/release/cleave
   step schedule "torch's pipeline runtime loads schedules" \
-    build/venv-torch/bin/python tests/pt2/schedule_test.py "$root" build/release/cleave
+    "$torch_python" tests/pt2/schedule_test.py "$root" build/release/cleave
   echo "test --torch: passed in $SECONDS s"
   exit
 fi
