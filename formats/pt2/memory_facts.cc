@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-constexpr int kSparseFirst = 1, kSparseLast = 5, kStrided = 7;  // torch's numbers
+constexpr int kSparseFirst = 1, kSparseLast = 5, kStridedLayout = 7;  // torch's numbers
 
 using Primes = std::array<std::int64_t, 6>;
 constexpr Primes kPrimes[] = {{10007, 10009, 10037, 10039, 10061, 10067},
@@ -97,7 +97,7 @@ std::optional<TensorLayout> tensor_layout(const Pt2Model& model, const Pt2Value&
     layout.layouts.add(LayoutName::sparse);
     return layout;
   }
-  if (value.layout != kStrided || value.size_count != value.stride_count) return std::nullopt;
+  if (value.layout != kStridedLayout || value.size_count != value.stride_count) return std::nullopt;
   return LayoutReader(model, value).read();
 }
 

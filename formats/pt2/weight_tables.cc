@@ -44,6 +44,7 @@ class ConfigReader {
         cursor_.skip();
       }
     }
+    if (fault_.empty()) cursor_.expect_end();
     if (fault_.empty() && cursor_.fault()) fault_ = "is not JSON: " + cursor_.fault()->message;
     if (fault_.empty() && !has_config) fault_ = "has no \"config\"";
     if (!fault_.empty()) return fault_;
@@ -110,10 +111,14 @@ std::string int_list(const std::vector<std::int64_t>& numbers) {
   return json_list(items);
 }
 
+// "cuda:1" as {"type": "cuda", "index": 1}; the index is null if there is none that JSON can state.
 std::string device_json(std::string_view device) {
+  constexpr std::size_t kMostDigits = 9;
   const std::size_t colon = device.find(':');
   const std::string_view number = colon == device.npos ? "" : device.substr(colon + 1);
-  const bool has_number = !number.empty() && number.find_first_not_of("0123456789") == number.npos;
+  const bool has_number = !number.empty() && number.size() <= kMostDigits &&
+                          number.find_first_not_of("0123456789") == number.npos &&
+                          (number.size() == 1 || number.front() != '0');
   return "{\"type\": " + json_string(device.substr(0, colon)) +
          ", \"index\": " + (has_number ? std::string(number) : "null") + "}";
 }
