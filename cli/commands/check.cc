@@ -25,8 +25,9 @@ class CheckCommand : public Command {
   void add_options(CLI::App& app) override {
     app.fallthrough();  // to --config
     app.footer("Options can also be given in a file: --config FILE (TOML, table [check]).");
-    add_input_option(app, "MODEL", models_,
-                     "model files (native graph JSON or ONNX), or - for one from standard input")
+    add_input_option(
+        app, "MODEL", models_,
+        "model files (ONNX, torch.export or native graph JSON), or - for one from standard input")
         ->required();
     model_.add_bindings_to(app);
     model_.add_costs_to(app);

@@ -84,7 +84,7 @@ CLI::Option* add_setting(CLI::App& app, const SplitSetting& setting, SplitOption
 
 void ModelArgs::add_to(CLI::App& app) {
   add_input_option(app, "MODEL", path,
-                   "model file (native graph JSON or ONNX), or - for standard input")
+                   "model file (ONNX, torch.export or native graph JSON), or - for standard input")
       ->required();
   add_bindings_to(app);
 }
