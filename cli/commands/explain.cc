@@ -5,9 +5,11 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/choice.h"
 #include "cli/terminal/terminal.h"
 #include "core/support/glob.h"
 #include "formats/report/split/explain_text.h"
+#include "formats/report/split/reason_page.h"
 
 namespace cleave {
 namespace {
@@ -23,6 +25,15 @@ class ExplainCommand : public Command {
     split_.add_to(app);
     split_.add_require_to(app);
     app.add_flag("--json", json_, "print the reasons as JSON");
+    add_words(
+        app, "--code", reason_code_names(),
+        [](std::size_t i) {
+          std::string page = reason_page(static_cast<ReasonCode>(i + 1));
+          page.pop_back();  // CLI11 prints the text with a line end
+          throw CLI::CallForVersion(page, 0);
+        },
+        "print what a reason code means and how to remove the reason; needs no model")
+        ->trigger_on_parse();
   }
 
   ExitCode run() override {

@@ -2,11 +2,13 @@
 // list from models, and checks a list for faults.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
+#include <array>
+#include <optional>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/lint_run.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "formats/io/output_file.h"
@@ -19,8 +21,8 @@
 namespace cleave {
 namespace {
 
-const std::map<std::string, ImportKind> kKinds = {
-    {"table", ImportKind::table}, {"devices", ImportKind::devices}, {"torch", ImportKind::torch}};
+constexpr std::array kKinds = {ImportKind::table, ImportKind::devices,
+                               ImportKind::torch};  // as --from names them
 
 class ListsCommand : public Command {
  public:
@@ -34,9 +36,9 @@ class ListsCommand : public Command {
     add_input_option(app, "FILE", files_,
                      "import: what is imported; new: models; lint: the list, then models");
     add_report_option(app, "-o,--output", output_, "write the list to this file");
-    app.add_option("--from", from_, "import: what the file is, where its content does not show it")
-        ->type_name("{table,devices,torch}")
-        ->check(CLI::IsMember(kKinds));
+    add_words(
+        app, "--from", {"table", "devices", "torch"}, [this](std::size_t i) { kind_ = kKinds[i]; },
+        "import: what the file is, where its content does not show it");
     app.add_option("--section", section_,
                    "import: only the tables below headings with this text, where a file has those "
                    "of several accelerators")
@@ -92,7 +94,7 @@ class ListsCommand : public Command {
       return ExitCode::usage;
     }
     ImportOptions options{.kind = {}, .name = name_, .section = section_};
-    if (!from_.empty()) options.kind = kKinds.at(from_);
+    options.kind = kind_;
     const auto made = import_list(files_.front(), options);
     if (!made) return refuse(made.error());
     const ExitCode code = write(made->result.list.text);
@@ -129,7 +131,7 @@ class ListsCommand : public Command {
   std::string action_;
   std::vector<std::string> files_;
   std::string output_;
-  std::string from_;
+  std::optional<ImportKind> kind_;
   std::string name_;
   std::string section_;
   LintRun run_;

@@ -98,12 +98,8 @@ void BackendArgs::add_search_to(CLI::App& app) {
          },
          "time of one search, at most, such as 5min; what was found by then is reported")
       ->type_name("TIME");
-  app.add_option_function<std::string>(
-         "--pin-shapes",
-         [this](const std::string& text) { search.pins_shapes = text == "boundary"; },
-         "whether open shapes at a partition's boundary may be pinned to the reference's: off, "
-         "boundary")
-      ->check(CLI::IsMember({"off", "boundary"}));
+  add_choice(app, "--pin-shapes", search.pins_shapes, {{"off", false}, {"boundary", true}},
+             "whether open shapes at a partition's boundary may be pinned to the reference's");
   app.add_flag("--freeze-shape-values", search.freezes_values,
                "whether small integers at the boundary may become constants");
 }

@@ -59,6 +59,7 @@ void add_command(const CommandTable& table, std::string& page) {
 std::string man_page(const std::vector<CommandTable>& tables, const std::string& version) {
   const CommandTable& program = tables.front();
   std::string page = ".TH CLEAVE 1 \"\" \"cleave " + roff(version) + "\" \"User Commands\"\n";
+  page += ".ad l\n";  // a long list of choices cannot be adjusted on both sides
   page += ".SH NAME\ncleave \\- split machine\\-learning model graphs\n";
   page += ".SH SYNOPSIS\n.B cleave\n.I command\n.RI [ options ]\n";
   page += ".SH DESCRIPTION\n" + roff(program.help) + "\n";
