@@ -59,17 +59,26 @@ void add_terminal_options(CLI::App& app, TerminalOptions& terminal) {
              "how much to print on standard error");
 }
 
-// Whether the options of this command may be needed: making those of all commands takes longer than
-// splitting a small model. All are needed when something precedes the command (--man-page), and
-// with a configuration file, which may have a table for each command.
-bool concerns(std::string_view command, const std::vector<std::string>& arguments) {
-  const auto starts_with_name_of = [&](const CommandEntry& entry) {
-    return !arguments.empty() && arguments.front() == entry.name;
+// The first argument that is no flag of the terminal; empty when there is none.
+std::string_view first_word(const std::vector<std::string>& arguments) {
+  static constexpr std::string_view kFlags[] = {"-q", "--quiet", "-v", "--verbose"};
+  const auto is_flag = [](const std::string& text) {
+    return std::find(std::begin(kFlags), std::end(kFlags), text) != std::end(kFlags);
   };
+  const auto found = std::find_if_not(arguments.begin(), arguments.end(), is_flag);
+  return found == arguments.end() ? std::string_view() : std::string_view(*found);
+}
+
+// Whether the options of this command may be needed: making those of all commands takes longer than
+// splitting a small model. All are needed when something else precedes the command (--man-page),
+// and with a configuration file, which may have a table for each command.
+bool concerns(std::string_view command, const std::vector<std::string>& arguments) {
+  const std::string_view word = first_word(arguments);
+  const auto is_word = [&](const CommandEntry& entry) { return word == entry.name; };
   const auto is_config = [](const std::string& text) { return text.starts_with("--config"); };
-  if (std::none_of(commands().begin(), commands().end(), starts_with_name_of)) return true;
+  if (std::none_of(commands().begin(), commands().end(), is_word)) return true;
   if (std::any_of(arguments.begin(), arguments.end(), is_config)) return true;
-  return arguments.front() == command;
+  return word == command;
 }
 
 // `cleave MODEL` is `cleave inspect MODEL`: the first argument names a file, and no command.

@@ -20,6 +20,8 @@ from pathlib import Path
 
 os.environ["PYTHONPATH"] = str(Path(__file__).parent)  # for made_archive.py
 
+LEAST = 1e-4  # seconds beyond the start of a program that are measured at all
+
 failed = []
 
 
@@ -74,7 +76,7 @@ def measure_large(cleave, scratch, gigabytes):
         shutil.rmtree(scratch / "out", ignore_errors=True)
         shutil.rmtree(scratch / "copy", ignore_errors=True)
         os.sync()
-        seconds, _, memory = run(cleave, "-q", "split", model, "-s", support, "-o", scratch / "out")
+        seconds, _, memory = run(cleave, "split", "-q", model, "-s", support, "-o", scratch / "out")
         split.append(seconds)
         written = written_bytes(scratch / "out")
         os.sync()
@@ -149,33 +151,36 @@ def measure_beside_torch(cleave, folder, scratch):
     def quickest(*command):
         return min(run(cleave, *command)[1] for _ in range(15))
 
-    start = quickest("--version")
+    start = quickest("preview", "--help")
     begin = time.perf_counter()
     subprocess.run([sys.executable, "-c", "import torch.export, torch.fx.passes.splitter_base"], check=True)
     print(f"      a program starts: cleave {start * 1e3:.1f} ms, Python with torch {time.perf_counter() - begin:.1f} s")
-    ratios = []
+    plain, started, written = [], [], []
     for model in sorted(folder.glob("*.train.t215.pt2")):
         try:
             theirs = torch_seconds(model)
         except Exception as cause:  # torch's splitter does not take every program
             print(f"      {model.name}: torch's own fails: {type(cause).__name__}")
             continue
-        whole = quickest("-q", "preview", model, "-s", support)
-        ours = whole - start
-        if ours < 1e-4:
-            print(f"      {model.name}: too little beyond the start of the program to be measured")
-            continue
-        writing = min(run(cleave, "-q", "split", model, "-s", support, "-o", fresh_folder(scratch))[1] for _ in range(15))
-        ratios.append((theirs / ours, theirs / whole, theirs / writing))
+        whole = quickest("preview", "-q", model, "-s", support)
+        ours = whole - start if whole - start >= LEAST else None
+        writing = min(run(cleave, "split", "-q", model, "-s", support, "-o", fresh_folder(scratch))[1] for _ in range(15))
+        if ours is not None:
+            plain.append(theirs / ours)
+        started.append(theirs / whole)
+        written.append(theirs / writing)
+        alone = f"{ours * 1e3:6.2f} ms   {theirs / ours:6.0f} x" if ours else "below 0.10 ms          "
         print(
-            f"      {model.name:<36} torch {theirs * 1e3:8.1f} ms   cleave {ours * 1e3:6.2f} ms   {theirs / ours:6.0f} x"
+            f"      {model.name:<36} torch {theirs * 1e3:8.1f} ms   cleave {alone}"
             f"   (with its start {whole * 1e3:5.1f} ms, and writing {writing * 1e3:5.1f} ms)"
         )
-    if not ratios:
-        return
-    plain, started, written = (statistics.median(column) for column in zip(*ratios))
-    print(f"      times as fast as torch, median: {plain:.0f}; with its start {started:.0f}, and writing {written:.0f}")
-    figure("1 / (times as fast as torch, median)", 1 / plain, "", 0.01)
+    if started:
+        print(
+            f"      times as fast as torch, median of {len(started)}: {statistics.median(started):.1f} with cleave's start,"
+            f" {statistics.median(written):.1f} with its writing, too"
+        )
+    if plain:
+        figure("1 / (times as fast as torch without cleave's start, median)", 1 / statistics.median(plain), "", 0.01)
 
 
 def main():
