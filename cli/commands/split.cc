@@ -1,11 +1,14 @@
 // cleave split: the whole job; writes the partitions, the root, reports and drawings to a folder.
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/capture_run.h"
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/options/onnx_args.h"
 #include "cli/terminal/progress_bar.h"
@@ -14,26 +17,43 @@
 #include "formats/io/part_files.h"
 #include "formats/jobs/write_models.h"
 #include "formats/report/drawings/dot.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {
 
 constexpr std::size_t kCollapseAbove = 2000;
+constexpr std::size_t kMostDrawn = 200;  // partitions that are drawn unless more are asked for
 
-Status<Diagnostics> write_drawings(const Report& report, const OutputFolder& folder) {
-  auto written = folder.write("node_support.dot", draw_support(report, kCollapseAbove));
-  if (!written) return written;
-  written = folder.write("preview.dot", draw_preview(report));
+enum class Drawings : std::uint8_t { none, summary, all };
+
+Status<Diagnostics> draw_parts(const Report& report, const OutputFolder& folder) {
   const Partition& partition = report.split.partition;
   const std::vector<std::string> stems = file_stems(partition.names);
   ProgressBar bar(folder.final_path());
   const Progress progress = bar.observer();
   for (const PartId part : partition.parts()) {
-    if (!written) return written;
     tell(progress, {"drawing", "parts", index(part), partition.count()});
-    written = folder.write(stems[index(part)] + ".dot", draw_part(report, part, kCollapseAbove));
+    auto written =
+        folder.write(stems[index(part)] + ".dot", draw_part(report, part, kCollapseAbove));
+    if (!written) return written;
   }
-  return written;
+  return Done{};
+}
+
+// Writes the drawings that are wanted. Without a wish they are those of the model and of the split,
+// and those of the partitions if these are few.
+Status<Diagnostics> write_drawings(const Report& report, std::optional<Drawings> wanted,
+                                   const OutputFolder& folder) {
+  if (wanted == Drawings::none) return Done{};
+  auto written = folder.write("node_support.dot", draw_support(report, kCollapseAbove));
+  if (written) written = folder.write("preview.dot", draw_preview(report));
+  if (!written || wanted == Drawings::summary) return written;
+  const std::size_t count = report.split.partition.count();
+  if (wanted == Drawings::all || count <= kMostDrawn) return draw_parts(report, folder);
+  print_info("did not draw each of " + count_text(count) +
+             " partitions: --drawings all does, and cleave draw --what PARTITION draws one");
+  return Done{};
 }
 
 class SplitCommand : public Command {
@@ -52,6 +72,11 @@ class SplitCommand : public Command {
     add_onnx_options(app, onnx_);
     add_pt2_options(app, pt2_files_);
     capture_.add_to(app);
+    add_words(
+        app, "--drawings", {"none", "summary", "all"},
+        [this](std::size_t i) { drawings_ = static_cast<Drawings>(i); },
+        "which drawings to write: none, of the model and of the split only, or also of each "
+        "partition; without it each of up to 200 partitions is drawn");
     app.add_flag("--json", json_, "print the report as JSON instead of text");
   }
 
@@ -80,7 +105,7 @@ class SplitCommand : public Command {
     report.part_files = models->part_files;
     report.chain = models->chain;
     auto written = folder->write("report.txt", report_text(report));
-    if (written) written = write_drawings(report, *folder);
+    if (written) written = write_drawings(report, drawings_, *folder);
     ExitCode code = written ? files_.write_inside(report, *folder) : ExitCode::done;
     if (code != ExitCode::done) return code;
     if (written) written = folder->write_manifest(report_json(report));
@@ -118,6 +143,7 @@ class SplitCommand : public Command {
   bool force_ = false;
   bool json_ = false;
   CaptureArgs capture_;
+  std::optional<Drawings> drawings_;
   OnnxWriteOptions onnx_;
   Pt2Files pt2_files_ = Pt2Files::one_a_part;
 };

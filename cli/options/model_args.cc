@@ -181,7 +181,12 @@ void SupportArgs::add_to(CLI::App& app, bool required) {
                  "keep an op or a node on the CPU, whatever the lists say: a name or a glob; "
                  "repeatable")
       ->type_name("NODE|OP")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text.empty() ? std::string("names no node: the text is empty") : std::string();
+          },
+          ""));
   add_input_option(app, "--verdicts", verdicts,
                    "JSON or CSV that settles nodes one by one, above all rules: node, true or "
                    "false, why; repeatable")

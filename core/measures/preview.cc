@@ -17,6 +17,13 @@ std::uint64_t parameter_bytes(const Graph& graph, ValueId parameter) {
   return value_bytes(graph, parameter).value_or(0);
 }
 
+// Whether the file has the value's bytes: it is a parameter, or the output of a constant that reads
+// nothing, as ONNX's Constant.
+bool is_in_file(const Graph& graph, ValueId parameter) {
+  const NodeId maker = graph.value(parameter).producer;
+  return maker == kNone<NodeId> || graph.operands(maker).empty();
+}
+
 // The parameters of the file that some nodes read, by their canonical ids.
 class ParametersRead {
  public:
@@ -56,7 +63,7 @@ void cover_parameters(const Graph& graph, const NodeSet& acc, Coverages& coverag
   std::uint64_t on_acc = 0;
   for (const ValueId parameter : graph.parameters()) {
     if (graph.canonical_parameter(parameter) != parameter) continue;
-    if (graph.value(parameter).producer != kNone<NodeId>) continue;  // made by a constant
+    if (!is_in_file(graph, parameter)) continue;
     const std::uint64_t bytes = parameter_bytes(graph, parameter);
     total = saturating_add(total, bytes);
     if (read.contains(parameter)) on_acc = saturating_add(on_acc, bytes);
@@ -165,6 +172,12 @@ class Previewer {
     }
     for (const ValueId parameter : parameters) {
       in_part_.erase(graph_.canonical_parameter(parameter));
+    }
+    for (const NodeId constant : needed_constants(graph_, boundaries_, part)) {
+      if (!graph_.operands(constant).empty()) continue;
+      for (const ValueId value : graph_.outputs(constant)) {
+        total = saturating_add(total, parameter_bytes(graph_, value));
+      }
     }
   }
 

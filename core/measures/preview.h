@@ -50,8 +50,8 @@ struct LinkBound {
 struct Coverages {
   Coverage nodes;
   Coverage flops;            // of the nodes whose FLOPs are known
-  Coverage parameter_bytes;  // acc: what the nodes read, themselves or through constants; total:
-                             // all parameters of the file. Names of one parameter count once.
+  Coverage parameter_bytes;  // acc: what nodes read, also through constants; total: all of the
+                             // file, and constants that read nothing. Aliases count once.
   std::uint64_t model_parameter_bytes = 0;
   std::size_t unknown_flops = 0;          // nodes without known FLOPs
   std::vector<NodeId> unknown_flops_ops;  // the first node of each op type among them

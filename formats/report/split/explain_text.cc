@@ -114,6 +114,7 @@ std::string labelled(std::string_view label, const std::string& text) {
 std::string explain_text(const Report& report, const std::vector<NodeId>& nodes) {
   const Graph& graph = report.model.graph;
   const ReasonContext context = reason_context(report);
+  if (nodes.empty()) return "no node is on the CPU\n";
   std::string text;
   for (const NodeId node : nodes) {
     text += quoted(graph.node(node).name) + "  " + signature(graph, node) + '\n';

@@ -9,7 +9,7 @@
 namespace cleave {
 
 // A block of lines per node: its op and signature, its partition, the reason, and the chain of
-// nodes to blame. Nodes may be constants.
+// nodes to blame. Nodes may be constants; without nodes it says that none is on the CPU.
 std::string explain_text(const Report& report, const std::vector<NodeId>& nodes);
 
 // {"format": "cleave.explain", "version": 1, "nodes": [{"node", "op", "domain", "partition",
