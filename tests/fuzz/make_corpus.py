@@ -151,7 +151,7 @@ RELATIONS = ["attr.group == in[0].dim[1] and attr.kernel_shape[0] % 2 == 1", "in
              "in[0].dtype == \"float32\" or out[0].rank < 3"]
 
 RULES = {"format": "cleave.support", "version": 1, "name": "all",
-         "link": "gen4x16",
+         "link": {"bandwidth": "gen4x16"},
          "allow": ["Relu", {"op": "Conv", "domain": "", "opset": [1, 22], "inputs": [["float32"], None, []],
                             "outputs": [["float32", "float16"]], "kwargs": {"other": ["float32"]}, "why": "it fits",
                             "attributes": {"group": 1, "kernel_shape": [[3, 3], [1, 1]], "alpha": {"min": 0, "max": 1.5}},
