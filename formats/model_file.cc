@@ -139,6 +139,10 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
   if (find_stranger(bytes) == nullptr) {
     for (const FormatRow& row : kFormats) {
       if (!row.probe(bytes)) continue;
+      if (row.format != ModelFormat::onnx && !bindings.values.empty()) {
+        return Diagnostics{diagnostic_of(
+            source->path(), "--set-input is for ONNX models, whose shapes are inferred")};
+      }
       Loaded<LoadedModel> model = row.read(std::move(*source), bindings, limits, progress);
       if (model) model->bindings = bindings;
       if (model) model->limits = limits;

@@ -34,7 +34,7 @@ try:
     import onnx
     import onnxruntime as ort
 
-    from ort_inputs import CannotRun, WrongUsage, bound_dims, find_inputs
+    from ort_inputs import CannotRun, WrongUsage, bound_dims, find_inputs, set_inputs
     from ort_values import (
         UNOPTIMISED,
         CannotWrite,
@@ -214,12 +214,14 @@ def find_values(options):
     root = options.folder / "root.onnx"
     if not root.is_file():
         raise WrongUsage(f"{root}: there is no such file: DIR is not a split of an ONNX model")
-    parts = read_manifest(options.folder)["partitions"]
+    manifest = read_manifest(options.folder)
+    parts = manifest["partitions"]
     try:
         given = read_inputs(options.inputs, root) if options.inputs else {}
     except (OSError, ValueError, EOFError) as error:
         raise WrongUsage(f"{options.inputs}: {first_line(error)}") from error
     dims = {**bound_dims(root, parts), **dict(options.dim)}
+    given = {**set_inputs(root, manifest), **given}
     return find_inputs(root, given, dims, options.seed)[0]
 
 

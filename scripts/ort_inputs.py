@@ -125,8 +125,8 @@ def shape_for(declared, dims, draw):
     if draw.batch and len(free) > 1:
         free[0] = draw.batch
     return [
-        dim if isinstance(dim, int) else dims.get(dim, size)
-        for dim, size in zip(declared.shape, free)
+        dim if isinstance(dim, int) else dims.get((declared.name, axis), dims.get(dim, size))
+        for axis, (dim, size) in enumerate(zip(declared.shape, free))
     ]
 
 
@@ -146,15 +146,35 @@ def draw_inputs(session, given, dims, draw, seed):
 
 
 def bound_dims(path, parts):
-    """The size that a split was made for, of each symbolic dim of the model's inputs that it bound:
-    the parts of the manifest state their inputs with it."""
+    """The size that a split was made for, of each symbolic dim of the model's inputs that it bound: the
+    parts of the manifest state their inputs with it. By the dim's symbol, and by (input, axis): some
+    exporters call every unknown dim "?"."""
     shapes = {value["name"]: value["shape"] for part in parts for value in part["inputs"]}
     dims = {}
     for declared in open_original(path).get_inputs():
-        for dim, size in zip(declared.shape or [], shapes.get(declared.name) or []):
-            if isinstance(dim, str) and isinstance(size, int):
-                dims.setdefault(dim, size)
+        for axis, (dim, size) in enumerate(zip(declared.shape or [], shapes.get(declared.name) or [])):
+            if isinstance(size, int) and not isinstance(dim, int):
+                dims[declared.name, axis] = size
+                if isinstance(dim, str) and dim != "?":
+                    dims.setdefault(dim, size)
     return dims
+
+
+def set_inputs(path, manifest):
+    """The inputs that the split set (--set-input), as Values by name."""
+    texts = manifest.get("settings", {}).get("set_inputs", {})
+    if not texts:
+        return {}
+    values = {}
+    for declared in open_original(path).get_inputs():
+        if declared.name not in texts:
+            continue
+        kind = re.fullmatch(r"tensor\((\w+)\)", declared.type).group(1)
+        text = {"true": "1", "false": "0"}.get(texts[declared.name], texts[declared.name])
+        number = float(text) if kind.startswith(("float", "double")) else int(text)
+        array = np.full([1] * len(declared.shape or []), number, dtype=NUMPY_TYPES[kind])
+        values[declared.name] = Value.of_array(array)
+    return values
 
 
 def open_original(path):
@@ -172,7 +192,7 @@ def check_names(session, given, dims):
     symbols = {dim for one in declared for dim in one.shape or [] if isinstance(dim, str)}
     for what, asked, known in [("input", given, inputs), ("symbolic dim", dims, symbols)]:
         for name in asked:
-            if name not in known:
+            if isinstance(name, str) and name not in known:
                 has = ", ".join(sorted(known)) or "none"
                 raise WrongUsage(f'the model has no {what} "{name}" (it has: {has})')
 

@@ -15,7 +15,7 @@ values is named. The ONNX checker checks every file, unless ORIGINAL does not pa
 input or output of unknown rank is exempt.
 
 Inputs are random by the declared types and shapes; if ORIGINAL refuses them, other sizes and values are
-tried. --dim fixes a symbolic dimension; --inputs gives some or all inputs, as arrays by name or as a folder
+tried. --dim fixes a symbolic dimension; inputs that the split set (--set-input) have that value; --inputs gives some or all inputs, as arrays by name or as a folder
 with input_0.pb, input_1.pb, ... (ONNX's test_data_set_0). ONNX Runtime runs in a child process: if it
 crashes, the signal is named and other inputs are tried.
 
@@ -39,7 +39,7 @@ try:
     from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
 
     import ort_child
-    from ort_inputs import CannotRun, WrongUsage, bound_dims, find_inputs, read_data_set
+    from ort_inputs import CannotRun, WrongUsage, bound_dims, find_inputs, read_data_set, set_inputs
     from ort_values import (
         NUMPY_TYPES,
         OPTIMISED,
@@ -493,13 +493,25 @@ def read_manifest(folder):
     return manifest
 
 
+def initializers_of(path):
+    """The initializers of the model's graph, and of the bodies of its nodes: a split may have put a
+    branch of an If in the place of the If."""
+    graphs = [onnx.load(str(path), load_external_data=False).graph]
+    for graph in graphs:
+        yield from graph.initializer
+        for node in graph.node:
+            for attribute in node.attribute:
+                graphs += [attribute.g] if attribute.HasField("g") else []
+                graphs += attribute.graphs
+
+
 def passed_parameters(path, parts, known):
     """The initializers of the model at `path` that partitions take as inputs, as Values by name: inputs
     that are neither `known` nor made by a partition."""
     made = {value["name"] for part in parts for value in part["outputs"]} | set(known)
     wanted = {value["name"] for part in parts for value in part["inputs"]} - made
     found = {}
-    for tensor in onnx.load(str(path), load_external_data=False).graph.initializer if wanted else []:
+    for tensor in initializers_of(path) if wanted else []:
         if tensor.name in wanted:
             if uses_external_data(tensor):
                 load_external_data_for_tensor(tensor, str(Path(path).parent))
@@ -516,6 +528,7 @@ def verify(original, folder, dims=None, inputs=None, seed=0, tolerance=None):
     if not Path(original).is_file():
         raise WrongUsage(f"{original}: there is no such file")
     dims = {**bound_dims(original, manifest["partitions"]), **(dims or {})}
+    inputs = {**set_inputs(original, manifest), **(inputs or {})}
     one = Original(original, dims, inputs, seed)
     rows = Verification(one, folder, manifest, tolerance).rows()
     return Verdict(rows, len(one.expected))

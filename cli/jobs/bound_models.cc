@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-// What --dim and --input-shape may name.
+// What --dim, --input-shape and --set-input may name.
 struct Names {
   std::set<std::string_view> dims, values, inputs;
 };
@@ -63,7 +63,8 @@ std::optional<MeasuredModel> BoundModels::load_measured(const std::string& path)
 ModelArgs BoundModels::args_for(const std::string& path) {
   ModelArgs args = args_;
   args.path = path;
-  const bool has_bindings = !args.bindings.dims.empty() || !args.bindings.inputs.empty();
+  const bool has_bindings =
+      !args.bindings.dims.empty() || !args.bindings.inputs.empty() || !args.bindings.values.empty();
   if (!are_several_ || !has_bindings) return args;
   if (path == "-") {
     note_bound(args.bindings);
@@ -72,6 +73,7 @@ ModelArgs BoundModels::args_for(const std::string& path) {
   ModelArgs plain = args;
   plain.bindings.dims.clear();
   plain.bindings.inputs.clear();
+  plain.bindings.values.clear();
   const auto probe = read_model(path, plain.bindings, plain.limits);
   return probe ? args_of(path, *probe) : plain;
 }
@@ -88,6 +90,8 @@ ModelArgs BoundModels::args_of(const std::string& path, const LoadedModel& probe
   say("--dim", keep_if(args.bindings.dims, [&](const auto& name) { return has_dim(names, name); }));
   say("--input-shape",
       keep_if(args.bindings.inputs, [&](const auto& name) { return names.inputs.contains(name); }));
+  say("--set-input",
+      keep_if(args.bindings.values, [&](const auto& name) { return names.inputs.contains(name); }));
   note_bound(args.bindings);
   return args;
 }
@@ -95,6 +99,7 @@ ModelArgs BoundModels::args_of(const std::string& path, const LoadedModel& probe
 void BoundModels::note_bound(const ShapeBindings& bindings) {
   for (const auto& dim : bindings.dims) bound_.insert(dim.first);
   for (const auto& input : bindings.inputs) bound_.insert(input.first);
+  for (const auto& value : bindings.values) bound_.insert(value.first);
 }
 
 std::string BoundModels::unbound() const {
@@ -106,8 +111,14 @@ std::string BoundModels::unbound() const {
   }
   const auto input =
       std::find_if(args_.bindings.inputs.begin(), args_.bindings.inputs.end(), is_unbound);
-  if (input == args_.bindings.inputs.end()) return {};
-  return "--input-shape names " + cleave::quoted(input->first) + ", which is no input of any model";
+  if (input != args_.bindings.inputs.end()) {
+    return "--input-shape names " + cleave::quoted(input->first) +
+           ", which is no input of any model";
+  }
+  const auto value =
+      std::find_if(args_.bindings.values.begin(), args_.bindings.values.end(), is_unbound);
+  if (value == args_.bindings.values.end()) return {};
+  return "--set-input names " + cleave::quoted(value->first) + ", which is no input of any model";
 }
 
 }  // namespace cleave

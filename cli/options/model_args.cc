@@ -107,12 +107,30 @@ void ModelArgs::add_bindings_to(CLI::App& app) {
       ->type_name("NAME=DIMS")
       ->allow_extra_args(false)
       ->delimiter('\0');
+  app.add_option_function<std::vector<std::string>>(
+         "--set-input",
+         [this](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             bindings.values.push_back(parse_binding("--set-input", text, "sr=16000"));
+           }
+         },
+         "set the value of an input with one element, e.g. --set-input sr=16000, so that an If or "
+         "a shape which it decides is known")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->delimiter('\0');
   add_choice(app, "--infer", bindings.inference,
              {{"off", ShapeInference::off},
               {"file", ShapeInference::file},
               {"full", ShapeInference::full}},
              "types and shapes of an ONNX model: off (declared inputs and outputs only), file "
              "(also its value_info) or full (also what follows from its operators)");
+  add_choice(
+      app, "--fold", bindings.folding,
+      {{"off", Folding::off}, {"report", Folding::report}, {"write", Folding::write}},
+      "what is known before an ONNX model runs: report (an If that is decided is replaced by "
+      "its branch), write (also nodes whose results are known integers become constants) or "
+      "off (every node stays)");
   app.add_option_function<std::vector<std::string>>(
          "--limit",
          [this](const std::vector<std::string>& texts) {

@@ -18,7 +18,7 @@ class App;
 
 namespace cleave {
 
-// MODEL, --dim, --input-shape, --infer, --limit
+// MODEL, --dim, --input-shape, --set-input, --infer, --fold, --limit
 struct ModelArgs {
   std::string path;
   ShapeBindings bindings;

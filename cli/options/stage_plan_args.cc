@@ -119,12 +119,14 @@ std::optional<Error> StagePlanArgs::idle_option() const {
 }
 
 std::string StagePlanArgs::first_not_for_workload() const {
-  for (const char* const name :
-       {"--split-at",     "--split-between",    "--map",   "--balance",       "--costs",
-        "--device-flops", "--device-bandwidth", "--link",  "--devices",       "--optimizer-factor",
-        "--dim",          "--input-shape",      "--infer", "--shared-params", "--relay",
-        "--device-map",   "--loss-output",      "--stage", "--weights",       "--annotate",
-        "--schedule"}) {
+  for (const char* const name : {"--split-at",         "--split-between", "--map",
+                                 "--balance",          "--costs",         "--device-flops",
+                                 "--device-bandwidth", "--link",          "--devices",
+                                 "--optimizer-factor", "--dim",           "--input-shape",
+                                 "--set-input",        "--infer",         "--fold",
+                                 "--shared-params",    "--relay",         "--device-map",
+                                 "--loss-output",      "--stage",         "--weights",
+                                 "--annotate",         "--schedule"}) {
     if (app_->count(name) > 0) return name;
   }
   return {};

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <protozero/pbf_reader.hpp>
 
+#include "formats/onnx/index/encoding.h"
 #include "formats/onnx/index/field_numbers.h"
-#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {

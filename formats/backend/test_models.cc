@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "formats/onnx/write/encoding.h"
+#include "formats/onnx/index/encoding.h"
 
 namespace cleave {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "formats/io/byte_pieces.h"
 #include "formats/io/source_file.h"
+#include "formats/onnx/index/encoding.h"
 #include "formats/onnx/index/message_fields.h"
-#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {

@@ -16,13 +16,24 @@ enum class ShapeInference {
   full,  // also what operators imply
 };
 
+// What is done with what is known before the model runs.
+enum class Folding {
+  off,     // every node stays as it is
+  report,  // the branch that an If takes is in its place
+  write,   // also, nodes whose results are known integers or booleans become constants
+};
+
 // "off", "file", "full"
 std::string_view shape_inference_name(ShapeInference inference);
+// "off", "report", "write"
+std::string_view folding_name(Folding folding);
 
 struct ShapeBindings {
   std::vector<std::pair<std::string, std::int64_t>> dims;                 // --dim N=8
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> inputs;  // --input-shape; -1: free
+  std::vector<std::pair<std::string, std::string>> values = {};           // --set-input sr=16000
   ShapeInference inference = ShapeInference::full;                        // --infer
+  Folding folding = Folding::report;                                      // --fold
 };
 
 }  // namespace cleave

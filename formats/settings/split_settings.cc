@@ -250,15 +250,19 @@ constexpr SplitSetting kSettings[] = {
 };
 
 // The schemas of settings of the model instead of the split: ShapeBindings in formats/model.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kModelSettings = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kModelSettings = {{
     {"infer",
      R"({"description": "Where types of an ONNX model come from; native JSON states them.", )"
      R"("enum": ["off", "file", "full"]})"},
+    {"fold", R"({"description": "What is done with what is known before the model runs.", )"
+             R"("enum": ["off", "report", "write"]})"},
     {"dims", R"({"description": "Symbolic dims that were bound.", "type": "object", )"
              R"("additionalProperties": {"type": "integer"}})"},
     {"input_shapes", R"({"description": "Shapes that inputs were given; null: a dim left open.", )"
                      R"("type": "object", "additionalProperties": )"
                      R"({"type": "array", "items": {"type": ["integer", "null"]}}})"},
+    {"set_inputs", R"({"description": "Values that inputs of one element were given.", )"
+                   R"("type": "object", "additionalProperties": {"type": "string"}})"},
 }};
 
 // "a, b or c"

@@ -65,8 +65,9 @@ BINDINGS = [
     ("silero_vad__silero_vad_half*", ["--dim", "batch=1", "--dim", "sequence=576"]),
     (
         "silero_vad__silero_vad.onnx",
-        ["--input-shape", "input=1,576", "--input-shape", "state=2,1,128"],
+        ["--input-shape", "input=1,576", "--input-shape", "state=2,1,128", "--set-input", "sr=16000"],
     ),
+    ("silero_vad__*ifless*", ["--dim", "batch=1", "--dim", "sequence=576", "--set-input", "sr=16000"]),
     ("silero_vad__*", ["--dim", "batch=1", "--dim", "sequence=576"]),
 ]
 

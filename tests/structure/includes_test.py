@@ -48,7 +48,9 @@ MAY_INCLUDE = {
     "formats/onnx/infer": CORE_LOW + " core/condition core/support formats/model formats/onnx/index " + FILES,
     "formats/onnx/infer/rules": CORE_LOW + " formats/onnx/index formats/onnx/infer formats/text",
     "formats/onnx/infer/values": CORE_LOW + " formats/onnx/index formats/onnx/infer formats/text",
-    "formats/onnx/read": CORE_LOW + " core/condition formats/model formats/onnx/index formats/onnx/infer " + FILES,
+    "formats/onnx/fold": CORE_LOW + " formats/model formats/onnx/index formats/onnx/infer " + FILES,
+    "formats/onnx/read": CORE_LOW + " core/condition formats/model formats/onnx/index formats/onnx/infer "
+                         "formats/onnx/fold " + FILES,
     "formats/onnx/write": CORE + " formats/model " + ONNX + " " + FILES,
     "formats/pt2": CORE + " formats/model " + FILES,
     # Native JSON can be made of other models: `convert`.

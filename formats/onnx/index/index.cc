@@ -32,6 +32,7 @@ class Indexer {
  public:
   Indexer(std::string_view bytes, const ModelLimits& limits)
       : bytes_(bytes), walk_{.begin = bytes.data(), .limits = limits} {}
+  OnnxNode node(OnnxRecord record);
   // Indexes the file. The model is complete only if fault() is empty afterwards.
   OnnxModel model();
   const std::string& fault() const { return walk_.fault; }
@@ -44,7 +45,6 @@ class Indexer {
   OnnxMainGraph main_graph(OnnxRecord record);
   OnnxGraph body(OnnxRecord record);
   void graph_field(OnnxFields& field, OnnxGraphFields& out);
-  OnnxNode node(OnnxRecord record);
   void read_node(OnnxRecord record, OnnxNode& out);
   OnnxAttribute attribute(OnnxRecord record);
   bool attribute_body(OnnxFields& field, OnnxAttribute& out);
@@ -359,6 +359,8 @@ void record_external_files(const SourceFile& source, std::vector<std::string_vie
 }
 
 }  // namespace
+
+OnnxNode index_onnx_node(OnnxRecord record) { return Indexer(record.field, {}).node(record); }
 
 void DeleteOnnxModel::operator()(OnnxModel* model) const noexcept { delete model; }
 

@@ -12,4 +12,7 @@ namespace cleave {
 // without a graph, and anything beyond a limit. Linear in the records; does not read weights.
 Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits = {});
 
+// A node of a record that was made of checked ones: no limit applies.
+OnnxNode index_onnx_node(OnnxRecord record);
+
 }  // namespace cleave

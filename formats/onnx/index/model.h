@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -113,6 +114,8 @@ class OnnxNodes {
 
   // For the index, which has checked the whole node. Leaves `node` for reuse.
   void add(OnnxNode& node);
+  // Adds node i to other nodes; it cannot be read from these afterwards.
+  void move_to(std::size_t i, OnnxNodes& to);
 
  private:
   struct Place {
@@ -153,6 +156,10 @@ struct OnnxModel {
   std::vector<OnnxRecord> training_infos;
   std::vector<OnnxRecord> configurations;  // device configurations, IR 11
   std::vector<OnnxRecord> other_fields;    // fields not in field_numbers.h
+
+  // Folding (formats/onnx/fold) replaced nodes: the main graph is no longer what the file has.
+  bool is_folded = false;
+  std::deque<std::string> made;  // bytes of records and names that are not in the file
 
   // Maps the graph's ids to the file. Set by the reader.
   std::vector<std::uint32_t> node_index;    // by NodeId (nodes and constants): index in graph.nodes

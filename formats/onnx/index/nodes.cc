@@ -144,6 +144,12 @@ void OnnxNodes::add(OnnxNode& node) {
   clear(node);
 }
 
+void OnnxNodes::move_to(std::size_t i, OnnxNodes& to) {
+  to.places_.push_back(places_[i]);
+  if (!places_[i].has_bodies) return;
+  to.kept_.emplace(to.places_.size() - 1, std::move(kept_.at(i)));
+}
+
 template <class TakeField>
 const OnnxNode& OnnxNodes::read_fields(std::size_t i, OnnxNode& room, const TakeField& take) const {
   if (places_[i].has_bodies) return *kept_.at(i);

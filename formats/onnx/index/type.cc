@@ -22,6 +22,7 @@ OnnxDim parse_dim(std::string_view payload, OnnxWalk& walk) {
     }
   }
   if (dim.size < 0) dim.size = -1;
+  if (dim.name == "?") dim.name.clear();  // as some exporters write an unknown dim
   return dim;
 }
 

@@ -197,10 +197,11 @@ Loaded<OnnxBoundShapes> OnnxBoundShapes::make(const std::string& file, const Onn
                                               const OnnxLinks& links,
                                               const ShapeBindings& bindings) {
   OnnxBoundShapes out;
-  if (bindings.dims.empty() && bindings.inputs.empty()) return out;
+  if (bindings.dims.empty() && bindings.inputs.empty() && bindings.values.empty()) return out;
   Checker checker(file, model, links, false);
   for (const auto& [name, size] : bindings.dims) checker.check_dim(name, size);
   for (const auto& [name, sizes] : bindings.inputs) checker.check_input(name, sizes);
+  for (const auto& [name, text] : bindings.values) checker.check_value(name, text);
   Diagnostics errors = checker.take_errors();
   if (!errors.empty()) return errors;
   out.dims_ = checker.take_dims();

@@ -1,4 +1,4 @@
-// What the user gives about shapes (--dim, --input-shape), checked against an ONNX model.
+// What the user gives about shapes (--dim, --input-shape, --set-input), checked against an ONNX model.
 #pragma once
 
 #include <cstdint>

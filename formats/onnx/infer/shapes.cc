@@ -67,8 +67,12 @@ bool knows_inputs(const OnnxOpCall& call) {
 class Inference {
  public:
   Inference(const OnnxModel& model, const OnnxLinks& links, const OnnxBoundShapes& bound,
-            ShapeInference from)
-      : model_(model), links_(links), bound_(bound), from_(from) {
+            const ShapeBindings& bindings)
+      : model_(model),
+        links_(links),
+        bound_(bound),
+        from_(bindings.inference),
+        folding_(bindings.folding) {
     for (const OnnxFunction& function : model.functions) {
       functions_.emplace(onnx_function_key(function.domain, function.name, function.overload),
                          &function);
@@ -100,6 +104,7 @@ class Inference {
   const OnnxFunction* function_of(const OnnxNode& node) const;
   void infer_function(OnnxValueScope& caller, OnnxOpCall& call, const OnnxFunction& function);
   bool is_noted(const char* place);
+  void keep_known(OnnxTypes& out, std::vector<OnnxValueFacts>& facts) const;
   void report_unknown(OnnxTypes& out) const;
   void report_unknown_ranks(OnnxTypes& out, NoteList& ranks) const;
   static void finish(OnnxValueScope& scope, OnnxBodyTypes& out);
@@ -113,6 +118,7 @@ class Inference {
   std::uint32_t main_index_ = 0;    // its index
   const OnnxBoundShapes& bound_;
   ShapeInference from_;
+  Folding folding_;
   std::unordered_map<std::string, const OnnxFunction*> functions_;
   std::size_t nodes_there_ = model_.graph.nodes.size();
   std::size_t budget_;
@@ -120,6 +126,7 @@ class Inference {
   int dead_depth_ = 0;  // bodies around the node that never run
   std::unordered_set<const char*> noted_;
   NoteList failures_, disagreements_;
+  std::vector<std::pair<std::uint32_t, const OnnxGraph*>> decided_;
 };
 
 std::string Inference::node_text(const OnnxNode& node) const {
@@ -224,7 +231,9 @@ void Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
 void Inference::infer_bodies_left(OnnxValueScope& scope, const OnnxOpCall& call,
                                   const std::vector<const OnnxGraph*>& inferred) {
   // The other branch never runs.
-  const bool is_dead = taken_branch(call) != nullptr;
+  const OnnxGraph* const taken = taken_branch(call);
+  if (taken != nullptr && scope.main != nullptr) decided_.emplace_back(main_index_, taken);
+  const bool is_dead = taken != nullptr;
   dead_depth_ += is_dead ? 1 : 0;
   for (const OnnxAttribute& attribute : call.node().attributes) {
     for (const OnnxGraph& body : attribute.graphs) {
@@ -424,6 +433,15 @@ void Inference::report_unknown(OnnxTypes& out) const {
   }
 }
 
+// Moves known integers out of the facts, for folding.
+void Inference::keep_known(OnnxTypes& out, std::vector<OnnxValueFacts>& facts) const {
+  for (std::uint32_t i = links_.first_output.front(); i < facts.size(); ++i) {
+    OnnxElements* const elements = facts[i].elements.get();
+    if (elements == nullptr || !is_integer_dtype(elements->dtype)) continue;
+    if (known_integers(*elements)) out.known.emplace(i, std::move(*elements));
+  }
+}
+
 OnnxTypes Inference::run(const Progress& progress) {
   OnnxTypes out;
   const OnnxOpsets opsets = onnx_opsets(model_.opsets);
@@ -449,6 +467,8 @@ OnnxTypes Inference::run(const Progress& progress) {
   out.main.reserve(main.facts.size());
   for (const OnnxValueFacts& facts : main.facts) out.main.push_back(facts.type);
   out.pool = std::move(pool_);
+  out.decided = std::move(decided_);
+  if (folding_ == Folding::write) keep_known(out, main.facts);
   report_unknown(out);
   return out;
 }
@@ -460,8 +480,12 @@ Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& mo
                                    const Progress& progress) {
   Loaded<OnnxBoundShapes> bound = OnnxBoundShapes::make(source.path(), model, links, bindings);
   if (!bound) return std::move(bound).error();
-  OnnxTypes types = Inference(model, links, *bound, bindings.inference).run(progress);
+  OnnxTypes types = Inference(model, links, *bound, bindings).run(progress);
   types.unbound = bound->notes();
+  for (const auto& [name, value] : bindings.values) {
+    types.notes.push_back("input " + quoted(name) + " is taken to be " + escaped(value) +
+                          ": what follows from it holds for that value only");
+  }
   return types;
 }
 

@@ -3,10 +3,12 @@
 // without weights.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/progress.h"
@@ -15,6 +17,7 @@
 #include "formats/onnx/index/links.h"
 #include "formats/onnx/index/model.h"
 #include "formats/onnx/index/type_pool.h"
+#include "formats/onnx/infer/elements.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {
@@ -37,6 +40,11 @@ struct OnnxTypes {
   std::vector<std::string> notes;         // values and nodes whose shape stays unknown, and why
   std::vector<std::string> unbound;       // bindings that match another of several models only
   std::vector<std::string_view> unknown;  // values of the main graph without a rank
+  // Ifs of the main graph with a known condition, by index of the node: the branch that runs.
+  std::vector<std::pair<std::uint32_t, const OnnxGraph*>> decided;
+  // With Folding::write: the elements of the main graph's values, by number, if all of them are
+  // known, and are integers or booleans.
+  std::unordered_map<std::uint32_t, OnnxElements> known;
 };
 
 // Errors: a binding that names no input or no symbol of the model, or contradicts the file. Linear,

@@ -6,6 +6,7 @@
 #include "formats/onnx/read/graph_maker.h"
 
 #include <array>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -99,7 +100,14 @@ class GraphMaker {
   std::vector<std::string> notes_;
 };
 
+// Empty for a record that folding made.
 SourceSpan GraphMaker::span_of(const OnnxRecord& record) const {
+  const std::string_view file = source_.bytes();
+  const std::less<> earlier;
+  if (earlier(record.field.data(), file.data()) ||
+      !earlier(record.field.data(), file.data() + file.size())) {
+    return {};
+  }
   return {.offset = static_cast<std::uint64_t>(record.field.data() - source_.bytes().data()),
           .length = static_cast<std::uint32_t>(record.field.size())};
 }

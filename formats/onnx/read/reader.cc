@@ -11,6 +11,7 @@
 #include "core/base/progress.h"
 #include "core/graph/domain.h"
 #include "core/graph/shape.h"
+#include "formats/onnx/fold/infer_folded.h"
 #include "formats/onnx/index/external.h"
 #include "formats/onnx/index/index.h"
 #include "formats/onnx/index/links.h"
@@ -26,7 +27,8 @@
 // 2. checks of single records;
 // 3. links: which node makes each value that is read;
 // 4. types;
-// 5. the graph.
+// 5. folding: what the types decide replaces nodes, and 3 and 4 begin anew (infer_folded.h);
+// 6. the graph.
 
 namespace cleave {
 namespace {
@@ -242,24 +244,22 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
   Diagnostics errors = checker.run();
   if (!errors.empty()) return errors;
 
-  Loaded<OnnxLinks> links = link_onnx_graph(source.path(), *model);
-  if (!links) return std::move(links).error();
+  Loaded<OnnxInferred> inferred = infer_folded_onnx(source, *model, bindings, progress);
+  if (!inferred) return std::move(inferred).error();
+  OnnxTypes& types = inferred->types;
 
-  Loaded<OnnxTypes> types = infer_onnx_types(source, *model, *links, bindings, progress);
-  if (!types) return std::move(types).error();
-
-  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, *links, *types);
+  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, inferred->links, types);
   if (!made) return std::move(made).error();
   OnnxLoaded out{.model = std::move(model),
                  .graph = std::move(made->graph),
                  .warnings = checker.take_warnings(),
                  .notes = std::move(made->notes)};
-  append(out.warnings, std::move(links->warnings));
-  for (const std::string& unbound : types->unbound)
-    out.warnings.push_back(warning(source, unbound));
+  append(out.warnings, std::move(inferred->links.warnings));
+  for (const std::string& unbound : types.unbound) out.warnings.push_back(warning(source, unbound));
   append(out.warnings, faults_of_external_data(source, *out.model));
   append(out.warnings, std::move(made->warnings));
-  append(out.notes, std::move(types->notes));
+  append(out.notes, std::move(inferred->notes));
+  append(out.notes, std::move(types.notes));
   return out;
 }
 

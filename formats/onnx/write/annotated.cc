@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "formats/onnx/index/encoding.h"
 #include "formats/onnx/index/fields.h"
-#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {
@@ -39,7 +39,8 @@ class AnnotatedBuilder {
     for (OnnxFields field(payload, "the graph", walk); field.next();) {
       switch (field.key()) {
         case bytes_field(graph_field::kNode):
-          add_node(graph, field);
+          field.skip();
+          if (!job_.onnx().is_folded) add_node(graph);
           break;
         case bytes_field(graph_field::kInitializer):
         case bytes_field(graph_field::kSparseInitializer):
@@ -50,14 +51,24 @@ class AnnotatedBuilder {
           add_as_it_stands(graph, field);
       }
     }
+    if (job_.onnx().is_folded) add_folded(graph);
     return graph;
   }
 
-  void add_node(BytePieces& graph, OnnxFields& field) {
+  // The nodes that are there after folding, and the weights of branches.
+  void add_folded(BytePieces& graph) {
+    const OnnxMainGraph& main = job_.onnx().graph;
+    while (next_node_ < main.nodes.size()) add_node(graph);
+    while (next_weight_ < main.initializers.size()) {
+      add_shared_weight(job_, places_, graph, next_weight_++);
+    }
+  }
+
+  void add_node(BytePieces& graph) {
     const OnnxNode& record = job_.onnx().graph.nodes.read(next_node_, room_);
     const NodeId node = node_of_[next_node_++];
     const std::string tags = node == kNone<NodeId> ? std::string() : job_.tags.annotation(node);
-    job_.source.add_message(graph, graph_field::kNode, field.text(), tags,
+    job_.source.add_message(graph, graph_field::kNode, record.record.payload, tags,
                             job_.tags.replaced_in(record));
   }
 

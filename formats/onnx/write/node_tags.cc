@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "formats/onnx/index/encoding.h"
 #include "formats/onnx/index/fields.h"
-#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {

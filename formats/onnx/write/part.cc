@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "formats/onnx/write/encoding.h"
+#include "formats/onnx/index/encoding.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "formats/onnx/write/encoding.h"
+#include "formats/onnx/index/encoding.h"
 
 namespace cleave {
 namespace {

@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "formats/onnx/write/encoding.h"
+#include "formats/onnx/index/encoding.h"
 #include "formats/onnx/write/part_function.h"
 
 namespace cleave {
@@ -148,9 +148,7 @@ class RootBuilder {
     for (const OnnxValueInfo& input : file_.inputs) {
       if (!weights.contains(input.name)) job_.source.add_bytes(graph, input.record.field);
     }
-    for (const OnnxValueInfo& output : file_.outputs) {
-      job_.source.add_bytes(graph, output.record.field);
-    }
+    add_outputs(graph);
     for (const ValueId value : job_.graph().inputs()) values.push_back(value);
     for (const Call& call : calls_) {
       for (const ValueId value : job_.root_boundaries.outputs[call.part]) {
@@ -164,6 +162,21 @@ class RootBuilder {
       job_.source.add_bytes(graph, annotation->field);
       for (const std::uint32_t weight : annotation->parameters) needed_[weight] = true;
     }
+  }
+
+  // As the file declares them; after folding with the sizes that it assumed.
+  void add_outputs(BytePieces& graph) const {
+    if (!job_.onnx().is_folded) {
+      for (const OnnxValueInfo& output : file_.outputs) {
+        job_.source.add_bytes(graph, output.record.field);
+      }
+      return;
+    }
+    std::string made;
+    for (const ValueId value : job_.graph().outputs()) {
+      put_bytes(made, graph_field::kOutput, job_.value_infos.known(value));
+    }
+    graph.add(made);
   }
 
   void add_tail(BytePieces& out) const {

@@ -34,7 +34,7 @@ class OnnxSource {
 
   std::span<const ByteSource> files() const { return files_; }
 
-  // Adds bytes of the model's file unchanged.
+  // Adds bytes of the model's file, or of what folding made, unchanged.
   void add_bytes(BytePieces& out, std::string_view bytes) const;
   // Adds a record of the model's file that is the field with that number.
   void add_record(BytePieces& out, std::uint32_t field, const OnnxRecord& record) const;

@@ -4,8 +4,8 @@
 #include <unordered_set>
 
 #include "core/graph/domain.h"
+#include "formats/onnx/index/encoding.h"
 #include "formats/onnx/index/fields.h"
-#include "formats/onnx/write/encoding.h"
 #include "formats/onnx/write/references.h"
 
 namespace cleave {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "formats/onnx/index/encoding.h"
 #include "formats/onnx/index/fields.h"
-#include "formats/onnx/write/encoding.h"
 
 namespace cleave {
 namespace {

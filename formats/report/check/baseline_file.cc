@@ -167,6 +167,15 @@ void take_infer(const Field& value, EarlierResult& result) {
   value.refuse("is " + cleave::quoted(value.text()) + ", not off, file or full");
 }
 
+void take_fold(const Field& value, EarlierResult& result) {
+  for (const Folding folding : {Folding::off, Folding::report, Folding::write}) {
+    if (folding_name(folding) != value.text()) continue;
+    result.bindings.folding = folding;
+    return;
+  }
+  value.refuse("is " + cleave::quoted(value.text()) + ", not off, report or write");
+}
+
 std::int64_t take_size(const Field& value) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
   if (value.count() > kMost) value.refuse("is not a size");
@@ -184,6 +193,12 @@ void take_input_shapes(const Field& value, EarlierResult& result) {
     std::vector<std::int64_t>& dims = result.bindings.inputs.emplace_back(name, 0).second;
     value.at(name).each(
         [&](const Field& size) { dims.push_back(size.json().is_null() ? -1 : take_size(size)); });
+  }
+}
+
+void take_set_inputs(const Field& value, EarlierResult& result) {
+  for (const auto& [name, text] : value.object().items()) {
+    result.bindings.values.emplace_back(name, value.at(name).text());
   }
 }
 
@@ -212,8 +227,11 @@ struct ModelSetting {
   std::string_view name;
   void (*take)(const Field&, EarlierResult&);
 };
-constexpr ModelSetting kModelSettings[] = {
-    {"infer", take_infer}, {"dims", take_dims}, {"input_shapes", take_input_shapes}};
+constexpr ModelSetting kModelSettings[] = {{"infer", take_infer},
+                                           {"dims", take_dims},
+                                           {"input_shapes", take_input_shapes},
+                                           {"set_inputs", take_set_inputs},
+                                           {"fold", take_fold}};
 
 SettingValue setting_value(const Field& value) {
   if (value.json().is_null()) return nullptr;

@@ -24,6 +24,8 @@ std::vector<std::string> changed_bindings(const ShapeBindings& before, const Sha
       }
       if (text.empty()) text = "()";
     }
+    for (const auto& value : bindings.values) place("set-input " + value.first) = value.second;
+    place("fold") = folding_name(bindings.folding);
     place("infer") = shape_inference_name(bindings.inference);
   };
   note(before, false);

@@ -50,6 +50,7 @@ class ReportWriter {
     write_qdq_groups();
     write_subgraphs();
     write_cap();
+    write_limit_cuts();
     write_names("extended", split_.extended);
     json_.number("distinct_acc_partitions", shapes_.distinct);
     write_partitions();
@@ -68,6 +69,7 @@ class ReportWriter {
   void write_settings() {
     json_.begin_object("settings");
     json_.text("infer", shape_inference_name(report_.model.bindings.inference));
+    json_.text("fold", folding_name(report_.model.bindings.folding));
     write_bindings();
     cleave::write_settings(json_, report_.options);
     json_.end_object();
@@ -88,6 +90,9 @@ class ReportWriter {
       for (const std::int64_t size : input.second) size < 0 ? json_.null() : json_.number(size);
       json_.end_list();
     }
+    json_.end_object();
+    json_.begin_object("set_inputs", Layout::one_line);
+    for (const auto& [name, value] : bindings.values) json_.text(name, value);
     json_.end_object();
   }
 
@@ -182,6 +187,17 @@ class ReportWriter {
     json_.number("nodes", cap.nodes);
     json_.number("flops", cap.flops);
     json_.number("link_bytes", cap.link_bytes);
+    json_.end_object();
+  }
+
+  // What the lists' limits on whole partitions did; left out when they did nothing.
+  void write_limit_cuts() {
+    const LimitCuts& cuts = split_.limit_cuts;
+    if (cuts.subgraphs == 0) return;
+    json_.begin_object("part_limits", Layout::one_line);
+    json_.number("subgraphs", cuts.subgraphs);
+    json_.number("pieces", cuts.pieces);
+    json_.number("nodes", cuts.nodes);
     json_.end_object();
   }
 

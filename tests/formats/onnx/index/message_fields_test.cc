@@ -3,7 +3,7 @@
 #include <protozero/exception.hpp>
 #include <string>
 
-#include "formats/onnx/write/encoding.h"
+#include "formats/onnx/index/encoding.h"
 #include "tests/catch2.h"
 
 using namespace cleave;

@@ -98,6 +98,19 @@ g (float[N, 8] x, int64[3] shape) => (float[a, b, c] y) { t = Reshape (x, shape)
             .find("t: float32[?, ?, ?]\n") != std::string::npos);
 }
 
+TEST_CASE("Dims that an exporter calls ? are unknown, not one symbol") {
+  const auto edit = [](onnx::ModelProto& model) {
+    auto* const type = model.mutable_graph()->mutable_input(0)->mutable_type();
+    for (auto& dim : *type->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+      dim.set_dim_param("?");
+    }
+  };
+  const SourceFile source =
+      onnx_file("g (float[A, B] x) => (float[C, D] y) { y = Transpose (x) }", edit);
+  CHECK(types(source, input("x", {2, 8})) == "y: float32[8, 2]\n");
+  CHECK(types(source) == "y: float32[C, D]\n");
+}
+
 TEST_CASE("Symbols are bound before anything is computed from them") {
   const char* const graph = "g (float[N, 3] x) => (float[M, 3] y) { y = Concat <axis = 0> (x, x) }";
   CHECK(types(graph, dim("N", 4)) == "y: float32[8, 3]\n");

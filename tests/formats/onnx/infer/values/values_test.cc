@@ -158,5 +158,40 @@ TEST_CASE("A dim that arises inside can be bound") {
   CHECK_FALSE(read_onnx(source, bindings));
 }
 
+constexpr const char* kRated = R"(
+  g (float[2, 8] x, int64 sr, float[1] gain, bool[2] flags) => (float[a, b] y) {
+    limit = Constant <value = int64 {16000}> ()
+    is_wide = Equal (sr, limit)
+    y = If (is_wide) <
+      then_branch = wide () => (float[a, b] t) { t = Neg (x) },
+      else_branch = narrow () => (float[a, b] e) { e = Transpose (x) }
+    >
+  })";
+
+// The type of the output, or the first fault, with the input set to the value.
+std::string with_input(const std::string& name, const std::string& value) {
+  const SourceFile source = onnx_file(kRated);
+  ShapeBindings bindings;
+  bindings.values = {{name, value}};
+  const auto loaded = read_onnx(source, bindings);
+  if (!loaded) return loaded.error().front().message;
+  return type_text(loaded->graph, loaded->graph.outputs()[0]);
+}
+
+TEST_CASE("The value of an input decides which branch of an If gives the shapes") {
+  CHECK(with_input("sr", "16000") == "float32[2, 8]");
+  CHECK(with_input("sr", "8000") == "float32[8, 2]");
+  CHECK(with_input("gain", "0.5") == "float32[a, b]");
+}
+
+TEST_CASE("A value that an input cannot have is refused") {
+  CHECK(with_input("sr", "fast") == "input \"sr\" is int64[], which cannot hold \"fast\"");
+  CHECK(with_input("sr", "1.5") == "input \"sr\" is int64[], which cannot hold \"1.5\"");
+  CHECK(with_input("sr", "") == "input \"sr\" is int64[], which cannot hold \"\"");
+  CHECK(with_input("flags", "true") ==
+        "--set-input sets inputs of one element; \"flags\" is bool[2]");
+  CHECK(with_input("rate", "1") == "\"rate\" is not an input of the model");
+}
+
 }  // namespace
 }  // namespace cleave

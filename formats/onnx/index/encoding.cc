@@ -1,4 +1,4 @@
-#include "formats/onnx/write/encoding.h"
+#include "formats/onnx/index/encoding.h"
 
 namespace cleave {
 
