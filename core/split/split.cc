@@ -163,6 +163,9 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
   split.min_acc_size = runs.min_acc_size;
   MergedSubgraphs merged = merge_small_subgraphs(graph, split.found.subgraphs,
                                                  std::move(split.fusions.acc.reasons), runs);
+  // A list may limit whole partitions: those beyond are cut.
+  const LimitsOfLists limits = limits_of_lists(input.lists);
+  split.limit_cuts = limit_parts(graph, split.fusions, limits, merged);
   split.host_shapes.subgraphs = merged.subgraphs.count();
   tell_passed(4);
 
@@ -173,10 +176,19 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
                           {input.link, asks_for_latency(options) ? &latency : nullptr});
   split.cap = kept.cost;
 
-  // Accelerator subgraphs may reach back for nodes that only they use.
+  // Accelerator subgraphs may reach back for nodes that only they use, unless that makes one larger
+  // than the lists allow.
+  const Subgraphs unextended = limits.limits.is_any() ? kept.subgraphs : Subgraphs();
   auto extended = extend(graph, split.fusions, kept.subgraphs, options.extend);
   if (!extended) return std::move(extended).error();
   split.extended = *std::move(extended);
+  if (!split.extended.empty() && limits.limits.is_any()) {
+    MergedSubgraphs grown{kept.subgraphs, kept.reasons};
+    if (limit_parts(graph, split.fusions, limits, grown).subgraphs > 0) {
+      kept.subgraphs = unextended;
+      split.extended.clear();
+    }
+  }
   split.reasons = std::move(kept.reasons);
   for (const NodeId node : split.extended) split.reasons[node] = {};  // on the accelerator now
   tell_passed(5);

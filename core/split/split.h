@@ -14,6 +14,7 @@
 #include "core/split/host_shapes.h"
 #include "core/split/keep_best.h"
 #include "core/split/latency.h"
+#include "core/split/limit_parts.h"
 #include "core/split/node_ties.h"
 #include "core/split/non_tensor_moves.h"
 #include "core/split/options.h"
@@ -35,6 +36,7 @@ struct Split {
   std::optional<PlacementNumbers> placement;  // when nodes were placed by cost
   SubgraphsFound found;                       // before small ones were merged
   std::size_t min_acc_size = 1;               // the minimum that was used
+  LimitCuts limit_cuts;                       // subgraphs beyond the lists' part limits
   CapCost cap;                                // subgraphs that went to the CPU because of the limit
   PerNode<Reason> reasons;       // of every node that ends on the CPU; `none` for others
   std::vector<NodeId> extended;  // moved by the extension, model order

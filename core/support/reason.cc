@@ -20,6 +20,7 @@ std::string_view reason_code_name(ReasonCode code) {
       "over_cap",
       "costs_more",
       "shared_memory",
+      "part_limit",
   };
   return kNames[static_cast<std::size_t>(code)];
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/link.h"
+#include "core/support/part_limits.h"
 #include "core/support/rule.h"
 
 namespace cleave {
@@ -26,6 +27,7 @@ struct SupportList {
   std::vector<Rule> allow;
   std::vector<Rule> deny;
   ListRole role = ListRole::any_of;
+  PartLimits limits = {};  // of a whole accelerator partition
 };
 
 }  // namespace cleave

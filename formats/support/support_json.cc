@@ -68,14 +68,19 @@ class ListReader {
       read_rules(json_, Verdict::deny, places_, list_.deny);
       return;
     }
+    for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+      if (key == part_limit_name(static_cast<PartLimit>(i)))
+        return read_limit(key, list_.limits.most[i]);
+    }
     if (key == "source") return json_.skip();  // where an imported list comes from
     if (key == "name") {
       if (const auto name = json_.take_text("\"name\"")) list_.name = *name;
       return;
     }
-    json_.pass_unknown(at, key, "the list",
-                       {"format", "version", "name", "source", "link", "target", "defaults",
-                        "allow", "deny", "verdicts"});
+    json_.pass_unknown(
+        at, key, "the list",
+        {"format", "version", "name", "source", "link", "target", "defaults", "allow", "deny",
+         "verdicts", "max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs"});
   }
 
   void read_format() {
@@ -108,6 +113,11 @@ class ListReader {
       if (list_.link) return;
       faults_.error(place, quoted(*bandwidth) + bandwidth_refusal(*bandwidth));
     });
+  }
+
+  void read_limit(const std::string& key, std::optional<std::uint64_t>& limit) {
+    const auto most = json_.take_integer(quoted(key), 0);
+    if (most) limit = static_cast<std::uint64_t>(*most);
   }
 
   // Only checks the numbers: the list does not keep them, and list_target() reads them again.

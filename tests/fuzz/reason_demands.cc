@@ -50,6 +50,8 @@ class ReasonJudge {
         return demand(options_.qdq.keep, "quantised operators are kept whole when asked for");
       case ReasonCode::shared_memory:
         return demand(reason.because != kNone<NodeId>, "a CPU node uses the same memory");
+      case ReasonCode::part_limit:
+        return demand(split_.limit_cuts.nodes > 0, "a list limits whole partitions");
       case ReasonCode::over_cap:
         return demand(options_.keep.most != KeepOptions::kUnlimited, "there is a number to keep");
       case ReasonCode::costs_more:

@@ -49,6 +49,9 @@ constexpr std::array<SarifRule, kReasonCodeCount> kRules = {{
     {"shared_memory", "SharedMemory",
      "The node and a CPU node use memory that is written in place, so one partition has both.",
      "Support every node that uses the memory, or decompose the program before it is saved."},
+    {"part_limit", "PartLimit",
+     "The node, or its group, is by itself beyond the list's limit on a whole partition.",
+     "Raise the list's limit, or split the node."},
 }};
 
 class SarifWriter {

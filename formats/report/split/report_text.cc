@@ -126,6 +126,7 @@ class TextReport {
     }
     write_subgraphs();
     write_cap();
+    write_limit_cuts();
     write_same_shapes();
     if (split_.fusions.group_count() > 0) {
       add_fact("fusion groups", count_text(split_.fusions.group_count()));
@@ -199,7 +200,8 @@ class TextReport {
         split_.found.subgraphs.devices != partition_.devices) {
       const std::size_t least = report_.options.subgraphs.min_acc_size;
       fact += "; " + subgraphs_text(partition_.devices);
-      fact += split_.cap.subgraphs > 0 ? " under the cap"
+      fact += split_.cap.subgraphs > 0          ? " under the cap"
+              : split_.limit_cuts.subgraphs > 0 ? " within the lists' limits on a partition"
               : least > 1 ? " after merging those below " + counted(least, "node", "nodes")
                           : " after the extension";
     }
@@ -214,6 +216,15 @@ class TextReport {
                         counted(cap.nodes, "node", "nodes") + " and " + flops_text(cap.flops) +
                         " go to the CPU, and " + bytes_text(cap.link_bytes) +
                         " no longer cross the link");
+  }
+
+  void write_limit_cuts() {
+    const LimitCuts& cuts = split_.limit_cuts;
+    if (cuts.subgraphs == 0) return;
+    std::string fact = counted(cuts.subgraphs, "accelerator subgraph", "accelerator subgraphs") +
+                       " beyond the lists' limits cut into " + count_text(cuts.pieces);
+    if (cuts.nodes > 0) fact += "; " + counted(cuts.nodes, "node goes", "nodes go") + " to the CPU";
+    add_fact("part limits", fact);
   }
 
   std::string keep_by_text() const {

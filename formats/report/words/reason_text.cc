@@ -42,6 +42,31 @@ std::string rule_failed_text(const ReasonContext& context, NodeId node, const Re
   return cause_text(context, node, reason) + ": " + detail_text(context, node, reason);
 }
 
+// `max_inputs 8 of npu.json, for a whole partition`
+std::string limit_text(const ReasonContext& context, const Reason& reason) {
+  const SupportList& list = context.lists[reason.list];
+  const auto limit = static_cast<PartLimit>(reason.rule);
+  const std::uint64_t most = list.limits[limit].value_or(0);
+  return std::string(part_limit_name(limit)) + " " +
+         (limit == PartLimit::parameter_bytes ? "of " + bytes_text(most) : std::to_string(most)) +
+         " of " + (list.path.empty() ? list.name : escaped(list.path)) + ", for a whole partition";
+}
+
+// `it has 12 inputs`
+std::string amount_text(const Reason& reason) {
+  switch (static_cast<PartLimit>(reason.rule)) {
+    case PartLimit::nodes:
+      return "its group has " + std::to_string(reason.size) + " nodes";
+    case PartLimit::parameter_bytes:
+      return "it reads " + bytes_text(std::uint64_t{reason.size} * 1024) + " of parameters";
+    case PartLimit::inputs:
+      return "it has " + std::to_string(reason.size) + " inputs";
+    case PartLimit::outputs:
+      break;
+  }
+  return "it has " + std::to_string(reason.size) + " outputs";
+}
+
 std::string non_tensor_text(const Graph& graph, ValueId value) {
   return quoted(graph.value(value).name) + " (" +
          std::string(value_type_name(graph.value(value).type)) + ")";
@@ -113,6 +138,7 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
       if (reason.because != kNone<NodeId>) return {code, 0, 0, 1};
       return {code, reason.list, reason.rule, 0};
     case ReasonCode::denied:
+    case ReasonCode::part_limit:
       return {code, reason.list, reason.rule, 0};
     default:
       return {code, 0, 0, 0};
@@ -141,6 +167,7 @@ std::string_view reason_code_words(ReasonCode code) {
       "over the cap",
       "costs more",
       "shared memory",
+      "part limit",
   };
   return kWords[static_cast<std::size_t>(code)];
 }
@@ -203,6 +230,8 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return "costs more on the accelerator";
     case ReasonCode::shared_memory:
       return "uses memory that is written in place, as does a CPU node";
+    case ReasonCode::part_limit:
+      return "beyond " + limit_text(context, reason);
   }
   return {};
 }
@@ -222,6 +251,8 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
       return "used by CPU node" + blamed(context.graph, reason.because);
     case ReasonCode::costs_more:
       return costs_more_text(reason);
+    case ReasonCode::part_limit:
+      return amount_text(reason);
     case ReasonCode::fusion_group:
     case ReasonCode::qdq_group:
     case ReasonCode::shared_memory:
@@ -273,6 +304,8 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
       return costs_more_text(reason);
     case ReasonCode::qdq_group:
       return "its quantize/dequantize group holds CPU node" + blamed(graph, reason.because);
+    case ReasonCode::part_limit:
+      return "by itself beyond " + limit_text(context, reason) + ": " + amount_text(reason);
     case ReasonCode::shared_memory:
       return "must be in one partition with CPU node" + blamed(graph, reason.because) +
              ", since both use memory that is written in place";

@@ -43,6 +43,22 @@ bool holds(const MaybeTypes& types, DType dtype) {
 
 // ---- plain text ----
 
+TEST_CASE("A native list may limit whole partitions") {
+  const auto read = parse_support("npu.json", R"({"format": "cleave.support", "version": 1,
+    "allow": ["f"], "max_nodes": 40, "max_parameter_bytes": 8388608, "max_inputs": 0})");
+  REQUIRE(read);
+  const PartLimits& limits = read->list.limits;
+  CHECK(limits[PartLimit::nodes] == 40U);
+  CHECK(limits[PartLimit::parameter_bytes] == 8388608U);
+  CHECK(limits[PartLimit::inputs] == 0U);
+  CHECK_FALSE(limits[PartLimit::outputs]);
+  CHECK(limits.is_any());
+  const auto wrong =
+      parse_support("npu.json", R"({"format": "cleave.support", "max_outputs": -1})");
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().front().message.find("\"max_outputs\"") != std::string::npos);
+}
+
 TEST_CASE("plain text has one op per line, with comments and domains") {
   const SupportList list =
       list_from("# ops\nConv\n  Relu  # why not\r\n\nml::Tree\nai.onnx::Add\naten.*");

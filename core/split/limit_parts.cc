@@ -1,0 +1,327 @@
+// Steps, for each accelerator subgraph beyond a limit:
+// 1. order its units so that makers come before readers;
+// 2. from the first unit on, take units while nodes, parameters and inputs are within the limits:
+//    these grow with each unit;
+// 3. end the piece where the fewest bytes cross, among the ends with few enough outputs;
+// 4. if there is no such end, the first unit goes to the CPU; continue with the next unit.
+// Then all subgraphs are numbered anew.
+#include "core/split/limit_parts.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/cost/cost.h"
+#include "core/split/contraction.h"
+
+namespace cleave {
+namespace {
+
+// Where outputs are limited, a piece has at most this many units: the ends that do not fit are
+// looked at again for the next piece.
+constexpr std::size_t kMostLooks = 4096;
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+using Units = std::vector<std::uint32_t>;
+using Counts = std::array<std::uint64_t, kPartLimitCount>;  // by PartLimit
+
+std::uint64_t& at(Counts& counts, PartLimit limit) {
+  return counts[static_cast<std::size_t>(limit)];
+}
+
+// A run of units on one device.
+struct Piece {
+  Device device;
+  Units units;
+};
+
+// The counts of a piece that grows unit by unit, within one subgraph.
+class GrowingPiece {
+ public:
+  GrowingPiece(const Graph& graph, const Contraction& units, const Subgraphs& subgraphs)
+      : graph_(graph), units_(units), subgraphs_(subgraphs) {}
+
+  void add(std::uint32_t unit) {
+    for (const NodeId node : units_.nodes(unit)) {
+      ++at(counts_, PartLimit::nodes);
+      for (const ValueId value : graph_.outputs(node)) add_output(value);
+    }
+    for (const NodeId node : units_.nodes(unit)) {
+      seen_.clear();
+      for (const Operand& operand : graph_.operands(node)) {
+        if (seen_.insert(operand.value).second) add_read(operand.value, node);
+      }
+    }
+  }
+
+  const Counts& counts() const { return counts_; }
+  // Of values that the piece makes and the rest of the subgraph reads: once out, once in; those that
+  // leave the subgraph in any case only once.
+  std::uint64_t crossing_bytes() const { return crossing_bytes_; }
+
+ private:
+  struct Made {
+    std::uint32_t readers_within = 0;  // in the subgraph, not yet in the piece
+    bool leaves = false;               // read outside the subgraph, or an output of the graph
+    std::uint64_t bytes = 0;
+  };
+
+  void add_output(ValueId value) {
+    Made made{.leaves = graph_.is_graph_output(value),
+              .bytes = value_bytes(graph_, value).value_or(0)};
+    const PartId here = subgraphs_.subgraph_of[graph_.value(value).producer];
+    for (const NodeId user : graph_.users(value)) {
+      if (subgraphs_.subgraph_of[user] == here) {
+        ++made.readers_within;
+      } else {
+        made.leaves = true;
+      }
+    }
+    if (made.leaves || made.readers_within > 0) ++at(counts_, PartLimit::outputs);
+    if (made.readers_within > 0) crossing_bytes_ += crossing_of(made);
+    made_.emplace(value, made);
+  }
+
+  static std::uint64_t crossing_of(const Made& made) {
+    return made.leaves ? made.bytes : 2 * made.bytes;
+  }
+
+  void add_read(ValueId value, NodeId reader) {
+    const Value& record = graph_.value(value);
+    if (record.kind == ValueKind::parameter) {
+      if (taken_.insert(value).second) {
+        at(counts_, PartLimit::parameter_bytes) += value_bytes(graph_, value).value_or(0);
+      }
+      return;
+    }
+    const auto found = made_.find(value);
+    if (found == made_.end()) {
+      if (taken_.insert(value).second) ++at(counts_, PartLimit::inputs);
+      return;
+    }
+    const auto users = graph_.users(value);
+    const auto times = std::count(users.begin(), users.end(), reader);
+    Made& made = found->second;
+    const auto left = made.readers_within - static_cast<std::uint32_t>(times);
+    made.readers_within = left;
+    if (left > 0) return;
+    crossing_bytes_ -= crossing_of(made);
+    if (!made.leaves) --at(counts_, PartLimit::outputs);
+  }
+
+  const Graph& graph_;
+  const Contraction& units_;
+  const Subgraphs& subgraphs_;
+  Counts counts_ = {};
+  std::uint64_t crossing_bytes_ = 0;
+  std::unordered_map<ValueId, Made> made_;
+  std::unordered_set<ValueId> taken_, seen_;
+};
+
+class Limiter {
+ public:
+  Limiter(const Graph& graph, const Fusions& fusions, const LimitsOfLists& limits,
+          MergedSubgraphs& merged)
+      : graph_(graph), limits_(limits), merged_(merged), units_(graph, fusions) {}
+
+  LimitCuts run() {
+    std::vector<Units> members = units_of_subgraphs();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const Device device = merged_.subgraphs.devices[i];
+      Units units = std::move(members[i]);
+      if (device == Device::acc) units = ordered(units, id_at<PartId>(i));
+      if (device == Device::acc && is_beyond(counts_of(units), nullptr)) {
+        cut(units);
+      } else {
+        pieces_.push_back({device, std::move(units)});
+      }
+    }
+    if (cuts_.subgraphs > 0) number_anew();
+    return cuts_;
+  }
+
+ private:
+  std::vector<Units> units_of_subgraphs() const {
+    std::vector<Units> members(merged_.subgraphs.count());
+    for (std::uint32_t unit = 0; unit < units_.unit_count(); ++unit) {
+      members[index(merged_.subgraphs.subgraph_of[units_.first(unit)])].push_back(unit);
+    }
+    return members;
+  }
+
+  // `units` are in an order of execution.
+  Counts counts_of(const Units& units) const {
+    GrowingPiece piece(graph_, units_, merged_.subgraphs);
+    for (const std::uint32_t unit : units) piece.add(unit);
+    return piece.counts();
+  }
+
+  // True when a count is over its limit; `which`, unless null, is then the first such limit.
+  // `with_outputs`: outputs count, too.
+  bool is_beyond(const Counts& counts, PartLimit* which, bool with_outputs = true) const {
+    for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+      const auto limit = static_cast<PartLimit>(i);
+      if (limit == PartLimit::outputs && !with_outputs) continue;
+      if (counts[i] <= limits_.limits[limit].value_or(kNoLimit)) continue;
+      if (which != nullptr) *which = limit;
+      return true;
+    }
+    return false;
+  }
+
+  // The units of a subgraph, makers before readers, else by number.
+  Units ordered(const Units& members, PartId subgraph) const {
+    std::unordered_map<std::uint32_t, std::uint32_t> waits;
+    std::unordered_map<std::uint32_t, Units> readers;
+    for (const std::uint32_t unit : members) {
+      for (const NodeId node : units_.nodes(unit)) {
+        for (const ValueId value : graph_.outputs(node)) {
+          for (const NodeId user : graph_.users(value)) {
+            const std::uint32_t reader = units_.unit_of(user);
+            if (reader == unit || merged_.subgraphs.subgraph_of[user] != subgraph) continue;
+            ++waits[reader];
+            readers[unit].push_back(reader);
+          }
+        }
+      }
+    }
+    std::priority_queue<std::uint32_t, Units, std::greater<>> ready;
+    for (const std::uint32_t unit : members) {
+      if (!waits.contains(unit)) ready.push(unit);
+    }
+    Units order;
+    while (!ready.empty()) {
+      const std::uint32_t unit = ready.top();
+      ready.pop();
+      order.push_back(unit);
+      for (const std::uint32_t reader : readers[unit]) {
+        if (--waits[reader] == 0) ready.push(reader);
+      }
+    }
+    return order;
+  }
+
+  void cut(const Units& order) {
+    ++cuts_.subgraphs;
+    std::size_t begin = 0;
+    while (begin < order.size()) {
+      const std::size_t end = end_of_piece(order, begin);
+      if (end == begin) {
+        drop(order[begin++]);
+        continue;
+      }
+      ++cuts_.pieces;
+      const auto first = order.begin() + static_cast<std::ptrdiff_t>(begin);
+      pieces_.push_back({Device::acc, {first, order.begin() + static_cast<std::ptrdiff_t>(end)}});
+      begin = end;
+    }
+  }
+
+  // The end of the best piece from `begin` on; `begin` itself when there is none.
+  std::size_t end_of_piece(const Units& order, std::size_t begin) const {
+    GrowingPiece piece(graph_, units_, merged_.subgraphs);
+    std::vector<std::uint64_t> crossing;  // after each unit; kNoLimit: too many outputs
+    std::size_t end = begin;
+    while (end < order.size()) {
+      piece.add(order[end]);
+      if (is_beyond(piece.counts(), nullptr, false)) break;
+      ++end;
+      const bool fits = !is_beyond(piece.counts(), nullptr);
+      crossing.push_back(fits ? piece.crossing_bytes() : kNoLimit);
+      if (limits_.limits[PartLimit::outputs] && crossing.size() == kMostLooks) break;
+    }
+    if (end == order.size() && !crossing.empty() && crossing.back() != kNoLimit) return end;
+    const std::size_t half = crossing.size() / 2;
+    std::size_t best = best_end(crossing, half, crossing.size());
+    if (best == crossing.size()) {
+      best = best_end(crossing, 0, half);
+      if (best == half) return begin;
+    }
+    return begin + best + 1;
+  }
+
+  // The last index in [from, to) with the least crossing; `to` when none fits.
+  static std::size_t best_end(const std::vector<std::uint64_t>& crossing, std::size_t from,
+                              std::size_t to) {
+    std::size_t best = to;
+    for (std::size_t i = from; i < to; ++i) {
+      if (crossing[i] == kNoLimit) continue;
+      if (best == to || crossing[i] <= crossing[best]) best = i;
+    }
+    return best;
+  }
+
+  void drop(std::uint32_t unit) {
+    GrowingPiece alone(graph_, units_, merged_.subgraphs);
+    alone.add(unit);
+    PartLimit which = PartLimit::outputs;
+    is_beyond(alone.counts(), &which);
+    std::uint64_t amount = alone.counts()[static_cast<std::size_t>(which)];
+    if (which == PartLimit::parameter_bytes) amount = (amount + 1023) / 1024;
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    for (const NodeId node : units_.nodes(unit)) {
+      ++cuts_.nodes;
+      merged_.reasons[node] = {.code = ReasonCode::part_limit,
+                               .list = limits_.list[static_cast<std::size_t>(which)],
+                               .rule = static_cast<std::uint32_t>(which),
+                               .size = static_cast<std::uint32_t>(std::min(amount, kMost))};
+    }
+    pieces_.push_back({Device::cpu, {unit}});
+  }
+
+  void number_anew() {
+    Subgraphs& subgraphs = merged_.subgraphs;
+    subgraphs.devices.clear();
+    subgraphs.sizes.clear();
+    for (const Piece& piece : pieces_) {
+      const bool joins = piece.device == Device::cpu && !subgraphs.devices.empty() &&
+                         subgraphs.devices.back() == Device::cpu;
+      if (!joins) {
+        subgraphs.devices.push_back(piece.device);
+        subgraphs.sizes.push_back(0);
+      }
+      const auto here = id_at<PartId>(subgraphs.count() - 1);
+      for (const std::uint32_t unit : piece.units) {
+        for (const NodeId node : units_.nodes(unit)) {
+          subgraphs.subgraph_of[node] = here;
+          ++subgraphs.sizes.back();
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const LimitsOfLists& limits_;
+  MergedSubgraphs& merged_;
+  Contraction units_;
+  std::vector<Piece> pieces_;
+  LimitCuts cuts_;
+};
+
+}  // namespace
+
+LimitsOfLists limits_of_lists(std::span<const SupportList> lists) {
+  LimitsOfLists out;
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    for (std::size_t limit = 0; limit < kPartLimitCount; ++limit) {
+      const auto& stated = lists[i].limits.most[limit];
+      auto& least = out.limits.most[limit];
+      if (!stated || (least && *least <= *stated)) continue;
+      least = stated;
+      out.list[limit] = static_cast<std::uint16_t>(i);
+    }
+  }
+  return out;
+}
+
+LimitCuts limit_parts(const Graph& graph, const Fusions& fusions, const LimitsOfLists& limits,
+                      MergedSubgraphs& merged) {
+  if (!limits.limits.is_any()) return {};
+  return Limiter(graph, fusions, limits, merged).run();
+}
+
+}  // namespace cleave
