@@ -4,7 +4,9 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/terminal.h"
+#include "formats/lists/known_lists.h"
 #include "formats/report/split/inspect_text.h"
+#include "formats/support/support_file.h"
 
 namespace cleave {
 namespace {
@@ -19,7 +21,14 @@ class InspectCommand : public Command {
   ExitCode run() override {
     const auto model = load_model(model_);
     if (!model) return ExitCode::bad_input;
-    write_stdout(json_ ? inspect_json(*model) : inspect_text(*model));
+    std::vector<SupportList> lists;
+    for (const std::string& path : known_lists()) {
+      auto loaded = read_support_file(path);
+      if (!loaded) return refuse(loaded.error());
+      lists.push_back(std::move(loaded->list));
+      lists.back().name = known_list_name(path);
+    }
+    write_stdout(json_ ? inspect_json(*model, lists) : inspect_text(*model, lists));
     return ExitCode::done;
   }
 

@@ -22,18 +22,13 @@ namespace {
 
 // ---- JSON: devices and torch's SupportDict ----
 
-// True for the names that OpenVINO and ONNX Runtime give the CPU.
-bool is_cpu(std::string_view device) {
-  return device.empty() || device == "CPU" || device == "cpu" || device == "CPUExecutionProvider";
-}
-
 void read_devices(JsonWalk& json, SupportList& list) {
   list.role = ListRole::verdicts;
   json.each_field("the devices", "an object {\"node\": \"NPU\", ...}",
                   [&](const std::string& node, std::size_t) {
                     const auto device = json.take_text("the device of " + quoted(node));
                     if (!device) return;
-                    Rule& rule = (is_cpu(*device) ? list.deny : list.allow).emplace_back();
+                    Rule& rule = (is_cpu_device(*device) ? list.deny : list.allow).emplace_back();
                     rule.node_name = node;
                     rule.is_exact_name = true;
                     rule.why = "assigned to " + *device;

@@ -1,13 +1,21 @@
 #include "formats/lists/known_lists.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "formats/io/named_files.h"
 
 namespace cleave {
-
 std::vector<std::string> known_lists() {
-  return json_files_in(named_file_folders("CLEAVE_LISTS", "../share/cleave/lists"));
+  // "lists" is in a folder where cleave was built.
+  std::vector<std::string> folders = named_file_folders("CLEAVE_LISTS", "lists");
+  for (std::string& folder : named_file_folders("CLEAVE_LISTS", "../share/cleave/lists")) {
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+      folders.push_back(std::move(folder));
+    }
+  }
+  return json_files_in(folders);
 }
 
 std::string known_list_name(const std::string& path) {

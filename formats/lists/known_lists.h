@@ -1,5 +1,5 @@
 // Where support lists are found by name: $CLEAVE_LISTS (folders, with ":" between them), then those
-// that are installed with the program.
+// that come with the program: share/cleave/lists where it is installed.
 #pragma once
 
 #include <optional>

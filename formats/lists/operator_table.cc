@@ -254,6 +254,10 @@ class Importer {
     const std::size_t colon = name.find(':');
     if (colon != name.npos) rule.domain = plain_domain(name.substr(0, colon));
     rule.op = name.substr(std::min(name.size(), name.find_last_of(':') + 1));
+    constexpr std::string_view kDefaultDomain = "ai.onnx.";  // a slip of tables for "ai.onnx:"
+    if (colon == name.npos && rule.op.starts_with(kDefaultDomain)) {
+      rule.op.erase(0, kDefaultDomain.size());
+    }
     if (rule.op.empty()) return;
     if (is_tflite_ && !rename_tflite(rule)) return;
     // Notes about TensorFlow Lite's operator are not about the inputs and attributes of ONNX's.

@@ -8,6 +8,7 @@
 #include "core/base/white_space.h"
 #include "formats/io/source_file.h"
 #include "formats/json/text.h"
+#include "formats/support/support_file.h"
 #include "formats/text/csv_rows.h"
 #include "formats/text/faults.h"
 #include "formats/text/utf8.h"
@@ -76,6 +77,18 @@ ReadVerdict read_verdict_object(JsonWalk& json, const std::string& node, std::si
   return read;
 }
 
+ReadVerdict read_device(JsonWalk& json) {
+  const auto device = json.take_text("a device");
+  if (!device) return {};
+  return {!is_cpu_device(*device), "assigned to " + *device};
+}
+
+ReadVerdict read_verdict(JsonWalk& json, const std::string& node, std::size_t at) {
+  if (json.type() == JsonType::object) return read_verdict_object(json, node, at);
+  if (json.type() == JsonType::string) return read_device(json);
+  return {json.take_flag("the verdict on " + quoted(node)), {}};
+}
+
 void read_json(std::string_view bytes, PlaceCounter& places, SupportList& list,
                TextFaults& faults) {
   std::string padded;  // with the zero bytes that JsonCursor needs
@@ -111,6 +124,10 @@ void read_rows(std::string_view bytes, PlaceCounter& places, SupportList& list,
 
 }  // namespace
 
+bool is_cpu_device(std::string_view device) {
+  return device.empty() || device == "CPU" || device == "cpu" || device == "CPUExecutionProvider";
+}
+
 std::string verdicts_text(const SupportList& list) {
   JsonText json;
   json.begin_object();
@@ -128,14 +145,28 @@ void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list) {
   list.role = ListRole::verdicts;
   json.each_field("verdicts", "an object {\"node\": true, ...}",
                   [&](const std::string& node, std::size_t at) {
-                    const ReadVerdict read =
-                        json.type() == JsonType::object
-                            ? read_verdict_object(json, node, at)
-                            : ReadVerdict{json.take_flag("the verdict on " + quoted(node)), {}};
+                    const ReadVerdict read = read_verdict(json, node, at);
                     if (read.is_supported)
                       add({node, *read.is_supported, read.why}, at, places, list);
                   });
 }
+
+namespace {
+
+// True for a native list, as `cleave lists import` makes one of verdicts.
+bool is_native_list(std::string_view bytes) {
+  return trimmed(bytes).starts_with('{') && bytes.find("\"cleave.support\"") != bytes.npos;
+}
+
+Loaded<SupportList> verdicts_of_native_list(const std::string& path, std::string_view bytes) {
+  auto loaded = parse_support(path, bytes);
+  if (!loaded) return std::move(loaded).error();
+  if (loaded->list.role == ListRole::verdicts) return std::move(loaded->list);
+  return Diagnostics{
+      diagnostic_of(path, "is a support list without \"verdicts\": give it with --support")};
+}
+
+}  // namespace
 
 Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view bytes) {
   TextFaults faults(path, bytes);
@@ -144,6 +175,7 @@ Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view byt
     faults.error(bad, "a verdict file is text in UTF-8, and this is not");
     return std::move(faults.errors());
   }
+  if (is_native_list(bytes)) return verdicts_of_native_list(path, bytes);
   SupportList list;
   list.name = "verdicts";
   list.path = path;

@@ -8,6 +8,7 @@
 
 #include "core/cost/cost.h"
 #include "core/graph/domain.h"
+#include "core/support/support.h"
 #include "formats/json/text.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/input_names.h"
@@ -89,6 +90,57 @@ Inspection inspect(const Graph& graph) {
   return inspection;
 }
 
+// What one list accepts of the model.
+struct ListCoverage {
+  const SupportList& list;
+  std::size_t nodes = 0;
+  std::size_t unchecked = 0;  // of these, by rules that leave a vendor's condition unchecked
+  std::optional<double> flops_share = {};  // nullopt: FLOPs of a node are unknown, or all are 0
+};
+
+std::vector<ListCoverage> coverage_of(const LoadedModel& model,
+                                      std::span<const SupportList> lists) {
+  const Graph& graph = model.graph;
+  const OpFacts facts = op_facts(model);
+  const auto flops = node_flops(graph);
+  std::vector<ListCoverage> out;
+  for (const SupportList& list : lists) {
+    const Support support = match_support(graph, {list}, facts);
+    ListCoverage& coverage = out.emplace_back(ListCoverage{list});
+    coverage.unchecked = support.unchecked.size();
+    double all = 0, accepted = 0;
+    bool is_known = true;
+    for (const NodeId node : graph.nodes()) {
+      const bool is_accepted = support.supported.contains(node);
+      coverage.nodes += is_accepted ? 1 : 0;
+      is_known = is_known && flops[node].has_value();
+      all += flops[node].value_or(0);
+      if (is_accepted) accepted += flops[node].value_or(0);
+    }
+    if (is_known && all > 0) coverage.flops_share = accepted / all;
+  }
+  return out;
+}
+
+// Lists that accept no node are left out.
+std::string coverage_text(const LoadedModel& model, std::span<const SupportList> lists) {
+  TextTable table({"known list", "nodes", "", "work", "unchecked"},
+                  {Align::left, Align::right, Align::right, Align::right, Align::right});
+  const std::size_t nodes = model.graph.node_count();
+  bool is_any = false;
+  for (const ListCoverage& one : coverage_of(model, lists)) {
+    if (one.nodes == 0) continue;
+    is_any = true;
+    const double share = static_cast<double>(one.nodes) / static_cast<double>(nodes);
+    table.add_row({escaped(one.list.name), count_text(one.nodes) + " of " + count_text(nodes),
+                   percent_text(share),
+                   one.flops_share ? percent_text(*one.flops_share) : "not known",
+                   count_text(one.unchecked)});
+  }
+  if (is_any) return '\n' + table.text();
+  return lists.empty() ? "" : "\nno node is accepted by a list that is known by name\n";
+}
+
 std::string types_text(const OpRow& row) {
   std::string text;
   for (const std::string& type : row.types) text += (text.empty() ? "" : ", ") + type;
@@ -119,7 +171,7 @@ std::string opsets_text(const Graph& graph) {
 
 }  // namespace
 
-std::string inspect_text(const LoadedModel& model) {
+std::string inspect_text(const LoadedModel& model, std::span<const SupportList> lists) {
   constexpr std::size_t kMostOps = 40;
   const Graph& graph = model.graph;
   const Inspection inspection = inspect(graph);
@@ -165,10 +217,10 @@ std::string inspect_text(const LoadedModel& model) {
     const std::string dims = dim_options(graph);
     if (!dims.empty()) text += wrapped("to know more give " + dims, 2, 4);
   }
-  return text + notes_text(model.notes);
+  return text + coverage_text(model, lists) + notes_text(model.notes);
 }
 
-std::string inspect_json(const LoadedModel& model) {
+std::string inspect_json(const LoadedModel& model, std::span<const SupportList> lists) {
   using Layout = JsonText::Layout;
   const Graph& graph = model.graph;
   const Inspection inspection = inspect(graph);
@@ -203,6 +255,17 @@ std::string inspect_json(const LoadedModel& model) {
     json.begin_list("makes");
     for (const std::string& type : row.types) json.text(type);
     json.end_list();
+    json.end_object();
+  }
+  json.end_list();
+  json.begin_list("lists");
+  for (const ListCoverage& one : coverage_of(model, lists)) {
+    json.begin_object(Layout::one_line);
+    json.text("name", one.list.name);
+    json.number("nodes", one.nodes);
+    json.number("unchecked", one.unchecked);
+    json.key("flops_share");
+    one.flops_share ? json.number(*one.flops_share) : json.null();
     json.end_object();
   }
   json.end_list();

@@ -1,16 +1,20 @@
-// What a model is made of, before any support list: its ops with counts, types and FLOPs. Says
-// which numbers are unknown, and which option would make them known.
+// What a model is made of, before a support list is chosen: its ops with counts, types and FLOPs,
+// and how much of it each known list accepts. Says which numbers are unknown, and which option would
+// make them known.
 #pragma once
 
+#include <span>
 #include <string>
 
+#include "core/support/support_list.h"
 #include "formats/model_file.h"
 
 namespace cleave {
 
-std::string inspect_text(const LoadedModel& model);
+// `lists`: those known by name; one line of coverage for each.
+std::string inspect_text(const LoadedModel& model, std::span<const SupportList> lists);
 
 // cleave.inspect version 1.
-std::string inspect_json(const LoadedModel& model);
+std::string inspect_json(const LoadedModel& model, std::span<const SupportList> lists);
 
 }  // namespace cleave

@@ -45,6 +45,11 @@ std::string rule_for(const std::string& op, const std::string& note) {
   return rule;
 }
 
+TEST_CASE("ai.onnx before a name is the default domain, also with a dot") {
+  CHECK(rules_of(imported("|Operator|Note|\n|--|--|\n|ai.onnx.ReduceSum||\n|ai.onnx:Add||\n")) ==
+        rules_of(imported("|Operator|Note|\n|--|--|\n|ReduceSum||\n|Add||\n")));
+}
+
 TEST_CASE("a table's columns are found by their headings") {
   const ListImport import = imported(
       "Supports opset 9 to opset 20.\n\n"

@@ -31,7 +31,15 @@ TEST_CASE("verdicts are read from JSON and CSV") {
         "+conv -a* (crashes)");
   CHECK(verdicts("node,supported,why\nconv,true,\nrelu,no,crashes\nadd,1\n") ==
         "+conv +add -relu (crashes)");
+  CHECK(verdicts(R"({"conv": "NPU", "relu": "CPU", "add": "CPUExecutionProvider"})") ==
+        "+conv (assigned to NPU) -relu (assigned to CPU) -add (assigned to CPUExecutionProvider)");
   CHECK(verdicts("conv\tyes\nrelu\t0\n") == "+conv -relu");
+}
+
+TEST_CASE("a native list of verdicts is read, and one without is refused") {
+  CHECK(verdicts(R"({"format": "cleave.support", "version": 1, "verdicts": {"a": true}})") == "+a");
+  CHECK(verdicts(R"({"format": "cleave.support", "version": 1, "allow": ["a"]})") ==
+        "0: is a support list without \"verdicts\": give it with --support");
 }
 
 TEST_CASE("faults of verdicts are reported at their lines") {
