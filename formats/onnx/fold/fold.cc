@@ -19,8 +19,8 @@
 namespace cleave {
 namespace {
 
-// The schema of STFT infers both halves of the spectrum for one half, as soon as the frame's length
-// is a constant: runtimes then refuse the model. So what it reads stays computed.
+// The schema of STFT infers both halves of the spectrum for one half, as soon as the shapes of its
+// inputs are known: runtimes then refuse the model. So nothing becomes known to them where it is.
 constexpr std::string_view kMisinferredOp = "STFT";
 
 constexpr std::int64_t kIntegerConstantOpset = 9;  // before it, a Constant holds floats only
@@ -78,8 +78,13 @@ class Folder {
       if (plain_domain(domain).empty()) opset_ = version;
     }
     if (types.known.empty()) return;
+    makes_constants_ = !has_misinferred();
+    if (!makes_constants_) {
+      out_.kept.push_back("no node becomes a constant: ONNX infers a wrong shape of " +
+                          std::string(kMisinferredOp) + " once those of its inputs are known");
+      return;
+    }
     find_constants();
-    find_misinferred();
     find_needed();
   }
 
@@ -124,16 +129,13 @@ class Folder {
     }
   }
 
-  // Marks the values that must not become constants.
-  void find_misinferred() {
+  bool has_misinferred() const {
     OnnxNode room;
-    for (std::uint32_t i = 0; i < model_.graph.nodes.size(); ++i) {
+    for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
       const OnnxNode& node = model_.graph.nodes.read_names(i, room);
-      if (node.op_type != kMisinferredOp || !plain_domain(node.domain).empty()) continue;
-      for (const std::uint32_t number : links_.reads.of(i)) {
-        if (number != OnnxValueNumbers::kNone) is_constant_[number] = true;
-      }
+      if (node.op_type == kMisinferredOp && plain_domain(node.domain).empty()) return true;
     }
+    return false;
   }
 
   // Marks the values that are read by nodes that stay.
@@ -154,7 +156,7 @@ class Folder {
 
   bool is_known(std::uint32_t i) const {
     const std::uint32_t begin = links_.first_output[i], end = links_.first_output[i + 1];
-    if (types_.known.empty() || begin == end || opset_ < kIntegerConstantOpset) return false;
+    if (!makes_constants_ || begin == end || opset_ < kIntegerConstantOpset) return false;
     for (std::uint32_t at = begin; at < end; ++at) {
       if (is_constant_[at] || !types_.known.contains(at)) return false;
     }
@@ -194,8 +196,8 @@ class Folder {
     for (const OnnxAttribute& attribute : node.attributes) {
       if (!attribute.graphs.empty() && &attribute.graphs[0] == &branch) which = attribute.name;
     }
-    const std::string text =
-        onnx_node_text(node, i) + " of If always takes its " + std::string(which);
+    const std::string text = onnx_node_text(node, i) + (node.name.empty() ? "" : " (If)") +
+                             " always takes its " + std::string(which);
     auto planned = planner_.plan(node, branch);
     if (const auto* why = std::get_if<std::string_view>(&planned)) {
       out_.kept.push_back(text + ", but stays: " + std::string(*why));
@@ -236,8 +238,8 @@ class Folder {
   const OnnxTypes& types_;
   OnnxBranchPlanner planner_;
   std::int64_t opset_ = 1;  // of the default domain
-  // By number of the value; empty when no value is known. is_constant_: is one, or must not become
-  // one.
+  bool makes_constants_ = false;
+  // By number of the value; empty when no constants are made.
   std::vector<bool> is_constant_, is_needed_;
   OnnxNodes nodes_;
   OnnxFolded out_;

@@ -20,7 +20,7 @@ namespace cleave {
 
 struct OnnxFolded {
   std::vector<std::string> branches;    // for each If that is replaced: a sentence
-  std::vector<std::string> kept;        // for each If that is decided, but stays: a sentence
+  std::vector<std::string> kept;        // what is decided or known, but stays: sentences
   std::size_t constants = 0;            // nodes with known results: constants where they are read
   std::vector<std::string_view> loose;  // values that have lost a reader
 

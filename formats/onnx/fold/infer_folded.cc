@@ -24,7 +24,7 @@ class FoldNotes {
   // `kept`: of the last round, in which nothing was replaced.
   std::vector<std::string> take(std::vector<std::string> kept, const ShapeBindings& bindings) {
     name_first(branches_, " more Ifs were replaced by their branch");
-    name_first(kept, " more Ifs stay");
+    name_first(kept, " more stay");
     if (constants_ > 0) {
       notes_.push_back(
           counted(constants_, "node has a result that is", "nodes have results that are") +
@@ -32,8 +32,9 @@ class FoldNotes {
           (bindings.dims.empty() && bindings.inputs.empty() ? "" : ", for the given sizes only"));
     }
     if (dropped_ > 0) {
-      notes_.push_back(counted(dropped_, "node is", "nodes are") +
-                       " left out, because only what was replaced read what they make");
+      constexpr std::string_view kWhy = " left out, because only what was replaced read what ";
+      notes_.push_back(counted(dropped_, "node is", "nodes are") + std::string(kWhy) +
+                       (dropped_ == 1 ? "it makes" : "they make"));
     }
     return std::move(notes_);
   }

@@ -166,17 +166,16 @@ class RootBuilder {
 
   // As the file declares them; after folding with the sizes that it assumed.
   void add_outputs(BytePieces& graph) const {
-    if (!job_.onnx().is_folded) {
-      for (const OnnxValueInfo& output : file_.outputs) {
-        job_.source.add_bytes(graph, output.record.field);
+    for (std::size_t i = 0; i < file_.outputs.size(); ++i) {
+      const ValueId value = job_.graph().outputs()[i];
+      if (!job_.onnx().is_folded || !job_.value_infos.has_rank(value)) {
+        job_.source.add_bytes(graph, file_.outputs[i].record.field);
+        continue;
       }
-      return;
-    }
-    std::string made;
-    for (const ValueId value : job_.graph().outputs()) {
+      std::string made;
       put_bytes(made, graph_field::kOutput, job_.value_infos.known(value));
+      graph.add(made);
     }
-    graph.add(made);
   }
 
   void add_tail(BytePieces& out) const {
