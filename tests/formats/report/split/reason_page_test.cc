@@ -20,6 +20,7 @@ TEST_CASE("each reason code has a page with a heading, a meaning and a way out")
 TEST_CASE("the page of a code belongs to that code") {
   CHECK(reason_page(ReasonCode::fusion_group).find("--skip-fusion") != std::string::npos);
   CHECK(reason_page(ReasonCode::over_cap).find("--keep-acc-subgraphs") != std::string::npos);
+  CHECK(reason_page(ReasonCode::part_limit).find("max_inputs") != std::string::npos);
   CHECK(reason_page(ReasonCode::shared_memory).find("run_decompositions") != std::string::npos);
 }
 
