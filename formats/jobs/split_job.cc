@@ -95,6 +95,7 @@ class SplitJobMaker {
     append(job_.warnings_, idle_list_warnings(input));
     append(job_.warnings_, near_miss_warnings(input));
     append(job_.warnings_, idle_denial_warnings(input.graph, input.lists));
+    append(job_.warnings_, idle_verdict_warnings(input));
     auto split = split_graph(input, job_.options_, progress_);
     if (!split) {
       JobFault fault = job_fault(FaultCause::request, split.error());

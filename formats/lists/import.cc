@@ -102,6 +102,11 @@ bool has_devices(std::string_view text) {
   return !rest.empty() && rest.front() == '"';
 }
 
+// Whether the text is a file of cleave's own, as a support list.
+bool has_format(std::string_view text) {
+  return trimmed(text.substr(0, text.find(':'))).ends_with("\"format\"");
+}
+
 std::optional<ImportKind> kind_of(std::string_view text) {
   if (is_object(text)) return has_devices(text) ? ImportKind::devices : ImportKind::torch;
   if (has_operator_table(text)) return ImportKind::table;
@@ -133,8 +138,10 @@ std::string list_text(const SupportList& list, const std::string& path) {
   return std::move(json).finish();
 }
 
-std::string choice_text(const std::vector<std::string>& sections) {
-  std::string text = "has several tables with the same operators: choose one with --section";
+std::string choice_text(const std::vector<std::string>& sections, const std::string& wanted) {
+  std::string text = wanted.empty()
+                         ? "is about several accelerators: choose one with --section"
+                         : "has no heading, or several, with " + quoted(wanted) + ": there are";
   for (const std::string& section : sections) {
     text += (section == sections.front() ? " " : ", ") + quoted(section);
   }
@@ -187,11 +194,15 @@ Loaded<ListImport> import_list_text(const std::string& path, std::string_view by
                  "SupportDict");
     return std::move(faults.errors());
   }
+  if (*kind != ImportKind::table && has_format(bytes)) {
+    faults.error(0, "is a file of cleave's already: a support list is given to -s as it is");
+    return std::move(faults.errors());
+  }
   ListImport made{*kind, {}};
   if (*kind == ImportKind::table) {
     made.result = import_operator_tables(bytes, options.section);
     if (!made.result.sections.empty()) {
-      faults.error(0, choice_text(made.result.sections));
+      faults.error(0, choice_text(made.result.sections, options.section));
       return std::move(faults.errors());
     }
   } else {
@@ -235,6 +246,7 @@ std::string import_text(const ListImport& import) {
   add_names(text, "by ONNX's names", result.renamed);
   add_names(text, "names that ONNX does not have", result.unknown);
   add_names(text, "types that are not known", result.types);
+  add_names(text, "columns that were not read", result.not_read);
   return text;
 }
 

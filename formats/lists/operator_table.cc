@@ -38,21 +38,56 @@ void add_once(std::vector<std::string>& to, const std::string& text) {
 
 // ---- columns ----
 
+std::string_view cell(const MarkdownRow& row, std::optional<std::size_t> column) {
+  if (!column || *column >= row.cells.size()) return {};
+  return row.cells[*column];
+}
+
+bool says_no(std::string_view text) {
+  const std::string small = lower_text(trimmed(text));
+  constexpr std::array<std::string_view, 9> kNo = {"n",     "no", "x", "-",          "–",
+                                                   "false", "❌",  "✗", "unsupported"};
+  return std::find(kNo.begin(), kNo.end(), small) != kNo.end() || small.starts_with("not supp");
+}
+
+bool says_yes(std::string_view text) {
+  const std::string small = lower_text(trimmed(text));
+  constexpr std::array<std::string_view, 8> kYes = {"y", "yes",    "true", "✓",
+                                                    "✔", "✔️", "✅",    "supported"};
+  return std::find(kYes.begin(), kYes.end(), small) != kYes.end();
+}
+
 struct Columns {
-  std::optional<std::size_t> op, supported, types, opset, note;
+  std::optional<std::size_t> op, types, opset, note;
+  // Those that say whether an operator is supported: by their heading, or since all of their cells
+  // do. More than one: the table is about several accelerators.
+  std::vector<std::size_t> supported;
+  std::vector<std::size_t> other;  // not read
 };
 
-Columns columns_of(const std::vector<std::string>& headings) {
+// Some cells of the column say yes or no, and none says anything else.
+bool has_verdicts(const MarkdownTable& table, std::size_t column) {
+  bool is_any = false;
+  for (const MarkdownRow& row : table.rows) {
+    const std::string_view text = trimmed(cell(row, column));
+    if (text.empty()) continue;
+    if (!says_yes(text) && !says_no(text)) return false;
+    is_any = true;
+  }
+  return is_any;
+}
+
+Columns columns_of(const MarkdownTable& table) {
   Columns columns;
   const auto has = [](const std::string& heading, std::initializer_list<std::string_view> words) {
     return std::any_of(words.begin(), words.end(),
                        [&](std::string_view word) { return heading.find(word) != heading.npos; });
   };
-  const auto take = [](std::optional<std::size_t>& column, std::size_t i) {
-    if (!column) column = i;
+  const auto take = [&](std::optional<std::size_t>& column, std::size_t i) {
+    column ? columns.other.push_back(i) : static_cast<void>(column = i);
   };
-  for (std::size_t i = 0; i < headings.size(); ++i) {
-    const std::string heading = lower_text(headings[i]);
+  for (std::size_t i = 0; i < table.headings.size(); ++i) {
+    const std::string heading = lower_text(table.headings[i]);
     if (has(heading, {"note", "restriction", "comment", "limitation", "constraint", "remark"})) {
       take(columns.note, i);
     } else if (has(heading, {"type", "precision"})) {
@@ -61,29 +96,29 @@ Columns columns_of(const std::vector<std::string>& headings) {
       take(columns.opset, i);
     } else if (has(heading, {"operator", "onnx", "layer"}) || heading == "op" || heading == "ops") {
       take(columns.op, i);
-    } else if (has(heading, {"support"})) {
-      take(columns.supported, i);
+    } else if (has(heading, {"support"}) || has_verdicts(table, i)) {
+      columns.supported.push_back(i);
+    } else {
+      columns.other.push_back(i);
     }
   }
   return columns;
 }
 
-std::string_view cell(const MarkdownRow& row, std::optional<std::size_t> column) {
-  if (!column || *column >= row.cells.size()) return {};
-  return row.cells[*column];
+bool contains_text(std::string_view text, std::string_view wanted) {
+  return lower_text(text).find(lower_text(wanted)) != std::string::npos;
 }
 
-bool says_no(std::string_view text) {
-  const std::string small = lower_text(trimmed(text));
-  constexpr std::array<std::string_view, 7> kNo = {"n", "no", "x", "-", "false", "❌", "✗"};
-  return std::find(kNo.begin(), kNo.end(), small) != kNo.end() || small.starts_with("not supp");
-}
-
-bool says_yes(std::string_view text) {
-  const std::string small = lower_text(trimmed(text));
-  constexpr std::array<std::string_view, 8> kYes = {"",  "y", "yes", "true",
-                                                    "✓", "✔", "✅",   "supported"};
-  return std::find(kYes.begin(), kYes.end(), small) != kYes.end();
+// The columns about one accelerator: of several that say what is supported, those whose headings
+// have the text, if any do.
+Columns columns_for(const MarkdownTable& table, std::string_view wanted) {
+  Columns columns = columns_of(table);
+  std::vector<std::size_t> chosen;
+  for (const std::size_t i : columns.supported) {
+    if (!wanted.empty() && contains_text(table.headings[i], wanted)) chosen.push_back(i);
+  }
+  if (!chosen.empty()) columns.supported = std::move(chosen);
+  return columns;
 }
 
 // ---- types and opsets ----
@@ -188,6 +223,16 @@ bool add_types(const TypeSet& types, const OnnxOpNames* op, Rule& rule) {
 
 // ---- rows ----
 
+// The note as it is, but for line breaks (<br>) between its sentences.
+std::string in_one_line(std::string_view note) {
+  if (note.find("<br") == note.npos) return std::string(note);
+  std::string line;
+  for (const std::string& sentence : sentences_of(note)) {
+    line += (line.empty() ? "" : "; ") + sentence;
+  }
+  return line;
+}
+
 class Importer {
  public:
   explicit Importer(std::string_view text) : opset_(opset_in_prose(text)) {
@@ -196,9 +241,10 @@ class Importer {
     }
   }
 
-  TableImport run(const std::vector<MarkdownTable>& tables) {
+  TableImport run(const std::vector<MarkdownTable>& tables, std::string_view section) {
     for (const MarkdownTable& table : tables) {
-      columns_ = columns_of(table.headings);
+      columns_ = columns_for(table, section);
+      for (const std::size_t i : columns_.other) add_once(import_.not_read, table.headings[i]);
       is_tflite_ = has_tflite_names(table);
       for (const MarkdownRow& row : table.rows) read_row(row);
     }
@@ -218,16 +264,19 @@ class Importer {
   }
 
   void read_row(const MarkdownRow& row) {
-    const std::string_view supported = cell(row, columns_.supported);
     std::vector<std::string> names;
     for (const std::string& name : names_of(cell(row, columns_.op))) names.push_back(name);
     if (names.empty()) return;
     ++import_.rows;
-    if (says_no(supported)) {
+    if (says_no(supported_cell(row))) {
       ++import_.unsupported_rows;
       return;
     }
     for (const std::string& name : names) add_rule(name, row);
+  }
+
+  std::string_view supported_cell(const MarkdownRow& row) const {
+    return columns_.supported.empty() ? "yes" : trimmed(cell(row, columns_.supported.front()));
   }
 
   // "Conv", "ai.onnx:Conv", "com.microsoft::Gelu", "Max, Min", "Max / Min"
@@ -265,12 +314,17 @@ class Importer {
     rule.opset = opset_of(cell(row, columns_.opset));
     if (!rule.opset && rule.domain.empty()) rule.opset = opset_;
     add_row_types(cell(row, columns_.types), op, rule);
-    rule.why = cell(row, columns_.note);
+    const std::string_view note = cell(row, columns_.note);
+    rule.why = in_one_line(note);
     if (!add_constraints(name, row, rule)) {
-      for (const std::string& sentence : sentences_of(rule.why)) add_sentence(sentence, op, rule);
+      for (const std::string& sentence : sentences_of(note)) add_sentence(sentence, op, rule);
     }
-    const std::string_view supported = cell(row, columns_.supported);
-    if (!says_yes(supported)) add_unchecked(std::string(supported), rule);
+    const std::string_view supported = supported_cell(row);
+    if (supported.empty()) {
+      add_unchecked("the table does not say whether it is supported", rule);
+    } else if (!says_yes(supported)) {
+      add_unchecked(std::string(supported), rule);
+    }
     import_.list.allow.push_back(std::move(rule));
   }
 
@@ -335,7 +389,7 @@ class Importer {
       if (const auto dtype = dtype_of_word(word)) {
         types.add(*dtype);
       } else {
-        add_once(import_.types, word);
+        add_once(import_.types, word + " (" + rule.op + ")");
       }
     }
     if (types.dtypes != 0 && add_types(types, op, rule)) return;
@@ -371,7 +425,7 @@ class Importer {
 bool share_an_operator(const std::vector<MarkdownTable>& tables) {
   std::map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    const Columns columns = columns_of(tables[i].headings);
+    const Columns columns = columns_of(tables[i]);
     for (const MarkdownRow& row : tables[i].rows) {
       const auto [place, is_new] = seen.try_emplace(std::string(cell(row, columns.op)), i);
       if (!is_new && place->second != i) return true;
@@ -380,25 +434,50 @@ bool share_an_operator(const std::vector<MarkdownTable>& tables) {
   return false;
 }
 
+// The headings among which the user has to choose: of tables, or of columns of one.
+std::vector<std::string> choices_of(const std::vector<MarkdownTable>& tables,
+                                    std::string_view section) {
+  std::vector<std::string> choices;
+  if (share_an_operator(tables)) {
+    for (const MarkdownTable& table : tables) choices.push_back(table.section);
+    return choices;
+  }
+  for (const MarkdownTable& table : tables) {
+    const Columns columns = columns_for(table, section);
+    if (columns.supported.size() < 2) continue;
+    for (const std::size_t i : columns.supported) add_once(choices, table.headings[i]);
+  }
+  return choices;
+}
+
+// Whether the table, or one of its columns that say what is supported, has the text as heading.
+bool is_about(const MarkdownTable& table, std::string_view section) {
+  const std::vector<std::size_t> columns = columns_of(table).supported;
+  return contains_text(table.section, section) ||
+         std::any_of(columns.begin(), columns.end(),
+                     [&](std::size_t i) { return contains_text(table.headings[i], section); });
+}
+
 }  // namespace
 
 bool has_operator_table(std::string_view text) {
   const std::vector<MarkdownTable> tables = parse_markdown_tables(text);
-  return std::any_of(tables.begin(), tables.end(), [](const MarkdownTable& table) {
-    return columns_of(table.headings).op.has_value();
-  });
+  return std::any_of(tables.begin(), tables.end(),
+                     [](const MarkdownTable& table) { return columns_of(table).op.has_value(); });
 }
 
 TableImport import_operator_tables(std::string_view text, std::string_view section) {
   std::vector<MarkdownTable> tables = parse_markdown_tables(text);
-  std::erase_if(tables, [&](const MarkdownTable& table) {
-    return !columns_of(table.headings).op ||
-           lower_text(table.section).find(lower_text(section)) == std::string::npos;
-  });
-  if (!share_an_operator(tables)) return Importer(text).run(tables);
+  std::erase_if(tables, [](const MarkdownTable& table) { return !columns_of(table).op; });
   TableImport import;
-  for (const MarkdownTable& table : tables) import.sections.push_back(table.section);
-  return import;
+  const auto is_other = [&](const MarkdownTable& table) { return !is_about(table, section); };
+  if (std::all_of(tables.begin(), tables.end(), is_other)) {
+    for (const MarkdownTable& table : tables) import.sections.push_back(table.section);
+    return import;
+  }
+  std::erase_if(tables, is_other);
+  import.sections = choices_of(tables, section);
+  return import.sections.empty() ? Importer(text).run(tables, section) : import;
 }
 
 }  // namespace cleave

@@ -28,17 +28,19 @@ struct TableImport {
   std::vector<UncheckedSentence> unchecked = {};  // sentences that did not, each once
   std::vector<std::string> renamed = {};          // "Argmax is ArgMax"
   std::vector<std::string> unknown = {};          // names that ONNX does not have
-  std::vector<std::string> types = {};            // words for types that are not known, each once
-  // The headings of the tables when several have the same operator and none was chosen.
+  std::vector<std::string> types = {};            // "INF64 (Conv)": words that name no known type
+  std::vector<std::string> not_read = {};         // headings of columns that mean nothing to cleave
+  // Not empty: nothing was imported. The headings to choose from: those of tables that have the
+  // same operator, of columns that say what is supported, or of all tables when none has the text.
   std::vector<std::string> sections = {};
 };
 
 // True when the text has a table with a column of operators.
 bool has_operator_table(std::string_view text);
 
-// The tables that have a column of operators; with a section, only those below a heading that has
-// this text, in capital or small letters. Operators of TensorFlow Lite become ONNX's. The list's
-// text is empty: see import.h. Linear.
+// The tables that have a column of operators; with a section, only those with this text in the
+// heading above or in that of a column that says what is supported, in capital or small letters.
+// Operators of TensorFlow Lite become ONNX's. The list's text is empty: see import.h. Linear.
 TableImport import_operator_tables(std::string_view text, std::string_view section);
 
 }  // namespace cleave

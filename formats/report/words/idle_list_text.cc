@@ -1,12 +1,41 @@
 #include "formats/report/words/idle_list_text.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 
 #include "core/support/idle_list.h"
 #include "formats/report/words/value_text.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {
+namespace {
+
+// Of nodes, constants, and nodes in bodies.
+std::unordered_set<std::string_view> node_names(const Graph& graph) {
+  std::unordered_set<std::string_view> names;
+  for (const NodeId node : graph.nodes()) {
+    names.insert(graph.node(node).name);
+    for (const NodeId inner : graph.body_nodes(node)) names.insert(graph.node(inner).name);
+  }
+  for (const NodeId node : graph.constants()) names.insert(graph.node(node).name);
+  return names;
+}
+
+// The nodes of the verdicts that the model does not have, in the list's order.
+std::vector<std::string> strangers(const std::unordered_set<std::string_view>& names,
+                                   const SupportList& list) {
+  std::vector<std::string> strange;
+  for (const auto* const rules : {&list.allow, &list.deny}) {
+    for (const Rule& rule : *rules) {
+      if (rule.is_exact_name && !names.contains(rule.node_name)) strange.push_back(rule.node_name);
+    }
+  }
+  return strange;
+}
+
+}  // namespace
 
 Diagnostics idle_list_warnings(const SplitInput& input) {
   Diagnostics warnings;
@@ -25,6 +54,28 @@ Diagnostics idle_list_warnings(const SplitInput& input) {
                         : "no rule of the list names an op of the model: it puts no "
                           "node on the accelerator",
          .notes = {"most of the model is " + ops}});
+  }
+  return warnings;
+}
+
+Diagnostics idle_verdict_warnings(const SplitInput& input) {
+  constexpr std::size_t kMostNamed = 3;
+  Diagnostics warnings;
+  std::unordered_set<std::string_view> names;
+  for (const SupportList& list : input.lists) {
+    if (list.role != ListRole::verdicts) continue;
+    if (names.empty()) names = node_names(input.graph);
+    const std::vector<std::string> strange = strangers(names, list);
+    if (strange.empty()) continue;
+    std::string some;
+    for (std::size_t i = 0; i < std::min(kMostNamed, strange.size()); ++i) {
+      some += (i == 0 ? "" : ", ") + quoted(strange[i]);
+    }
+    if (strange.size() > kMostNamed) some += " ...";
+    warnings.push_back({.severity = Severity::warning,
+                        .file = list.path,
+                        .message = counted(strange.size(), "verdict is", "verdicts are") +
+                                   " about nodes that the model does not have: " + some});
   }
   return warnings;
 }

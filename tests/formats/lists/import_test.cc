@@ -173,8 +173,7 @@ TEST_CASE("constraints are found by their links, and TensorFlow Lite's operators
 TEST_CASE("one of several accelerators' tables is chosen by its heading") {
   const std::string text =
       "# A\n|Operator|\n|--|\n|Conv|\n\n# B\n|Operator|\n|--|\n|Conv|\n|Relu|\n";
-  CHECK(fault(text) ==
-        "has several tables with the same operators: choose one with --section \"A\", \"B\"");
+  CHECK(fault(text) == "is about several accelerators: choose one with --section \"A\", \"B\"");
   const auto chosen = import_list_text("npu.md", text, {.section = "b"});
   REQUIRE(chosen);
   CHECK(chosen->result.list.allow.size() == 2);
@@ -228,6 +227,59 @@ TEST_CASE("a text without a table is refused") {
   CHECK(fault("| a | b |\n|--|--|\n| 1 | 2 |\n").starts_with("is neither a Markdown table"));
   CHECK(fault("|Operator|\n|--|\n") == "has nothing to import");
   CHECK(fault("\xFF\xFE").starts_with("what is imported is text in UTF-8"));
+}
+
+std::string table_of(const std::string& heading, const std::string& supported) {
+  return "|Operator|" + heading + "|\n|--|--|\n|Relu|yes|\n|Softmax|" + supported + "|\n";
+}
+
+TEST_CASE("a column whose cells all say yes or no says what is supported, whatever its heading") {
+  for (const std::string no : {"No", "❌", "Not supported", "-", "N", "unsupported"}) {
+    const ListImport import = imported(table_of("Status", no));
+    CHECK(import.result.unsupported_rows == 1);
+    CHECK(rules_of(import) == "{\"op\": \"Relu\"}\n");
+  }
+}
+
+TEST_CASE("a cell that says neither yes nor no never makes a plain rule") {
+  const ListImport planned = imported(table_of("Supported", "planned"));
+  CHECK(planned.result.list.allow.at(1).unchecked == "planned");
+  const ListImport empty = imported(table_of("Supported", ""));
+  CHECK(empty.result.list.allow.at(1).unchecked ==
+        "the table does not say whether it is supported");
+}
+
+TEST_CASE("of several columns that say what is supported one has to be chosen") {
+  const std::string table =
+      "|Operator|GPU|Our NPU|\n|--|--|--|\n|Relu|yes|yes|\n|Softmax|yes|no|\n";
+  CHECK(fault(table) ==
+        "is about several accelerators: choose one with --section \"GPU\", \"Our NPU\"");
+  const auto npu = import_list_text("npu.md", table, {.section = "npu"});
+  REQUIRE(npu);
+  CHECK(rules_of(*npu) == "{\"op\": \"Relu\"}\n");
+  const auto none = import_list_text("npu.md", "## A\n\n" + table, {.section = "cpu"});
+  REQUIRE_FALSE(none);
+  CHECK(none.error().front().message ==
+        "has no heading, or several, with \"cpu\": there are \"A\"");
+}
+
+TEST_CASE("columns that mean nothing to cleave, and words that are no types, are named") {
+  const ListImport import =
+      imported("|Operator|Types|Speed|\n|--|--|--|\n|Relu|FP32, INF64|fast|\n");
+  const std::string text = import_text(import);
+  CHECK(text.find("types that are not known: INF64 (Relu)") != text.npos);
+  CHECK(text.find("columns that were not read: Speed") != text.npos);
+}
+
+TEST_CASE("line breaks of Markdown do not get into reasons") {
+  const ListImport import =
+      imported("|Operator|Note|\n|--|--|\n|Relu|Is fast.<br />Is good<br>|\n");
+  CHECK(import.result.list.allow.at(0).why == "Is fast; Is good");
+}
+
+TEST_CASE("a support list is no devices to import") {
+  CHECK(fault("{\"format\": \"cleave.support\", \"version\": 1}") ==
+        "is a file of cleave's already: a support list is given to -s as it is");
 }
 
 }  // namespace
