@@ -1,5 +1,7 @@
 #include "cli/jobs/lint_run.h"
 
+#include <utility>
+
 #include "cli/jobs/bound_models.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/terminal.h"
@@ -12,10 +14,9 @@ namespace cleave {
 ExitCode run_lint(const LintRun& run) {
   auto loaded = read_support_file(find_known_list(run.list).value_or(run.list));
   if (!loaded) return refuse(loaded.error());
-  print_diagnostics(loaded->warnings);
   const SupportList& list = loaded->list;
   RuleUse use(list);
-  LintRequest request{.models = run.models};
+  LintRequest request{.warnings = std::move(loaded->warnings), .models = run.models};
   BoundModels bound(run.model, run.models.size() > 1);
   for (const std::string& path : run.models) {
     const auto model = bound.load(path);

@@ -108,7 +108,7 @@ std::string_view lint_kind_name(LintKind kind) {
   static constexpr std::array<std::string_view, kLintKindCount> kNames = {
       "unknown_op",     "unknown_domain", "unknown_attribute", "unused_condition", "contradiction",
       "impossible",     "shadowed",       "never_matched",     "never_held",       "no_rule",
-      "allows_nothing", "removed_op",     "absent_input",      "unchecked"};
+      "allows_nothing", "removed_op",     "absent_input",      "unchecked",        "unread"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

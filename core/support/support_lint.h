@@ -33,8 +33,9 @@ enum class LintKind : std::uint8_t {
   removed_op,         // ONNX had the op, and removed it
   absent_input,       // a deny rule that fails where an optional input is left out
   unchecked,          // a condition of the vendor that the rule does not check
+  unread,             // something in the list that was ignored when it was read
 };
-inline constexpr int kLintKindCount = 14;
+inline constexpr int kLintKindCount = 15;
 
 // "unknown_op", ...
 std::string_view lint_kind_name(LintKind kind);

@@ -74,6 +74,15 @@ class Linter {
   Linter(const SupportList& list, const RuleUse* use)
       : list_(list), use_(use), allow_(list.allow) {}
 
+  void add_warnings(const Diagnostics& warnings) {
+    for (const Diagnostic& warning : warnings) {
+      findings_.push_back({LintKind::unread, Severity::warning,
+                           static_cast<std::uint32_t>(warning.line),
+                           static_cast<std::uint32_t>(warning.column), warning.message,
+                           warning.notes.empty() ? std::string() : warning.notes.front()});
+    }
+  }
+
   std::vector<LintFinding> lint(bool is_onnx) {
     if (list_.allow.empty()) {
       findings_.push_back({LintKind::allows_nothing,
@@ -305,7 +314,9 @@ std::size_t Lint::count(Severity severity) const {
 Lint lint_support(const SupportList& list, const RuleUse* use, const LintRequest& request) {
   Lint lint{.list = list.path, .models = request.models, .findings = {}};
   lint.is_onnx = request.has_onnx_model || looks_like_onnx(list);
-  lint.findings = Linter(list, use).lint(lint.is_onnx);
+  Linter linter(list, use);
+  linter.add_warnings(request.warnings);
+  lint.findings = linter.lint(lint.is_onnx);
   return lint;
 }
 

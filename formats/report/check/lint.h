@@ -31,6 +31,7 @@ struct Lint {
 };
 
 struct LintRequest {
+  Diagnostics warnings = {};  // of reading the list, which become findings
   bool has_onnx_model = false;
   std::vector<std::string> models;
 };
