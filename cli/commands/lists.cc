@@ -66,7 +66,11 @@ class ListsCommand : public Command {
     const std::vector<std::string> paths = known_lists();
     for (const std::string& path : paths) {
       const auto loaded = read_support_file(path);
-      if (!loaded) return refuse(loaded.error());
+      if (!loaded) {  // some other JSON file in the folder
+        print_warning(loaded.error().front().file +
+                      " is no support list: " + loaded.error().front().message);
+        continue;
+      }
       const auto& allow = loaded->list.allow;
       const auto unchecked = std::count_if(
           allow.begin(), allow.end(), [](const Rule& rule) { return !rule.unchecked.empty(); });

@@ -7,12 +7,11 @@
 #include "cli/terminal/terminal.h"
 #include "formats/lists/known_lists.h"
 #include "formats/report/check/lint.h"
-#include "formats/support/support_file.h"
 
 namespace cleave {
 
 ExitCode run_lint(const LintRun& run) {
-  auto loaded = read_support_file(find_known_list(run.list).value_or(run.list));
+  auto loaded = read_list(run.list);
   if (!loaded) return refuse(loaded.error());
   const SupportList& list = loaded->list;
   RuleUse use(list);

@@ -16,7 +16,6 @@
 #include "formats/report/words/split_notes.h"
 #include "formats/support/denials.h"
 #include "formats/support/list_target.h"
-#include "formats/support/support_file.h"
 #include "formats/support/verdict_file.h"
 
 namespace cleave {
@@ -161,7 +160,7 @@ Loaded<ListsRead> read_lists(const ListsRequest& request) {
   ListsRead read;
   Diagnostics faults;
   for (const std::string& path : request.paths) {
-    auto loaded = read_support_file(find_known_list(path).value_or(path));
+    auto loaded = read_list(path);
     if (!loaded) {
       append(faults, loaded.error());
       continue;

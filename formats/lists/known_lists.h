@@ -2,9 +2,10 @@
 // that come with the program: share/cleave/lists where it is installed.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
+
+#include "formats/support/support_file.h"
 
 namespace cleave {
 
@@ -14,7 +15,8 @@ std::vector<std::string> known_lists();
 // "lists/coreml.json" -> "coreml"
 std::string known_list_name(const std::string& path);
 
-// The path of the list of that name; nullopt when there is none, or when the text is a path.
-std::optional<std::string> find_known_list(const std::string& name);
+// Reads the file of that name, or the known list if there is no such file. The error names a known
+// list that is spelt nearly so.
+Loaded<LoadedSupport> read_list(const std::string& name);
 
 }  // namespace cleave
