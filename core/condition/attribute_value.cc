@@ -97,10 +97,9 @@ std::optional<AttributeValue> attribute_value(const Graph& graph, NodeId node,
     return value_of(graph.attribute_pools(), *attribute);
   }
   if (!facts.default_attribute) return std::nullopt;
-  const auto opset = imported_opset(graph, graph.domain(node));
-  if (!opset) return std::nullopt;
-  auto value = facts.default_attribute(graph.domain(node), graph.op(node), *opset, name);
-  return value ? value : implied_attribute(graph, node, name);
+  const auto opset = imported_opset(graph, graph.domain(node));  // none in torch's models
+  auto value = facts.default_attribute(graph.domain(node), graph.op(node), opset.value_or(0), name);
+  return value || !opset ? value : implied_attribute(graph, node, name);
 }
 
 bool equal_values(const AttributeValue& a, const AttributeValue& b) {

@@ -134,7 +134,8 @@ bool opset_holds(const Graph& graph, NodeId node, const OpsetRule& rule, const O
 bool names_op(const Rule& rule, std::string_view domain, std::string_view op) {
   if (rule.op.empty() || is_torch_spelling(rule.domain, rule.op, op)) return true;
   return plain_domain(rule.domain) == plain_domain(domain) &&
-         (rule.op == op || (is_glob(rule.op) && glob_match(rule.op, op)));
+         (rule.op == op ||
+          (is_glob(rule.op) && (glob_match(rule.op, op) || glob_match(rule.op, torch_path(op)))));
 }
 
 void find_failed_conditions(const Graph& graph, NodeId node, const Rule& rule, const OpFacts& facts,

@@ -36,8 +36,11 @@ RuleIndices RulesByOp::names(std::string_view domain, std::string_view op) const
   if (const auto exact = exact_.find(op); exact != exact_.end()) {
     std::copy_if(exact->second.begin(), exact->second.end(), std::back_inserter(found), in_domain);
   }
-  const RuleIndices globs = globs_.matches(op);
-  std::copy_if(globs.begin(), globs.end(), std::back_inserter(found), in_domain);
+  for (const std::string_view name : {op, torch_path(op)}) {
+    if (name.empty()) continue;
+    const RuleIndices globs = globs_.matches(name);
+    std::copy_if(globs.begin(), globs.end(), std::back_inserter(found), in_domain);
+  }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;

@@ -38,7 +38,7 @@ Loaded<LoadedSupport> read_list(const std::string& name) {
   Diagnostic fault = diagnostic_of(name, "is neither a file nor a list that is known by name");
   const std::string nearest = nearest_name(name, {names.begin(), names.end()});
   fault.notes.push_back(nearest.empty() ? "\"cleave lists show\" names the known lists"
-                                        : "did you mean " + quoted(nearest) + "?");
+                                        : "did you mean " + cleave::quoted(nearest) + "?");
   return Diagnostics{std::move(fault)};
 }
 

@@ -56,6 +56,28 @@ def layouts_are_those_of_the_file():
     assert not taken and failed == {"layout": {"contiguous"}}, (taken, failed)
 
 
+def every_spelling_of_an_operator_is_known():
+    model = "bn_train.train.t215.pt2"
+    all_of_it = outcome(model, {"op": "torch.ops.aten.batch_norm.default"})[0]
+    assert all_of_it
+    for op in ("aten.batch_norm", "aten::batch_norm", "aten::batch_norm.default", "aten.batch*", "torch.ops.aten.batch*"):
+        taken, _ = outcome(model, {"op": op})
+        assert taken == all_of_it, (op, taken)
+    everything = Path(scratch.name) / "all.txt"
+    everything.write_text("*\n", encoding="utf-8")
+    gate = ("check", folder / model, "-s", everything, "--require")
+    for op in ("aten.batch_norm", "aten::batch_norm", "torch.ops.aten.batch_norm", "aten.batch*"):
+        run(*gate, op)
+
+
+def arguments_that_are_left_out_have_torchs_defaults():
+    model = "bn_train.train.t215.pt2"
+    taken, failed = outcome(model, {"op": "aten.conv2d", "attributes": {"groups": 1, "dilation": [[1, 1]]}})
+    assert taken and not failed, (taken, failed)
+    taken, failed = outcome(model, {"op": "aten.conv2d", "where": "attr.groups == 2"})
+    assert not taken and failed == {"where": {"1 == 2"}}, failed
+
+
 def strides_can_be_asked_for():
     model = "mlp_shared.train.t215.pt2"
     taken, _ = outcome(model, {"op": "aten.linear", "where": "in[1].stride[1] == 1"})
@@ -81,6 +103,7 @@ def check(case):
     print(f"ok  {case.__name__}")
 
 
-for each in (a_written_buffer_is_no_constant, layouts_are_those_of_the_file, strides_can_be_asked_for,
+for each in (a_written_buffer_is_no_constant, every_spelling_of_an_operator_is_known,
+             arguments_that_are_left_out_have_torchs_defaults, layouts_are_those_of_the_file, strides_can_be_asked_for,
              buffers_are_told_apart):
     check(each)

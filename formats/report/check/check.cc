@@ -9,6 +9,7 @@
 
 #include "core/graph/domain.h"
 #include "core/graph/fingerprint.h"
+#include "core/graph/torch_spelling.h"
 #include "core/study/trail.h"
 #include "core/support/glob.h"
 #include "core/support/overlay.h"
@@ -244,7 +245,9 @@ std::vector<NodeId> required_nodes(const Graph& graph, const std::string& patter
   const std::string_view op =
       separator == std::string::npos ? pattern : std::string_view(pattern).substr(separator + 2);
   const auto is_of_op = [&](NodeId node) {
-    if (!glob_match(op, graph.op(node))) return false;
+    if (is_torch_spelling("", pattern, graph.op(node))) return true;
+    if (!glob_match(op, graph.op(node)) && !glob_match(op, torch_path(graph.op(node))))
+      return false;
     return separator == std::string::npos ||
            plain_domain(graph.domain(node)) ==
                plain_domain(std::string_view(pattern).substr(0, separator));

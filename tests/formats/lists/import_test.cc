@@ -73,7 +73,7 @@ TEST_CASE("a table's columns are found by their headings") {
         "{\"op\": \"ImageScaler\", \"opset\": [9, 20]}\n");
   CHECK(import.result.renamed == std::vector<std::string>{"Argmax is ArgMax"});
   CHECK(import.result.unknown == std::vector<std::string>{"ImageScaler"});
-  CHECK(import.result.types == std::vector<std::string>{"INF64"});
+  CHECK(import.result.types == std::vector<std::string>{"INF64 (ArgMax)"});
 }
 
 TEST_CASE("sentences of notes become conditions") {
