@@ -99,7 +99,7 @@ void ProgramReader::read_schema_version() {
     const std::int64_t major = arguments_.take_integer();
     if (major == kSchemaMajor || major == 0) return;
     fail(begin, "is of schema version " + std::to_string(major) + "; cleave reads version " +
-                    std::to_string(kSchemaMajor));
+                    std::to_string(kSchemaMajor) + ": save it again with torch 2.6 to 2.15");
   });
 }
 
@@ -335,11 +335,10 @@ void ProgramReader::check_refs() {
 
 Diagnostics ProgramReader::errors() const {
   const std::string name = file_ + ":" + archive_.program_name;
-  if (cursor_.fault()) {
-    return {diagnostic_at(name, program_.text, cursor_.fault()->offset, cursor_.fault()->message)};
+  if (const auto& fault = arguments_.fault()) {  // it came before any fault of the JSON
+    return {diagnostic_at(name, program_.text, fault->offset, fault->message)};
   }
-  const Pt2Fault& fault = *arguments_.fault();
-  return {diagnostic_at(name, program_.text, fault.offset, fault.message)};
+  return {diagnostic_at(name, program_.text, cursor_.fault()->offset, cursor_.fault()->message)};
 }
 
 Loaded<Pt2Program> ProgramReader::read() {
