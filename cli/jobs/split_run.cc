@@ -4,6 +4,7 @@
 
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "formats/jobs/measured_shapes.h"
 
 namespace cleave {
 namespace {
@@ -86,7 +87,7 @@ std::optional<LoadedModel> load_model(const ModelArgs& args) {
 std::optional<MeasuredModel> load_measured_model(const ModelArgs& args) {
   auto model = load_model(args);
   if (!model) return std::nullopt;
-  auto costs = read_cost_set(args.costs, model->graph);
+  auto costs = read_costs_and_shapes(args.costs, *model);
   print_diagnostics(costs ? costs->warnings : costs.error());
   if (!costs) return std::nullopt;
   MeasuredModel measured{*std::move(model), *std::move(costs)};

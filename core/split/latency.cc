@@ -123,6 +123,7 @@ class LatencySummer {
     const DeviceNumbers& device = is_acc ? input_.machine.acc : input_.machine.cpu;
     if (has_rates(device)) {
       result_.missing = MissingNumber::node_time;
+      result_.is_missing_on_acc = is_acc;
     } else {
       result_.missing = is_acc ? MissingNumber::acc_times : MissingNumber::cpu_times;
     }

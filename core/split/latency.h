@@ -61,6 +61,7 @@ struct Latency {
 
   MissingNumber missing = MissingNumber::none;
   NodeId missing_node = kNone<NodeId>;     // node_time: the first such node
+  bool is_missing_on_acc = false;          // node_time: the node is on the accelerator
   ValueId missing_value = kNone<ValueId>;  // value_bytes: the first such value
   LinkBytes link_bytes;
   PerPart<PartLatency> parts;

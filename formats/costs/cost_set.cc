@@ -6,19 +6,22 @@
 namespace cleave {
 namespace {
 
-// The shapes that the files saw. If several files saw the same value, the first file counts.
+// The inferred shapes, and those that the files saw. If several files saw the same value, the first
+// file counts.
 std::vector<ShapeOfValue> observed_shapes(Graph& graph, const CostSet& costs) {
   std::vector<ShapeOfValue> shapes;
   ValueSet seen(graph.value_count());
   std::vector<Dim> dims;
+  const auto add = [&](const ObservedShape& shape) {
+    if (!seen.insert(shape.value)) return;
+    dims.clear();
+    for (const std::int64_t size : shape.dims) dims.push_back(Dim::fixed(size));
+    shapes.push_back({shape.value, GraphBuilder::add_shape(graph, dims)});
+  };
+  for (const ObservedShape& shape : costs.inferred) add(shape);
   for (const auto* const files : {&costs.cpu, &costs.acc}) {
     for (const ModelCosts& file : *files) {
-      for (const ObservedShape& shape : file.shapes) {
-        if (!seen.insert(shape.value)) continue;
-        dims.clear();
-        for (const std::int64_t size : shape.dims) dims.push_back(Dim::fixed(size));
-        shapes.push_back({shape.value, GraphBuilder::add_shape(graph, dims)});
-      }
+      for (const ObservedShape& shape : file.shapes) add(shape);
     }
   }
   return shapes;
@@ -39,12 +42,26 @@ CostSource cost_source_of(std::string_view text) {
   return {CostTarget::cpu, std::string(text)};
 }
 
-Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph) {
-  CostSet set;
+Loaded<std::vector<OpenCosts>> open_costs(std::span<const CostSource> sources) {
+  std::vector<OpenCosts> files;
   for (const CostSource& from : sources) {
-    const auto source = open_side_file(from.path);
-    if (!source) return source.error();
-    auto costs = read_model_costs(*source, graph);
+    auto source = open_side_file(from.path);
+    if (!source) return std::move(source).error();
+    files.push_back({from.target, *std::move(source)});
+  }
+  return files;
+}
+
+Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph) {
+  const auto files = open_costs(sources);
+  if (!files) return files.error();
+  return read_cost_set(*files, graph);
+}
+
+Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& graph) {
+  CostSet set;
+  for (const OpenCosts& from : files) {
+    auto costs = read_model_costs(from.file, graph);
     if (!costs) return std::move(costs).error();
     set.warnings.insert(set.warnings.end(), costs->warnings.begin(), costs->warnings.end());
     (from.target == CostTarget::cpu ? set.cpu : set.acc).push_back(*std::move(costs));

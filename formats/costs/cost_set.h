@@ -25,21 +25,31 @@ struct CostSource {
 // path.
 CostSource cost_source_of(std::string_view text);
 
+// A file of --costs that was opened.
+struct OpenCosts {
+  CostTarget target = CostTarget::cpu;
+  SourceFile file;
+};
+
 struct CostSet {
-  std::vector<ModelCosts> cpu, acc;       // one a file, in the order given
-  PerNode<double> cpu_us, acc_us;         // merged; below 0: not measured; empty: there is no file
-  std::vector<OpTime> cpu_ops, acc_ops;   // calibrated, of the first file that has any
-  std::vector<ShapeOfValue> shapes = {};  // what exchange_observed_shapes() swaps with the graph
+  std::vector<ModelCosts> cpu, acc;      // one a file, in the order given
+  PerNode<double> cpu_us, acc_us;        // merged; below 0: not measured; empty: there is no file
+  std::vector<OpTime> cpu_ops, acc_ops;  // calibrated, of the first file that has any
+  std::vector<ObservedShape> inferred = {};  // follow from the dims of inputs that the files saw
+  std::vector<ShapeOfValue> shapes = {};     // what exchange_observed_shapes() swaps with the graph
   Diagnostics warnings = {};
 
   bool empty() const { return cpu.empty() && acc.empty(); }
 };
 
+Loaded<std::vector<OpenCosts>> open_costs(std::span<const CostSource> sources);
+
 // Reads the files. Refuses all of them when one cannot be read, or belongs to another model.
+Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& graph);
 Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph);
 
-// Gives values of the graph with unknown dims the shapes that the files saw at run time. A second
-// call restores the declared shapes: a written model must fit any input.
+// Gives values of the graph with unknown dims the shapes in `inferred`, else those that the files
+// saw at run time. A second call restores the declared shapes: a written model must fit any input.
 void exchange_observed_shapes(Graph& graph, CostSet& costs);
 
 }  // namespace cleave

@@ -38,7 +38,11 @@ class CostsReader {
     });
     walk_.finish();
     if (faults_.errors().empty() && !is_costs_) {
-      faults_.error(0, "\"format\" must be \"cleave.costs\"");
+      faults_.error(
+          0,
+          "not a file of times that cleave can read: a profile of ONNX Runtime or TensorRT "
+          "is a JSON list, OpenVINO's counters have \"report_type\", and cleave.costs has "
+          "\"format\": \"cleave.costs\"");
     }
     if (!faults_.errors().empty()) return std::move(faults_.errors());
     made_.warnings = std::move(faults_.warnings());

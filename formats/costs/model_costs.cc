@@ -75,6 +75,14 @@ Diagnostics contradicted(const SourceFile& source, const ShapeContradiction& con
   return {fault};
 }
 
+Diagnostic conflicting(const SourceFile& source, const std::string& dim) {
+  Diagnostic warning = diagnostic_of(
+      source.path(), "kernels saw different sizes of the dim " + quoted(dim) + ": it is not bound");
+  warning.severity = Severity::warning;
+  warning.notes.push_back("--dim binds it");
+  return warning;
+}
+
 }  // namespace
 
 Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph) {
@@ -96,7 +104,12 @@ Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph
     }
     ObservedShapes observed = observe_shapes(*file, made.match, graph);
     if (observed.contradiction) return contradicted(source, *observed.contradiction);
+    for (const std::string& name : observed.conflicting_dims) {
+      made.warnings.push_back(conflicting(source, name));
+    }
     made.shapes = std::move(observed.shapes);
+    made.dims = std::move(observed.dims);
+    made.contradicted = observed.contradicted;
   } else if (made.match.measured_nodes == 0 && made.op_times.empty()) {
     return Diagnostics{diagnostic_of(source.path(), "has the time of no node of the model")};
   } else {

@@ -21,12 +21,14 @@ struct ModelCosts {
   std::size_t kernels = 0;  // that ran outside bodies
   CostMatch match;
   std::vector<ObservedShape> shapes;
+  std::vector<InputDim> dims = {};  // of the model's inputs, as the profile saw them
+  std::size_t contradicted = 0;  // kernels whose shapes differ from the model's and were left out
   std::vector<OpTime> op_times = {};  // calibrated, sorted by op
   Diagnostics warnings = {};          // names in a hand-written file that are not nodes
 };
 
 // Refuses files that are not cost files, and files of another model: one that names no node of this
-// model, or a profile in which a node has another output shape.
+// model, or a profile whose shapes contradict the model (observed_shapes.h).
 Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph);
 
 // Microseconds by node from all files; if several measured a node, the first one counts. Below 0:

@@ -47,8 +47,21 @@ class NodeCsvReader {
     while (const auto row = rows.next()) {
       const bool may_be_heading = std::exchange(is_first, false);
       const std::vector<std::string_view> heading = {"node", "time_us"};
-      if (!may_be_heading || row->cells != heading) read_row(*row);
+      if (may_be_heading && row->cells == heading) continue;
+      if (may_be_heading && is_other_heading(*row)) return;
+      read_row(*row);
     }
+  }
+
+  // Refuses a first line that names another second column: the unit of the times is then unknown.
+  bool is_other_heading(const CsvRow& row) {
+    const bool is_other =
+        row.cells.size() == 2 && row.cells[0] == "node" && !microseconds(row.cells[1]);
+    if (is_other) {
+      faults_.error(row.offset, "the second column is " + quoted(row.cells[1]) +
+                                    ", not \"time_us\": the times must be microseconds");
+    }
+    return is_other;
   }
 
   void read_row(const CsvRow& row) {

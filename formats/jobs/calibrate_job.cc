@@ -5,6 +5,7 @@
 #include "core/cost/cost.h"
 #include "core/graph/op_key.h"
 #include "formats/costs/cost_set.h"
+#include "formats/jobs/measured_shapes.h"
 
 namespace cleave {
 namespace {
@@ -58,7 +59,7 @@ class Calibrator {
     auto model = read_model(from.path, from.bindings, from.limits, progress_);
     if (!model) return JobFault{FaultCause::input, std::move(model).error()};
     const CostSource source{.path = request_.profiles[i]};
-    auto costs = read_cost_set({&source, 1}, model->graph);
+    auto costs = read_costs_and_shapes({&source, 1}, *model);
     if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};
     exchange_observed_shapes(model->graph, *costs);
     KernelsOfModel found = kernels_of(model->graph, costs->cpu_us, i);

@@ -8,6 +8,7 @@
 
 #include <utility>
 
+#include "formats/jobs/measured_shapes.h"
 #include "formats/lists/known_lists.h"
 #include "formats/report/check/check.h"
 #include "formats/report/words/idle_list_text.h"
@@ -43,7 +44,7 @@ class SplitJobMaker {
     append(job_.warnings_, model->warnings);
     job_.own_model_ = std::make_unique<LoadedModel>(*std::move(model));
     job_.model_ = job_.own_model_.get();
-    auto costs = read_cost_set(request_.costs, job_.graph());
+    auto costs = read_costs_and_shapes(request_.costs, *job_.own_model_);
     if (!costs) {
       Diagnostics faults = std::move(job_.warnings_);
       append(faults, costs.error());

@@ -16,8 +16,10 @@
 #include "core/study/same_shape.h"
 #include "formats/backend/child.h"
 #include "formats/io/temporary.h"
+#include "formats/jobs/measured_shapes.h"
 #include "formats/lowering/piece_hash.h"
 #include "formats/onnx/write/cutter.h"
+#include "formats/text/shell_word.h"
 
 extern char** environ;
 
@@ -25,13 +27,6 @@ namespace cleave {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// 'it'\''s': one word of a shell.
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
-  return word + "'";
-}
 
 std::string with_model(std::string command, const std::string& path) {
   constexpr std::string_view kModel = "{model}";
@@ -126,7 +121,7 @@ class Tuner {
           FaultCause::input,
           {diagnostic_of(from.path, "is not an ONNX model: only these can be cut and run")}};
     }
-    auto costs = read_cost_set(request_.split.costs, model_->graph);
+    auto costs = read_costs_and_shapes(request_.split.costs, *model_);
     if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};
     costs_ = *std::move(costs);
     made_.warnings = model_->warnings;

@@ -5,6 +5,7 @@
 
 #include "formats/backend/tensor_files.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/shell_word.h"
 
 namespace cleave {
 namespace {
@@ -75,17 +76,11 @@ std::string readme_text(const FindingFolder& folder) {
   return text;
 }
 
-std::string shell_quoted(std::string_view word) {
-  std::string text = "'";
-  for (const char c : word) c == '\'' ? text += "'\\''" : text += c;
-  return text + "'";
-}
-
 std::string command_text(const FindingFolder& folder) {
   std::string text = "#!/bin/sh\n# Compiles model.onnx again, and says what comes of it.\n";
   text += "cd \"$(dirname \"$0\")\" || exit 1\n";
   const std::string backend =
-      folder.backend.path.empty() ? shell_quoted(folder.backend.text) : "./backend.json";
+      folder.backend.path.empty() ? shell_word(folder.backend.text) : "./backend.json";
   return text + "cleave reduce model.onnx --backend " + backend + " --no-cache\n";
 }
 

@@ -245,16 +245,49 @@ class AdviceText {
     }
   }
 
+  // A table with a column for the latency after the first `fixed` ones, if that is the goal.
+  class Table {
+   public:
+    Table(bool has_latency, std::size_t fixed, std::vector<std::string> heading,
+          std::vector<Align> aligns)
+        : has_latency_(has_latency),
+          fixed_(fixed),
+          table_(with(std::move(heading), std::string("latency")),
+                 with(std::move(aligns), Align::right)) {}
+
+    void add(std::vector<std::string> row, const Outcome& outcome) {
+      const auto latency = outcome.latency();
+      table_.add_row(with(std::move(row), latency ? duration_text(*latency) : std::string("?")));
+    }
+    std::string text() const { return table_.text(); }
+
+   private:
+    template <class T>
+    std::vector<T> with(std::vector<T> row, T cell) const {
+      if (has_latency_)
+        row.insert(row.begin() + static_cast<std::ptrdiff_t>(fixed_), std::move(cell));
+      return row;
+    }
+
+    bool has_latency_;
+    std::size_t fixed_;
+    TextTable table_;
+  };
+
+  bool is_for_latency() const { return report_.options.goal == Goal::latency; }
+
   void write_steps() {
     if (advice_.steps.empty()) return;
-    TextTable table({"best order", "subgraphs", "link bytes", "QPS", "shared", "nodes", "work"},
-                    {Align::left, Align::right, Align::right, Align::right, Align::right,
-                     Align::right, Align::right});
+    Table table(is_for_latency(), 1,
+                {"best order", "subgraphs", "link bytes", "QPS", "shared", "nodes", "work"},
+                {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
+                 Align::right});
     std::vector<std::string> obstacles(2);
     const auto add = [&](const std::string& title, const Outcome& outcome) {
-      table.add_row({title, count_text(outcome.acc_subgraphs), link_bytes_text(outcome),
-                     qps_text(outcome), shared_text(outcome), share_text(outcome.nodes),
-                     share_text(outcome.flops)});
+      table.add(
+          {title, count_text(outcome.acc_subgraphs), link_bytes_text(outcome), qps_text(outcome),
+           shared_text(outcome), share_text(outcome.nodes), share_text(outcome.flops)},
+          outcome);
     };
     add("    now", advice_.now);
     for (std::size_t i = 0; i < advice_.steps.size(); ++i) {
@@ -268,7 +301,8 @@ class AdviceText {
 
   void write_each() {
     if (advice_.each.empty()) return;
-    TextTable table(
+    Table table(
+        is_for_latency(), 3,
         {"each by itself", "accepts", "models", "subgraphs", "link bytes", "QPS", "shared", "work"},
         {Align::left, Align::right, Align::right, Align::right, Align::right, Align::right,
          Align::right, Align::right});
@@ -285,11 +319,12 @@ class AdviceText {
         ++left_out;
         continue;
       }
-      table.add_row(
+      table.add(
           {"  " + row_title(remedy), count_text(remedy.nodes), count_text(remedy.models.size()),
            change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
            change_text(now.link_bytes, remedy.then.link_bytes, bytes_text), qps_text(remedy.then),
-           shared_text(remedy.then), points_text(now.flops.ratio(), remedy.then.flops.ratio())});
+           shared_text(remedy.then), points_text(now.flops.ratio(), remedy.then.flops.ratio())},
+          remedy.then);
       obstacles.push_back(row_obstacle(remedy));
     }
     append(table.text(), obstacles);
@@ -347,7 +382,8 @@ class AdviceText {
   void write_settings() {
     const auto& settings = report_.sweep.settings;
     const Setting& knee = settings[report_.sweep.knee];
-    TextTable table(
+    Table table(
+        is_for_latency(), 2,
         {"settings", "start", "subgraphs", "link bytes", "QPS", "shared", "nodes", "work", ""},
         {Align::left, Align::left, Align::right, Align::right, Align::right, Align::right,
          Align::right, Align::right, Align::left});
@@ -358,11 +394,11 @@ class AdviceText {
       const bool is_knee = size == knee.min_acc_size;
       const Setting& setting = is_knee ? knee : best_side(first, last);
       const Outcome& outcome = setting.outcome;
-      table.add_row({"  --min-acc-module-size " + count_text(size),
-                     std::string(start_side_name(setting.start)), count_text(outcome.acc_subgraphs),
-                     link_bytes_text(outcome), qps_text(outcome), shared_text(outcome),
-                     share_text(outcome.nodes), share_text(outcome.flops),
-                     is_knee ? "<- knee" : ""});
+      table.add({"  --min-acc-module-size " + count_text(size),
+                 std::string(start_side_name(setting.start)), count_text(outcome.acc_subgraphs),
+                 link_bytes_text(outcome), qps_text(outcome), shared_text(outcome),
+                 share_text(outcome.nodes), share_text(outcome.flops), is_knee ? "<- knee" : ""},
+                outcome);
       first = last;
     }
     append(table.text(), std::vector<std::string>(1 + minimum_sizes(settings)));

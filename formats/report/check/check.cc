@@ -134,8 +134,7 @@ class CheckMaker {
     if (gate.kind == GateKind::no_unknown_shapes) return shapes_text(unknown_shapes);
     if (gate.verdict == GateVerdict::not_known) {
       if (is_of_time(gate.kind)) {
-        return report_.time == nullptr ? std::string()
-                                       : missing_number_text(graph_, report_.time->asked());
+        return report_.time == nullptr ? std::string() : missing_number_text(graph_, *report_.time);
       }
       const std::string dims = dim_options(graph_);
       const std::string mend = dims.empty() ? "" : "; give " + dims;

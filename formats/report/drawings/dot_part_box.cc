@@ -121,7 +121,7 @@ DotAttributes part_box(const Report& report, PartRange range, PartColours colour
   if (heat != nullptr) {
     const double amount = heat_of(*heat, nodes);
     attributes = heat_attributes(heat_class(*heat, amount));
-    label += "\\n" + heat_text(*heat, amount);
+    label += "\\n" + heat_text(*heat, nodes);
   }
   attributes.push_back({"label", label});
   attributes.push_back(

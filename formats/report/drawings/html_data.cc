@@ -147,20 +147,23 @@ class DataWriter {
     for (std::size_t i = 0; i < kHeatClasses; ++i) json_.text(heat_class_name(heat, i));
     json_.end_list();
     json_.begin_list("nodes", Layout::one_line);
-    for (const NodeId node : listed_) write_amount(heat, heat.amounts[node]);
+    for (const NodeId node : listed_) {
+      write_amount(heat_class(heat, heat.amounts[node]), heat_text(heat, heat.amounts[node]));
+    }
     json_.end_list();
     json_.begin_list("views", Layout::one_line);
     for (std::size_t i = 0; i < views_.views.size(); ++i) {
-      write_amount(heat, heat_of(heat, views_.nodes(id_at<ViewId>(i))));
+      const auto nodes = views_.nodes(id_at<ViewId>(i));
+      write_amount(heat_class(heat, heat_of(heat, nodes)), heat_text(heat, nodes));
     }
     json_.end_list();
     json_.end_object();
   }
 
-  void write_amount(const HeatMap& heat, double amount) {
+  void write_amount(std::size_t heat_class, const std::string& text) {
     json_.begin_list();
-    json_.number(heat_class(heat, amount));
-    json_.text(heat_text(heat, amount));
+    json_.number(heat_class);
+    json_.text(text);
     json_.end_list();
   }
 

@@ -43,6 +43,11 @@ std::string amount_text(ColorBy by, double amount) {
   return bytes_text(static_cast<std::uint64_t>(std::min(amount, 1e18)));
 }
 
+bool has_unknown(const HeatMap& heat, std::span<const NodeId> nodes) {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](NodeId node) { return heat.amounts[node] < 0; });
+}
+
 }  // namespace
 
 HeatMap make_heat(const Report& report, ColorBy by) {
@@ -55,6 +60,7 @@ HeatMap make_heat(const Report& report, ColorBy by) {
     if (by == ColorBy::flops) amount = costs[node].flops.value_or(-1);
     if (by == ColorBy::bytes) amount = costs[node].bytes.value_or(-1);
     heat.total += std::max(amount, 0.0);
+    heat.has_unknown = heat.has_unknown || amount < 0;
   }
   return heat;
 }
@@ -69,26 +75,29 @@ std::size_t heat_class(const HeatMap& heat, double amount) {
 
 double heat_of(const HeatMap& heat, std::span<const NodeId> nodes) {
   double sum = 0;
-  bool is_known = true;
-  for (const NodeId node : nodes) {
-    sum += std::max(heat.amounts[node], 0.0);
-    is_known = is_known && heat.amounts[node] >= 0;
-  }
-  return is_known || sum > 0 ? sum : -1;
+  for (const NodeId node : nodes) sum += std::max(heat.amounts[node], 0.0);
+  return sum > 0 || !has_unknown(heat, nodes) ? sum : -1;
 }
 
 std::string heat_text(const HeatMap& heat, double amount) {
   const std::string thing(thing_of(heat.by));
   if (amount < 0) return thing + " not known";
+  if (heat.has_unknown) return amount_text(heat.by, amount);
   const double share = heat.total > 0 ? amount / heat.total : 0;
   return amount_text(heat.by, amount) + ", " + percent_text(share) + " of the " + thing;
+}
+
+std::string heat_text(const HeatMap& heat, std::span<const NodeId> nodes) {
+  const double amount = heat_of(heat, nodes);
+  return heat_text(heat, amount) + (amount >= 0 && has_unknown(heat, nodes) ? "+" : "");
 }
 
 std::string heat_class_name(const HeatMap& heat, std::size_t heat_class) {
   const std::string thing(thing_of(heat.by));
   if (heat_class == kUnknown) return thing + " not known";
   if (heat_class == kShareNames.size()) return "less";
-  return std::string(kShareNames.at(heat_class)) + (heat_class == 0 ? " of the " + thing : "");
+  return std::string(kShareNames.at(heat_class)) +
+         (heat_class == 0 ? (heat.has_unknown ? " of the known " : " of the ") + thing : "");
 }
 
 DotAttributes heat_attributes(std::size_t heat_class) {

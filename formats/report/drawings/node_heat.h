@@ -22,9 +22,10 @@ inline constexpr std::size_t kHeatClasses = 6;  // from the hottest on; the last
 
 struct HeatMap {
   ColorBy by = ColorBy::time;
-  PerNode<double> amounts;  // microseconds on the device where the node is, FLOPs, or bytes; below
-                            // 0: not known
-  double total = 0;         // of the known ones
+  PerNode<double> amounts;   // microseconds on the device where the node is, FLOPs, or bytes; below
+                             // 0: not known
+  double total = 0;          // of the known ones
+  bool has_unknown = false;  // some amounts are not known: then no share of the total is, either
 };
 
 // Linear. `by` is not ColorBy::support.
@@ -37,10 +38,12 @@ std::size_t heat_class(const HeatMap& heat, double amount);
 // are 0.
 double heat_of(const HeatMap& heat, std::span<const NodeId> nodes);
 
-// "1.2 ms, 8.4% of the time"; "time not known".
+// "1.2 ms, 8.4% of the time"; "1.2 ms" when other nodes' times are not known; "time not known".
 std::string heat_text(const HeatMap& heat, double amount);
+// The same for the sum over the nodes: "1.2 ms+" when the times of some of them are not known.
+std::string heat_text(const HeatMap& heat, std::span<const NodeId> nodes);
 
-// "over 10% of the time", ..., "not known".
+// "over 10% of the time", "over 10% of the known time", ..., "time not known".
 std::string heat_class_name(const HeatMap& heat, std::size_t heat_class);
 
 DotAttributes heat_attributes(std::size_t heat_class);

@@ -162,7 +162,7 @@ class TextReport {
       }
       write_unmatched();
     } else {
-      add_fact("latency", "not known: " + missing_number_text(graph_, time.asked()));
+      add_fact("latency", "not known: " + missing_number_text(graph_, time));
     }
     const std::string residency = residency_text(time);
     if (!residency.empty()) add_fact("residency", residency);

@@ -18,6 +18,15 @@ std::string rules_text(const CostMatch& match) {
   return text.empty() ? text : " (" + text + ")";
 }
 
+// "batch=1, height=320"
+std::string dims_text(const std::vector<InputDim>& dims) {
+  std::string text;
+  for (const InputDim& dim : dims) {
+    text += (text.empty() ? "" : ", ") + escaped(dim.name) + "=" + std::to_string(dim.size);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string costs_text(const ModelCosts& costs) {
@@ -33,6 +42,11 @@ std::string costs_text(const ModelCosts& costs) {
   if (match.fused_nodes > 0) text += ", " + count_text(match.fused_nodes) + " of them as fused";
   if (!costs.shapes.empty()) {
     text += "; " + counted(costs.shapes.size(), "shape", "shapes") + " observed";
+  }
+  if (!costs.dims.empty()) text += "; inputs had " + dims_text(costs.dims);
+  if (costs.contradicted > 0) {
+    text += "; shapes of " + counted(costs.contradicted, "kernel", "kernels") +
+            " left out, which differ from the model's";
   }
   return text;
 }
@@ -68,6 +82,15 @@ void write_costs(JsonText& json, std::string_view target, const ModelCosts& cost
   json.number("measured_nodes", match.measured_nodes);
   json.number("fused_nodes", match.fused_nodes);
   json.number("observed_shapes", costs.shapes.size());
+  json.number("contradicted_kernels", costs.contradicted);
+  json.begin_list("input_dims");
+  for (const InputDim& dim : costs.dims) {
+    json.begin_object(JsonText::Layout::one_line);
+    json.text("name", dim.name);
+    json.number("size", dim.size);
+    json.end_object();
+  }
+  json.end_list();
   json.number("calibrated_ops", costs.op_times.size());
   json.number("unmatched_kernels", match.unmatched);
   json.begin_list("largest_unmatched");

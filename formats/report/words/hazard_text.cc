@@ -5,6 +5,7 @@
 
 #include "formats/report/words/value_text.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/shell_word.h"
 
 namespace cleave {
 
@@ -28,7 +29,7 @@ std::string size_mend(const Graph& graph, ValueId value) {
   std::string options;
   for (const Dim dim : graph.shape(value)) {
     if (!dim.is_symbol() || dim.counted_size() >= 0) continue;
-    const std::string option = "--dim " + escaped(graph.text(dim.name())) + "=SIZE";
+    const std::string option = "--dim " + shell_word(escaped(graph.text(dim.name())) + "=SIZE");
     if (options.find(option) == std::string::npos) options += (options.empty() ? "" : " ") + option;
   }
   if (!options.empty()) return "give " + options;
@@ -49,7 +50,8 @@ std::string dim_options(const Graph& graph) {
   }
   std::string options;
   for (const NameId name : names) {
-    options += (options.empty() ? "--dim " : " --dim ") + escaped(graph.text(name)) + "=SIZE";
+    options += options.empty() ? "--dim " : " --dim ";
+    options += shell_word(escaped(graph.text(name)) + "=SIZE");
   }
   return options;
 }

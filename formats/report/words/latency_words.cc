@@ -9,6 +9,7 @@
 #include "formats/report/words/value_text.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
+#include "formats/text/shell_word.h"
 
 namespace cleave {
 namespace {
@@ -125,14 +126,57 @@ std::optional<double> shared_qps(const InferenceTime& time, const Latency& laten
   return time.basis.machine.link_bytes_per_second / static_cast<double>(most);
 }
 
+bool has_any_time(const DeviceTimes& times) {
+  return std::any_of(times.origins.begin(), times.origins.end(),
+                     [](TimeOrigin origin) { return origin != TimeOrigin::unknown; });
+}
+
+// "flops=4TFLOP/s,bandwidth=50GB/s": the rates that the device lacks, with an example each.
+std::string missing_rates(const DeviceNumbers& device, std::string_view flops) {
+  std::string text;
+  if (!device.flops_per_second) text += "flops=" + std::string(flops);
+  if (!device.bytes_per_second) text += (text.empty() ? "" : ",") + std::string("bandwidth=50GB/s");
+  return text;
+}
+
+// Names both devices at once when both lack times, and only the numbers that are missing.
+std::string missing_times_text(const InferenceTime& time) {
+  const Machine& machine = time.basis.machine;
+  const bool lacks_cpu = !has_rates(machine.cpu) && !has_any_time(time.basis.times.cpu);
+  const bool lacks_acc = !has_rates(machine.acc) && !has_any_time(time.basis.times.acc);
+  const bool is_cpu = time.asked().missing == MissingNumber::cpu_times || lacks_cpu;
+  const bool is_acc = time.asked().missing == MissingNumber::acc_times || lacks_acc;
+  const std::string cpu = "--target cpu:" + missing_rates(machine.cpu, "500GFLOP/s");
+  std::string acc = "--target acc:" + missing_rates(machine.acc, "4TFLOP/s");
+  if (!machine.launch_us) acc += ",launch=100us";
+  if (is_cpu && is_acc) {
+    return "give the times of both sides: --costs FILE with a profile of the CPU, and " + acc;
+  }
+  return is_cpu ? "times of the CPU are missing: give --costs FILE with a profile, or " + cpu
+                : "times of the accelerator are missing: give " + acc + ", or --costs acc=FILE";
+}
+
+// Which device lacks the node's time, why, and the ways out.
+std::string missing_node_text(const Graph& graph, const Latency& latency) {
+  const NodeId node = latency.missing_node;
+  const std::string_view name = graph.node(node).name;
+  const bool has_bodies = !graph.body_nodes(node).empty();
+  std::string text = "node " + quoted(name) + " (" + escaped(graph.op(node)) +
+                     ") has no time on the " + (latency.is_missing_on_acc ? "accelerator" : "CPU") +
+                     ", since " +
+                     (has_bodies ? "its work depends on which of its bodies runs and how often"
+                                 : "its FLOPs or sizes are not known") +
+                     ": give ";
+  if (!latency.is_missing_on_acc) return text + "a profile that has it (--costs FILE)";
+  return text + "a profile made there (--costs acc=FILE)" +
+         (has_bodies ? "" : ", or the sizes of its dims (--dim)") +
+         ", or leave it on the CPU (--deny " + shell_word(escaped(name)) + ")";
+}
+
 }  // namespace
 
 bool has_times(const InferenceTime& time) {
-  const auto is_known = [](const DeviceTimes& times) {
-    return std::any_of(times.origins.begin(), times.origins.end(),
-                       [](TimeOrigin origin) { return origin != TimeOrigin::unknown; });
-  };
-  return is_known(time.basis.times.cpu) || is_known(time.basis.times.acc);
+  return has_any_time(time.basis.times.cpu) || has_any_time(time.basis.times.acc);
 }
 
 std::string measured_text(const Latency& latency) {
@@ -140,23 +184,18 @@ std::string measured_text(const Latency& latency) {
   return "measured " + percent_text(latency.measured_share);
 }
 
-std::string missing_number_text(const Graph& graph, const Latency& latency) {
+std::string missing_number_text(const Graph& graph, const InferenceTime& time) {
+  const Latency& latency = time.asked();
   switch (latency.missing) {
     case MissingNumber::none:
       break;
     case MissingNumber::cpu_times:
-      return "times of the CPU are missing: give --costs FILE with a profile, or --target "
-             "cpu:flops=500GFLOP/s,bandwidth=50GB/s";
     case MissingNumber::acc_times:
-      return "times of the accelerator are missing: give --target "
-             "acc:flops=4TFLOP/s,bandwidth=50GB/s,launch=100us, or --costs acc=FILE";
+      return missing_times_text(time);
     case MissingNumber::launch:
       return "the time of a launch is missing: give --target acc:launch=100us";
     case MissingNumber::node_time:
-      return "node " + quoted(graph.node(latency.missing_node).name) + " (" +
-             escaped(graph.op(latency.missing_node)) +
-             ") has no time, since its FLOPs or sizes are not known: give a profile that has it "
-             "(--costs)";
+      return missing_node_text(graph, latency);
     case MissingNumber::value_bytes:
       return "the size of " + quoted(graph.value(latency.missing_value).name) +
              ", which crosses the link, is not known: " + size_mend(graph, latency.missing_value);
@@ -171,7 +210,7 @@ std::string latency_headline(const Graph& graph, const InferenceTime& time) {
     if (latency.all_cpu_us) {
       line += "all on the CPU " + duration_text(*latency.all_cpu_us) + "; ";
     }
-    return line + missing_number_text(graph, latency);
+    return line + missing_number_text(graph, time);
   }
   std::string line = "latency " + duration_text(*latency.total_us);
   if (is_slower_than_cpu(latency)) {

@@ -17,9 +17,9 @@ bool has_times(const InferenceTime& time);
 // option that is missing.
 std::string latency_headline(const Graph& graph, const InferenceTime& time);
 
-// "the accelerator's times are missing: give --costs acc=FILE or ...": empty when the total is
-// known.
-std::string missing_number_text(const Graph& graph, const Latency& latency);
+// "times of the accelerator are missing: give --costs acc=FILE or ...": what is missing from the
+// total for the user's setting, and the options that provide it; empty when the total is known.
+std::string missing_number_text(const Graph& graph, const InferenceTime& time);
 
 // "measured 95%" of the time of all nodes, or "estimated".
 std::string measured_text(const Latency& latency);

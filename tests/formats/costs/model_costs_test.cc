@@ -63,6 +63,12 @@ TEST_CASE("impossible times are refused") {
   CHECK(times("conv1,\xff") == "1:7: the file must be text in UTF-8, and this is not\n");
 }
 
+TEST_CASE("a table of times in another form is refused with the form expected") {
+  CHECK(times("node,time\nconv1,120\n") ==
+        "1:1: the second column is \"time\", not \"time_us\": the times must be microseconds\n");
+  CHECK(times("node;time_us\nconv1;120\n") == "conv1 120\n");
+}
+
 TEST_CASE("cleave.costs is read") {
   CHECK(times(R"({"format": "cleave.costs", "version": 1,
                   "nodes": [{"name": "conv1", "time_us": 12.5}, {"name": "pool", "time_us": 0}]})") ==
@@ -70,7 +76,10 @@ TEST_CASE("cleave.costs is read") {
   CHECK(times(R"({"format": "cleave.costs",
  "nodes": [{"name": "conv1"}]})") ==
         "2:12: the time of \"conv1\" must be microseconds in \"time_us\", 0 or more\n");
-  CHECK(times(R"({"nodes": []})") == "1:1: \"format\" must be \"cleave.costs\"\n");
+  CHECK(times(R"({"nodes": []})") ==
+        "1:1: not a file of times that cleave can read: a profile of ONNX Runtime or TensorRT is a "
+        "JSON list, OpenVINO's counters have \"report_type\", and cleave.costs has \"format\": "
+        "\"cleave.costs\"\n");
   CHECK(times(R"({"format": "cleave.costs", "version": 2})") ==
         "1:39: version 2 of cleave.costs is not known: this program reads version 1\n");
 }
@@ -116,6 +125,56 @@ TEST_CASE("a profile of another model is refused by name") {
   CHECK(times(profile, "input x\n a = Relu(x)") ==
         "0:0: is an ONNX Runtime profile of another model: this one has no node for \"conv1\" and "
         "0 of the 1 kernels\n  give the profile of this model\n");
+}
+
+TEST_CASE("a node that the runtime rewrote under its name does not refuse the profile") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[1,3,4,4]
+    sizes: int64[1] = Shape(x)
+    conv1: float32[1,16,4,4] = Conv(x)
+  )");
+  const auto read = read_model_costs(SourceFile::from_text("t", R"([
+{"cat":"Node","name":"sizes_kernel_time","dur":1,"ts":1,"args":{"op_name":"Shape",
+ "input_type_shape":[{"float":[1,3,4,4]}],"output_type_shape":[{"int64":[4]}]}},
+{"cat":"Node","name":"conv1_kernel_time","dur":90,"ts":2,"args":{"op_name":"Conv",
+ "output_type_shape":[{"float":[1,16,4,4]}]}}])"),
+                                     graph);
+  REQUIRE(read);
+  CHECK(read->contradicted == 1);
+  CHECK(read->match.measured_nodes == 2);
+}
+
+TEST_CASE("another shape of an input refuses the profile, however little time its reader took") {
+  CHECK(times(R"([
+{"cat":"Node","name":"a_kernel_time","dur":1,"ts":1,"args":{"op_name":"Relu",
+ "input_type_shape":[{"float":[2,3]}],"output_type_shape":[{"float":[1,3]}]}},
+{"cat":"Node","name":"b_kernel_time","dur":90,"ts":2,"args":{"op_name":"Exp",
+ "output_type_shape":[{"float":[1,3]}]}}])",
+              "input x: float32[1,3]\n a: float32[1,3] = Relu(x)\n b: float32[1,3] = Exp(a)") ==
+        "2:1: node \"a\" read [2, 3] in the profile, but \"x\" is [1, 3] in the model\n"
+        "  the profile is of another model, or of another input: --dim and --input-shape give the "
+        "shapes of the run\n");
+}
+
+TEST_CASE("dims of inputs are bound unless kernels saw different sizes") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[N,M]
+    a: float32[N,M] = Relu(x)
+    b: float32[N,?] = Exp(a)
+  )");
+  const auto read = read_model_costs(SourceFile::from_text("t", R"([
+{"cat":"Node","name":"a_kernel_time","dur":5,"ts":1,"args":{"op_name":"Relu",
+ "input_type_shape":[{"float":[7,3]}],"output_type_shape":[{"float":[7,3]}]}},
+{"cat":"Node","name":"b_kernel_time","dur":5,"ts":1,"args":{"op_name":"Exp",
+ "output_type_shape":[{"float":[8,3]}]}}])"),
+                                     graph);
+  REQUIRE(read);
+  REQUIRE(read->dims.size() == 1);
+  CHECK(read->dims[0].name == "M");
+  CHECK(read->dims[0].size == 3);
+  REQUIRE(read->warnings.size() == 1);
+  CHECK(read->warnings[0].message ==
+        "kernels saw different sizes of the dim \"N\": it is not bound");
 }
 
 TEST_CASE("channels padded to blocks do not contradict the model") {

@@ -61,19 +61,45 @@ TEST_CASE("a missing number is named with the option that provides it") {
   TimeBasis nothing;
   nothing.times = target_times(graph, nothing.machine, {}, {});
   CHECK(line(nothing) ==
-        "latency not known, times of the accelerator are missing: give --target "
-        "acc:flops=4TFLOP/s,bandwidth=50GB/s,launch=100us, or --costs acc=FILE");  // it is first
+        "latency not known, give the times of both sides: --costs FILE with a profile of the CPU, "
+        "and --target acc:flops=4TFLOP/s,bandwidth=50GB/s,launch=100us");
   CHECK_FALSE(has_times(inference_time(graph, made.split, {}, nothing)));
   TimeBasis measured;
   measured.times = target_times(graph, {}, MeasuredTimes(graph.node_count(), 1000), {});
   CHECK(
       line(measured).starts_with("latency not known, all on the CPU 3 ms; times of the accelerator "
                                  "are missing: give --target"));
+  TimeBasis half = measured;
+  half.machine.acc.flops_per_second = 1e12;
+  half.machine.launch_us = 100;
+  CHECK(line(half) ==
+        "latency not known, all on the CPU 3 ms; times of the accelerator are missing: give "
+        "--target acc:bandwidth=50GB/s, or --costs acc=FILE");
   TimeBasis no_launch = basis_of(graph, 10);
   no_launch.machine.launch_us = std::nullopt;
   CHECK(line(no_launch) ==
         "latency not known, all on the CPU 3 ms; the time of a launch is missing: give --target "
         "acc:launch=100us");
+}
+
+TEST_CASE("a node without a time is named with its device and the ways out") {
+  const ReportCase made = make_report_case(R"(
+    input x: float32[100,100]
+    a: float32[100,100] = MatMul(x, x)
+    b1: float32[?,100] = Mystery(a)
+    output b1
+  )",
+                                           "MatMul\nMystery\n");
+  const Graph& graph = made.model.graph;
+  const Machine machine{.acc = {.flops_per_second = 1e14, .bytes_per_second = 1e12},
+                        .launch_us = 1};
+  const TimeBasis basis{
+      .times = target_times(graph, machine, MeasuredTimes(graph.node_count(), 1000), {}),
+      .machine = machine};
+  CHECK(latency_headline(graph, inference_time(graph, made.split, made.options, basis)) ==
+        "latency not known, all on the CPU 2 ms; node \"b1\" (Mystery) has no time on the "
+        "accelerator, since its FLOPs or sizes are not known: give a profile made there (--costs "
+        "acc=FILE), or the sizes of its dims (--dim), or leave it on the CPU (--deny b1)");
 }
 
 TEST_CASE("a proof names the times that it holds for") {

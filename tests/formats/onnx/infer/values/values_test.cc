@@ -145,6 +145,38 @@ g (float[8] x) => (int64[1, n] y) {
                         "on the data; if you know it, give --dim u:1=SIZE"));
 }
 
+// The notes on a graph's shapes, one a line.
+std::string notes_of(const char* graph) {
+  const SourceFile source = onnx_file(graph);
+  const auto loaded = read_onnx(source, {});
+  REQUIRE(loaded);
+  std::string notes;
+  for (const std::string& note : loaded->notes) notes += note + "\n";
+  return notes;
+}
+
+TEST_CASE("Open dims of the inputs are the cause where constants or Shape give a shape") {
+  using Catch::Matchers::Contains;
+  CHECK_THAT(notes_of(R"(
+g (float[N, 3, H, W] x) => (float[N, 3, A, B] y) <float[4] sc = {1, 1, 2, 3}> {
+  y = Resize <mode = "nearest"> (x, , sc)
+})"),
+             Contains("(Resize): they depend on \"H\", \"W\", open dims of the model's inputs; "
+                      "give --dim H=SIZE --dim W=SIZE"));
+  CHECK_THAT(notes_of(R"(
+g (float[N, 3] x, int64[K] at) => (float[A, B] y) {
+  y = Slice (x, at, at)
+})"),
+             Contains("(Slice): they depend on \"at\", which depends on data"));
+}
+
+TEST_CASE("A dim computed from open dims of the inputs names these") {
+  CHECK_THAT(notes_of("g (float[N, H] x) => (float[M, K] y) { t = Concat <axis = 1> (x, x) "
+                      "y = Neg (t) }"),
+             Catch::Matchers::Contains("they depend on \"H\", an open dim of the model's inputs; "
+                                       "give --dim H=SIZE"));
+}
+
 TEST_CASE("A dim that arises inside can be bound") {
   const SourceFile source = onnx_file(
       "g (float[8] x) => (int64[1, n] y) { u = NonZero (x) "
