@@ -57,7 +57,7 @@ class SplitJobMaker {
   }
 
   Result<SplitJob, JobFault> with_model(const ReadModel& model) {
-    auto lists = read_lists(request_.lists);
+    auto lists = model.lists != nullptr ? *model.lists : read_lists(request_.lists);
     if (!lists) return JobFault{FaultCause::input, std::move(lists).error()};
     take(*std::move(lists));
     job_.model_ = &model.model;

@@ -97,9 +97,11 @@ Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress
 
 // The same for a model, and what was measured of it, that were read before and outlive the job;
 // request.model and request.costs are not used.
+struct ListsRead;
 struct ReadModel {
   const LoadedModel& model;
-  const CostSet* costs = nullptr;  // null: nothing was measured
+  const CostSet* costs = nullptr;    // null: nothing was measured
+  const ListsRead* lists = nullptr;  // read before, need not outlive the job; null: request.lists
 };
 Result<SplitJob, JobFault> run_split(const ReadModel& model, const SplitRequest& request,
                                      const Progress& progress = {});

@@ -1,6 +1,7 @@
 # Makes the Debian package for `cpack` in the build folder, with its documents.
 
 set(CPACK_GENERATOR DEB)
+set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};${PROJECT_NAME};program;/")
 set(CPACK_PACKAGE_CONTACT "cleave developers <cleave@example.org>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "split machine-learning models for an accelerator")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)

@@ -77,6 +77,8 @@ MAY_INCLUDE = {
     "formats/report/lowering": LIBRARY + " " + READERS + " formats/report/words formats/report/check",
     # Whole jobs, from files to files, without a command line.
     "formats/jobs": LIBRARY + " " + READERS + " " + REPORTS,
+    # What programs that use cleave as a library include.
+    "formats/library": LIBRARY + " " + READERS + " " + REPORTS + " formats/jobs",
     # The command line.
     "cli/terminal": LIBRARY + " " + READERS + " " + REPORTS + " formats/jobs",
     "cli/options": LIBRARY + " " + READERS + " " + REPORTS + " formats/jobs cli/terminal",

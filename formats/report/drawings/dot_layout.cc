@@ -10,13 +10,15 @@
 #include <memory>
 #include <new>
 
-// Read by the leak sanitizer if it is linked in (g++ and clang define different macros for it).
-// Graphviz's text plugin and the font libraries below it keep their caches until the process ends.
+#ifdef CLEAVE_SANITIZED
+// Read by the leak sanitizer. Graphviz's text plugin and the font libraries below it keep their
+// caches until the process ends.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libfontconfig\nleak:libpango\nleak:libgvplugin_pango\nleak:libglib\nleak:"
          "libgvc\nleak:libcgraph\nleak:agmemread\n";
 }
+#endif
 
 namespace cleave {
 namespace {

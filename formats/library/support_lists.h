@@ -1,0 +1,41 @@
+// SupportLists: what an accelerator takes, for programs that use cleave as a library.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "formats/jobs/job_fault.h"
+#include "formats/text/diagnostic.h"
+
+namespace cleave {
+
+struct ListsRead;  // formats/jobs/split_job.h
+
+struct ListOptions {
+  std::vector<std::string> deny = {};  // ops or names of nodes that stay on the CPU; also globs
+  bool all_of = false;                 // a node must be accepted by each list, not by any
+};
+
+// Can be moved.
+class SupportLists {
+ public:
+  // Reads lists at paths, or by name from the folders of $CLEAVE_LISTS. On error: the faults of all.
+  static Result<SupportLists, JobFault> read(const std::vector<std::string>& paths,
+                                             const ListOptions& options = {});
+  explicit SupportLists(std::unique_ptr<ListsRead> lists);
+  SupportLists(SupportLists&&) noexcept;
+  SupportLists& operator=(SupportLists&&) noexcept;
+  ~SupportLists();
+
+  const Diagnostics& warnings() const;
+
+  // For programs that also use cleave's other headers, which may change in any version.
+  const ListsRead& lists() const { return *lists_; }
+
+ private:
+  std::unique_ptr<ListsRead> lists_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,39 @@
+# The libraries for other programs, as the component `development`: headers in include/cleave,
+# static libraries, and the files by which find_package(cleave) defines
+#
+#   cleave::core      the graph and the passes; needs nothing
+#   cleave::formats   files, reports, and cleave/cleave.h, the header that programs should use
+#
+# Warning flags, precompiled headers and sanitizers are the build's own and are not handed on.
+include(CMakePackageConfigHelpers)
+
+set(CLEAVE_HEADERS ${CMAKE_INSTALL_INCLUDEDIR}/cleave)
+set(CLEAVE_CONFIG ${CMAKE_INSTALL_LIBDIR}/cmake/cleave)
+
+foreach(library core formats)
+  add_library(cleave::${library} ALIAS cleave_${library})
+  set_target_properties(cleave_${library} PROPERTIES EXPORT_NAME ${library})
+  target_compile_features(cleave_${library} PUBLIC cxx_std_20)
+endforeach()
+# Headers include each other from the folder that holds core and formats.
+install(TARGETS cleave_core cleave_formats EXPORT cleave
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${CLEAVE_HEADERS})
+file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS core/*.h formats/*.h)
+foreach(header IN LISTS headers)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${CLEAVE_HEADERS}/${folder} COMPONENT development)
+endforeach()
+install(FILES formats/library/cleave.h DESTINATION ${CLEAVE_HEADERS} COMPONENT development)
+
+# Before 1.0 a minor version may change the functions of cleave.h.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cleave-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/cleave-config.cmake.in
+                              ${PROJECT_BINARY_DIR}/cleave-config.cmake
+                              INSTALL_DESTINATION ${CLEAVE_CONFIG})
+install(FILES ${PROJECT_BINARY_DIR}/cleave-config.cmake
+              ${PROJECT_BINARY_DIR}/cleave-config-version.cmake
+        DESTINATION ${CLEAVE_CONFIG} COMPONENT development)
+install(EXPORT cleave NAMESPACE cleave:: FILE cleave-targets.cmake DESTINATION ${CLEAVE_CONFIG}
+        COMPONENT development)

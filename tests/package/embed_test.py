@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Installs the component `development` of a build, builds samples/embed with it by find_package alone, and
+splits a model with the program. Also checks what is installed: no file outside the folders of cleave, no
+warning flag that is handed on, headers that are clean under strict warnings, and names that are all in a
+namespace.
+
+usage: embed_test.py BUILD_FOLDER COMPILER     exit status 1 when something is not as it should be
+"""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+STRICT = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror"]
+PLACES = re.compile(r"include/cleave/.*\.h|lib\S*/libcleave_(core|formats)\.a|lib\S*/cmake/cleave/cleave-[\w-]+\.cmake")
+
+
+class Test:
+    def __init__(self):
+        self.faults = 0
+
+    def expect(self, holds, what):
+        if not holds:
+            self.faults += 1
+            print(f"wrong: {what}")
+
+    def files(self, prefix):
+        found = [str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file()]
+        for file in found:
+            self.expect(PLACES.fullmatch(file), f"{file} is installed")
+        self.expect("include/cleave/cleave.h" in found, "cleave.h is not installed")
+        empty = [path for path in prefix.rglob("*") if path.is_dir() and not any(path.iterdir())]
+        self.expect(not empty, f"empty folders: {empty}")
+        size = sum((prefix / file).stat().st_size for file in found)
+        print(f"installed: {len(found)} files, {size / 2**20:.1f} MiB")
+
+    def names(self, archive):
+        """Strong symbols of the library: each belongs to the namespace."""
+        listed = output("nm", "-C", "--defined-only", "--extern-only", archive)
+        for line in listed.splitlines():
+            found = re.match(r"[0-9a-f]{16} ([TDBR]) (.*)", line)
+            if found and not re.match(r"(?:[\w ]+ for )?cleave::", found[2]):
+                self.expect(False, f"{archive.name} defines {found[2]}")
+
+    def headers(self, prefix, compiler):
+        """Each header of the facade compiles by itself."""
+        include = prefix / "include"
+        for header in ["cleave.h", *(f"formats/library/{path.name}" for path in (include / "cleave/formats/library").iterdir())]:
+            source = f"#include <cleave/{header}>\n"
+            result = subprocess.run([compiler, *STRICT, f"-I{include}", f"-I{include}/cleave", "-x", "c++", "-"],
+                                    input=source, capture_output=True, text=True)
+            self.expect(result.returncode == 0, result.stderr)
+
+    def program(self, scratch, prefix, compiler):
+        build = scratch / "build"
+        output("cmake", "-S", PROJECT / "samples/embed", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+               f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DCMAKE_BUILD_TYPE=Release")
+        commands = json.loads((build / "compile_commands.json").read_text())
+        self.expect(len(commands) == 1 and not re.search(r" -W| -fpch| -include", commands[0]["command"]), commands)
+        output("cmake", "--build", build)
+        printed = output(build / "embed", PROJECT / "samples/mobile_block.onnx", PROJECT / "samples/tiny_npu.txt",
+                         scratch / "parts", "N=1")
+        self.expect(printed.startswith("18 of 24 nodes on the accelerator, in 3 of 6 partitions\n"), printed)
+        self.expect('is on the CPU: no rule names op "GlobalAveragePool"' in printed, printed)
+        manifest = json.loads((scratch / "parts/manifest.json").read_text())
+        self.expect(len(manifest["partitions"]) == 6, manifest["partitions"])
+        for part in manifest["partitions"]:
+            self.expect((scratch / "parts" / part["file"]).is_file(), part["file"])
+        refused = subprocess.run([build / "embed", PROJECT / "README.md", PROJECT / "samples/tiny_npu.txt", scratch / "no"],
+                                 capture_output=True, text=True)
+        self.expect(refused.returncode == 3 and "README.md" in refused.stderr, refused)
+        other = subprocess.run(["cmake", "-S", PROJECT / "samples/embed", "-B", scratch / "other", "-DCMAKE_PREFIX_PATH=/nowhere"],
+                               capture_output=True, text=True)
+        self.expect(other.returncode != 0 and "cleave-config.cmake" in other.stderr, other.stderr)
+
+
+def output(*command):
+    result = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{result.stdout[-3000:]}{result.stderr[-3000:]}")
+    return result.stdout
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    test = Test()
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        prefix = scratch / "installed"
+        output("cmake", "--install", sys.argv[1], "--prefix", prefix, "--component", "development")
+        test.files(prefix)
+        for archive in prefix.glob("lib*/**/*.a"):
+            test.names(archive)
+        test.headers(prefix, sys.argv[2])
+        test.program(scratch, prefix, sys.argv[2])
+    print(f"{test.faults} faults")
+    sys.exit(1 if test.faults else 0)
+
+
+if __name__ == "__main__":
+    main()
