@@ -12,6 +12,8 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# The library by which drawings are laid out is loaded by its name, so it is no dependency.
+string(REGEX REPLACE "lib(gvc)[.]so[.]([0-9]+)" "lib\\1\\2" CPACK_DEBIAN_PACKAGE_RECOMMENDS "${CLEAVE_GVC}")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS graphviz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 string(CONCAT CPACK_DEBIAN_PACKAGE_DESCRIPTION  # lines of less than 80 columns
@@ -41,3 +43,12 @@ if(GZIP)
 endif()
 
 include(CPack)
+
+# The program for scripts/package/portable.py: it finds its shared libraries in ../lib, those that they
+# need, too, as DT_RPATH does and DT_RUNPATH does not.
+add_executable(cleave_portable EXCLUDE_FROM_ALL $<TARGET_OBJECTS:cleave>)
+target_link_libraries(cleave_portable PRIVATE cleave_formats cleave_flags spdlog::spdlog)
+target_link_options(cleave_portable PRIVATE -Wl,--disable-new-dtags)
+set_target_properties(cleave_portable PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME cleave
+                      BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib"
+                      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/portable)

@@ -37,4 +37,7 @@ std::string draw_part(const Report& report, PartId part, std::size_t collapse_ab
 enum class EdgeShape : std::uint8_t { curved, straight };
 Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape = EdgeShape::curved);
 
+// Whether Graphviz's library is on this machine. The first call loads it.
+bool has_layout_library();
+
 }  // namespace cleave

@@ -1,14 +1,17 @@
-// layout_svg: Graphviz's layout and rendering, if its library is available.
+// layout_svg: Graphviz's layout and rendering. The library is loaded by name when the first drawing is
+// laid out, so that a program which draws nothing starts without it, and runs where it is missing.
 #include "formats/report/drawings/dot.h"
 
 #ifdef CLEAVE_HAS_GVC
 
+#include <dlfcn.h>
 #include <graphviz/gvc.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 
 #ifdef CLEAVE_SANITIZED
 // Read by the leak sanitizer. Graphviz's text plugin and the font libraries below it keep their
@@ -26,14 +29,52 @@ namespace {
 struct Free {
   void operator()(char* text) const { std::free(text); }
 };
-struct FreeRendered {
-  void operator()(char* bytes) const { gvFreeRenderData(bytes); }
+
+// The functions of libgvc, and of libcgraph below it, that are used here.
+struct Graphviz {
+  decltype(&::gvContext) context = nullptr;
+  decltype(&::gvLayout) layout = nullptr;
+  decltype(&::gvRenderData) render = nullptr;
+  decltype(&::gvFreeRenderData) free_rendered = nullptr;
+  decltype(&::agmemread) read = nullptr;
+  decltype(&::agnedges) edge_count = nullptr;
+  decltype(&::agattr) declare = nullptr;
+  decltype(&::agset) set = nullptr;
+  decltype(&::aglasterr) last_error = nullptr;
+  decltype(&::agseterr) set_error_level = nullptr;
 };
+
+template <class Function>
+bool find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  return function != nullptr;
+}
+
+std::optional<Graphviz> load() {
+  void* const library = ::dlopen(CLEAVE_GVC, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return std::nullopt;
+  Graphviz found;
+  const bool is_complete =
+      find(library, "gvContext", found.context) && find(library, "gvLayout", found.layout) &&
+      find(library, "gvRenderData", found.render) &&
+      find(library, "gvFreeRenderData", found.free_rendered) &&
+      find(library, "agmemread", found.read) && find(library, "agnedges", found.edge_count) &&
+      find(library, "agattr", found.declare) && find(library, "agset", found.set) &&
+      find(library, "aglasterr", found.last_error) &&
+      find(library, "agseterr", found.set_error_level);
+  return is_complete ? std::optional(found) : std::nullopt;
+}
+
+// nullptr where the library is not installed.
+const Graphviz* graphviz() {
+  static const std::optional<Graphviz> kLoaded = load();
+  return kLoaded ? &*kLoaded : nullptr;
+}
 
 // The only context of the process, never freed: Graphviz's text plugin keeps the fonts of the first
 // context and uses them for the next, which crashes after the first is freed.
-GVC_t* layout_context() {
-  static GVC_t* const kContext = gvContext();
+GVC_t* layout_context(const Graphviz& gv) {
+  static GVC_t* const kContext = gv.context();
   return kContext;
 }
 
@@ -47,21 +88,21 @@ void require_room(std::size_t bytes) {
 
 constexpr int kMostCurves = 300;
 
-void set_attribute(Agraph_t* graph, std::string name, std::string value) {
-  agattr(graph, AGRAPH, name.data(), value.data());
-  agset(graph, name.data(), value.data());
+void set_attribute(const Graphviz& gv, Agraph_t* graph, std::string name, std::string value) {
+  gv.declare(graph, AGRAPH, name.data(), value.data());
+  gv.set(graph, name.data(), value.data());
 }
 
 // Uses straight edges, and bounds the steps of the network simplex method by a share of the nodes.
-void make_fast(Agraph_t* graph) {
-  set_attribute(graph, "splines", "line");
-  set_attribute(graph, "nslimit", "0.1");
-  set_attribute(graph, "nslimit1", "0.1");
+void make_fast(const Graphviz& gv, Agraph_t* graph) {
+  set_attribute(gv, graph, "splines", "line");
+  set_attribute(gv, graph, "nslimit", "0.1");
+  set_attribute(gv, graph, "nslimit1", "0.1");
 }
 
 // Graphviz's last message, as one line.
-Diagnostics fault(const std::string& what) {
-  const std::unique_ptr<char, Free> said(aglasterr());
+Diagnostics fault(const Graphviz& gv, const std::string& what) {
+  const std::unique_ptr<char, Free> said(gv.last_error());
   std::string message = what;
   if (said != nullptr) {
     const std::string text = escaped(said.get());
@@ -72,27 +113,32 @@ Diagnostics fault(const std::string& what) {
 
 }  // namespace
 
+bool has_layout_library() { return graphviz() != nullptr; }
+
 Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   constexpr std::size_t kThreadBytes = std::size_t{768} << 20U;  // stacks and heaps of Pango's
   constexpr std::size_t kBytesPerCharacter = 100;
+  if (graphviz() == nullptr) return Diagnostics{diagnostic_of("graphviz", "is not installed")};
+  const Graphviz& gv = *graphviz();
   require_room(kThreadBytes + kBytesPerCharacter * dot.size());
-  agseterr(AGMAX);  // messages are kept for aglasterr() instead of printed
-  GVC_t* const context = layout_context();
-  if (context == nullptr) return fault("no layout context");
+  gv.set_error_level(AGMAX);  // messages are kept for aglasterr() instead of printed
+  GVC_t* const context = layout_context(gv);
+  if (context == nullptr) return fault(gv, "no layout context");
   // Neither the layout nor the graph is freed: gvFreeLayout frees memory twice after some layouts
   // (labels of edges between nodes of the first rank), and Graphviz's own `dot` does not free it
   // either.
-  Agraph_t* const graph = agmemread(dot.c_str());
-  if (graph == nullptr) return fault("the drawing is not a graph");
-  if (shape == EdgeShape::straight || agnedges(graph) > kMostCurves) make_fast(graph);
-  if (gvLayout(context, graph, "dot") != 0) {
-    return fault("cannot lay the drawing out; is the package graphviz installed?");
+  Agraph_t* const graph = gv.read(dot.c_str());
+  if (graph == nullptr) return fault(gv, "the drawing is not a graph");
+  if (shape == EdgeShape::straight || gv.edge_count(graph) > kMostCurves) make_fast(gv, graph);
+  if (gv.layout(context, graph, "dot") != 0) {
+    return fault(gv, "cannot lay the drawing out; is the package graphviz installed?");
   }
   char* bytes = nullptr;
   unsigned int size = 0;
-  const int status = gvRenderData(context, graph, "svg", &bytes, &size);
-  const std::unique_ptr<char, FreeRendered> rendered(bytes);
-  if (status != 0 || bytes == nullptr) return fault("cannot render the drawing as SVG");
+  const int status = gv.render(context, graph, "svg", &bytes, &size);
+  const auto free_rendered = [&gv](char* rendered) { gv.free_rendered(rendered); };
+  const std::unique_ptr<char, decltype(free_rendered)> rendered(bytes, free_rendered);
+  if (status != 0 || bytes == nullptr) return fault(gv, "cannot render the drawing as SVG");
   return std::string(bytes, size);
 }
 
@@ -102,10 +148,10 @@ Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
 
 namespace cleave {
 
+bool has_layout_library() { return false; }
+
 Loaded<std::string> layout_svg(const std::string&, EdgeShape) {
-  return Diagnostics{diagnostic_of("graphviz",
-                                   "this cleave was built without the layout library: draw as "
-                                   ".dot, and lay out with `dot -Tsvg`")};
+  return Diagnostics{diagnostic_of("graphviz", "this cleave was built without its library")};
 }
 
 }  // namespace cleave

@@ -1,5 +1,6 @@
 #include "formats/report/drawings/html_report.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "formats/report/drawings/html_data.h"
 #include "formats/report/words/input_names.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {
@@ -90,7 +92,17 @@ std::vector<LaidOut> lay_out_views(const Report& report, const Views& views,
   return lay_out_all(views.views.size(), draw, limits, progress);
 }
 
+// One line for all drawings that are missing for one reason; at most three are named.
+std::string missing_note(const std::vector<std::string>& names, const std::string& why) {
+  constexpr std::size_t kMostNamed = 3;
+  std::string text = "the page has no drawing of " + names.front();
+  for (std::size_t i = 1; i < std::min(names.size(), kMostNamed); ++i) text += ", " + names[i];
+  if (names.size() > kMostNamed) text += " and " + count_text(names.size() - kMostNamed) + " more";
+  return text + ": " + why;
+}
+
 void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> missing;  // by reason
   for (std::size_t i = 0; i < laid_out.size(); ++i) {
     if (laid_out[i]) {
       out.svgs.push_back(svg_element(*laid_out[i]));
@@ -98,8 +110,10 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
     }
     const std::string& why = laid_out[i].error().why;
     out.svgs.push_back(placeholder(why));
-    out.notes.push_back("the page has no drawing of " + view_name(out.views, i) + ": " + why);
+    if (missing.empty() || missing.back().first != why) missing.push_back({why, {}});
+    missing.back().second.push_back(view_name(out.views, i));
   }
+  for (const auto& [why, names] : missing) out.notes.push_back(missing_note(names, why));
 }
 
 Drawings draw_views(const Report& report, const LayoutLimits& limits, const Progress& progress) {

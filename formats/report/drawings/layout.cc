@@ -3,13 +3,17 @@
 //   2. waits until one answers, and regularly checks how much time they have taken;
 //   3. keeps answers, and ends a worker that is late: the next drawing gets a new one;
 //   4. tries a drawing that failed once more, with straight edges.
-// Time is processor time, so that results do not depend on how busy the machine is.
+// Time is processor time, so that results do not depend on how busy the machine is. Where Graphviz's
+// library is missing, a worker runs the program `dot`.
 #include "formats/report/drawings/layout.h"
 
 #include <poll.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <optional>
@@ -18,6 +22,7 @@
 
 #include "formats/io/worker_process.h"
 #include "formats/report/drawings/dot.h"
+#include "formats/report/drawings/dot_program.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {
@@ -33,15 +38,34 @@ constexpr int kMillisecondsBetweenLooks = 50;
 constexpr char kIsSvg = 'S';
 constexpr char kIsFault = 'E';
 
-// The first byte of a request.
+// A request: a letter, the time that the drawing may take in milliseconds, a line break, the drawing.
 constexpr char kCurved = 'C';
 constexpr char kStraight = 'L';
+
+// Runs in the worker. A signal that ends `dot` ends the worker, too, as if its library had crashed.
+std::string answer_of_program(const std::string& dot, EdgeShape shape, double seconds) {
+  const DotRun run = run_dot(dot, shape, seconds);
+  if (run.signal != 0) {
+    std::signal(run.signal, SIG_DFL);
+    std::raise(run.signal);
+  }
+  if (run.status == 0) return kIsSvg + run.svg;
+  if (run.status != kNoDot) {
+    return kIsFault + ("`dot` failed: " + escaped(run.said.substr(0, run.said.find('\n'))));
+  }
+  return kIsFault + std::string("Graphviz, which lays drawings out, is not installed");
+}
 
 // Runs in the worker.
 std::string answer_to(const std::string& request) {
   const EdgeShape shape = request[0] == kStraight ? EdgeShape::straight : EdgeShape::curved;
+  const std::size_t begin = request.find('\n') + 1;
+  const std::string dot = request.substr(begin);
   try {
-    const auto svg = layout_svg(request.substr(1), shape);
+    if (!has_layout_library()) {
+      return answer_of_program(dot, shape, 1e-3 * std::atof(request.c_str() + 1));
+    }
+    const auto svg = layout_svg(dot, shape);
     return svg ? kIsSvg + *svg : kIsFault + svg.error().front().message;
   } catch (const std::bad_alloc&) {
     return kIsFault + std::string("there is too little memory for Graphviz");
@@ -113,7 +137,8 @@ class Layouts {
       worker.task = *task;
       worker.cpu_before = worker.process.cpu_seconds();
       worker.deadline = Clock::now() + duration_of(kSlowestClock * seconds_for(*task));
-      if (worker.process.give(task->shape + dot)) return;
+      const auto milliseconds = std::llround(1e3 * std::min(seconds_for(*task), 1e9));
+      if (worker.process.give(task->shape + std::to_string(milliseconds) + "\n" + dot)) return;
       result = LayoutFault{"the system could not start a process for Graphviz"};
     }
   }
