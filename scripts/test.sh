@@ -157,5 +157,7 @@ else
   compare_with_cases
   run_tests asan --label-exclude slow
   run_tests strict
+  step portable "wheel and archive (build/dist)" "$python" scripts/package/portable.py build/strict build/dist
+  tail -n 2 "$logs/portable.log"
 fi
 echo "test${1:+ $1}: passed in $SECONDS s"

@@ -1,0 +1,17 @@
+"""cleave splits machine-learning models between an accelerator and the CPU.
+
+    report = cleave.split("model.onnx", "npu.json", "parts", dim={"N": 1}, min_acc_module_size=2)
+    for part in report.partitions:
+        print(part.name, part.file, part.is_acc, len(part.nodes))
+    for why in report.cpu_reasons:
+        print(why.node, why.detail)
+
+Each function runs the program of the same name and returns what it prints with --json, as a dataclass of
+cleave.results. Keywords are the program's options: `min_acc_module_size=2` is --min-acc-module-size 2, `keep_qdq=True`
+is --keep-qdq, a list repeats an option, and `dim={"N": 1}` is --dim N=1. What the program refuses raises cleave.Error
+with its message and exit code; its warnings are warnings of Python, of the category cleave.CleaveWarning.
+"""
+
+from .calls import CleaveWarning, Error, check, preview, split, stage
+
+__all__ = ["CleaveWarning", "Error", "check", "preview", "split", "stage"]

@@ -1,0 +1,5 @@
+"""`python -m cleave` is the command `cleave`."""
+
+from .program import main
+
+main()

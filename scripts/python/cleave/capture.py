@@ -1,0 +1,6 @@
+"""Writes the inputs and outputs of each partition: `python -m cleave.capture --help`."""
+
+from .scripts import run
+
+if __name__ == "__main__":
+    run("capture_inputs.py")

@@ -1,0 +1,1309 @@
+"""What commands of cleave print with --json, as dataclasses. Made by make_results.py from the JSON schemas.
+
+Names of fields are those in JSON, with a `_` behind names that Python has a use for. Fields that a schema does not
+require are None where they are absent. Fields that a later cleave adds are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportModel:
+    path: str
+    format: Literal["json", "onnx", "pt2"]
+    name: str
+    nodes: int
+    values: int
+    parameters: int
+    parameter_bytes: int
+    # Equal for models that have the same split under the same list and settings.
+    fingerprint: str | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportModel:
+        return cls(
+            path=data["path"],
+            format=data["format"],
+            name=data["name"],
+            nodes=data["nodes"],
+            values=data["values"],
+            parameters=data["parameters"],
+            parameter_bytes=data["parameter_bytes"],
+            fingerprint=data.get("fingerprint"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSettings:
+    # Where types of an ONNX model come from; native JSON states them.
+    infer: Literal["off", "file", "full"]
+    # What is done with what is known before the model runs.
+    fold: Literal["off", "report", "write"] | None = None
+    # Symbolic dims that were bound.
+    dims: dict[str, int] | None = None
+    # Shapes that inputs were given; null: a dim left open.
+    input_shapes: dict[str, list[int | None]] | None = None
+    # Values that inputs of one element were given.
+    set_inputs: dict[str, str] | None = None
+    min_acc_module_size: int
+    skip_fusion: bool
+    allow_non_tensor: bool
+    move_non_tensor: bool
+    keep_qdq: bool
+    host_shapes: bool
+    place: Literal["priority", "cost"]
+    residency: Literal["off", "on"]
+    start: Literal["reference", "cpu", "acc", "fewest"]
+    keep_acc_subgraphs: int | None
+    keep_by: Literal["flops", "time", "nodes", "latency"]
+    extend: str
+    acc_prefix: str
+    non_acc_prefix: str
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportSettings:
+        return cls(
+            infer=data["infer"],
+            fold=data.get("fold"),
+            dims=data.get("dims"),
+            input_shapes=data.get("input_shapes"),
+            set_inputs=data.get("set_inputs"),
+            min_acc_module_size=data["min_acc_module_size"],
+            skip_fusion=data["skip_fusion"],
+            allow_non_tensor=data["allow_non_tensor"],
+            move_non_tensor=data["move_non_tensor"],
+            keep_qdq=data["keep_qdq"],
+            host_shapes=data["host_shapes"],
+            place=data["place"],
+            residency=data["residency"],
+            start=data["start"],
+            keep_acc_subgraphs=data["keep_acc_subgraphs"],
+            keep_by=data["keep_by"],
+            extend=data["extend"],
+            acc_prefix=data["acc_prefix"],
+            non_acc_prefix=data["non_acc_prefix"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSupport:
+    name: str
+    files: list[str]
+    # Copies of the lists, for later comparisons.
+    contents: list[str] | None = None
+    # A node must be accepted by each list, not by any of them.
+    all_of: bool | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportSupport:
+        return cls(
+            name=data["name"],
+            files=data["files"],
+            contents=data.get("contents"),
+            all_of=data.get("all_of"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportShare:
+    acc: float
+    total: float
+    # 1 where the total is 0; null where most FLOPs are not known.
+    ratio: float | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportShare:
+        return cls(
+            acc=data["acc"],
+            total=data["total"],
+            ratio=data["ratio"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCoverageFlops:
+    acc: float
+    total: float
+    # 1 where the total is 0; null where most FLOPs are not known.
+    ratio: float | None
+    # Op types without known FLOPs.
+    unknown_ops: int
+    unknown_nodes: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportCoverageFlops:
+        return cls(
+            acc=data["acc"],
+            total=data["total"],
+            ratio=data["ratio"],
+            unknown_ops=data["unknown_ops"],
+            unknown_nodes=data["unknown_nodes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCoverage:
+    """Of the accelerator partitions."""
+
+    nodes: ReportShare
+    # Of nodes whose FLOPs are known.
+    flops: ReportCoverageFlops
+    # acc: read by accelerator partitions, perhaps also by others.
+    parameter_bytes: ReportShare
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportCoverage:
+        return cls(
+            nodes=ReportShare.from_json(data["nodes"]),
+            flops=ReportCoverageFlops.from_json(data["flops"]),
+            parameter_bytes=ReportShare.from_json(data["parameter_bytes"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportHostShapes:
+    nodes: list[str]
+    # Those of them that are on the accelerator although no list accepts them.
+    to_acc: int
+    # Those on the CPU although a list accepts them.
+    to_cpu: int
+    # After merging small ones.
+    subgraphs: int
+    subgraphs_without: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportHostShapes:
+        return cls(
+            nodes=data["nodes"],
+            to_acc=data["to_acc"],
+            to_cpu=data["to_cpu"],
+            subgraphs=data["subgraphs"],
+            subgraphs_without=data["subgraphs_without"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSubgraphsBefore:
+    is_acc: bool
+    nodes: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportSubgraphsBefore:
+        return cls(
+            is_acc=data["is_acc"],
+            nodes=data["nodes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportPartLimits:
+    """What limits of the support lists on a whole partition did; absent: nothing was beyond them."""
+
+    # Accelerator subgraphs that were beyond a limit.
+    subgraphs: int
+    # Accelerator subgraphs made of them.
+    pieces: int
+    # Nodes that went to the CPU.
+    nodes: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportPartLimits:
+        return cls(
+            subgraphs=data["subgraphs"],
+            pieces=data["pieces"],
+            nodes=data["nodes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCap:
+    # Accelerator subgraphs.
+    kept: int
+    subgraphs: int
+    nodes: int
+    # Of nodes whose FLOPs are known.
+    flops: float
+    # Bytes that no longer cross.
+    link_bytes: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportCap:
+        return cls(
+            kept=data["kept"],
+            subgraphs=data["subgraphs"],
+            nodes=data["nodes"],
+            flops=data["flops"],
+            link_bytes=data["link_bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportValue:
+    name: str
+    type: Literal["tensor", "tuple", "list", "scalar", "sequence", "map", "optional", "none", "unknown"]
+    dtype: str | None
+    # null: not a tensor, or of unknown rank. Of a dim: a size, a symbol, or null.
+    shape: list[int | str | None] | None
+    # null: not a tensor, or unknown.
+    bytes: int | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportValue:
+        return cls(
+            name=data["name"],
+            type=data["type"],
+            dtype=data["dtype"],
+            shape=data["shape"],
+            bytes=data["bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportPartitionLatency:
+    """Microseconds: of its nodes, of what crosses the link for it, of its launch."""
+
+    compute_us: float | None
+    link_us: float | None
+    launch_us: float | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportPartitionLatency:
+        return cls(
+            compute_us=data["compute_us"],
+            link_us=data["link_us"],
+            launch_us=data["launch_us"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportPartition:
+    name: str
+    # The partition's file in the manifest's folder; null: none was written.
+    file: str | None = None
+    is_acc: bool
+    nodes: list[str]
+    inputs: list[ReportValue]
+    outputs: list[ReportValue]
+    parameters: list[str]
+    parameter_bytes: int
+    # For tensors of known size.
+    input_bytes: int
+    output_bytes: int
+    # Of nodes whose FLOPs are known.
+    flops: float
+    # null: on the CPU, or not limited by the link.
+    qps: float | None
+    # Microseconds: of its nodes, of what crosses the link for it, of its launch.
+    latency: ReportPartitionLatency | None = None
+    # With residency: values that stay on the accelerator after the partition.
+    keep: list[str] | None = None
+    # Inputs that are there already.
+    resident: list[str] | None = None
+    # Values that no later partition there reads.
+    free: list[str] | None = None
+    # The first partition that differs in names and weights only; null: none before.
+    same_shape_as: str | None
+    hazards: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportPartition:
+        return cls(
+            name=data["name"],
+            file=data.get("file"),
+            is_acc=data["is_acc"],
+            nodes=data["nodes"],
+            inputs=[ReportValue.from_json(item) for item in data["inputs"]],
+            outputs=[ReportValue.from_json(item) for item in data["outputs"]],
+            parameters=data["parameters"],
+            parameter_bytes=data["parameter_bytes"],
+            input_bytes=data["input_bytes"],
+            output_bytes=data["output_bytes"],
+            flops=data["flops"],
+            qps=data["qps"],
+            latency=ReportPartitionLatency.from_json(data["latency"]) if "latency" in data else None,
+            keep=data.get("keep"),
+            resident=data.get("resident"),
+            free=data.get("free"),
+            same_shape_as=data["same_shape_as"],
+            hazards=data["hazards"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportLink:
+    # Bytes per second, one direction.
+    bandwidth: float
+    name: str
+    max_qps: float
+    bottleneck: str
+    max_qps_half_duplex: float
+    # All partitions share the link.
+    shared_qps: float
+    shared_qps_half_duplex: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportLink:
+        return cls(
+            bandwidth=data["bandwidth"],
+            name=data["name"],
+            max_qps=data["max_qps"],
+            bottleneck=data["bottleneck"],
+            max_qps_half_duplex=data["max_qps_half_duplex"],
+            shared_qps=data["shared_qps"],
+            shared_qps_half_duplex=data["shared_qps_half_duplex"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportDevice:
+    """Numbers that were given; null: unknown."""
+
+    # A second.
+    flops: float | None
+    # Bytes a second of its memory.
+    bandwidth: float | None
+    node_us: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportDevice:
+        return cls(
+            flops=data["flops"],
+            bandwidth=data["bandwidth"],
+            node_us=data["node_us"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportMachineAcc:
+    """Numbers that were given; null: unknown."""
+
+    # A second.
+    flops: float | None
+    # Bytes a second of its memory.
+    bandwidth: float | None
+    node_us: float
+    launch_us: float | None
+    # Bytes.
+    memory: int | None
+    max_subgraphs: int | None
+    duplex: Literal["half", "full"]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportMachineAcc:
+        return cls(
+            flops=data["flops"],
+            bandwidth=data["bandwidth"],
+            node_us=data["node_us"],
+            launch_us=data["launch_us"],
+            memory=data["memory"],
+            max_subgraphs=data["max_subgraphs"],
+            duplex=data["duplex"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportMachine:
+    """Numbers of --target and of support lists; null: unknown."""
+
+    cpu: ReportDevice
+    acc: ReportMachineAcc
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportMachine:
+        return cls(
+            cpu=ReportDevice.from_json(data["cpu"]),
+            acc=ReportMachineAcc.from_json(data["acc"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportLatency:
+    """Microseconds of one inference, part after part, with the residency of the settings; null: not known."""
+
+    total_us: float | None
+    cpu_us: float | None
+    acc_us: float | None
+    link_us: float | None
+    launch_us: float | None
+    # Accelerator partitions.
+    launches: int
+    # Without an accelerator.
+    all_cpu_us: float | None
+    # Of the best placement that a search found.
+    best_us: float | None
+    # No placement is faster.
+    bound_us: float | None
+    # Every node's time on its device was measured.
+    is_measured: bool
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportLatency:
+        return cls(
+            total_us=data["total_us"],
+            cpu_us=data["cpu_us"],
+            acc_us=data["acc_us"],
+            link_us=data["link_us"],
+            launch_us=data["launch_us"],
+            launches=data["launches"],
+            all_cpu_us=data["all_cpu_us"],
+            best_us=data["best_us"],
+            bound_us=data["bound_us"],
+            is_measured=data["is_measured"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportResidency:
+    # In and out; null: not known.
+    link_bytes: int | None
+    shared_qps: float | None
+    total_us: float | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportResidency:
+        return cls(
+            link_bytes=data["link_bytes"],
+            shared_qps=data["shared_qps"],
+            total_us=data["total_us"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportResidencyField:
+    """The accelerator keeps values until their last reader there has run (on), or is sent them each time (off)."""
+
+    is_on: bool
+    off: ReportResidency
+    on: ReportResidency
+    # The most that the accelerator holds at once, with residency; null when the size of a tensor is unknown.
+    peak_bytes: int | None
+    peak_partition: str | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportResidencyField:
+        return cls(
+            is_on=data["is_on"],
+            off=ReportResidency.from_json(data["off"]),
+            on=ReportResidency.from_json(data["on"]),
+            peak_bytes=data["peak_bytes"],
+            peak_partition=data["peak_partition"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCostInputDim:
+    name: str
+    size: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportCostInputDim:
+        return cls(
+            name=data["name"],
+            size=data["size"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCostLargestUnmatched:
+    name: str
+    op: str
+    us: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportCostLargestUnmatched:
+        return cls(
+            name=data["name"],
+            op=data["op"],
+            us=data["us"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCost:
+    target: Literal["cpu", "acc"]
+    file: str
+    format: str
+    # That times are medians of.
+    runs: int
+    total_us: float
+    matched_us: float
+    us_by_rule: dict[str, float]
+    measured_nodes: int
+    # Of these, without a kernel of their own.
+    fused_nodes: int
+    # Values whose dims are those of the run.
+    observed_shapes: int
+    # Kernels whose shapes differ from the model's and were left out.
+    contradicted_kernels: int
+    # Dims of the model's inputs that the profile saw; they bind the symbolic ones.
+    input_dims: list[ReportCostInputDim]
+    calibrated_ops: int
+    unmatched_kernels: int
+    largest_unmatched: list[ReportCostLargestUnmatched]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportCost:
+        return cls(
+            target=data["target"],
+            file=data["file"],
+            format=data["format"],
+            runs=data["runs"],
+            total_us=data["total_us"],
+            matched_us=data["matched_us"],
+            us_by_rule=data["us_by_rule"],
+            measured_nodes=data["measured_nodes"],
+            fused_nodes=data["fused_nodes"],
+            observed_shapes=data["observed_shapes"],
+            contradicted_kernels=data["contradicted_kernels"],
+            input_dims=[ReportCostInputDim.from_json(item) for item in data["input_dims"]],
+            calibrated_ops=data["calibrated_ops"],
+            unmatched_kernels=data["unmatched_kernels"],
+            largest_unmatched=[ReportCostLargestUnmatched.from_json(item) for item in data["largest_unmatched"]],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportFailed:
+    condition: Literal["type", "attribute", "shape", "opset", "constant", "given", "outputs_used", "rank", "max_rank", "dim", "inputs_all", "inputs_same", "input_shape", "values", "layout", "absent_attribute", "where"]
+    subject: str
+    expected: str
+    actual: str
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportFailed:
+        return cls(
+            condition=data["condition"],
+            subject=data["subject"],
+            expected=data["expected"],
+            actual=data["actual"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportCpuReason:
+    node: str
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit"]
+    # The reason in words.
+    detail: str
+    # The node to blame.
+    because: str | None
+    # rule_failed: the conditions of the rule that the node does not meet.
+    failed: list[ReportFailed] | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportCpuReason:
+        return cls(
+            node=data["node"],
+            code=data["code"],
+            detail=data["detail"],
+            because=data["because"],
+            failed=[ReportFailed.from_json(item) for item in data["failed"]] if "failed" in data else None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportUnchecked:
+    file: str
+    # Index among the list's allow rules.
+    rule: int
+    line: int
+    unchecked: str
+    nodes: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportUnchecked:
+        return cls(
+            file=data["file"],
+            rule=data["rule"],
+            line=data["line"],
+            unchecked=data["unchecked"],
+            nodes=data["nodes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportChainOrder:
+    name: str
+    file: str
+    # Its name in a bundle.
+    model: str | None = None
+    inputs: list[str]
+    outputs: list[str]
+    writes_inputs: list[str]
+    repeated: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportChainOrder:
+        return cls(
+            name=data["name"],
+            file=data["file"],
+            model=data.get("model"),
+            inputs=data["inputs"],
+            outputs=data["outputs"],
+            writes_inputs=data["writes_inputs"],
+            repeated=data["repeated"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportChain:
+    """How to call the partitions of a torch.export program one after the other."""
+
+    order: list[ReportChainOrder]
+    inputs: list[str | None]
+    outputs: list[str | dict[str, Any]]
+    state: list[dict[str, Any]]
+    mutations: list[dict[str, Any]]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportChain:
+        return cls(
+            order=[ReportChainOrder.from_json(item) for item in data["order"]],
+            inputs=data["inputs"],
+            outputs=data["outputs"],
+            state=data["state"],
+            mutations=data["mutations"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportFile:
+    name: str
+    bytes: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportFile:
+        return cls(
+            name=data["name"],
+            bytes=data["bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The result of a split: `preview --json`, and manifest.json of `split`. Names of nodes are in model order,
+    partitions in call order."""
+
+    format: Literal["cleave.report"]
+    version: int
+    model: ReportModel
+    settings: ReportSettings
+    support: ReportSupport
+    # Of the accelerator partitions.
+    coverage: ReportCoverage
+    constants: list[str]
+    # Shape computations that follow the nodes that use them; null without --host-shapes.
+    host_shapes: ReportHostShapes | None
+    # After the acc finder.
+    acc_nodes_found: list[str]
+    # After fusion groups and Q/DQ groups.
+    acc_nodes: list[str]
+    # Nodes that move together; with --keep-qdq also those of Q/DQ groups.
+    fusion_groups: list[list[str]]
+    # The groups DQ..op..Q of the model, whole on the accelerator or not; with --keep-qdq.
+    qdq_groups: list[list[str]]
+    # Before small ones were merged.
+    subgraphs_before: list[ReportSubgraphsBefore]
+    # What limits of the support lists on a whole partition did; absent: nothing was beyond them.
+    part_limits: ReportPartLimits | None = None
+    # Subgraphs that went to the CPU because they exceeded the number to keep; null: none.
+    cap: ReportCap | None
+    # Accelerator partitions that differ in more than names and weights.
+    distinct_acc_partitions: int
+    # Nodes that --extend moved.
+    extended: list[str]
+    partitions: list[ReportPartition]
+    # Node: partition.
+    node_map: dict[str, str]
+    # null: the link limits no accelerator partition, or bytes that cross it are unknown. Rates are inferences per
+    # second.
+    link: ReportLink | None
+    # Numbers of --target and of support lists; null: unknown.
+    machine: ReportMachine
+    # Microseconds of one inference, part after part, with the residency of the settings; null: not known.
+    latency: ReportLatency
+    # The accelerator keeps values until their last reader there has run (on), or is sent them each time (off).
+    residency: ReportResidencyField
+    # The files of --costs.
+    costs: list[ReportCost]
+    # Every node on the CPU.
+    cpu_reasons: list[ReportCpuReason]
+    # Nodes that are accepted by rules which leave a condition of the vendor's unchecked.
+    unchecked: list[ReportUnchecked]
+    # How to call the partitions of a torch.export program one after the other.
+    chain: ReportChain | None = None
+    notes: list[str]
+    # Only of `preview --lower`: a document of lowering.schema.json.
+    lowering: dict[str, Any] | None = None
+    # Only in manifest.json: the other files in its folder. --force removes only files that are listed here, by name and
+    # size.
+    files: list[ReportFile] | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Report:
+        return cls(
+            format=data["format"],
+            version=data["version"],
+            model=ReportModel.from_json(data["model"]),
+            settings=ReportSettings.from_json(data["settings"]),
+            support=ReportSupport.from_json(data["support"]),
+            coverage=ReportCoverage.from_json(data["coverage"]),
+            constants=data["constants"],
+            host_shapes=None if data["host_shapes"] is None else ReportHostShapes.from_json(data["host_shapes"]),
+            acc_nodes_found=data["acc_nodes_found"],
+            acc_nodes=data["acc_nodes"],
+            fusion_groups=data["fusion_groups"],
+            qdq_groups=data["qdq_groups"],
+            subgraphs_before=[ReportSubgraphsBefore.from_json(item) for item in data["subgraphs_before"]],
+            part_limits=ReportPartLimits.from_json(data["part_limits"]) if "part_limits" in data else None,
+            cap=None if data["cap"] is None else ReportCap.from_json(data["cap"]),
+            distinct_acc_partitions=data["distinct_acc_partitions"],
+            extended=data["extended"],
+            partitions=[ReportPartition.from_json(item) for item in data["partitions"]],
+            node_map=data["node_map"],
+            link=None if data["link"] is None else ReportLink.from_json(data["link"]),
+            machine=ReportMachine.from_json(data["machine"]),
+            latency=ReportLatency.from_json(data["latency"]),
+            residency=ReportResidencyField.from_json(data["residency"]),
+            costs=[ReportCost.from_json(item) for item in data["costs"]],
+            cpu_reasons=[ReportCpuReason.from_json(item) for item in data["cpu_reasons"]],
+            unchecked=[ReportUnchecked.from_json(item) for item in data["unchecked"]],
+            chain=ReportChain.from_json(data["chain"]) if "chain" in data else None,
+            notes=data["notes"],
+            lowering=data.get("lowering"),
+            files=[ReportFile.from_json(item) for item in data["files"]] if "files" in data else None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesModel:
+    path: str
+    format: Literal["json", "onnx", "pt2", "workload"]
+    name: str
+    nodes: int
+    values: int
+    parameters: int
+    parameter_bytes: int
+    fingerprint: str | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesModel:
+        return cls(
+            path=data["path"],
+            format=data["format"],
+            name=data["name"],
+            nodes=data["nodes"],
+            values=data["values"],
+            parameters=data["parameters"],
+            parameter_bytes=data["parameter_bytes"],
+            fingerprint=data.get("fingerprint"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesValue:
+    name: str
+    type: str
+    dtype: str | None
+    shape: list[int | str | None] | None
+    bytes: int | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesValue:
+        return cls(
+            name=data["name"],
+            type=data["type"],
+            dtype=data["dtype"],
+            shape=data["shape"],
+            bytes=data["bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesStageCost:
+    """The fields from `compute` on only if stages were balanced; compute, in, out and load in `unit`."""
+
+    # Of nodes whose FLOPs are known.
+    flops: float | None = None
+    # Number of nodes with unknown FLOPs.
+    unknown_flops: int | None = None
+    input_bytes: int | None = None
+    output_bytes: int | None = None
+    compute: float | None = None
+    in_: float | None = None
+    out: float | None = None
+    load: float | None = None
+    memory_bytes: float | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesStageCost:
+        return cls(
+            flops=data.get("flops"),
+            unknown_flops=data.get("unknown_flops"),
+            input_bytes=data.get("input_bytes"),
+            output_bytes=data.get("output_bytes"),
+            compute=data.get("compute"),
+            in_=data.get("in"),
+            out=data.get("out"),
+            load=data.get("load"),
+            memory_bytes=data.get("memory_bytes"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesStage:
+    name: str
+    # The stage's file in the manifest's folder; null: none was written. Absent for workloads.
+    file: str | None = None
+    nodes: list[str]
+    inputs: list[StagesValue]
+    outputs: list[StagesValue]
+    parameters: list[str]
+    parameter_bytes: int
+    depends_on: list[str]
+    # Where one was named.
+    device: str | None
+    # The fields from `compute` on only if stages were balanced; compute, in, out and load in `unit`.
+    cost: StagesStageCost
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesStage:
+        return cls(
+            name=data["name"],
+            file=data.get("file"),
+            nodes=data["nodes"],
+            inputs=[StagesValue.from_json(item) for item in data["inputs"]],
+            outputs=[StagesValue.from_json(item) for item in data["outputs"]],
+            parameters=data["parameters"],
+            parameter_bytes=data["parameter_bytes"],
+            depends_on=data["depends_on"],
+            device=data["device"],
+            cost=StagesStageCost.from_json(data["cost"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesReplicatedParameter:
+    # The parameter's path in the module that the model was made of.
+    fqn: str | None = None
+    # Stage -> the parameter's name there.
+    stages: dict[str, str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesReplicatedParameter:
+        return cls(
+            fqn=data.get("fqn"),
+            stages=data["stages"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesSkipConnections:
+    """Values that skip stages, and their cost when sent directly and when relayed; null for partitions."""
+
+    way: Literal["direct", "relay"]
+    values: int
+    direct_transfers: int
+    direct_bytes: int
+    relay_transfers: int
+    relay_bytes: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesSkipConnections:
+        return cls(
+            way=data["way"],
+            values=data["values"],
+            direct_transfers=data["direct_transfers"],
+            direct_bytes=data["direct_bytes"],
+            relay_transfers=data["relay_transfers"],
+            relay_bytes=data["relay_bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesCurve:
+    stages: int
+    # The best objective with at most this many stages; null if none was found that fits.
+    objective: float | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesCurve:
+        return cls(
+            stages=data["stages"],
+            objective=data["objective"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesRootCall:
+    call: str
+    inputs: list[str]
+    outputs: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesRootCall:
+        return cls(
+            call=data["call"],
+            inputs=data["inputs"],
+            outputs=data["outputs"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesRootBackward:
+    stage_backward: str | None = None
+    outputs_with_grads_idxs: list[int] | None = None
+    null_coalesce_accumulate: str | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesRootBackward:
+        return cls(
+            stage_backward=data.get("stage_backward"),
+            outputs_with_grads_idxs=data.get("outputs_with_grads_idxs"),
+            null_coalesce_accumulate=data.get("null_coalesce_accumulate"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesRoot:
+    inputs: list[str]
+    calls: list[StagesRootCall]
+    # Where there is a backward pass.
+    loss: str | None = None
+    # Its steps in order: a stage called backwards, or two gradients of a value added.
+    backward: list[StagesRootBackward] | None = None
+    outputs: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesRoot:
+        return cls(
+            inputs=data["inputs"],
+            calls=[StagesRootCall.from_json(item) for item in data["calls"]],
+            loss=data.get("loss"),
+            backward=[StagesRootBackward.from_json(item) for item in data["backward"]] if "backward" in data else None,
+            outputs=data["outputs"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesChainOrder:
+    name: str
+    file: str
+    # Its name in a bundle.
+    model: str | None = None
+    inputs: list[str]
+    outputs: list[str]
+    writes_inputs: list[str]
+    repeated: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesChainOrder:
+        return cls(
+            name=data["name"],
+            file=data["file"],
+            model=data.get("model"),
+            inputs=data["inputs"],
+            outputs=data["outputs"],
+            writes_inputs=data["writes_inputs"],
+            repeated=data["repeated"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesChain:
+    """How to call the partitions of a torch.export program one after the other."""
+
+    order: list[StagesChainOrder]
+    inputs: list[str | None]
+    outputs: list[str | dict[str, Any]]
+    state: list[dict[str, Any]]
+    mutations: list[dict[str, Any]]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesChain:
+        return cls(
+            order=[StagesChainOrder.from_json(item) for item in data["order"]],
+            inputs=data["inputs"],
+            outputs=data["outputs"],
+            state=data["state"],
+            mutations=data["mutations"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesScheduleCompared:
+    name: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"]
+    ranks: int
+    # The share of all ranks' time without work; null: not known.
+    bubble: float | None
+    # null: not known.
+    batch_us: float | None
+    microbatches_per_second: float | None
+    # By rank; null: not known.
+    peak_bytes: list[int | None]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesScheduleCompared:
+        return cls(
+            name=data["name"],
+            ranks=data["ranks"],
+            bubble=data["bubble"],
+            batch_us=data["batch_us"],
+            microbatches_per_second=data["microbatches_per_second"],
+            peak_bytes=data["peak_bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesSchedule:
+    """What --schedule asked for, beside the other schedules that the stages can take."""
+
+    name: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"]
+    microbatches: int
+    # The fastest that fits into --memory; null where none is known to, or times are not known.
+    best: Literal["gpipe", "1f1b", "interleaved", "zero-bubble"] | None
+    compared: list[StagesScheduleCompared]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesSchedule:
+        return cls(
+            name=data["name"],
+            microbatches=data["microbatches"],
+            best=data["best"],
+            compared=[StagesScheduleCompared.from_json(item) for item in data["compared"]],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesFile:
+    name: str
+    bytes: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesFile:
+        return cls(
+            name=data["name"],
+            bytes=data["bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stages:
+    """The result of `partition` and `stage`: --json, and manifest.json of -o. Nodes are in model order, stages in call
+    order."""
+
+    format: Literal["cleave.stages"]
+    version: int
+    model: StagesModel
+    stages: list[StagesStage]
+    call_order: list[str]
+    # The stage or partition of each node of a model, in model order; `partition --map` and `stage --map` read it.
+    node_map: dict[str, str] | None = None
+    # Parameters that several stages have copies of, which training must keep equal.
+    replicated_parameters: list[StagesReplicatedParameter]
+    # New qualified name -> the old one, of modules and of parameters that nodes read themselves.
+    qualname_map: dict[str, str]
+    # Values that skip stages, and their cost when sent directly and when relayed; null for partitions.
+    skip_connections: StagesSkipConnections | None
+    # Load of the slowest stage, in `unit`; null if stages were not balanced.
+    objective: float | None
+    # No assignment has a lower objective.
+    bound: float | None
+    # objective / bound - 1
+    gap: float | None
+    # The proof of the bound.
+    certificate: str | None
+    # us, ms, or the unit that is counted.
+    unit: str | None
+    curve: list[StagesCurve]
+    has_loss_and_backward: bool
+    root: StagesRoot
+    # How to call the partitions of a torch.export program one after the other.
+    chain: StagesChain | None = None
+    # What --schedule asked for, beside the other schedules that the stages can take.
+    schedule: StagesSchedule | None = None
+    notes: list[str]
+    # Only in manifest.json: the other files in its folder. --force removes only files that are listed here, by name and
+    # size.
+    files: list[StagesFile] | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Stages:
+        return cls(
+            format=data["format"],
+            version=data["version"],
+            model=StagesModel.from_json(data["model"]),
+            stages=[StagesStage.from_json(item) for item in data["stages"]],
+            call_order=data["call_order"],
+            node_map=data.get("node_map"),
+            replicated_parameters=[StagesReplicatedParameter.from_json(item) for item in data["replicated_parameters"]],
+            qualname_map=data["qualname_map"],
+            skip_connections=None if data["skip_connections"] is None else StagesSkipConnections.from_json(data["skip_connections"]),
+            objective=data["objective"],
+            bound=data["bound"],
+            gap=data["gap"],
+            certificate=data["certificate"],
+            unit=data["unit"],
+            curve=[StagesCurve.from_json(item) for item in data["curve"]],
+            has_loss_and_backward=data["has_loss_and_backward"],
+            root=StagesRoot.from_json(data["root"]),
+            chain=StagesChain.from_json(data["chain"]) if "chain" in data else None,
+            schedule=StagesSchedule.from_json(data["schedule"]) if "schedule" in data else None,
+            notes=data["notes"],
+            files=[StagesFile.from_json(item) for item in data["files"]] if "files" in data else None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRunCoverage:
+    """Shares from 0 to 1."""
+
+    nodes: float
+    flops: float
+    parameter_bytes: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckRunCoverage:
+        return cls(
+            nodes=data["nodes"],
+            flops=data["flops"],
+            parameter_bytes=data["parameter_bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRun:
+    model: str
+    list_: str
+    passed: bool
+    # Shares from 0 to 1.
+    coverage: CheckRunCoverage
+    acc_subgraphs: int
+    cpu_nodes: int
+    # Into and out of accelerator subgraphs, for tensors of known size.
+    boundary_bytes: int
+    # All sizes are known.
+    boundary_known: bool
+    # null: the link does not limit it.
+    qps: float | None
+    # null: not known.
+    latency_us: float | None
+    # Without an accelerator.
+    all_cpu_us: float | None
+    # It was compared with a baseline.
+    baseline: bool
+    settings_changed: list[str]
+    # Nodes of the baseline that the model no longer has.
+    removed_nodes: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckRun:
+        return cls(
+            model=data["model"],
+            list_=data["list"],
+            passed=data["passed"],
+            coverage=CheckRunCoverage.from_json(data["coverage"]),
+            acc_subgraphs=data["acc_subgraphs"],
+            cpu_nodes=data["cpu_nodes"],
+            boundary_bytes=data["boundary_bytes"],
+            boundary_known=data["boundary_known"],
+            qps=data["qps"],
+            latency_us=data["latency_us"],
+            all_cpu_us=data["all_cpu_us"],
+            baseline=data["baseline"],
+            settings_changed=data["settings_changed"],
+            removed_nodes=data["removed_nodes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckGate:
+    name: str
+    model: str
+    list_: str
+    # The minimum or maximum; null: the baseline has none.
+    limit: float | None
+    # null: unknown, unlimited, or there is no such node.
+    actual: float | None
+    # The baseline's value that the limit comes from.
+    baseline: float | None
+    passed: bool
+    verdict: Literal["holds", "fails", "not_known", "not_applicable"]
+    detail: str
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckGate:
+        return cls(
+            name=data["name"],
+            model=data["model"],
+            list_=data["list"],
+            limit=data["limit"],
+            actual=data["actual"],
+            baseline=data["baseline"],
+            passed=data["passed"],
+            verdict=data["verdict"],
+            detail=data["detail"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckMove:
+    model: str
+    list_: str
+    node: str
+    op: str
+    from_: Literal["absent", "cpu", "acc"]
+    to: Literal["cpu", "acc"]
+    # The change to blame; program: another version of cleave.
+    cause: Literal["model", "list", "settings", "model_or_list", "program"]
+    # Why it is on the CPU; null: it is not.
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit"] | None
+    detail: str
+    # The node to blame.
+    because: str | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckMove:
+        return cls(
+            model=data["model"],
+            list_=data["list"],
+            node=data["node"],
+            op=data["op"],
+            from_=data["from"],
+            to=data["to"],
+            cause=data["cause"],
+            code=data["code"],
+            detail=data["detail"],
+            because=data["because"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """The output of `check --json`. A run is a model with a support list, named as on the command line."""
+
+    format: Literal["cleave.check"]
+    version: int
+    # All gates hold.
+    passed: bool
+    runs: list[CheckRun]
+    gates: list[CheckGate]
+    # On the CPU now, but not in the baseline.
+    regressions: list[CheckMove]
+    # From the CPU to the accelerator.
+    improvements: list[CheckMove]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Check:
+        return cls(
+            format=data["format"],
+            version=data["version"],
+            passed=data["passed"],
+            runs=[CheckRun.from_json(item) for item in data["runs"]],
+            gates=[CheckGate.from_json(item) for item in data["gates"]],
+            regressions=[CheckMove.from_json(item) for item in data["regressions"]],
+            improvements=[CheckMove.from_json(item) for item in data["improvements"]],
+        )

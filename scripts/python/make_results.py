@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Writes scripts/python/cleave/results.py: a dataclass for each object of the JSON schemas of reports.
+
+usage: make_results.py [--check]      --check: writes nothing; exit status 1 when the file is not current
+"""
+
+import json
+import keyword
+import sys
+import textwrap
+from pathlib import Path
+
+SCHEMAS = ("report", "stages", "check")
+PROJECT = Path(__file__).resolve().parent.parent.parent
+RESULTS = Path(__file__).resolve().parent / "cleave" / "results.py"
+WIDTH = 120
+HEAD = '''"""What commands of cleave print with --json, as dataclasses. Made by make_results.py from the JSON schemas.
+
+Names of fields are those in JSON, with a `_` behind names that Python has a use for. Fields that a schema does not
+require are None where they are absent. Fields that a later cleave adds are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+'''
+PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None",
+         "object": "dict[str, Any]"}
+
+
+def camel(name):
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
+def one_of(name):
+    """The name of an item of the list: `cpu_reasons` has each a cpu_reason."""
+    return name[:-1] if name.endswith("s") else name
+
+
+def comment(text):
+    return textwrap.wrap(text, WIDTH, initial_indent="    # ", subsequent_indent="    # ")
+
+
+def docstring(text):
+    return textwrap.wrap(f'"""{text}"""', WIDTH, initial_indent="    ", subsequent_indent="    ") + [""]
+
+
+class Classes:
+    """The classes of one schema, in the order in which they are needed."""
+
+    def __init__(self, name, schema):
+        self.root, self.schema, self.made = camel(name), schema, {}
+        self.defined = {self.root + camel(key): node for key, node in schema["$defs"].items()}
+        self.add(self.root, schema)
+
+    def resolved(self, node):
+        """The schema behind a reference, and the name of its class: None where fields are added to it."""
+        if "$ref" not in node:
+            return node, None
+        name = node["$ref"].removeprefix("#/$defs/")
+        found = self.schema["$defs"][name]
+        if "properties" not in node:
+            return found, self.root + camel(name)
+        return {**found, "properties": found["properties"] | node["properties"],
+                "required": found["required"] + node["required"]}, None
+
+    def type_of(self, node, path):
+        """The type, and how a value `x` of JSON becomes it: a pattern with {x}, or None where it is it already."""
+        node, name = self.resolved(node)
+        path = name or path
+        if "const" in node:
+            kind = "Literal" if isinstance(node["const"], str) else None
+            return (f"Literal[{json.dumps(node['const'])}]" if kind else type(node["const"]).__name__), None
+        if "enum" in node:
+            words = ", ".join(json.dumps(word) for word in node["enum"] if word is not None)
+            return f"Literal[{words}]" + (" | None" if None in node["enum"] else ""), None
+        if "anyOf" in node and "type" not in node:
+            return self.union([self.type_of(part, path) for part in node["anyOf"]])
+        kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
+        return self.union([self.plain(kind, node, path) for kind in kinds])
+
+    def union(self, parts):
+        names = list(dict.fromkeys(name for name, _ in parts))
+        if "Any" in names or len([how for _, how in parts if how]) > 1:
+            return "Any", None
+        names.sort(key=lambda name: name == "None")
+        how = next((how for _, how in parts if how), None)
+        if how and "None" in names:
+            how = "None if {x} is None else " + how
+        return " | ".join(names), how
+
+    def plain(self, kind, node, path):
+        if kind == "array":
+            if "items" not in node:
+                return "list[Any]", None
+            item, how = self.type_of(node["items"], one_of(path))
+            return f"list[{item}]", how and "[" + how.replace("{x}", "item") + " for item in {x}]"
+        if kind != "object":
+            return PLAIN[kind], None
+        if "properties" in node:
+            if path in self.defined and node is not self.defined[path]:
+                path += "Field"  # a definition of the schema has this name
+            self.add(path, node)
+            return path, path + ".from_json({x})"
+        more = node.get("additionalProperties")
+        if not isinstance(more, dict):
+            return PLAIN[kind], None
+        item, how = self.type_of(more, one_of(path))
+        return f"dict[str, {item}]", how and "{{key: " + how.replace("{x}", "item") + " for key, item in {x}.items()}}"
+
+    def add(self, path, node):
+        if path in self.made:
+            return
+        self.made[path] = None  # its place; filled when the classes that it needs are made
+        required = set(node.get("required", ()))
+        fields, reads = [], []
+        for name, field in node["properties"].items():
+            kind, how = self.type_of(field, path + camel(name))
+            attribute = name + "_" if keyword.iskeyword(name) or name in ("dict", "list") else name
+            if field.get("description"):
+                fields += comment(field["description"])
+            source, default = f"data[{json.dumps(name)}]", ""
+            if name not in required:
+                default = " = None"
+                kind += "" if kind == "Any" or kind.endswith("None") else " | None"
+                how = f"{how} if {json.dumps(name)} in data else None" if how else f"data.get({json.dumps(name)})"
+            fields.append(f"    {attribute}: {kind}{default}")
+            reads.append(f"            {attribute}={how.replace('{x}', source) if how else source},")
+        description = docstring(node["description"]) if node.get("description") else []
+        del self.made[path]
+        self.made[path] = "\n".join(
+            ["@dataclass(frozen=True, kw_only=True)", f"class {path}:", *description, *fields, "",
+             "    @classmethod", f"    def from_json(cls, data: dict[str, Any]) -> {path}:", "        return cls(", *reads,
+             "        )"])
+
+
+def text():
+    parts = [HEAD.rstrip("\n")]
+    for name in SCHEMAS:
+        schema = json.loads((PROJECT / f"formats/schema/{name}.schema.json").read_text(encoding="utf-8"))
+        parts += Classes(name, schema).made.values()
+    return "\n\n\n".join(parts).replace("{{", "{").replace("}}", "}") + "\n"
+
+
+def main():
+    if sys.argv[1:] not in ([], ["--check"]):
+        sys.exit(__doc__)
+    made = text()
+    if not sys.argv[1:]:
+        RESULTS.write_text(made, encoding="utf-8")
+    elif RESULTS.read_text(encoding="utf-8") != made:
+        sys.exit(f"{RESULTS} is not what the schemas say: run {Path(__file__).name}")
+
+
+if __name__ == "__main__":
+    main()
