@@ -22,9 +22,9 @@ std::string escape_of(char c) {
 }
 
 // The offset after the string whose opening quote is at `at`.
-std::size_t behind_string(std::string_view json, std::size_t at) {
-  for (++at; at < json.size() && json[at] != '"'; ++at) {
-    if (json[at] == '\\') ++at;
+std::size_t behind_string(std::string_view text, std::size_t at) {
+  for (++at; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] == '\\') ++at;
   }
   return at + 1;
 }
