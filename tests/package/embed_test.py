@@ -54,6 +54,14 @@ class Test:
                                     input=source, capture_output=True, text=True)
             self.expect(result.returncode == 0, result.stderr)
 
+    def guide(self, prefix, compiler):
+        """What the guide shows compiles."""
+        [shown] = re.findall(r"```cpp\n(.*?)```", (PROJECT / "samples/README.md").read_text(encoding="utf-8"), re.S)
+        source = f"#include <cleave/cleave.h>\n#include <cstdio>\nint main() {{\n{shown}return written ? 0 : 1;\n}}\n"
+        result = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", f"-I{prefix}/include", f"-I{prefix}/include/cleave",
+                                 "-x", "c++", "-"], input=source, capture_output=True, text=True)
+        self.expect(result.returncode == 0, result.stderr)
+
     def program(self, scratch, prefix, compiler):
         build = scratch / "build"
         output("cmake", "-S", PROJECT / "samples/embed", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
@@ -96,6 +104,7 @@ def main():
         for archive in prefix.glob("lib*/**/*.a"):
             test.names(archive)
         test.headers(prefix, sys.argv[2])
+        test.guide(prefix, sys.argv[2])
         test.program(scratch, prefix, sys.argv[2])
     print(f"{test.faults} faults")
     sys.exit(1 if test.faults else 0)
