@@ -59,14 +59,7 @@ class TuneCommand : public Command {
   ExitCode run() override {
     const auto fault = check_may_write(output_);
     if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
-    request_.split = {
-        .model = {.path = model_.path, .bindings = model_.bindings, .limits = model_.limits},
-        .lists = support_.paths,
-        .options = split_.options,
-        .link = split_.link,
-        .targets = split_.targets,
-        .costs = model_.costs,
-        .require = split_.require};
+    request_.split = split_request(model_, support_, split_);
     request_.journal = output_ + ".journal";
     const auto job = tune();
     if (!job) return refuse(job.error());

@@ -27,17 +27,6 @@ ExitCode exit_code_of(FaultCause cause) {
   return ExitCode::check_failed;
 }
 
-SplitRequest request_of(const ModelArgs& model, const SupportArgs& support,
-                        const SplitArgs& split) {
-  return {.model = {.path = model.path, .bindings = model.bindings, .limits = model.limits},
-          .lists = support.request(),
-          .options = split.options,
-          .link = split.link,
-          .targets = split.targets,
-          .costs = model.costs,
-          .require = split.require};
-}
-
 // Call after the progress bar is gone: this prints.
 Result<SplitJob, ExitCode> finished(Result<SplitJob, JobFault> job) {
   if (!job) return refuse(job.error());
@@ -58,16 +47,27 @@ Loaded<LoadedModel> read_with_progress(const ModelArgs& args) {
 
 }  // namespace
 
+SplitRequest split_request(const ModelArgs& model, const SupportArgs& support,
+                           const SplitArgs& split) {
+  return {.model = {.path = model.path, .bindings = model.bindings, .limits = model.limits},
+          .lists = support.request(),
+          .options = split.options,
+          .link = split.link,
+          .targets = split.targets,
+          .costs = model.costs,
+          .require = split.require};
+}
+
 ExitCode refuse(const JobFault& fault) { return refuse(fault.faults, exit_code_of(fault.cause)); }
 
 Result<SplitJob, ExitCode> run_split(const ModelArgs& model, const SupportArgs& support,
                                      const SplitArgs& split) {
-  return finished(with_progress(request_of(model, support, split), nullptr));
+  return finished(with_progress(split_request(model, support, split), nullptr));
 }
 
 Result<SplitJob, ExitCode> run_split(const MeasuredModel& model, const SupportArgs& support,
                                      const SplitArgs& split) {
-  return finished(with_progress(request_of({}, support, split), &model));
+  return finished(with_progress(split_request({}, support, split), &model));
 }
 
 std::optional<std::vector<SupportList>> load_lists(const SupportArgs& args) {

@@ -15,6 +15,10 @@ namespace cleave {
 // Prints the faults of a job; returns the exit code.
 ExitCode refuse(const JobFault& fault);
 
+// What the options ask for.
+SplitRequest split_request(const ModelArgs& model, const SupportArgs& support,
+                           const SplitArgs& split);
+
 // Reads the model and the lists and runs the passes. Prints warnings. On failure the faults are
 // printed, and the error is the exit code.
 Result<SplitJob, ExitCode> run_split(const ModelArgs& model, const SupportArgs& support,
