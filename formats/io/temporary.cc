@@ -85,12 +85,16 @@ void remove_entries(int folder, int depth) noexcept {
   }
 }
 
+// Other threads may go on to write files into the folder until it is gone.
 void remove_folder(const char* path) noexcept {
+  constexpr int kMostRounds = 1000;
   const int folder = ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return;
-  remove_entries(folder, kMostDepth);
+  for (int round = 0; round < kMostRounds; ++round) {
+    remove_entries(folder, kMostDepth);
+    if (::rmdir(path) == 0 || errno != ENOTEMPTY) break;
+  }
   ::close(folder);
-  ::rmdir(path);
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "formats/jobs/write_models.h"
 
+#include <mutex>
+#include <optional>
+
 #include "formats/graph_json/graph_json.h"
+#include "formats/io/each_item.h"
 #include "formats/io/part_files.h"
 #include "formats/text/number_text.h"
 
@@ -13,14 +17,22 @@ Result<WrittenModels, WriteFault> write_json_models(const LoadedModel& model,
                                                     const Progress& progress) {
   const Partition& partition = pieces.partition;
   WrittenModels written{.part_files = file_stems(partition.names), .notes = {}};
-  for (const PartId part : partition.parts()) {
-    tell(progress, {"writing", "parts", index(part), partition.count()});
-    std::string& file = written.part_files[index(part)];
-    file += ".json";
-    const std::string device = pieces.devices.empty() ? "" : pieces.devices[index(part)];
-    auto done = folder.write(file, write_part_json(model, partition, pieces.parts, part, device));
-    if (!done) return output_fault(std::move(done).error());
-  }
+  for (std::string& file : written.part_files) file += ".json";
+  std::vector<std::optional<Diagnostics>> faults(partition.count());
+  std::mutex mutex;
+  std::size_t told = 0;
+  const std::size_t failed = do_each(partition.count(), [&](std::size_t i) {
+    if (progress) {
+      const std::lock_guard lock(mutex);
+      tell(progress, {"writing", "parts", told++, partition.count()});
+    }
+    const std::string device = pieces.devices.empty() ? "" : pieces.devices[i];
+    const std::string text = write_part_json(model, partition, pieces.parts, PartId(i), device);
+    auto done = folder.write(written.part_files[i], text);
+    if (!done) faults[i] = std::move(done).error();
+    return !faults[i];
+  });
+  if (failed < faults.size()) return output_fault(*std::move(faults[failed]));
   auto done =
       folder.write("root.json", write_root_json(model, partition, pieces.root, pieces.backward));
   if (!done) return output_fault(std::move(done).error());

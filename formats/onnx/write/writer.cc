@@ -1,10 +1,16 @@
-// Writes the partitions first, then the root, whose weights refer to the partitions' files.
+// Steps:
+// 1. write the partitions, by several threads;
+// 2. collect in their order what they give: files, notes, and where their weights are;
+// 3. write the root, whose weights refer to the partitions' files.
 #include "formats/onnx/write/writer.h"
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "core/graph/domain.h"
+#include "formats/io/each_item.h"
 #include "formats/io/part_files.h"
 #include "formats/onnx/write/annotated.h"
 #include "formats/onnx/write/part.h"
@@ -54,6 +60,13 @@ std::string copies_note(const OnnxSplitJob& job) {
          bytes_text(copied) + " are copies; --weights reference writes none";
 }
 
+// What the file of one part gives.
+struct PartWritten {
+  std::vector<std::string> files;
+  std::vector<OnnxPlacedWeight> weights;
+  std::optional<WriteFault> fault;
+};
+
 class SplitWriter {
  public:
   SplitWriter(const OnnxSplitJob& job, const OutputFolder& folder) : job_(job), folder_(folder) {
@@ -69,9 +82,7 @@ class SplitWriter {
     if (std::string note = copies_note(job_); !note.empty()) {
       written_.notes.push_back(std::move(note));
     }
-    for (const PartId part : job_.partition.parts()) {
-      if (auto written = write_part(part); !written) return std::move(written).error();
-    }
+    if (auto parts = write_parts(); !parts) return std::move(parts).error();
     auto done = write_whole(kRootFile, build_onnx_root(job_, places_));
     if (done && job_.options.annotate) {
       done = write_whole(kAnnotatedFile, build_onnx_annotated(job_, places_));
@@ -106,26 +117,53 @@ class SplitWriter {
   Status<WriteFault> write_whole(std::string_view file,
                                  const Result<BytePieces, std::string>& built) {
     if (!built) return fault(file, built.error());
-    return write_file(*built, std::string(file));
+    auto done = write_file(*built, file);
+    if (done) written_.files.emplace_back(file);
+    return done;
   }
 
-  Status<WriteFault> write_part(PartId part) {
-    const std::string& file = job_.files[index(part)];
-    note_part(part);
-    written_.part_files.emplace_back();
-    if (part_outputs(job_, part).empty()) return Done{};
-    auto built = build_onnx_part(job_, part);
-    if (!built) return fault(file, built.error());
-    if (auto done = write_file(built->model, file); !done) return done;
-    written_.part_files.back() = file;
-    const std::string data = file + ".data";
-    if (built->data.size() > 0) {
-      if (auto done = write_file(built->data, data); !done) return done;
-    }
-    for (const OnnxPlacedWeight& weight : built->weights) {
-      place(weight, weight.in_data ? data : file);
-    }
+  Status<WriteFault> write_parts() {
+    std::vector<PartWritten> parts(job_.partition.count());
+    const std::size_t failed = do_each(parts.size(), [&](std::size_t i) {
+      parts[i] = write_part(PartId(i));
+      return !parts[i].fault;
+    });
+    if (failed < parts.size()) return *std::move(parts[failed].fault);
+    for (const PartId part : job_.partition.parts()) collect(part, std::move(parts[index(part)]));
     return Done{};
+  }
+
+  // Runs in any thread.
+  PartWritten write_part(PartId part) {
+    PartWritten written;
+    if (part_outputs(job_, part).empty()) return written;
+    const std::string& file = job_.files[index(part)];
+    auto built = build_onnx_part(job_, part);
+    if (!built) {
+      written.fault = fault(file, built.error());
+      return written;
+    }
+    written.files.push_back(file);
+    auto done = write_file(built->model, file);
+    if (done && built->data.size() > 0) {
+      written.files.push_back(data_file(file));
+      done = write_file(built->data, written.files.back());
+    }
+    if (!done) written.fault = std::move(done).error();
+    written.weights = std::move(built->weights);
+    return written;
+  }
+
+  static std::string data_file(const std::string& file) { return file + ".data"; }
+
+  void collect(PartId part, PartWritten written) {
+    note_part(part);
+    const std::string& file = job_.files[index(part)];
+    written_.part_files.push_back(written.files.empty() ? "" : file);
+    for (const OnnxPlacedWeight& weight : written.weights) {
+      place(weight, weight.in_data ? data_file(file) : file);
+    }
+    for (std::string& name : written.files) written_.files.push_back(std::move(name));
   }
 
   // The root refers to the first partition that contains a weight.
@@ -136,25 +174,25 @@ class SplitWriter {
     place = {.file = static_cast<std::uint32_t>(places_.files.size() - 1), .offset = weight.offset};
   }
 
-  Status<WriteFault> write_file(const BytePieces& pieces, std::string file) {
+  Status<WriteFault> write_file(const BytePieces& pieces, std::string_view file) {
     if (is_source(file)) {
       return fault(
           file,
           "is the input of this split, and would be replaced: give the model's file another name");
     }
-    const auto told = [this](std::uint64_t bytes) {
-      bytes_written_ += bytes;
-      tell(job_.options.progress,
-           {"writing", "bytes", bytes_written_, std::max(bytes_written_, bytes_to_write_)});
-    };
-    auto done =
-        write_pieces(pieces, job_.source.files(), {folder_.path_of(file), shown(file)}, told);
-    if (done) written_.files.push_back(std::move(file));
-    return done;
+    return write_pieces(pieces, job_.source.files(), {folder_.path_of(file), shown(file)},
+                        [this](std::uint64_t bytes) { tell_written(bytes); });
+  }
+
+  void tell_written(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_written_ += bytes;
+    tell(job_.options.progress,
+         {"writing", "bytes", bytes_written_, std::max(bytes_written_, bytes_to_write_)});
   }
 
   // True for a file that the output refers to.
-  bool is_source(const std::string& file) const {
+  bool is_source(std::string_view file) const {
     const auto& references = job_.references;
     return std::find(references.begin(), references.end(), file) != references.end();
   }
@@ -202,6 +240,7 @@ class SplitWriter {
   const OutputFolder& folder_;
   OnnxWeightPlaces places_;
   OnnxWritten written_;
+  std::mutex mutex_;  // of what follows
   std::uint64_t bytes_written_ = 0;
   std::uint64_t bytes_to_write_ = 0;
 };

@@ -5,10 +5,13 @@
 #include "formats/pt2/write/writer.h"
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <unordered_set>
 #include <utility>
 
+#include "formats/io/each_item.h"
 #include "formats/io/part_files.h"
 #include "formats/json/pieces.h"
 #include "formats/pt2/write/chain.h"
@@ -148,13 +151,17 @@ class Pt2Writer {
   Status<WriteFault> write_files(const Pt2Plan& plan) {
     written_.part_files = file_stems(partition_.names);
     for (std::string& file : written_.part_files) file += ".pt2";
-    for (const Pt2Part& part : plan.parts) {
+    std::vector<std::optional<WriteFault>> faults(plan.parts.size());
+    const std::size_t failed = do_each(faults.size(), [&](std::size_t i) {
+      const Pt2Part& part = plan.parts[i];
       const std::size_t number = index(part.part);
       ArchivePieces archive(model_, modules_[number]);
       archive.add_model(kMainModel, pt2_part_document(model_, part), part.lifted_inputs, nullptr);
       auto done = write_archive(std::move(archive), written_.part_files[number]);
-      if (!done) return done;
-    }
+      if (!done) faults[i] = std::move(done).error();
+      return !faults[i];
+    });
+    if (failed < faults.size()) return *std::move(faults[failed]);
     ArchivePieces root(model_, "root");
     add_root(root, plan);
     return write_archive(std::move(root), std::string(kRootFile));
@@ -174,6 +181,7 @@ class Pt2Writer {
   Status<WriteFault> write_archive(ArchivePieces archive, const std::string& file) {
     const BytePieces pieces = std::move(archive).finish();
     const auto told = [this](std::uint64_t bytes) {
+      const std::lock_guard lock(mutex_);
       bytes_written_ += bytes;
       tell(progress_, {"writing", "bytes", bytes_written_,
                        std::max<std::uint64_t>(bytes_written_, 2 * loaded_.source.size())});
@@ -190,6 +198,7 @@ class Pt2Writer {
   std::vector<std::string> modules_;
   std::vector<ByteSource> sources_;
   Pt2Written written_;
+  std::mutex mutex_;  // of what follows
   std::uint64_t bytes_written_ = 0;
 };
 

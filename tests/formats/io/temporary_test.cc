@@ -3,7 +3,9 @@
 #include "tests/catch2.h"
 #include "tests/formats/io/test_folder.h"
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "formats/io/source_file.h"
 
@@ -50,6 +52,21 @@ TEST_CASE("all existing temporaries can be removed at once; kept files stay") {
   remove_temporaries();
   CHECK(test.entry_count() == 1);
   CHECK_FALSE(fs::exists(folder.path()));
+}
+
+TEST_CASE("a temporary folder goes while another thread writes files into it") {
+  const TestFolder test;
+  for (int round = 0; round < 20; ++round) {
+    const Temporary folder = Temporary::folder_in(test.path(""));
+    std::atomic<int> written = 0;
+    std::thread writer([&] {
+      while (std::ofstream(folder.path() + "/" + std::to_string(written))) ++written;
+    });
+    while (written < 10) std::this_thread::yield();
+    remove_temporaries();
+    writer.join();  // it ends when there is no folder
+    CHECK_FALSE(fs::exists(folder.path()));
+  }
 }
 
 TEST_CASE("the input mapped at an address is found") {
