@@ -1,7 +1,8 @@
 // Opens one view after the other:
 // 1. a range that fits is shown node by node;
 // 2. a larger one is divided by partition, then by one more component of scopes at a time, until
-//    there are several groups; without any, by runs of equal length;
+//    there are several groups; without any, by runs of equal length. Where one view has no room for
+//    the partitions, and most nodes have a scope, scopes come first;
 // 3. too many groups are bundled; each group becomes a view to open in its turn.
 #include "core/study/views.h"
 
@@ -15,9 +16,10 @@ namespace {
 
 constexpr std::size_t kDeepestScope = 64;
 
-// What separates the nodes of a view: 0 their part, i > 0 the i-th component of the scope.
+// What separates the nodes of a view, step by step: their part and then the components of the
+// scope, or the components first.
 using Level = std::size_t;
-constexpr Level kByPart = 0;
+constexpr Level kFirst = 0;
 constexpr Level kByOrder = kDeepestScope + 1;
 
 // The first `count` components of a scope; all of it when it has fewer.
@@ -35,7 +37,8 @@ class ViewMaker {
   ViewMaker(const Graph& graph, const Partition& partition, const ViewOptions& options)
       : graph_(graph),
         partition_(partition),
-        most_boxes_(std::max<std::size_t>(options.most_boxes, 2)) {
+        most_boxes_(std::max<std::size_t>(options.most_boxes, 2)),
+        scopes_first_(partition.count() > most_boxes_ && most_nodes_have_scopes(graph)) {
     views_.view_of = PerNode<ViewId>(graph.node_count());
     views_.order.assign(graph.nodes().begin(), graph.nodes().end());
     add({std::string(graph.name()),
@@ -43,7 +46,7 @@ class ViewMaker {
          0,
          static_cast<std::uint32_t>(graph.node_count()),
          {}},
-        kByPart);
+        kFirst);
     for (std::size_t opened = 0; opened < views_.views.size() && opened < options.most_views;
          ++opened) {
       open(id_at<ViewId>(opened));
@@ -63,6 +66,20 @@ class ViewMaker {
     std::size_t size() const { return last - first; }
   };
 
+  static bool most_nodes_have_scopes(const Graph& graph) {
+    std::size_t count = 0;
+    for (const NodeId node : graph.nodes()) {
+      if (!graph.text(graph.node(node).scope).empty()) ++count;
+    }
+    return 2 * count > graph.node_count();
+  }
+
+  // The number of components of the scope that separate nodes at the level; 0: their part does.
+  std::size_t components(Level level) const {
+    if (!scopes_first_) return level;
+    return level < kDeepestScope ? level + 1 : 0;
+  }
+
   ViewId add(View view, Level level) {
     const auto id = id_at<ViewId>(views_.views.size());
     for (std::uint32_t i = view.first; i < view.last; ++i) views_.view_of[views_.order[i]] = id;
@@ -78,7 +95,8 @@ class ViewMaker {
     Level level = levels_[index(id)];
     while (level < kByOrder && groups.size() < 2) {
       groups = divide(first, last, level++);
-      if (groups.size() == 1 && groups[0].is_loose) level = kByOrder;
+      if (groups.size() == 1 && groups[0].is_loose)
+        level = scopes_first_ ? kDeepestScope : kByOrder;
     }
     if (groups.size() < 2) groups = runs(first, last);
     const bool is_bundled = groups.size() > most_boxes_;
@@ -142,8 +160,9 @@ class ViewMaker {
   }
 
   std::string_view key_of(NodeId node, Level level) const {
-    if (level == kByPart) return partition_.name(partition_.part_of[node]);
-    return scope_prefix(scope_of(node), level);
+    const std::size_t count = components(level);
+    if (count == 0) return partition_.name(partition_.part_of[node]);
+    return scope_prefix(scope_of(node), count);
   }
 
   std::string title_of(NodeId node, Level level) const {
@@ -154,9 +173,10 @@ class ViewMaker {
 
   // Whether the node's scope ends above the level, so that its key is its whole scope.
   bool is_loose(NodeId node, Level level) const {
-    if (level == kByPart) return false;
+    const std::size_t count = components(level);
+    if (count == 0) return false;
     const std::string_view scope = scope_of(node);
-    return scope.empty() || scope_prefix(scope, level - 1).size() == scope.size();
+    return scope.empty() || scope_prefix(scope, count - 1).size() == scope.size();
   }
 
   std::string_view scope_of(NodeId node) const { return graph_.text(graph_.node(node).scope); }
@@ -193,6 +213,7 @@ class ViewMaker {
   const Graph& graph_;
   const Partition& partition_;
   std::size_t most_boxes_;
+  bool scopes_first_;
   Views views_;
   std::vector<Level> levels_;  // by view: where its division begins
 };

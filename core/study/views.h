@@ -2,7 +2,8 @@
 //
 // A view is one drawing of boxes; a box is a node, or a group of nodes that is a view itself. The
 // first view is the whole model. Nodes are grouped by part, then by scope, one component at a time,
-// and by runs of the model order when neither separates them.
+// and by runs of the model order when neither separates them. Where there are more parts than boxes
+// in a view, and most nodes have a scope, they are grouped by scope first.
 //
 //   model                      5,000 nodes in 3 parts: a box each
 //   `- _run_on_acc_1           4,990 nodes: boxes layer1, layer2, ..., and nodes of no scope

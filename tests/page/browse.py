@@ -14,9 +14,12 @@ import subprocess
 import sys
 import tempfile
 
+import onnx
+from onnx import TensorProto, helper
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
 
 FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --window-size=1500,1300
 --disable-background-networking --disable-component-update --disable-sync""".split()
@@ -38,6 +41,7 @@ class Page:
     def __init__(self, browser: webdriver.Chrome, path: pathlib.Path):
         self.browser = browser
         browser.get(path.as_uri())
+        WebDriverWait(browser, 30).until(lambda _: self.all("#canvas svg"))
 
     def all(self, selector: str) -> list:
         return self.browser.find_elements(By.CSS_SELECTOR, selector)
@@ -83,6 +87,21 @@ def chain(count: int) -> dict:
             "outputs": [f"v{count - 1}"], "parameters": [], "nodes": nodes}
 
 
+def branch_and_readers() -> onnx.ModelProto:
+    """x -> If -> Relu, whose value eight nodes read, and a sum of all."""
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [4])
+    body = lambda op, name: helper.make_graph([helper.make_node(op, ["x"], [name], f"inner_{name}")], name, [],
+                                              [value(name)])
+    nodes = [helper.make_node("If", ["c"], ["chosen"], "branch", then_branch=body("Abs", "then"),
+                              else_branch=body("Neg", "else")),
+             helper.make_node("Relu", ["chosen"], ["r"], "relu")]
+    nodes += [helper.make_node("Exp", ["r"], [f"e{i}"], f"exp{i}") for i in range(8)]
+    nodes.append(helper.make_node("Sum", [f"e{i}" for i in range(8)], ["y"], "sum"))
+    condition = helper.make_tensor_value_info("c", TensorProto.BOOL, [])
+    return helper.make_model(helper.make_graph(nodes, "readers", [value("x"), condition], [value("y")]),
+                             opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
 def check_small(page: Page) -> None:
     """A model whose nodes are all drawn in one picture."""
     assert "66 of 69 nodes" in page.text("#conclusion")
@@ -97,6 +116,8 @@ def check_small(page: Page) -> None:
     page.click(page.one("#canvas g.node.unsupported"))
     assert page.side().startswith("conv1\n") and "on input 0" in page.side() or "rule" in page.side(), page.side()
     assert page.one("#canvas g.node.chosen").text.startswith("Conv2d")
+    assert ["stride", "[2, 2]"] in [[cell.text for cell in row.find_elements(By.CSS_SELECTOR, "td")]
+                                    for row in page.all("#side table tr")], page.side()
     page.click(page.one("#reasons button[data-code=no_rule]"))
     assert len(page.all("#canvas g.node.hit")) == 2
     assert len(page.all("#tables tbody tr")) == 2
@@ -115,8 +136,30 @@ def check_small(page: Page) -> None:
     assert len(page.all("#canvas g.node.hit")) == 2
 
 
+def check_bodies(page: Page) -> None:
+    """A node with bodies, and a value with many readers."""
+    assert page.one("#data").get_attribute("type") == "application/json"
+    assert len(page.all("#canvas g.junction")) == 1
+    in_a_row, readers = 5, 8  # x, c -> If -> Relu -> junction, and the sum -> y
+    assert len(page.all("#canvas g.edge")) == in_a_row + 2 * readers
+    page.one("#search").send_keys("branch")
+    page.click(page.all("#side li button")[0])
+    bodies = page.all("#side details")
+    assert [body.text for body in bodies] == ["else_branch: 1 node", "then_branch: 1 node"], page.side()
+    page.click(bodies[0].find_element(By.CSS_SELECTOR, "summary"))
+    assert bodies[0].text == "else_branch: 1 node\nNeg inner_else", bodies[0].text
+
+
 def check_large(page: Page) -> None:
     """A model that is drawn as groups to open."""
+    assert page.one("#data").get_attribute("type") == "application/gzip"
+    strip, seen = page.one("#strip"), page.one("#timeline")
+    assert strip.size["width"] == seen.size["width"]
+    for _ in range(3):
+        page.click(page.one("#strip-in"))
+    assert abs(strip.size["width"] / seen.size["width"] - 8) < 0.01
+    page.click(page.one("#strip-out"))
+    assert abs(strip.size["width"] / seen.size["width"] - 4) < 0.01
     assert "4,900 of 5,000 nodes" in page.text("#conclusion")
     groups = page.all("#canvas g.node.mixed")
     assert 2 <= len(groups) <= 80, len(groups)
@@ -150,7 +193,10 @@ def main() -> int:
         large, support = folder / "chain.json", folder / "ops.txt"
         large.write_text(json.dumps(chain(5000)))
         support.write_text("Relu\n")
+        readers = folder / "readers.onnx"
+        onnx.save(branch_and_readers(), readers)
         pages = [(make_page(args.cleave, args.samples / "resnet18.json", args.samples / "npu.json", folder), check_small),
+                 (make_page(args.cleave, readers, support, folder), check_bodies),
                  (make_page(args.cleave, large, support, folder), check_large)]
         for look in ([], ["--force-dark-mode"]):
             browser = start_browser(str(folder / f"profile{len(look)}"), *look)

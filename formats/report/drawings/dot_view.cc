@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint32_t kOutside = kNone<std::uint32_t>;
 constexpr std::size_t kMostPorts = 24;  // on either side; more are drawn as one
 constexpr std::size_t kLongestTitle = 48;
+constexpr std::size_t kManyReaders = 6;  // edges to as many boxes are one up to a junction
 
 // A value that flows from one box to another. The end at a port is the value itself.
 struct Flow {
@@ -57,6 +58,7 @@ class ViewDrawing {
     for (const ViewBox box : view().boxes)
       box.view == kNone<ViewId> ? add_node(box.node) : add_group(box.view);
     add_part_boxes();
+    add_junctions();
     add_flows(inside_, Side::inside);
     add_flows(in_, Side::in);
     add_flows(out_, Side::out);
@@ -172,6 +174,50 @@ class ViewDrawing {
 
   // ---- flows ----
 
+  // Draws a value with many readers as one edge to a junction, and from there one to each reader.
+  // Its flows are taken out of `inside_`.
+  void add_junctions() {
+    std::vector<Flow> by_value = inside_;
+    std::stable_sort(by_value.begin(), by_value.end(),
+                     [](const Flow& a, const Flow& b) { return a.value < b.value; });
+    inside_.clear();
+    for (std::size_t begin = 0; begin < by_value.size();) {
+      std::size_t end = begin;
+      while (end < by_value.size() && by_value[end].value == by_value[begin].value) ++end;
+      const std::span flows = std::span(by_value).subspan(begin, end - begin);
+      if (flows.size() < kManyReaders) {
+        inside_.insert(inside_.end(), flows.begin(), flows.end());
+      } else {
+        add_junction(flows);
+      }
+      begin = end;
+    }
+    sort_unique(inside_);
+  }
+
+  void add_junction(std::span<const Flow> flows) {
+    const ValueId value = flows.front().value;
+    const std::string id = "j" + std::to_string(index(value)) + "_" +
+                           std::to_string(index(graph_.value(value).producer));
+    drawing_.add_node(id, {{"id", id},
+                           {"class", "junction"},
+                           {"label", ""},
+                           {"shape", "point"},
+                           {"width", "0.06"},
+                           {"fillcolor", "#8a8a8a"},
+                           {"color", "#8a8a8a"},
+                           {"tooltip", value_line(graph_, value)}});
+    const bool crosses =
+        std::any_of(flows.begin(), flows.end(), [](const Flow& flow) { return flow.crosses; });
+    DotAttributes stem = edge_attributes(flows.first(1), crosses);
+    stem.push_back({"arrowhead", "none"});
+    if (crosses) stem.push_back({"label", " " + bytes_label(flows.first(1))});
+    drawing_.add_edge(box_id(flows.front().from), id, stem);
+    for (const Flow& flow : flows) {
+      drawing_.add_edge(id, box_id(flow.to), edge_attributes({&flow, 1}, flow.crosses));
+    }
+  }
+
   // Flows are sorted by their ends: one edge for all with the same ends.
   void add_flows(const std::vector<Flow>& flows, Side side) {
     for (std::size_t begin = 0; begin < flows.size();) {
@@ -186,13 +232,19 @@ class ViewDrawing {
     const Flow& flow = flows.front();
     const std::string from = side == Side::in ? port_id(flow, flow.from, side) : box_id(flow.from);
     const std::string to = side == Side::out ? port_id(flow, flow.to, side) : box_id(flow.to);
-    DotAttributes attributes = {{"tooltip", flow_line(flows)}};
-    if (std::any_of(flows.begin(), flows.end(), [](const Flow& one) { return one.crosses; })) {
-      attributes.push_back({"class", "crossing"});
-      attributes.push_back({"penwidth", "1.6"});
-      if (side == Side::inside) attributes.push_back({"label", " " + bytes_label(flows)});
+    const bool crosses =
+        std::any_of(flows.begin(), flows.end(), [](const Flow& one) { return one.crosses; });
+    DotAttributes attributes = edge_attributes(flows, crosses);
+    if (crosses && side == Side::inside) {
+      attributes.push_back({"label", " " + bytes_label(flows)});
     }
     drawing_.add_edge(from, to, attributes);
+  }
+
+  DotAttributes edge_attributes(std::span<const Flow> flows, bool crosses) const {
+    DotAttributes attributes = {{"tooltip", flow_line(flows)}};
+    if (crosses) attributes.insert(attributes.end(), {{"class", "crossing"}, {"penwidth", "1.6"}});
+    return attributes;
   }
 
   // The ellipse at the drawing's edge for a value; the same value always has the same one.

@@ -25,7 +25,8 @@ namespace {
 using Layout = JsonText::Layout;
 
 constexpr std::size_t kMostNodes = 50'000;
-constexpr std::size_t kMostNamed = 200;  // nodes listed under a cause
+constexpr std::size_t kMostNamed = 200;  // nodes listed under a cause, or in the bodies of a node
+constexpr std::size_t kMostAttributes = 40;
 
 struct OpNumbers {
   std::size_t nodes = 0;
@@ -296,7 +297,38 @@ class DataWriter {
     const bool has_blamed =
         reason.because != kNone<NodeId> && graph_.nodes().contains(reason.because);
     has_blamed ? json_.number(index(reason.because)) : json_.null();
+    write_attributes(node);
+    write_bodies(node);
     json_.end_list();
+  }
+
+  // Names and values in turn, without bodies and tensors.
+  void write_attributes(NodeId node) {
+    json_.begin_list();
+    std::size_t listed = 0;
+    for (const Attribute& attribute : graph_.attributes(node)) {
+      if (attribute.type == AttributeType::opaque || listed++ >= kMostAttributes) continue;
+      json_.text(escaped(graph_.text(attribute.name)));
+      json_.text(attribute_text(graph_.attribute_pools(), attribute));
+    }
+    json_.end_list();
+  }
+
+  // The nodes in the bodies of an If, Loop or Scan: the body, the name and the op of each in turn,
+  // then how many there are.
+  void write_bodies(NodeId node) {
+    const auto inside = graph_.body_nodes(node);
+    if (inside.empty()) return;
+    json_.begin_list();
+    std::size_t listed = 0;
+    for (const NodeId inner : inside) {
+      if (listed++ == kMostNamed) break;
+      json_.text(escaped(graph_.text(graph_.node(inner).target)));
+      json_.text(escaped(graph_.node(inner).name));
+      json_.text(escaped(graph_.op(inner)));
+    }
+    json_.end_list();
+    json_.number(inside.size());
   }
 
   void write_views() {

@@ -10,6 +10,7 @@
 #include "formats/report/drawings/html_data.h"
 #include "formats/report/words/input_names.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/gzip_text.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {
@@ -40,6 +41,12 @@ std::string html_text(std::string_view text) {
   return safe;
 }
 
+// The type of a script element, and the text in it.
+struct PageData {
+  std::string type;
+  std::string text;
+};
+
 // JSON inside a script element: '<' occurs only inside strings, where it can be escaped, so that
 // nothing in it ends the element.
 std::string script_text(const std::string& json) {
@@ -47,6 +54,13 @@ std::string script_text(const std::string& json) {
   safe.reserve(json.size() + json.size() / 16);
   for (const char c : json) c == '<' ? safe += "\\u003c" : safe += c;
   return safe;
+}
+
+// Compressed when it is long: a page of 4,000 nodes would have 10 MB.
+PageData page_data(const std::string& json) {
+  constexpr std::size_t kLong = 1U << 20U;
+  if (json.size() < kLong) return {"application/json", script_text(json)};
+  return {"application/gzip", gzip_base64(json)};
 }
 
 // The first paragraph, each sentence on its own line, however long.
@@ -154,12 +168,13 @@ HtmlPage html_report(const Report& report, const LayoutLimits& limits, const Pro
   Report with_notes = report;
   with_notes.notes.insert(with_notes.notes.end(), drawings.notes.begin(), drawings.notes.end());
   const std::string text = report_text(with_notes);
-  const std::string data = html_data(with_notes, drawings.views, drawings.svgs);
+  PageData data = page_data(html_data(with_notes, drawings.views, drawings.svgs));
   return {.text = fill(kHtmlPage, {{"title", html_text(model_name(report.model))},
                                    {"style", std::string(kHtmlStyle)},
                                    {"conclusion", html_text(conclusion_of(text))},
                                    {"text", html_text(text)},
-                                   {"data", script_text(data)},
+                                   {"data-type", std::move(data.type)},
+                                   {"data", std::move(data.text)},
                                    {"script", std::string(kHtmlScript)}}),
           .notes = std::move(drawings.notes)};
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/base/decimal.h"
 #include "core/cost/cost.h"
 #include "core/graph/domain.h"
 #include "formats/report/words/value_text.h"
@@ -15,9 +14,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kWidestLeft = 48;  // columns before the = sign that nodes are aligned to
-constexpr std::size_t kMostItems = 8;    // of a list attribute
-constexpr std::size_t kLongestString = 60;
-constexpr std::size_t kMostBars = 20;  // before the nodes of nested bodies
+constexpr std::size_t kMostBars = 20;    // before the nodes of nested bodies
 
 // `%conv1`, `%"a name with spaces"`
 std::string reference(std::string_view name) {
@@ -25,49 +22,6 @@ std::string reference(std::string_view name) {
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:/-$@";
   const bool is_plain = !name.empty() && name.find_first_not_of(kPlain) == name.npos;
   return "%" + (is_plain ? std::string(name) : quoted(name));
-}
-
-// ---- attributes ----
-
-std::string item_text(std::int64_t item) { return std::to_string(item); }
-
-std::string item_text(double item) { return shortest_text(item); }
-
-std::string item_text(std::string_view item) {
-  return '"' + fitted(escaped(item.substr(0, 4 * kLongestString)), kLongestString) + '"';
-}
-
-template <class Item>
-std::string list_text(std::span<const Item> items) {
-  std::string text = "[";
-  for (const Item& item : items.first(std::min(items.size(), kMostItems))) {
-    if (text.size() > 1) text += ", ";
-    text += item_text(item);
-  }
-  if (items.size() > kMostItems) text += ", ... " + count_text(items.size()) + " items";
-  return text + "]";
-}
-
-std::string value_text(const AttributePools& pools, const Attribute& attribute) {
-  switch (attribute.type) {
-    case AttributeType::integer:
-      return item_text(pools.integers_of(attribute).front());
-    case AttributeType::boolean:
-      return pools.integers_of(attribute).front() != 0 ? "true" : "false";
-    case AttributeType::real:
-      return item_text(pools.reals_of(attribute).front());
-    case AttributeType::string:
-      return item_text(pools.strings_of(attribute).front());
-    case AttributeType::integers:
-      return list_text(pools.integers_of(attribute));
-    case AttributeType::reals:
-      return list_text(pools.reals_of(attribute));
-    case AttributeType::strings:
-      return list_text(pools.strings_of(attribute));
-    case AttributeType::opaque:
-      return "...";
-  }
-  return {};
 }
 
 // ---- nodes ----
@@ -199,7 +153,7 @@ class Printer {
     for (const Attribute& attribute : graph_.attributes(node)) {
       if (!text.empty()) text += ", ";
       text += escaped(graph_.text(attribute.name)) + '=' +
-              value_text(graph_.attribute_pools(), attribute);
+              attribute_text(graph_.attribute_pools(), attribute);
     }
     return text;
   }

@@ -1,13 +1,20 @@
 #include "formats/report/words/value_text.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 
+#include "core/base/decimal.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
+#include "formats/text/text_layout.h"
 
 namespace cleave {
 namespace {
 
 constexpr std::size_t kMostDims = 16;
+constexpr std::size_t kMostItems = 8;
+constexpr std::size_t kLongestString = 60;
 
 std::string dim_text(const Graph& graph, Dim dim) {
   if (dim.is_fixed()) return std::to_string(dim.size());
@@ -21,6 +28,25 @@ std::string shape_text(const Graph& graph, Shape shape) {
     text += dim_text(graph, dim);
   }
   if (shape.size() > kMostDims) text += ", ...";
+  return text + "]";
+}
+
+std::string item_text(std::int64_t item) { return std::to_string(item); }
+
+std::string item_text(double item) { return shortest_text(item); }
+
+std::string item_text(std::string_view item) {
+  return '"' + fitted(escaped(item.substr(0, 4 * kLongestString)), kLongestString) + '"';
+}
+
+template <class Item>
+std::string list_text(std::span<const Item> items) {
+  std::string text = "[";
+  for (const Item& item : items.first(std::min(items.size(), kMostItems))) {
+    if (text.size() > 1) text += ", ";
+    text += item_text(item);
+  }
+  if (items.size() > kMostItems) text += ", ... " + count_text(items.size()) + " items";
   return text + "]";
 }
 
@@ -48,6 +74,28 @@ std::string signature_text(const Signature& signature) {
 
 std::string op_text(std::string_view domain, std::string_view op) {
   return domain.empty() ? std::string(op) : std::string(domain) + "::" + std::string(op);
+}
+
+std::string attribute_text(const AttributePools& pools, const Attribute& attribute) {
+  switch (attribute.type) {
+    case AttributeType::integer:
+      return item_text(pools.integers_of(attribute).front());
+    case AttributeType::boolean:
+      return pools.integers_of(attribute).front() != 0 ? "true" : "false";
+    case AttributeType::real:
+      return item_text(pools.reals_of(attribute).front());
+    case AttributeType::string:
+      return item_text(pools.strings_of(attribute).front());
+    case AttributeType::integers:
+      return list_text(pools.integers_of(attribute));
+    case AttributeType::reals:
+      return list_text(pools.reals_of(attribute));
+    case AttributeType::strings:
+      return list_text(pools.strings_of(attribute));
+    case AttributeType::opaque:
+      return "...";
+  }
+  return {};
 }
 
 }  // namespace cleave

@@ -1,9 +1,10 @@
-// Values in a few characters: type and shape.
+// In a few characters: the type of a value, a signature, an op, an attribute.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "core/graph/attribute.h"
 #include "core/graph/graph.h"
 #include "core/graph/signature.h"
 
@@ -19,5 +20,9 @@ std::string signature_text(const Signature& signature);
 
 // "Conv", "com.microsoft::Gelu"
 std::string op_text(std::string_view domain, std::string_view op);
+
+// `3`, `true`, `"SAME_UPPER"`, `[1, 1, 2, 2]`; of a list at most 8 items, of a string at most 60
+// characters; `...` for what is not read, such as a tensor.
+std::string attribute_text(const AttributePools& pools, const Attribute& attribute);
 
 }  // namespace cleave

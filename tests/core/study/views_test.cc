@@ -86,6 +86,15 @@ TEST_CASE("More parts than boxes are bundled") {
         "p1: n2 n3 | p2: n4 n5 | p3: n6 n7");
 }
 
+TEST_CASE("Where parts do not fit in one view, scopes come first") {
+  CHECK(views(chain(6, {"a.x", "b"}), "012345", {.most_boxes = 3}) ==
+        ": [a] [b] | a: n0 n1 n2 | b: n3 n4 n5");
+  CHECK(views(chain(6, {"s"}), "001122", {.most_boxes = 2}) ==
+        ": [p0 to p1] [p2] | p0 to p1: [p0] [p1] | p2: n4 n5 | p0: n0 n1 | p1: n2 n3");
+  CHECK(views(chain(6, {"a", "", "", ""}), "012345", {.most_boxes = 3}) ==
+        ": [p0 to p1] [p2 to p3] [p4 to p5] | p0 to p1: n0 n1 | p2 to p3: n2 n3 | p4 to p5: n4 n5");
+}
+
 TEST_CASE("Views beyond the number asked for are not opened") {
   CHECK(views(chain(6), "001122", {.most_boxes = 3, .most_views = 2}) ==
         ": [p0] [p1] [p2] | p0: n0 n1");

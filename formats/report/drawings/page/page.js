@@ -2,10 +2,20 @@
 // The page's script. All text from the model reaches the page as text nodes, never as markup; the
 // drawings are Graphviz's own SVG.
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const [NAME, OP, PART, VIEW, REASON, TYPE, SCOPE, BECAUSE] = [0, 1, 2, 3, 4, 5, 6, 7];
-const nodeById = new Map(data.node_ids.map((id, i) => [id, data.nodes[i]]));
+const [NAME, OP, PART, VIEW, REASON, TYPE, SCOPE, BECAUSE, ATTRIBUTES, BODIES, BODY_NODES] =
+  [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 const byId = (id) => document.getElementById(id);
+let data = null;
+let nodeById = null;
+
+// Long data are compressed: base64 of gzip.
+async function readData() {
+  const element = byId("data");
+  if (element.type === "application/json") return JSON.parse(element.textContent);
+  const bytes = Uint8Array.from(atob(element.textContent), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
 
 // ---- making elements ----
 
@@ -180,7 +190,7 @@ function mark(moveThere) {
   for (const old of canvas.querySelectorAll(".chosen")) old.classList.remove("chosen");
   const chosen = state.chosen?.node != null ? boxOf(state.chosen.node) : null;
   if (chosen) chosen.classList.add("chosen");
-  for (const [part, button] of [...byId("timeline").children].entries()) {
+  for (const [part, button] of [...byId("strip").children].entries()) {
     button.classList.toggle("chosen", state.chosen != null && state.chosen.part === part);
   }
   const isHit = filterOf(state);
@@ -277,7 +287,31 @@ function showNode(id) {
     ["gives", node[TYPE]],
     ...data.heat.map((one) => [one.name, one.nodes[data.node_ids.indexOf(id)]?.[1]]),
     ["scope", node[SCOPE]],
-  ]));
+    ["attributes", attributesOf(node)],
+  ]), ...bodiesOf(node));
+}
+
+function attributesOf(node) {
+  const rows = [];
+  for (let i = 0; i < node[ATTRIBUTES].length; i += 2) {
+    rows.push(make("tr", {}, make("td", {}, node[ATTRIBUTES][i]), make("td", {}, node[ATTRIBUTES][i + 1])));
+  }
+  return rows.length ? make("table", {}, make("tbody", {}, ...rows)) : null;
+}
+
+// The bodies of an If, Loop or Scan, each closed until it is clicked.
+function bodiesOf(node) {
+  const bodies = new Map();
+  const listed = node[BODIES] || [];
+  for (let i = 0; i < listed.length; i += 3) {
+    const [body, name, op] = listed.slice(i, i + 3);
+    if (!bodies.has(body)) bodies.set(body, []);
+    bodies.get(body).push(make("li", {}, op, make("small", {}, ` ${name}`)));
+  }
+  const more = (node[BODY_NODES] || 0) - listed.length / 3;
+  return [...bodies].map(([body, items]) => make("details", {},
+    make("summary", {}, `${body}: ${counted(items.length, "node")}`), make("ol", {}, ...items)))
+    .concat(more > 0 ? [make("small", {}, `and ${counted(more, "node")} more`)] : []);
 }
 
 function showPart(index) {
@@ -368,24 +402,51 @@ function showTime() {
 }
 
 function showTimeline() {
-  const isNamed = data.parts.length <= 40;
-  byId("timeline").replaceChildren(...data.parts.map((part, index) => make("button", {
+  const isNamed = data.parts.length <= 2000;
+  byId("strip").replaceChildren(...data.parts.map((part, index) => make("button", {
     type: "button", class: part.acc ? "acc" : "cpu", title: `${part.name}: ${counted(part.nodes, "node")}`,
     onclick: () => choosePart(index),
   }, isNamed ? part.name : "")));
   sizeTimeline();
 }
 
+let stripScale = 1;
+
+// What is at x pixels from the left stays there.
+function zoomStrip(factor, x = byId("timeline").clientWidth / 2) {
+  const [outer, strip] = [byId("timeline"), byId("strip")];
+  const at = (outer.scrollLeft + x) / strip.clientWidth;
+  stripScale = Math.min(Math.max(stripScale * factor, 1), Math.max(data.parts.length, 1));
+  strip.style.width = `${stripScale * 100}%`;
+  hideNarrowNames();
+  outer.scrollLeft = at * strip.clientWidth - x;
+}
+
+function listenToStrip() {
+  byId("strip-in").addEventListener("click", () => zoomStrip(2));
+  byId("strip-out").addEventListener("click", () => zoomStrip(0.5));
+  byId("timeline").addEventListener("wheel", (event) => {
+    if (event.deltaY === 0) return;  // sideways: it scrolls
+    event.preventDefault();
+    zoomStrip(Math.exp(-event.deltaY * 0.003), event.clientX - byId("timeline").getBoundingClientRect().left);
+  }, { passive: false });
+}
+
 function sizeTimeline() {
   const by = byId("timeline-by").value;
   const sizes = data.parts.map((part) => Array.isArray(part[by]) ? part[by][0] : part[by]);
   const least = Math.max(...sizes, 1) / 200;
-  for (const [i, button] of [...byId("timeline").children].entries()) {
+  for (const [i, button] of [...byId("strip").children].entries()) {
     button.style.flexGrow = Math.max(sizes[i], least);
   }
-  // A name that has no room is none: the tooltip and the table have it.
-  for (const button of byId("timeline").children) button.classList.remove("narrow");
-  const narrow = [...byId("timeline").children].filter((button) => button.scrollWidth > button.clientWidth);
+  hideNarrowNames();
+}
+
+// A name that has no room is not shown: the tooltip and the table have it.
+function hideNarrowNames() {
+  const buttons = [...byId("strip").children];
+  for (const button of buttons) button.classList.remove("narrow");
+  const narrow = buttons.filter((button) => button.scrollWidth > button.clientWidth);
   for (const button of narrow) button.classList.add("narrow");
 }
 
@@ -395,7 +456,7 @@ function sizeTimeline() {
 const kTables = {
   "Partitions": {
     rows: () => data.parts.map((part, index) => ({ part, index })),
-    columns: [
+    get columns() { return [
       { title: "partition", cell: (row) => link(row.part.name, () => choosePart(row.index)), sort: (row) => row.index },
       { title: "on", cell: (row) => row.part.acc ? "accelerator" : "CPU" },
       { title: "nodes", sort: (row) => row.part.nodes, cell: (row) => count(row.part.nodes), number: true },
@@ -403,7 +464,7 @@ const kTables = {
         title: { flops: "work", qps: "QPS" }[field] || field,
         sort: (row) => row.part[field][0], cell: (row) => row.part[field][1], number: true,
       })),
-    ],
+    ]; },
   },
   "Nodes on the CPU": {
     rows: () => [...nodeById].filter(([, node]) => node[REASON] && (state.filter == null || node[REASON][0] === state.filter))
@@ -471,18 +532,26 @@ function filterTable() {
 
 // ---- start ----
 
-showCoverage();
-showTime();
-offerHeats();
-showTimeline();
-showReasons();
-showTable();
-listenToPointer();
-byId("timeline-by").addEventListener("change", sizeTimeline);
-byId("color-by").addEventListener("change", chooseHeat);
-byId("search").addEventListener("input", search);
-byId("zoom-in").addEventListener("click", () => zoom(1.3));
-byId("zoom-out").addEventListener("click", () => zoom(1 / 1.3));
-byId("zoom-fit").addEventListener("click", () => fit(0.02));
-window.addEventListener("resize", () => { fit(0.8); sizeTimeline(); });
-openView(0);
+function start() {
+  nodeById = new Map(data.node_ids.map((id, i) => [id, data.nodes[i]]));
+  showCoverage();
+  showTime();
+  offerHeats();
+  showTimeline();
+  showReasons();
+  showTable();
+  listenToPointer();
+  listenToStrip();
+  byId("timeline-by").addEventListener("change", sizeTimeline);
+  byId("color-by").addEventListener("change", chooseHeat);
+  byId("search").addEventListener("input", search);
+  byId("zoom-in").addEventListener("click", () => zoom(1.3));
+  byId("zoom-out").addEventListener("click", () => zoom(1 / 1.3));
+  byId("zoom-fit").addEventListener("click", () => fit(0.02));
+  window.addEventListener("resize", () => { fit(0.8); sizeTimeline(); });
+  openView(0);
+}
+
+readData().then((read) => { data = read; start(); }, (why) => {
+  byId("side").textContent = `This browser cannot read the page's data (${why}): the text below has all of it.`;
+});
