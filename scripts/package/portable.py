@@ -110,7 +110,7 @@ def metadata(version):
 
 def wheel_contents(tree, version, tag):
     """Path in the wheel -> (bytes, whether it is run). The last is the record of all others."""
-    contents = {f"cleave/{path.name}": (path.read_bytes(), False) for path in files_in(PYTHON)
+    contents = {f"cleave/{path.relative_to(PYTHON)}": (path.read_bytes(), False) for path in files_in(PYTHON)
                 if path.suffix == ".py" or path.name == "py.typed"}
     for path in files_in(tree):
         place = path.relative_to(tree)

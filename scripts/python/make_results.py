@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes scripts/python/cleave/results.py: a dataclass for each object of the JSON schemas of reports.
+"""Writes scripts/python/cleave/results: a module for each JSON schema, with a dataclass for each object in it.
 
-usage: make_results.py [--check]      --check: writes nothing; exit status 1 when the file is not current
+usage: make_results.py [--check]      --check: writes nothing; exit status 1 when a module is not current
 """
 
 import json
@@ -12,13 +12,9 @@ from pathlib import Path
 
 SCHEMAS = ("report", "stages", "check")
 PROJECT = Path(__file__).resolve().parent.parent.parent
-RESULTS = Path(__file__).resolve().parent / "cleave" / "results.py"
+RESULTS = Path(__file__).resolve().parent / "cleave" / "results"
 WIDTH = 120
-HEAD = '''"""What commands of cleave print with --json, as dataclasses. Made by make_results.py from the JSON schemas.
-
-Names of fields are those in JSON, with a `_` behind names that Python has a use for. Fields that a schema does not
-require are None where they are absent. Fields that a later cleave adds are left out.
-"""
+HEAD = '''"""{title}, as dataclasses. Made by make_results.py from {name}.schema.json."""
 
 from __future__ import annotations
 
@@ -135,22 +131,21 @@ class Classes:
              "        )"])
 
 
-def text():
-    parts = [HEAD.rstrip("\n")]
-    for name in SCHEMAS:
-        schema = json.loads((PROJECT / f"formats/schema/{name}.schema.json").read_text(encoding="utf-8"))
-        parts += Classes(name, schema).made.values()
-    return "\n\n\n".join(parts).replace("{{", "{").replace("}}", "}") + "\n"
+def text_of(name):
+    schema = json.loads((PROJECT / f"formats/schema/{name}.schema.json").read_text(encoding="utf-8"))
+    classes = "\n\n\n".join(Classes(name, schema).made.values()).replace("{{", "{").replace("}}", "}")
+    return HEAD.format(title=schema["title"], name=name) + "\n\n" + classes + "\n"
 
 
 def main():
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
-    made = text()
-    if not sys.argv[1:]:
-        RESULTS.write_text(made, encoding="utf-8")
-    elif RESULTS.read_text(encoding="utf-8") != made:
-        sys.exit(f"{RESULTS} is not what the schemas say: run {Path(__file__).name}")
+    for name in SCHEMAS:
+        path, text = RESULTS / f"{name}.py", text_of(name)
+        if not sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            sys.exit(f"{path} is not what the schema says: run {Path(__file__).name}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ MOST_BYTES = 12 << 20
 SPLIT = ["split", PROJECT / "samples/mobile_block.onnx", "-s", PROJECT / "samples/tiny_npu.txt", "--dim", "N=1", "-o"]
 CALL = """
 import sys, cleave
-from cleave.results import Report
+from cleave.results.report import Report
 report = cleave.split(sys.argv[1], sys.argv[2], sys.argv[3], dim={"N": 1}, min_acc_module_size=2)
 assert isinstance(report, Report)
 print(len(report.partitions), report.cpu_reasons[0].detail)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests the Python package from the sources, with the program of a build: typed results, errors, warnings, options; and
-that results.py is what the JSON schemas say.
+that the classes of results are those that the JSON schemas say.
 
 usage: python_test.py PROJECT_FOLDER CLEAVE     exit status 1 when something is not as it should be
 """
@@ -26,7 +26,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(PROJECT / "scripts/python"))
 
 import cleave
-from cleave import results
+from cleave.results.report import Report
 
 MODEL, LIST = "samples/mobile_block.onnx", "samples/tiny_npu.txt"
 
@@ -50,7 +50,7 @@ class PackageTest(unittest.TestCase):
     def test_split_writes_the_files_that_the_result_names(self):
         out = self.folder / "parts"
         report = cleave.split(MODEL, [LIST], out, dim={"N": 1}, min_acc_module_size=2, drawings="none")
-        self.assertIsInstance(report, results.Report)
+        self.assertIsInstance(report, Report)
         self.assertEqual([part.is_acc for part in report.partitions], [True, False] * 3)
         for part in report.partitions:
             self.assertTrue((out / part.file).is_file(), part.file)

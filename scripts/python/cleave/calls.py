@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 if TYPE_CHECKING:
-    from .results import Check, Report, Stages
+    from .results.check import Check
+    from .results.report import Report
+    from .results.stages import Stages
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Sequence[Path]]
@@ -32,7 +34,7 @@ class CleaveWarning(UserWarning):
 
 def preview(model: Path, support: Paths, **options: Option) -> Report:
     """How the model would be split by one or more support lists."""
-    from .results import Report
+    from .results.report import Report
 
     return Report.from_json(_run("preview", [model], {"support": support, **options}))
 
@@ -40,21 +42,21 @@ def preview(model: Path, support: Paths, **options: Option) -> Report:
 def split(model: Path, support: Paths, output: Path, **options: Option) -> Report:
     """Splits the model and writes the folder `output`; `force=True` replaces one that cleave wrote. Each partition of
     the result has its `file` in that folder."""
-    from .results import Report
+    from .results.report import Report
 
     return Report.from_json(_run("split", [model], {"support": support, "output": output, **options}))
 
 
 def stage(model: Path, stages: int | None = None, *, output: Path | None = None, **options: Option) -> Stages:
     """Cuts the model into the stages of a pipeline; with `output` it writes them to that folder."""
-    from .results import Stages
+    from .results.stages import Stages
 
     return Stages.from_json(_run("stage", [model], {"stages": stages, "output": output, **options}))
 
 
 def check(models: Paths, support: Paths, **options: Option) -> Check:
     """Holds models against limits or a baseline. A gate that does not hold is no error: look at `passed`."""
-    from .results import Check
+    from .results.check import Check
 
     return Check.from_json(_run("check", _list(models), {"support": support, **options}, may_fail=True))
 

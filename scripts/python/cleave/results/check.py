@@ -1,0 +1,158 @@
+"""cleave.check, version 1, as dataclasses. Made by make_results.py from check.schema.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRunCoverage:
+    """Shares from 0 to 1."""
+
+    nodes: float
+    flops: float
+    parameter_bytes: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckRunCoverage:
+        return cls(
+            nodes=data["nodes"],
+            flops=data["flops"],
+            parameter_bytes=data["parameter_bytes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckRun:
+    model: str
+    list_: str
+    passed: bool
+    # Shares from 0 to 1.
+    coverage: CheckRunCoverage
+    acc_subgraphs: int
+    cpu_nodes: int
+    # Into and out of accelerator subgraphs, for tensors of known size.
+    boundary_bytes: int
+    # All sizes are known.
+    boundary_known: bool
+    # null: the link does not limit it.
+    qps: float | None
+    # null: not known.
+    latency_us: float | None
+    # Without an accelerator.
+    all_cpu_us: float | None
+    # It was compared with a baseline.
+    baseline: bool
+    settings_changed: list[str]
+    # Nodes of the baseline that the model no longer has.
+    removed_nodes: int
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckRun:
+        return cls(
+            model=data["model"],
+            list_=data["list"],
+            passed=data["passed"],
+            coverage=CheckRunCoverage.from_json(data["coverage"]),
+            acc_subgraphs=data["acc_subgraphs"],
+            cpu_nodes=data["cpu_nodes"],
+            boundary_bytes=data["boundary_bytes"],
+            boundary_known=data["boundary_known"],
+            qps=data["qps"],
+            latency_us=data["latency_us"],
+            all_cpu_us=data["all_cpu_us"],
+            baseline=data["baseline"],
+            settings_changed=data["settings_changed"],
+            removed_nodes=data["removed_nodes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckGate:
+    name: str
+    model: str
+    list_: str
+    # The minimum or maximum; null: the baseline has none.
+    limit: float | None
+    # null: unknown, unlimited, or there is no such node.
+    actual: float | None
+    # The baseline's value that the limit comes from.
+    baseline: float | None
+    passed: bool
+    verdict: Literal["holds", "fails", "not_known", "not_applicable"]
+    detail: str
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckGate:
+        return cls(
+            name=data["name"],
+            model=data["model"],
+            list_=data["list"],
+            limit=data["limit"],
+            actual=data["actual"],
+            baseline=data["baseline"],
+            passed=data["passed"],
+            verdict=data["verdict"],
+            detail=data["detail"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckMove:
+    model: str
+    list_: str
+    node: str
+    op: str
+    from_: Literal["absent", "cpu", "acc"]
+    to: Literal["cpu", "acc"]
+    # The change to blame; program: another version of cleave.
+    cause: Literal["model", "list", "settings", "model_or_list", "program"]
+    # Why it is on the CPU; null: it is not.
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit"] | None
+    detail: str
+    # The node to blame.
+    because: str | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> CheckMove:
+        return cls(
+            model=data["model"],
+            list_=data["list"],
+            node=data["node"],
+            op=data["op"],
+            from_=data["from"],
+            to=data["to"],
+            cause=data["cause"],
+            code=data["code"],
+            detail=data["detail"],
+            because=data["because"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """The output of `check --json`. A run is a model with a support list, named as on the command line."""
+
+    format: Literal["cleave.check"]
+    version: int
+    # All gates hold.
+    passed: bool
+    runs: list[CheckRun]
+    gates: list[CheckGate]
+    # On the CPU now, but not in the baseline.
+    regressions: list[CheckMove]
+    # From the CPU to the accelerator.
+    improvements: list[CheckMove]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Check:
+        return cls(
+            format=data["format"],
+            version=data["version"],
+            passed=data["passed"],
+            runs=[CheckRun.from_json(item) for item in data["runs"]],
+            gates=[CheckGate.from_json(item) for item in data["gates"]],
+            regressions=[CheckMove.from_json(item) for item in data["regressions"]],
+            improvements=[CheckMove.from_json(item) for item in data["improvements"]],
+        )
