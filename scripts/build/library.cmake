@@ -11,10 +11,18 @@ set(CLEAVE_HEADERS ${CMAKE_INSTALL_INCLUDEDIR}/cleave)
 set(CLEAVE_CONFIG ${CMAKE_INSTALL_LIBDIR}/cmake/cleave)
 
 foreach(library core formats)
-  add_library(cleave::${library} ALIAS cleave_${library})
   set_target_properties(cleave_${library} PROPERTIES EXPORT_NAME ${library})
   target_compile_features(cleave_${library} PUBLIC cxx_std_20)
 endforeach()
+
+# The same names and header for a project that has cleave as a folder, by add_subdirectory().
+file(WRITE ${PROJECT_BINARY_DIR}/include/cleave/cleave.h "#include \"formats/library/cleave.h\"\n")
+add_library(cleave_in_tree INTERFACE)
+target_link_libraries(cleave_in_tree INTERFACE cleave_formats)
+target_include_directories(cleave_in_tree INTERFACE ${PROJECT_BINARY_DIR}/include)
+add_library(cleave::formats ALIAS cleave_in_tree)
+add_library(cleave::core ALIAS cleave_core)
+
 # Headers include each other from the folder that holds core and formats.
 install(TARGETS cleave_core cleave_formats EXPORT cleave
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development

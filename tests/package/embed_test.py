@@ -2,7 +2,7 @@
 """Installs the component `development` of a build, builds samples/embed with it by find_package alone, and
 splits a model with the program. Also checks what is installed: no file outside the folders of cleave, no
 warning flag that is handed on, headers that are clean under strict warnings, and names that are all in a
-namespace.
+namespace. A project that has cleave as a folder is configured, too.
 
 usage: embed_test.py BUILD_FOLDER COMPILER     exit status 1 when something is not as it should be
 """
@@ -84,6 +84,20 @@ class Test:
                                capture_output=True, text=True)
         self.expect(other.returncode != 0 and "cleave-config.cmake" in other.stderr, other.stderr)
 
+    def in_tree(self, scratch, compiler):
+        """A project that has cleave as a folder: it is configured, and its own source compiles."""
+        source, build = scratch / "in_tree", scratch / "in_tree/build"
+        source.mkdir()
+        (source / "CMakeLists.txt").write_text(f"""
+            cmake_minimum_required(VERSION 3.25)
+            project(in_tree LANGUAGES CXX)
+            add_subdirectory({PROJECT} cleave EXCLUDE_FROM_ALL)
+            add_library(uses_cleave OBJECT {PROJECT}/samples/embed/main.cc)
+            target_link_libraries(uses_cleave PRIVATE cleave::formats)
+            """)
+        output("cmake", "-G", "Ninja", "-S", source, "-B", build, f"-DCMAKE_CXX_COMPILER={compiler}")
+        output("cmake", "--build", build, "--target", "uses_cleave")
+
 
 def output(*command):
     result = subprocess.run(command, capture_output=True, text=True, timeout=280)
@@ -106,6 +120,7 @@ def main():
         test.headers(prefix, sys.argv[2])
         test.guide(prefix, sys.argv[2])
         test.program(scratch, prefix, sys.argv[2])
+        test.in_tree(scratch, sys.argv[2])
     print(f"{test.faults} faults")
     sys.exit(1 if test.faults else 0)
 
