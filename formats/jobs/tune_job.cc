@@ -5,9 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -17,6 +15,7 @@
 #include "formats/backend/child.h"
 #include "formats/io/temporary.h"
 #include "formats/jobs/measured_shapes.h"
+#include "formats/jobs/tune_journal.h"
 #include "formats/lowering/piece_hash.h"
 #include "formats/onnx/write/cutter.h"
 #include "formats/text/shell_word.h"
@@ -52,37 +51,13 @@ std::optional<double> time_of_line(std::string_view line) {
   return quantity->value * 1e3;
 }
 
-// The measured times of pieces by their hashes, in a file of lines "hash microseconds".
-class Journal {
- public:
-  explicit Journal(std::string path) : path_(std::move(path)) {
-    std::ifstream file(path_);
-    std::string hash;
-    double us = 0;
-    while (file >> hash >> us) times_[hash] = us;
-  }
-
-  std::optional<double> find(const std::string& hash) const {
-    const auto found = times_.find(hash);
-    return found == times_.end() ? std::nullopt : std::optional(found->second);
-  }
-
-  void add(const std::string& hash, double us) {
-    times_[hash] = us;
-    if (path_.empty()) return;
-    std::ofstream file(path_, std::ios::app);
-    file << hash << ' ' << us << '\n' << std::flush;
-  }
-
- private:
-  std::string path_;
-  std::map<std::string, double> times_;
-};
-
 class Tuner {
  public:
   Tuner(const TuneRequest& request, const Progress& progress)
-      : request_(request), progress_(progress), journal_(request.journal), start_(Clock::now()) {}
+      : request_(request),
+        progress_(progress),
+        journal_(request.journal, request.command),
+        start_(Clock::now()) {}
 
   Result<TuneJob, JobFault> run() && {
     if (auto fault = read()) return *std::move(fault);
@@ -94,11 +69,15 @@ class Tuner {
                                                  std::nullopt,
                                                  {"set TMPDIR to another"}});
     }
-    std::set<std::vector<bool>> seen;
+    std::map<std::vector<bool>, std::size_t> seen;  // rounds by their placement
     while (true) {
       auto job = place();
       if (!job) return std::move(job).error();
-      if (!seen.insert(acc_nodes(*job)).second) break;
+      const auto [earlier, is_new] = seen.try_emplace(acc_nodes(*job), made_.rounds.size());
+      if (!is_new) {
+        made_.last = earlier->second;
+        break;
+      }
       auto went_on = time_parts(*job, *cutter);
       if (!went_on) return std::move(went_on).error();
       if (!*went_on) {
@@ -106,11 +85,25 @@ class Tuner {
         break;
       }
     }
+    made_.from_journal = journal_.used_before();
     find_best();
+    if (made_.acc_times.empty()) return without_times();
     return std::move(made_);
   }
 
  private:
+  JobFault without_times() const {
+    if (made_.end == TuneEnd::budget) {
+      return job_fault(FaultCause::request, Error{"the budget ended before a partition was timed",
+                                                  std::nullopt,
+                                                  {"--budget gives it more"}});
+    }
+    return job_fault(FaultCause::request,
+                     Error{"no partition is on the accelerator, so there is nothing to time",
+                           std::nullopt,
+                           {"cleave preview shows why"}});
+  }
+
   std::optional<JobFault> read() {
     const ModelRequest& from = request_.split.model;
     auto model = read_model(from.path, from.bindings, from.limits, progress_);
@@ -167,10 +160,13 @@ class Tuner {
     for (const PartId part : partition.parts()) {
       if (!partition.is_acc(part)) continue;
       if (shapes.like[part] == part) {
-        if (is_over_budget()) return false;
         auto time = time_of(partition, part, cutter, round);
         if (!time) return std::move(time).error();
-        us[part] = *time;
+        if (!*time) {
+          name_times();
+          return false;
+        }
+        us[part] = **time;
       }
       us[part] = us[shapes.like[part]];
       share_out(job, part, us[part]);
@@ -179,8 +175,9 @@ class Tuner {
     return true;
   }
 
-  Result<double, JobFault> time_of(const Partition& partition, PartId part, OnnxCutter& cutter,
-                                   TunedRound& round) {
+  // nullopt: the journal does not have it, and the budget is spent.
+  Result<std::optional<double>, JobFault> time_of(const Partition& partition, PartId part,
+                                                  OnnxCutter& cutter, TunedRound& round) {
     const std::string path = folder_.path() + "/piece.onnx";
     const auto written = cutter.write(partition.nodes(part), {path, path});
     if (!written) return job_fault(written.error());
@@ -190,14 +187,15 @@ class Tuner {
     if (hash) {
       if (const auto known = journal_.find(*hash)) {
         ++round.known;
-        return *known;
+        return known;
       }
     }
+    if (is_over_budget()) return std::optional<double>();
     auto time = run_command(path, std::string(partition.name(part)));
-    if (!time) return time;
+    if (!time) return std::move(time).error();
     ++round.timed;
     if (hash) journal_.add(*hash, *time);
-    return time;
+    return std::optional(*time);
   }
 
   Result<double, JobFault> run_command(const std::string& path, const std::string& name) const {
@@ -223,6 +221,7 @@ class Tuner {
   // Divides the partition's time among its nodes in proportion to their times on the accelerator,
   // else on the CPU; equally when none is known.
   void share_out(const SplitJob& job, PartId part, double us) {
+    has_timed_ = true;
     const auto nodes = job.split().partition.nodes(part);
     const TimeBasis& basis = job.time().basis;
     const double work = std::max(us - basis.machine.launch_us.value_or(0), 0.0);
@@ -242,18 +241,23 @@ class Tuner {
   void add_round(const SplitJob& job, TunedRound round) {
     const TimeBasis& before = job.time().basis;
     exchange_observed_shapes(model_->graph, costs_);
-    const TargetTimes times =
-        target_times(job.graph(), before.machine, costs_.cpu_us, costs_.acc_us);
+    const TargetTimes times = measured_targets(job.graph(), before.machine, costs_).times;
     const Latency found = latency(job.graph(), job.split().partition, job.split().boundaries,
                                   {times, before.machine, job.time().residency});
     exchange_observed_shapes(model_->graph, costs_);
     round.total_us = found.total_us;
     round.all_cpu_us = found.all_cpu_us;
     made_.rounds.push_back(round);
+    name_times();
+  }
+
+  // Keeps the present times of nodes as the result.
+  void name_times() {
     std::vector<NamedTime> acc_times;
-    for (const NodeId node : job.graph().nodes()) {
+    if (!has_timed_) return;
+    for (const NodeId node : model_->graph.nodes()) {
       if (costs_.acc_us[node] < 0) continue;
-      acc_times.push_back({std::string(job.graph().node(node).name), costs_.acc_us[node]});
+      acc_times.push_back({std::string(model_->graph.node(node).name), costs_.acc_us[node]});
     }
     made_.acc_times = std::move(acc_times);
   }
@@ -268,10 +272,11 @@ class Tuner {
 
   const TuneRequest& request_;
   const Progress& progress_;
-  Journal journal_;
+  TuneJournal journal_;
   Clock::time_point start_;
   std::optional<LoadedModel> model_;
   CostSet costs_;
+  bool has_timed_ = false;
   Temporary folder_;
   TuneJob made_;
 };

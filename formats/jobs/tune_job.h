@@ -7,8 +7,8 @@
 //      estimated times
 //   4. repeat from 1, until a placement was seen before or the budget is spent
 //
-// A journal keeps the measured times, by a hash of the partition, so that a run that was stopped
-// can continue.
+// A journal keeps the measured times, by hashes of the partition and of the command, so that a run
+// that was stopped can continue. Times by another command are not used.
 #pragma once
 
 #include <cstddef>
@@ -45,13 +45,15 @@ enum class TuneEnd : std::uint8_t { repeats, budget };
 struct TuneJob {
   std::vector<TunedRound> rounds;
   std::size_t best = 0;  // the round with the least time, of equals the first
+  std::size_t last = 0;  // TuneEnd::repeats: the round whose placement follows from `acc_times`
+  std::size_t from_journal = 0;  // distinct partitions whose times an earlier run measured
   TuneEnd end = TuneEnd::repeats;
   std::vector<NamedTime> acc_times;  // of nodes, in model order
   Diagnostics warnings;
 };
 
-// Refuses what run_split() refuses, a model that is not ONNX, and a command that fails or prints no
-// number.
+// Refuses what run_split() refuses, a model that is not ONNX, a command that fails or prints no
+// number, and a run that ends without the time of any partition.
 Result<TuneJob, JobFault> run_tuning(const TuneRequest& request, const Progress& progress = {});
 
 }  // namespace cleave

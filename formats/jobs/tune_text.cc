@@ -14,7 +14,7 @@ std::string time_text(const std::optional<double>& us) {
 std::string factor_text(double factor) { return fixed_text(factor, 2) + "x"; }
 
 std::string headline(const TuneJob& job) {
-  if (job.rounds.empty()) return "the budget was spent before a partition was timed";
+  if (job.rounds.empty()) return "the budget was spent in the first round: latency not known";
   const TunedRound& best = job.rounds[job.best];
   std::string line = "latency " + time_text(best.total_us) + " after " +
                      counted(job.rounds.size(), "round", "rounds");
@@ -29,10 +29,31 @@ std::string headline(const TuneJob& job) {
   return line + (job.end == TuneEnd::budget ? "; the budget is spent" : "; the placement repeats");
 }
 
+// What a reader may take for granted but is not so; a line each.
+std::string remarks(const TuneJob& job) {
+  std::string text;
+  if (job.end == TuneEnd::repeats && job.last != job.best) {
+    text += wrapped("--place cost with these times gives the placement of round " +
+                        count_text(job.last + 1) + " (" + time_text(job.rounds[job.last].total_us) +
+                        "), not that of round " + count_text(job.best + 1) +
+                        ": the times of its partitions do not add up from nodes",
+                    0, 2);
+  }
+  if (job.end == TuneEnd::budget) {
+    text += wrapped("--place cost with these times may give a placement that was not timed", 0, 2);
+  }
+  if (job.from_journal > 0) {
+    text += wrapped(counted(job.from_journal, "time is", "times are") +
+                        " from the journal of an earlier run: remove it to start afresh",
+                    0, 2);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string tune_text(const TuneJob& job) {
-  std::string text = wrapped(headline(job), 0, 2);
+  std::string text = wrapped(headline(job), 0, 2) + remarks(job);
   if (job.rounds.empty()) return text;
   TextTable table(
       {"round", "partitions", "distinct", "timed", "known", "latency"},
