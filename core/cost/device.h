@@ -14,7 +14,7 @@ namespace cleave {
 
 enum class Duplex : std::uint8_t {
   half,  // both directions share the link: a split waits for bytes in + bytes out
-  full,  // each direction has the whole bandwidth: a split waits for the larger sum
+  full,  // each direction has the whole bandwidth: a part waits for the larger sum
 };
 
 // Whether the accelerator keeps a value that it made or received until its last reader there has

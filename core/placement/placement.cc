@@ -2,7 +2,8 @@
 // 1. find the clusters of units that must be on one side;
 // 2. if few of them are free, try all choices; otherwise
 // 3. search locally from minimum cuts at several charges, from all on the CPU, and from all on the
-//    accelerator, then from random changes of the best placement;
+//    accelerator, from the result without residency over a half-duplex link, then from random
+//    changes of the best placement;
 // 4. bound the time from below by minimum cuts, which may prove the placement optimal.
 #include "core/placement/placement.h"
 
@@ -43,6 +44,10 @@ CutCharges charges_of(const PlacementProblem& problem, double in_weight, const C
   const double launch_us = charge.launch * problem.launch_us;
   if (problem.duplex == Duplex::half) return {charge.link, charge.link, launch_us};
   return {charge.link * in_weight, charge.link * (1 - in_weight), launch_us};
+}
+
+bool is_plain(const PlacementProblem& problem) {
+  return problem.residency == Residency::off && problem.duplex == Duplex::half;
 }
 
 // Tries every placement of the free clusters.
@@ -90,13 +95,15 @@ class Placer {
       : scorer_(scorer),
         problem_(scorer.problem()),
         clusters_(clusters),
+        effort_limits_(effort),
         effort_{effort.looks, 0},
         cuts_(problem_.unit_count() > kLarge      ? 2
               : problem_.unit_count() > kMiddling ? 3
                                                   : kCharges.size()),
-        starts_(cuts_ + 3) {}
+        starts_(cuts_ + (is_plain(problem_) ? 3 : 4)) {}
 
   Placement run() && {
+    if (!is_plain(problem_) && problem_.unit_count() <= kMiddling) consider_plain();
     for (std::size_t i = 0; i < cuts_; ++i) {
       consider(min_cut_sides(problem_, clusters_, charges_of(problem_, 0.5, kCharges[i])));
     }
@@ -115,6 +122,18 @@ class Placer {
   }
 
  private:
+  // The placement for a half-duplex link without residency takes no more time than it does there:
+  // with a start from it, a better link or residency never makes the result worse.
+  void consider_plain() {
+    PlacementProblem plain = problem_;
+    plain.residency = Residency::off;
+    plain.duplex = Duplex::half;
+    PlacementScorer scorer(plain);
+    Placement found = Placer(scorer, clusters_, effort_limits_).run();
+    moves_ += found.moves;
+    consider(std::move(found.sides));
+  }
+
   // Each start may spend a share of the effort that is left.
   void consider(Sides start) {
     const std::uint64_t share = effort_.left / std::max<std::uint64_t>(starts_, 1);
@@ -188,6 +207,7 @@ class Placer {
   PlacementScorer& scorer_;
   const PlacementProblem& problem_;
   const Clusters& clusters_;
+  const PlacementEffort effort_limits_;
   SearchBudget effort_;
   const std::size_t cuts_;
   std::uint64_t starts_;  // still to come

@@ -67,10 +67,6 @@ double penalty_of(const PlacementProblem& problem) {
 
 }  // namespace
 
-double PlacementScore::link_us(Duplex duplex) const {
-  return duplex == Duplex::half ? in_us + out_us : std::max(in_us, out_us);
-}
-
 PlacementScorer::PlacementScorer(const PlacementProblem& problem)
     : problem_(problem),
       outputs_(outputs_by_unit(problem)),
@@ -81,18 +77,20 @@ PlacementScorer::PlacementScorer(const PlacementProblem& problem)
 PlacementScore PlacementScorer::score(const Sides& sides, Start start) {
   find_levels(sides, start);
   seen_by_level_.assign(level_count_, 0);
+  in_us_.assign(level_count_, 0);
+  out_us_.assign(level_count_, 0);
   PlacementScore score;
   add_units(sides, score);
   add_launches(sides, score);
   for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
     if (problem_.residency == Residency::on) {
-      add_crossing_once(sides, value, score);
+      add_crossing_once(sides, value);
     } else {
-      add_crossing_per_part(sides, value, score);
+      add_crossing_per_part(sides, value);
     }
   }
-  score.total_us = score.cpu_us + score.acc_us + score.link_us(problem_.duplex) + score.launch_us +
-                   score.penalty_us;
+  add_link(score);
+  score.total_us = score.cpu_us + score.acc_us + score.link_us + score.launch_us + score.penalty_us;
   return score;
 }
 
@@ -134,20 +132,35 @@ void PlacementScorer::add_launches(const Sides& sides, PlacementScore& score) {
   }
 }
 
-void PlacementScorer::add_crossing_once(const Sides& sides, std::uint32_t value,
-                                        PlacementScore& score) const {
+// A value enters with the first part that reads it.
+void PlacementScorer::add_crossing_once(const Sides& sides, std::uint32_t value) {
   const std::uint32_t maker = problem_.producer[value];
   const bool is_made_on_acc = maker != kHost && sides[maker] != 0;
   bool crosses = is_made_on_acc && problem_.host_reads[value] != 0;
+  std::size_t first = level_count_;
   for (const std::uint32_t reader : problem_.readers.of(value)) {
-    crosses = crosses || (sides[reader] != 0) != is_made_on_acc;
+    if ((sides[reader] != 0) == is_made_on_acc) continue;
+    crosses = true;
+    first = std::min<std::size_t>(first, levels_[reader]);
   }
   if (!crosses) return;
-  (is_made_on_acc ? score.out_us : score.in_us) += std::max(problem_.crossing_us[value], 0.0);
+  const double us = std::max(problem_.crossing_us[value], 0.0);
+  if (is_made_on_acc) {
+    out_us_[levels_[maker]] += us;
+  } else {
+    in_us_[first] += us;
+  }
 }
 
-void PlacementScorer::add_crossing_per_part(const Sides& sides, std::uint32_t value,
-                                            PlacementScore& score) {
+void PlacementScorer::add_link(PlacementScore& score) const {
+  for (std::size_t level = 0; level < level_count_; ++level) {
+    const double in = in_us_[level];
+    const double out = out_us_[level];
+    score.link_us += problem_.duplex == Duplex::half ? in + out : std::max(in, out);
+  }
+}
+
+void PlacementScorer::add_crossing_per_part(const Sides& sides, std::uint32_t value) {
   const double us = std::max(problem_.crossing_us[value], 0.0);
   const std::uint32_t maker = problem_.producer[value];
   const bool is_made_on_acc = maker != kHost && sides[maker] != 0;
@@ -158,9 +171,9 @@ void PlacementScorer::add_crossing_per_part(const Sides& sides, std::uint32_t va
     leaves = true;
     if (sides[reader] == 0 || seen_by_level_[level] == value + 1) continue;
     seen_by_level_[level] = value + 1;
-    score.in_us += us;
+    in_us_[level] += us;
   }
-  if (is_made_on_acc && leaves) score.out_us += us;
+  if (is_made_on_acc && leaves) out_us_[levels_[maker]] += us;
 }
 
 }  // namespace cleave

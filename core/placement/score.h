@@ -13,12 +13,12 @@ namespace cleave {
 struct PlacementScore {
   double cpu_us = 0;
   double acc_us = 0;
-  double in_us = 0;   // over the link, to the accelerator
-  double out_us = 0;  // over the link, to the CPU
+  // Over a half-duplex link in both directions, over a full-duplex one for each part in the
+  // direction that takes longer.
+  double link_us = 0;
   double launch_us = 0;
   double penalty_us = 0;  // for parts beyond the limit: more than any placement takes
   std::size_t launches = 0;
-  double link_us(Duplex duplex) const;
   double total_us = 0;  // the sum of all of these
 };
 
@@ -48,8 +48,9 @@ class PlacementScorer {
   void find_levels(const Sides& sides, Start start);
   void add_units(const Sides& sides, PlacementScore& score) const;
   void add_launches(const Sides& sides, PlacementScore& score);
-  void add_crossing_once(const Sides& sides, std::uint32_t value, PlacementScore& score) const;
-  void add_crossing_per_part(const Sides& sides, std::uint32_t value, PlacementScore& score);
+  void add_crossing_once(const Sides& sides, std::uint32_t value);
+  void add_crossing_per_part(const Sides& sides, std::uint32_t value);
+  void add_link(PlacementScore& score) const;
 
   const PlacementProblem& problem_;
   Adjacency outputs_;
@@ -58,6 +59,7 @@ class PlacementScorer {
   std::size_t level_count_ = 0;
   std::vector<std::uint32_t> seen_by_level_;  // by level: the last value + 1 that entered it
   std::vector<std::uint8_t> used_;            // by level
+  std::vector<double> in_us_, out_us_;        // by level
   double penalty_us_ = 0;
 };
 

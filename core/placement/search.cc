@@ -105,6 +105,8 @@ class Search {
     for (std::uint32_t unit = 0; unit < sides_.size(); ++unit) {
       gains[levels[unit]] += problem_.cpu_us[unit] - problem_.acc_us[unit];
     }
+    std::vector<double> in(gains.size(), 0);
+    std::vector<double> out(gains.size(), 0);
     std::vector<std::uint32_t> seen(gains.size(), 0);
     for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
       const double us = std::max(problem_.crossing_us[value], 0.0);
@@ -117,9 +119,13 @@ class Search {
         leaves = true;
         if (seen[level] == value + 1) continue;
         seen[level] = value + 1;
-        gains[level] -= us;
+        in[level] += us;
       }
-      if (leaves && home != kNowhere) gains[home] -= us;
+      if (leaves && home != kNowhere) out[home] += us;
+    }
+    for (std::size_t level = 0; level < gains.size(); ++level) {
+      const bool is_half = problem_.duplex == Duplex::half;
+      gains[level] -= is_half ? in[level] + out[level] : std::max(in[level], out[level]);
     }
     return gains;
   }

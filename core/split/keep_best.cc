@@ -5,6 +5,8 @@
 #include "core/split/keep_best.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -71,15 +73,17 @@ class Appraiser {
   }
 
   static double gain_us(const Reason& reason) {
-    return -(static_cast<double>(reason.link_us) + static_cast<double>(reason.compute_us) +
+    const float compute_us = std::isinf(reason.compute_us) ? 0 : reason.compute_us;
+    return -(static_cast<double>(reason.link_us) + static_cast<double>(compute_us) +
              static_cast<double>(reason.launch_us));
   }
 
   // The time of the whole split; an unknown time counts as 0.
   double total_us() const {
     const LatencyInput& input = *basis_.latency;
-    double total = link_us(total_link_bytes(crossing_), input.machine);
+    double total = 0;
     for (const PartId part : partition_.parts()) {
+      total += link_us(crossing_[part], input.machine);
       const bool is_acc = partition_.is_acc(part);
       const DeviceTimes& times = is_acc ? input.times.acc : input.times.cpu;
       for (const NodeId node : partition_.nodes(part)) total += times.us[node];
@@ -96,7 +100,7 @@ class Appraiser {
     for (const NodeId node : partition_.nodes(part)) {
       const auto on_cpu = times.cpu.of(node);
       const auto on_acc = times.acc.of(node);
-      if (on_cpu && on_acc) compute_us += *on_acc - *on_cpu;
+      compute_us += on_cpu && on_acc ? *on_acc - *on_cpu : std::numeric_limits<double>::infinity();
     }
     return {.code = ReasonCode::costs_more,
             .link_us = static_cast<float>(link_us(crossing_[part], machine)),

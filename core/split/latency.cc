@@ -12,6 +12,11 @@
 namespace cleave {
 namespace {
 
+bool has_any_time(const DeviceTimes& times) {
+  return std::any_of(times.origins.begin(), times.origins.end(),
+                     [](TimeOrigin origin) { return origin != TimeOrigin::unknown; });
+}
+
 // Visits the parts in call order and counts the bytes that cross for each.
 class LinkCounter {
  public:
@@ -121,7 +126,7 @@ class LatencySummer {
   void miss_time(NodeId node, bool is_acc) {
     if (result_.missing != MissingNumber::none) return;
     const DeviceNumbers& device = is_acc ? input_.machine.acc : input_.machine.cpu;
-    if (has_rates(device)) {
+    if (has_rates(device) || has_any_time(is_acc ? input_.times.acc : input_.times.cpu)) {
       result_.missing = MissingNumber::node_time;
       result_.is_missing_on_acc = is_acc;
     } else {
@@ -146,13 +151,16 @@ class LatencySummer {
   }
 
   void add_link(const PerPart<LinkBytes>& bytes) {
+    double sum = 0;
     for (const PartId part : partition_.parts()) {
-      const bool is_known = bytes[part].unknown == kNone<ValueId>;
-      if (is_known) result_.parts[part].link_us = link_us(bytes[part], input_.machine);
+      if (bytes[part].unknown != kNone<ValueId>) continue;
+      const double us = link_us(bytes[part], input_.machine);
+      result_.parts[part].link_us = us;
+      sum += us;
     }
     result_.link_bytes = total_link_bytes(bytes);
     if (result_.link_bytes.unknown == kNone<ValueId>) {
-      result_.link_us = link_us(result_.link_bytes, input_.machine);
+      result_.link_us = sum;
       return;
     }
     if (result_.missing == MissingNumber::none) result_.missing_value = result_.link_bytes.unknown;
@@ -182,19 +190,15 @@ class LatencySummer {
 }  // namespace
 
 Status<> check_latency_input(const LatencyInput& input) {
-  const auto is_known = [](const DeviceTimes& times) {
-    return std::any_of(times.origins.begin(), times.origins.end(),
-                       [](TimeOrigin origin) { return origin != TimeOrigin::unknown; });
-  };
   const bool is_empty = input.times.cpu.us.empty();
   const std::string refusal = "the time of an inference is not known: ";
-  if (!is_empty && !is_known(input.times.cpu)) {
+  if (!is_empty && !has_any_time(input.times.cpu)) {
     return Error{refusal + "the CPU's times are missing",
                  std::nullopt,
                  {"give --costs FILE with measured times, or --target "
                   "cpu:flops=500GFLOP/s,bandwidth=50GB/s"}};
   }
-  if (!is_empty && !is_known(input.times.acc)) {
+  if (!is_empty && !has_any_time(input.times.acc)) {
     return Error{refusal + "the accelerator's times are missing",
                  std::nullopt,
                  {"give --costs acc=FILE with measured times, or --target "

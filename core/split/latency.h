@@ -78,8 +78,8 @@ struct LatencyInput {
 // which and what to give.
 Status<> check_latency_input(const LatencyInput& input);
 
-// A full-duplex link takes the larger of the two sums of bytes; a part's link_us is then the larger
-// of its own two. Linear.
+// A part's link_us is the time of its bytes in and out; with a full-duplex link, of the larger of
+// the two. The link's time is the sum over the parts, since each waits for its own. Linear.
 Latency latency(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
                 const LatencyInput& input);
 
@@ -91,7 +91,7 @@ PerPart<LinkBytes> part_link_bytes(const Graph& graph, const Partition& partitio
 // The sum over all parts.
 LinkBytes total_link_bytes(const PerPart<LinkBytes>& parts);
 
-// Microseconds that the link takes for these bytes.
+// Microseconds that the link takes for the bytes of one part.
 double link_us(const LinkBytes& bytes, const Machine& machine);
 
 }  // namespace cleave

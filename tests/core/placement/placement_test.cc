@@ -120,6 +120,28 @@ TEST_CASE("The bound of a full-duplex link is not above the best either") {
   }
 }
 
+TEST_CASE("Over a full-duplex link each part waits for its longer direction") {
+  PlacementProblem problem;  // host -> 0 -> 1 -> 2 -> host, where 1 must be on the CPU
+  problem.cpu_us = {100, 1, 100};
+  problem.acc_us = {1, 1, 1};
+  problem.allowed = {AllowedSides::both, AllowedSides::cpu, AllowedSides::both};
+  problem.producer = {PlacementProblem::kHost, 0, 1, 2};
+  for (const std::uint32_t reader : {0U, 1U, 2U}) {
+    problem.readers.add(reader);
+    problem.readers.end_list();
+  }
+  problem.readers.end_list();
+  problem.crossing_us = {10, 2, 3, 20};
+  problem.host_reads = {0, 0, 0, 1};
+  problem.duplex = Duplex::full;
+  const Placement found = find_placement(problem);
+  CHECK(found.sides == Sides{1, 0, 1});
+  CHECK(found.score.link_us == Approx(10 + 20));
+  CHECK(found.score.total_us == Approx(3 + 30));
+  problem.residency = Residency::on;
+  CHECK(find_placement(problem).score.link_us == Approx(10 + 20));
+}
+
 TEST_CASE("An empty problem takes no time") {
   const Placement found = find_placement({});
   CHECK(found.score.total_us == 0);

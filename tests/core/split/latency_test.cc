@@ -90,6 +90,31 @@ TEST_CASE("A full-duplex link takes the larger of both directions") {
   CHECK(made.of(Residency::off).link_us == Approx(14));
 }
 
+TEST_CASE("Over a full-duplex link each part waits for its longer direction, and rows add up") {
+  Case made(R"(
+    input x: float32[1000]
+    a: float32[10] = f(x)
+    b: float32[10] = g(a)
+    c: float32[1000] = f(b)
+    output c)",
+            "b");
+  made.machine.duplex = Duplex::full;
+  const Latency sum = made.of(Residency::off);
+  CHECK(sum.link_us == Approx(4 + 4));
+  double rows = 0;
+  for (const PartId part : made.partition.parts()) rows += *sum.parts[part].link_us;
+  CHECK(sum.link_us == Approx(rows));
+}
+
+TEST_CASE("A node without a time beside measured ones is named") {
+  Case made(kText, "b");
+  made.times.cpu.origins[node_named(made.graph, "b")] = TimeOrigin::unknown;
+  const Latency no_time = made.of(Residency::off);
+  CHECK(no_time.missing == MissingNumber::node_time);
+  CHECK(no_time.missing_node == node_named(made.graph, "b"));
+  CHECK(!no_time.is_missing_on_acc);
+}
+
 TEST_CASE("A missing number is named, and there is no total") {
   Case made(kText, "b");
   made.machine.launch_us.reset();
