@@ -100,8 +100,7 @@ class AdviseCommand : public Command {
       Machine machine = machine_of(split_.options, link);
       machine.cpu.calibrated = model.costs.cpu_ops;
       machine.acc.calibrated = model.costs.acc_ops;
-      times.push_back(
-          target_times(model.model.graph, machine, model.costs.cpu_us, model.costs.acc_us));
+      times.push_back(measured_targets(model.model.graph, machine, model.costs).times);
     }
     return times;
   }

@@ -120,6 +120,25 @@ DeviceTimes device_times(const PerNode<NodeCost>& costs, const Graph& graph,
   return times;
 }
 
+double estimated_us(const DeviceTimes& times) {
+  double sum = 0;
+  for (std::size_t i = 0; i < times.us.size(); ++i) {
+    const auto node = id_at<NodeId>(i);
+    if (times.origins[node] == TimeOrigin::estimated) sum += times.us[node];
+  }
+  return sum;
+}
+
+DeviceTimes with_estimates_within(DeviceTimes times, double most_us) {
+  const double sum = estimated_us(times);
+  if (sum <= most_us) return times;
+  for (std::size_t i = 0; i < times.us.size(); ++i) {
+    const auto node = id_at<NodeId>(i);
+    if (times.origins[node] == TimeOrigin::estimated) times.us[node] *= most_us / sum;
+  }
+  return times;
+}
+
 TargetTimes target_times(const Graph& graph, const Machine& machine,
                          const MeasuredTimes& cpu_measured, const MeasuredTimes& acc_measured) {
   MeasuredTimes on_cpu(graph.node_count(), -1);

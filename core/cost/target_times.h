@@ -36,12 +36,27 @@ struct TargetTimes {
   bool operator==(const TargetTimes&) const = default;
 };
 
+// The time of a profile's kernels that match no node: no node's time includes it.
+struct UnmatchedTime {
+  double us = 0;
+  double profile_us = 0;  // of all kernels; 0: there is no profile
+  // 0 without a profile.
+  double share() const { return profile_us > 0 ? us / profile_us : 0; }
+};
+
 // Microseconds measured on one device; below 0: not measured. Empty: no node was measured.
 using MeasuredTimes = PerNode<double>;
 
 // The times of all nodes on one device. Linear.
 DeviceTimes device_times(const PerNode<NodeCost>& costs, const Graph& graph,
                          const DeviceNumbers& device, const MeasuredTimes& measured);
+
+// Scales all estimates down, where their sum exceeds `most_us`, so that it is `most_us`: of a
+// profile of the whole model no more is left for nodes that have no kernel of their own. Linear.
+DeviceTimes with_estimates_within(DeviceTimes times, double most_us);
+
+// The sum of all estimates in microseconds. Linear.
+double estimated_us(const DeviceTimes& times);
 
 // Both devices. Times in the model's file are CPU times; `cpu_measured` takes precedence over them.
 // Linear.

@@ -25,6 +25,9 @@ struct Measures {
   std::optional<double> qps = {};         // nullopt: the link bounds no accelerator part
   std::optional<double> latency_us = {};  // of one inference; nullopt: unknown
   std::optional<double> all_cpu_us = {};  // without an accelerator; nullopt: unknown
+  // Of profiles' kernels that match no node; both figures may lack up to the CPU's.
+  double cpu_unmatched_us = 0;
+  double acc_unmatched_us = 0;
 };
 
 // Linear.

@@ -41,6 +41,8 @@ class ProblemMaker {
   }
 
   const Contraction& units() const { return units_; }
+  // By unit: 1 if it may run on the accelerator, but a time of it is unknown.
+  const std::vector<std::uint8_t>& is_unknown() const { return is_unknown_; }
   std::size_t unknown_times() const { return unknown_times_; }
   std::size_t unknown_sizes() const { return unknown_sizes_; }
 
@@ -51,6 +53,7 @@ class ProblemMaker {
     problem_.cpu_us.assign(count, 0);
     problem_.acc_us.assign(count, 0);
     problem_.allowed.assign(count, AllowedSides::both);
+    is_unknown_.assign(count, 0);
     for (const NodeId node : graph_.nodes()) {
       const std::uint32_t unit = units_.unit_of(node);
       const bool may_move = fusions_.acc.nodes.contains(node);
@@ -63,6 +66,7 @@ class ProblemMaker {
       const auto on_acc = acc.of(node);
       if (!on_cpu || (may_move && !on_acc)) {
         ++unknown_times_;
+        is_unknown_[unit] = may_move ? 1 : 0;
         continue;
       }
       problem_.cpu_us[unit] += *on_cpu;
@@ -118,6 +122,7 @@ class ProblemMaker {
   Contraction units_;
   PlacementProblem problem_;
   std::vector<std::uint32_t> readers_;  // of the current value
+  std::vector<std::uint8_t> is_unknown_;
   std::size_t unknown_times_ = 0;
   std::size_t unknown_sizes_ = 0;
 };
@@ -132,8 +137,9 @@ struct MoveSum {
 // The units that moved, as connected pieces, with the sum of each.
 class MoveSums {
  public:
-  MoveSums(const PlacementProblem& problem, const Placement& placement)
-      : problem_(problem), placement_(placement), scorer_(problem) {
+  MoveSums(const PlacementProblem& problem, const Placement& placement,
+           const std::vector<std::uint8_t>& is_unknown)
+      : problem_(problem), placement_(placement), is_unknown_(is_unknown), scorer_(problem) {
     find_pieces();
     const std::uint64_t looks = scorer_.size() * (pieces_.size() + 1);
     if (looks > kMostLooks) make_one_piece();
@@ -193,13 +199,18 @@ class MoveSums {
     const auto change = [](double after, double before) {
       return static_cast<float>(after - before);
     };
-    return {change(with.link_us(problem_.duplex), without.link_us(problem_.duplex)),
-            change(with.cpu_us + with.acc_us, without.cpu_us + without.acc_us),
+    const bool is_known = std::none_of(piece.begin(), piece.end(),
+                                       [&](std::uint32_t unit) { return is_unknown_[unit] != 0; });
+    const float compute_us =
+        is_known ? change(with.cpu_us + with.acc_us, without.cpu_us + without.acc_us)
+                 : std::numeric_limits<float>::infinity();
+    return {change(with.link_us, without.link_us), compute_us,
             change(with.launch_us, without.launch_us)};
   }
 
   const PlacementProblem& problem_;
   const Placement& placement_;
+  const std::vector<std::uint8_t>& is_unknown_;  // by unit
   PlacementScorer scorer_;
   std::vector<std::vector<std::uint32_t>> pieces_;
   std::vector<std::uint32_t> piece_of_;  // by unit
@@ -264,7 +275,7 @@ PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceReque
   ProblemMaker maker(graph, fusions, request);
   const PlacementProblem problem = maker.run();
   const Placement placement = find_placement(problem);
-  const MoveSums sums(problem, placement);
+  const MoveSums sums(problem, placement, maker.is_unknown());
   PlacedByCost placed;
   placed.numbers = numbers_of(maker, placement);
   std::vector<NodeId> moved;

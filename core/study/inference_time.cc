@@ -35,7 +35,43 @@ void add_best(const Graph& graph, const Split& split, const SplitOptions& option
   time.is_proved_best = is_bound || (is_best && best.proof != PlacementProof::none);
 }
 
+// The share of the times of these nodes that was measured; nullopt if they have none.
+template <class IsCounted>
+std::optional<double> measured_share(const Graph& graph, const DeviceTimes& times,
+                                     IsCounted is_counted) {
+  double all = 0;
+  double measured = 0;
+  for (const NodeId node : graph.nodes()) {
+    if (times.origins[node] == TimeOrigin::unknown || !is_counted(node)) continue;
+    all += times.us[node];
+    if (times.origins[node] == TimeOrigin::measured) measured += times.us[node];
+  }
+  return all > 0 ? std::optional(measured / all) : std::nullopt;
+}
+
+// A node that a placement by cost moved to the CPU was compared with its time on the accelerator.
+MeasuredShares measured_shares(const Graph& graph, const Split& split, const TargetTimes& times) {
+  const Partition& partition = split.partition;
+  const auto may_run_on_acc = [&](NodeId node) {
+    return partition.is_acc(partition.part_of[node]) ||
+           split.reasons[node].code == ReasonCode::costs_more;
+  };
+  return {measured_share(graph, times.cpu, [](NodeId) { return true; }),
+          measured_share(graph, times.acc, may_run_on_acc)};
+}
+
 }  // namespace
+
+CpuVerdict compared_with_cpu(const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  if (!latency.total_us || !latency.all_cpu_us) return CpuVerdict::not_known;
+  const bool uses_acc = latency.launches > 0;
+  const double acc_left = uses_acc ? time.basis.acc_unmatched.us : 0;
+  const double cpu_left = uses_acc ? time.basis.cpu_unmatched.us : 0;
+  if (*latency.total_us + acc_left < *latency.all_cpu_us) return CpuVerdict::faster;
+  return *latency.total_us < *latency.all_cpu_us + cpu_left ? CpuVerdict::not_known
+                                                            : CpuVerdict::slower;
+}
 
 Machine machine_of(const SplitOptions& options, const Link& link) {
   Machine machine = options.latency.machine;
@@ -53,6 +89,7 @@ InferenceTime inference_time(const Graph& graph, const Split& split, const Split
   time.without = latency_with(Residency::off);
   time.with = latency_with(Residency::on);
   time.plan = plan_residency(graph, split.partition, split.boundaries);
+  time.measured = measured_shares(graph, split, time.basis.times);
   add_best(graph, split, options, time);
   return time;
 }

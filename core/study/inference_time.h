@@ -15,6 +15,19 @@ namespace cleave {
 struct TimeBasis {
   TargetTimes times;
   Machine machine;  // with the bandwidth of the split's link
+  UnmatchedTime cpu_unmatched = {};
+  UnmatchedTime acc_unmatched = {};
+};
+
+// Whether a split is faster than the CPU alone. What the profiles measured but no node includes may
+// make the CPU's figure larger, and that of the accelerator.
+enum class CpuVerdict : std::uint8_t { not_known, faster, slower };
+
+// Which share of the times on each device was measured: on the CPU of all nodes, on the accelerator
+// of those that it may run. nullopt: there is no such time.
+struct MeasuredShares {
+  std::optional<double> cpu = {};
+  std::optional<double> acc = {};
 };
 
 struct InferenceTime {
@@ -29,7 +42,11 @@ struct InferenceTime {
   const Latency& asked() const { return residency == Residency::on ? with : without; }
   // True when the search proved that no placement is faster than asked().
   bool is_proved_best = false;
+  MeasuredShares measured = {};
 };
+
+// not_known also where asked() or the time on the CPU is not known.
+CpuVerdict compared_with_cpu(const InferenceTime& time);
 
 // The machine of the options with the bandwidth of the link.
 Machine machine_of(const SplitOptions& options, const Link& link);

@@ -52,9 +52,17 @@ PerNode<Place> places_under(const Present& now, const Origin& before,
   return places;
 }
 
+// The times of the earlier result are not known. Where nodes are placed by times, and nothing else
+// differs that is known, they are the likely cause.
+bool may_times_differ(const Origin& before, const Present& now) {
+  return before.is_same_model.value_or(false) && before.are_same_lists &&
+         asks_for_latency(before.options) && asks_for_latency(now.options);
+}
+
 // The change that the first step, which still has the earlier lists and settings, is blamed on.
-Change first_change(const Origin& before) {
+Change first_change(const Origin& before, const Present& now) {
   const bool is_same_model = before.is_same_model.value_or(false);
+  if (may_times_differ(before, now)) return Change::settings;
   if (before.are_same_lists || before.lists) {
     return is_same_model ? Change::program : Change::model;
   }
@@ -71,7 +79,7 @@ std::vector<Step> make_trail(const Present& now, const Origin& before) {
         {change, is_present ? places(now.graph, now.partition) : places_under(now, before, lists)});
   };
   const bool lists_differ = !before.are_same_lists && before.lists.has_value();
-  add(first_change(before), lists_differ ? *before.lists : now.lists,
+  add(first_change(before, now), lists_differ ? *before.lists : now.lists,
       !lists_differ && same_settings);
   if (lists_differ) add(Change::list, now.lists, same_settings);
   if (!same_settings) add(Change::settings, now.lists, true);

@@ -40,7 +40,7 @@ struct Reason {
   std::uint32_t size = 0;          // small_subgraph: the number of nodes in the subgraph;
                                    // part_limit: how many there are, of bytes in KiB, rounded up
   // costs_more: what the node, with the connected nodes that moved along with it, would add to the
-  // inference on the accelerator.
+  // inference on the accelerator. An infinite compute_us: the time of one of them is unknown.
   float link_us = 0;
   float compute_us = 0;
   float launch_us = 0;

@@ -35,6 +35,7 @@ struct CostEntry {
   std::vector<ObservedDims> inputs = {};
   std::vector<ObservedDims> outputs = {};
   bool is_inside = false;    // ran inside the body of a Loop, If or Scan, whose time includes it
+  std::uint32_t around = 0;  // is_inside: the entry of the innermost one
   bool was_run = true;       // false: listed, but the runtime fused it into another
   std::uint64_t offset = 0;  // in the file
 };

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostUnmatched = 10;  // named in reports
 constexpr int kLongestChain = 6;            // of nodes, when tracing back from a kernel's output
+constexpr int kDeepestBody = 64;            // bodies around a kernel that are looked at
 constexpr std::size_t kNeighbours = 200;    // names tried on each side, in sorted order
 
 // The number of leading characters that two paths share, up to a '/': 4 for "/a/b/c" and "/a/b/d".
@@ -43,7 +44,9 @@ class CostMatcher {
         names_(graph),
         groups_(graph, file.entries.size()),
         rules_(file.entries.size(), MatchRule::none),
-        found_(file.entries.size(), kNone<NodeId>) {}
+        found_(file.entries.size(), kNone<NodeId>) {
+    find_counted();
+  }
 
   CostMatch match() && {
     NodeSet listed(graph_.node_count());
@@ -64,7 +67,35 @@ class CostMatcher {
 
  private:
   const CostEntry& entry(std::uint32_t i) const { return file_.entries[i]; }
-  bool counts(std::uint32_t i) const { return !entry(i).is_inside && entry(i).was_run; }
+  bool counts(std::uint32_t i) const { return counts_[i]; }
+
+  bool is_node(std::string_view name) const {
+    const auto found = names_.find(name);
+    return found && index(*found) < graph_.node_count();
+  }
+
+  // A kernel with a body is replaced if it is no node of the model and a kernel inside it is one.
+  void find_counted() {
+    const std::size_t count = file_.entries.size();
+    std::vector<bool> is_replaced(count, false);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (!entry(i).is_inside || !is_node(entry(i).name)) continue;
+      for (std::uint32_t at = entry(i).around; !is_replaced[at]; at = entry(at).around) {
+        if (names_.find(entry(at).name)) break;
+        is_replaced[at] = true;
+        if (!entry(at).is_inside) break;
+      }
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      bool is_part_of_node = false;
+      std::uint32_t at = i;
+      for (int depth = 0; depth < kDeepestBody && entry(at).is_inside; ++depth) {
+        at = entry(at).around;
+        is_part_of_node = is_part_of_node || !is_replaced[at];
+      }
+      counts_.push_back(entry(i).was_run && !is_part_of_node && !is_replaced[i]);
+    }
+  }
 
   // Assigns the kernel to that node, or to the node around it. The kernel of a constant counts for
   // no node.
@@ -84,7 +115,7 @@ class CostMatcher {
       if (found && index(*found) < graph_.node_count()) listed.insert(*found);
       return;
     }
-    if (entry(i).is_inside) return;
+    if (!counts(i)) return;
     if (match_node(i, name, MatchRule::name) || match_output(i, name, MatchRule::output)) return;
     const std::string_view stripped = without_additions(name);
     if (stripped != name && (match_node(i, stripped, MatchRule::stripped) ||
@@ -326,6 +357,7 @@ class CostMatcher {
   const Graph& graph_;
   NodeNames names_;
   FusedGroups groups_;
+  std::vector<bool> counts_;      // by entry: its time is not part of another's
   std::vector<MatchRule> rules_;  // by entry
   std::vector<NodeId> found_;     // by entry: the first node; kNone if it is a constant
   // Nodes still without a kernel after matching by name:

@@ -10,6 +10,10 @@
 //   order        the runtime made the name up: the kernel ran right after a node that was found,
 //                and has the output shape of a reader of that node
 //
+// Kernels inside the body of a Loop, If or Scan are part of its time, unless the model has them as
+// nodes of its own: an If that is decided is replaced by its branch. Then they count, and the If
+// does not.
+//
 // A node without a kernel of its own counts as fused into a neighbour's kernel if its op is one
 // that runtimes fuse. The time of a kernel of several nodes is divided by their estimated costs.
 #pragma once

@@ -1,6 +1,7 @@
 #include "formats/costs/cost_set.h"
 #include "formats/io/side_file.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cleave {
@@ -34,7 +35,23 @@ std::vector<OpTime> first_op_times(std::span<const ModelCosts> files) {
   return {};
 }
 
+// Scales the estimates to what the profile leaves; returns what is then still in no node's time.
+UnmatchedTime fit_to_profile(std::span<const ModelCosts> files, DeviceTimes& times) {
+  auto left = unmatched_time(files);
+  if (!left) return {};
+  times = with_estimates_within(std::move(times), left->us);
+  left->us = std::max(left->us - estimated_us(times), 0.0);
+  return *left;
+}
+
 }  // namespace
+
+MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, const CostSet& costs) {
+  MeasuredTargets made{.times = target_times(graph, machine, costs.cpu_us, costs.acc_us)};
+  made.cpu_unmatched = fit_to_profile(costs.cpu, made.times.cpu);
+  made.acc_unmatched = fit_to_profile(costs.acc, made.times.acc);
+  return made;
+}
 
 CostSource cost_source_of(std::string_view text) {
   if (text.starts_with("cpu=")) return {CostTarget::cpu, std::string(text.substr(4))};
@@ -66,8 +83,8 @@ Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& gra
     set.warnings.insert(set.warnings.end(), costs->warnings.begin(), costs->warnings.end());
     (from.target == CostTarget::cpu ? set.cpu : set.acc).push_back(*std::move(costs));
   }
-  set.cpu_us = merged_times(set.cpu);
-  set.acc_us = merged_times(set.acc);
+  set.cpu_us = merge_times(set.cpu);
+  set.acc_us = merge_times(set.acc);
   set.cpu_ops = first_op_times(set.cpu);
   set.acc_ops = first_op_times(set.acc);
   return set;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/cost/target_times.h"
 #include "core/graph/graph.h"
 #include "core/graph/graph_builder.h"
 #include "formats/costs/model_costs.h"
@@ -41,6 +42,15 @@ struct CostSet {
 
   bool empty() const { return cpu.empty() && acc.empty(); }
 };
+
+// The times of nodes on a machine, and the time of profiles that no node includes. Estimates beside
+// a profile of the whole model share what it leaves.
+struct MeasuredTargets {
+  TargetTimes times;
+  UnmatchedTime cpu_unmatched = {};
+  UnmatchedTime acc_unmatched = {};
+};
+MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, const CostSet& costs);
 
 Loaded<std::vector<OpenCosts>> open_costs(std::span<const CostSource> sources);
 

@@ -75,7 +75,7 @@ class CostsReader {
       }
     });
     if (walk_.is_over()) return;
-    if (!time || !(*time >= 0 && *time <= 1e18)) {
+    if (!time || !(*time >= 0 && *time <= 1e15)) {
       return faults_.error(entry.offset, "the time of " + quoted(entry.name) +
                                              " must be microseconds in \"time_us\", 0 or more");
     }
@@ -89,7 +89,7 @@ class CostsReader {
   double read_number(const std::string& name) {
     const std::size_t at = walk_.offset();
     const auto number = walk_.take_real(name);
-    if (!number || (*number >= 0 && *number <= 1e18)) return number.value_or(0);
+    if (!number || (*number >= 0 && *number <= 1e15)) return number.value_or(0);
     faults_.error(at, name + " must be 0 or more");
     return 0;
   }

@@ -118,16 +118,28 @@ Loaded<ModelCosts> read_model_costs(const SourceFile& source, const Graph& graph
   return made;
 }
 
-PerNode<double> merged_times(std::span<const ModelCosts> files) {
+PerNode<double> merge_times(std::span<ModelCosts> files) {
   PerNode<double> merged;
-  for (const ModelCosts& file : files) {
+  for (ModelCosts& file : files) {
     if (merged.empty()) merged = PerNode<double>(file.match.us.size(), -1);
     for (std::size_t i = 0; i < merged.size(); ++i) {
       double& time = merged[id_at<NodeId>(i)];
-      if (time < 0) time = file.match.us[id_at<NodeId>(i)];
+      const double own = file.match.us[id_at<NodeId>(i)];
+      if (time >= 0 || own < 0) continue;
+      time = own;
+      ++file.used_nodes;
     }
   }
   return merged;
+}
+
+std::optional<UnmatchedTime> unmatched_time(std::span<const ModelCosts> files) {
+  for (const ModelCosts& file : files) {
+    const CostMatch& match = file.match;
+    if (!is_profile(file.format) || match.total_us <= 0) continue;
+    return UnmatchedTime{std::max(match.total_us - match.matched_us, 0.0), match.total_us};
+  }
+  return std::nullopt;
 }
 
 }  // namespace cleave

@@ -29,6 +29,7 @@ struct Kernel {
   double current_us = 0;       // of the current run
   bool is_in_current = false;
   bool has_shapes = false, varies = false;
+  std::vector<ObservedDims> other_inputs = {};  // of the first event that differed
 };
 
 struct Event {
@@ -38,6 +39,16 @@ struct Event {
   std::vector<ObservedDims> inputs = {}, outputs = {};
   std::uint64_t offset = 0;
 };
+
+// "[1, 3, 320, 320]": the first tensor.
+std::string dims_text(const std::vector<ObservedDims>& tensors) {
+  std::string text = "[";
+  if (tensors.empty()) return "no tensor";
+  for (const std::int64_t dim : tensors.front()) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
+  }
+  return text + "]";
+}
 
 double median(std::vector<double> numbers) {
   const std::size_t middle = numbers.size() / 2;
@@ -129,7 +140,7 @@ class ProfileReader {
     if (cursor_.type() != JsonType::number) return refuse(key, "a number");
     const std::uint64_t at = cursor_.offset();
     time = cursor_.take_number().real();
-    if (!cursor_.fault() && !(time >= 0 && time <= 1e18)) {
+    if (!cursor_.fault() && !(time >= 0 && time <= 1e15)) {
       faults_.error(at, quoted(key) + " of an event must be microseconds, 0 or more");
     }
   }
@@ -175,7 +186,7 @@ class ProfileReader {
     Kernel& kernel = kernels_[known->second];
     take_shapes_of_event(kernel);
     if (event_.op.text == "Loop" || event_.op.text == "If" || event_.op.text == "Scan") {
-      mark_inside();
+      mark_inside(known->second);
     }
     current_.push_back({known->second, event_.start, event_.duration});
   }
@@ -188,14 +199,18 @@ class ProfileReader {
       entry.inputs = std::move(event_.inputs);
       entry.outputs = std::move(event_.outputs);
     } else if (entry.inputs != event_.inputs || entry.outputs != event_.outputs) {
+      if (!kernel.varies) kernel.other_inputs = std::move(event_.inputs);
       kernel.varies = true;
     }
   }
 
-  // Marks the kernels of the current run that began after the current event.
-  void mark_inside() {
+  // Marks the kernels of the current run that began after the current event, of that kernel.
+  void mark_inside(std::size_t around) {
     while (!current_.empty() && current_.back().start >= event_.start) {
-      kernels_[current_.back().kernel].entry.is_inside = true;
+      CostEntry& entry = kernels_[current_.back().kernel].entry;
+      entry.is_inside = true;
+      entry.around = static_cast<std::uint32_t>(around);
+      inside_.push_back(current_.back());
       current_.pop_back();
     }
   }
@@ -204,10 +219,12 @@ class ProfileReader {
     if (current_.empty()) return;
     ++runs_;
     std::vector<std::size_t> seen;
-    for (const Ran& ran : current_) {
-      Kernel& kernel = kernels_[ran.kernel];
-      kernel.current_us += ran.duration;
-      if (!std::exchange(kernel.is_in_current, true)) seen.push_back(ran.kernel);
+    for (const auto* const ran_kernels : {&current_, &inside_}) {
+      for (const Ran& ran : *ran_kernels) {
+        Kernel& kernel = kernels_[ran.kernel];
+        kernel.current_us += ran.duration;
+        if (!std::exchange(kernel.is_in_current, true)) seen.push_back(ran.kernel);
+      }
     }
     for (const std::size_t number : seen) {
       Kernel& kernel = kernels_[number];
@@ -215,6 +232,7 @@ class ProfileReader {
       kernel.is_in_current = false;
     }
     current_.clear();
+    inside_.clear();
   }
 
   CostEntries entries() {
@@ -223,6 +241,7 @@ class ProfileReader {
                      .entries = {},
                      .runs = runs_,
                      .has_blocked_layout = is_blocked_};
+    warn_of_mixed_sizes(made.warnings);
     for (Kernel& kernel : kernels_) {
       if (kernel.run_us.size() >= kRunsToWarmUp) kernel.run_us.erase(kernel.run_us.begin());
       if (!kernel.run_us.empty()) kernel.entry.us = median(kernel.run_us);
@@ -233,6 +252,28 @@ class ProfileReader {
       made.entries.push_back(std::move(kernel.entry));
     }
     return made;
+  }
+
+  // Shapes that depend on data vary too, but not those of most kernels.
+  void warn_of_mixed_sizes(Diagnostics& warnings) const {
+    const Kernel* first = nullptr;
+    std::size_t outside = 0, varied = 0;
+    for (const Kernel& kernel : kernels_) {
+      if (kernel.entry.is_inside) continue;
+      ++outside;
+      if (!kernel.varies) continue;
+      ++varied;
+      const bool is_shown = kernel.entry.inputs != kernel.other_inputs;
+      if (first == nullptr && is_shown) first = &kernel;
+    }
+    if (first == nullptr || 2 * varied <= outside) return;
+    Diagnostic warning = diagnostic_of(
+        source_.path(), "the runs had inputs of different sizes: " + quoted(first->entry.name) +
+                            " read " + dims_text(first->entry.inputs) + " and " +
+                            dims_text(first->other_inputs) + ", so its times are of a mixture");
+    warning.severity = Severity::warning;
+    warning.notes = {"profile runs with inputs of one size"};
+    warnings.push_back(std::move(warning));
   }
 
   struct Ran {
@@ -247,6 +288,7 @@ class ProfileReader {
   std::vector<Kernel> kernels_;
   std::unordered_map<std::string, std::size_t> numbers_;  // of kernels, by name
   std::vector<Ran> current_;                              // kernels of the current run
+  std::vector<Ran> inside_;                               // those of bodies
   std::size_t runs_ = 0;
   bool is_blocked_ = false;
 };

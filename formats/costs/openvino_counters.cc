@@ -1,7 +1,7 @@
 #include "formats/costs/openvino_counters.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -15,12 +15,13 @@ namespace cleave {
 namespace {
 
 constexpr double kMicrosecondsInMs = 1000;
+constexpr double kMostMs = 1e12;
 
 std::optional<double> milliseconds(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return is_number && std::isfinite(number) && number >= 0 ? std::optional(number) : std::nullopt;
+  return is_number && number >= 0 && number <= kMostMs ? std::optional(number) : std::nullopt;
 }
 
 // "EXECUTED", "Status.EXECUTED", "NodeStatus::EXECUTED"; the others are NOT_RUN, OPTIMIZED_OUT.
@@ -58,6 +59,13 @@ Loaded<CostEntries> finished(const SourceFile& source, Layers layers, TextFaults
       .path = source.path(), .format = CostFormat::openvino, .entries = std::move(layers).take()};
   if (faults.errors().empty() && made.entries.empty()) {
     faults.errors().push_back(diagnostic_of(source.path(), "the counters have no layer"));
+  }
+  const bool has_time = std::any_of(made.entries.begin(), made.entries.end(),
+                                    [](const CostEntry& layer) { return layer.us > 0; });
+  if (faults.errors().empty() && !has_time) {
+    Diagnostic fault = diagnostic_of(source.path(), "the counters have the time of no layer");
+    fault.notes = {"benchmark_app -pc -report_type detailed_counters writes the times of a run"};
+    faults.errors().push_back(std::move(fault));
   }
   if (!faults.errors().empty()) return std::move(faults.errors());
   return made;
@@ -128,7 +136,7 @@ class JsonReader {
       }
     });
     if (walk_.is_over()) return;
-    if (!ms) {
+    if (!ms || !(*ms >= 0 && *ms <= kMostMs)) {
       return faults_.error(layer.offset, "layer " + quoted(layer.name) +
                                              " has no time: give \"real_time\" in milliseconds");
     }
@@ -172,7 +180,7 @@ Loaded<CostEntries> read_openvino_csv(const SourceFile& source) {
     const auto ms = milliseconds(row->cells[columns->time]);
     if (!ms) {
       faults.error(row->offset, quoted(row->cells[columns->time]) +
-                                    " is not a time: give milliseconds that are not below 0");
+                                    " is not a time: give milliseconds from 0 to 1e12");
       continue;
     }
     layers.add({.name = std::string(row->cells[columns->name]),

@@ -11,6 +11,7 @@ namespace cleave {
 namespace {
 
 constexpr double kMicrosecondsInMs = 1000;
+constexpr double kMostMs = 1e12;
 
 struct Layer {
   std::optional<std::string> name = {};
@@ -48,7 +49,7 @@ Loaded<CostEntries> read_tensorrt_profile(const SourceFile& source) {
     if (layer.count) made.runs = static_cast<std::size_t>(*layer.count);
     if (!layer.name) return;
     const auto ms = layer.median_ms ? layer.median_ms : layer.average_ms;
-    if (!ms || !(*ms >= 0)) {
+    if (!ms || !(*ms >= 0 && *ms <= kMostMs)) {
       return faults.error(
           at, "layer " + quoted(*layer.name) + " has no time: give \"medianMs\", 0 or more");
     }

@@ -7,6 +7,7 @@
 #include "formats/jobs/measured_shapes.h"
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -55,6 +56,39 @@ DimsOfFiles dims_of(const CostSet& costs) {
     }
   }
   return found;
+}
+
+// Binds a dim without a name, "x:0", by the shape of its input. A shape that the user gave stays.
+bool bind_axis(const Graph& graph, const std::pair<std::string, std::int64_t>& dim,
+               const ShapeBindings& given, ShapeBindings& bindings) {
+  const auto is_of = [](std::string_view input) {
+    return [input](const auto& bound) { return bound.first == input; };
+  };
+  for (const ValueId input : graph.inputs()) {
+    const Shape shape = graph.shape(input);
+    const std::string name(graph.value(input).name);
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (shape[axis].is_fixed() || shape[axis].is_symbol()) continue;
+      if (dim.first != name + ":" + std::to_string(axis)) continue;
+      if (std::any_of(given.inputs.begin(), given.inputs.end(), is_of(name))) return true;
+      auto bound = std::find_if(bindings.inputs.begin(), bindings.inputs.end(), is_of(name));
+      if (bound == bindings.inputs.end()) {
+        bindings.inputs.push_back({name, std::vector<std::int64_t>(shape.size(), -1)});
+        bound = bindings.inputs.end() - 1;
+      }
+      bound->second[axis] = dim.second;
+      return true;
+    }
+  }
+  return false;
+}
+
+ShapeBindings with_dims(const LoadedModel& model, const BoundDims& dims) {
+  ShapeBindings bindings = model.bindings;
+  for (const auto& dim : dims) {
+    if (!bind_axis(model.graph, dim, model.bindings, bindings)) bindings.dims.push_back(dim);
+  }
+  return bindings;
 }
 
 bool is_fixed(const Graph& graph, ValueId value) {
@@ -113,9 +147,7 @@ Loaded<CostSet> read_costs_and_shapes(std::span<const CostSource> sources, Loade
   DimsOfFiles dims = dims_of(*costs);
   costs->warnings.insert(costs->warnings.end(), dims.warnings.begin(), dims.warnings.end());
   if (dims.agreed.empty()) return costs;
-  ShapeBindings bindings = model.bindings;
-  bindings.dims.insert(bindings.dims.end(), dims.agreed.begin(), dims.agreed.end());
-  auto bound = read_again(model, bindings);
+  auto bound = read_again(model, with_dims(model, dims.agreed));
   if (!bound) return costs;
   costs->inferred = new_shapes(model.graph, bound->graph);
   model.notes = std::move(bound->notes);

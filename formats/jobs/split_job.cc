@@ -83,8 +83,12 @@ class SplitJobMaker {
     const CostSet& costs = job_.costs();
     job_.options_ = with_devices(request_.options, job_.lists_, request_.targets, costs);
     const Link link = choose_link(request_.link, job_.lists_);
-    TimeBasis basis{.times = {}, .machine = machine_of(job_.options_, link)};
-    basis.times = target_times(job_.graph(), basis.machine, costs.cpu_us, costs.acc_us);
+    const Machine machine = machine_of(job_.options_, link);
+    MeasuredTargets measured = measured_targets(job_.graph(), machine, costs);
+    TimeBasis basis{.times = std::move(measured.times),
+                    .machine = machine,
+                    .cpu_unmatched = measured.cpu_unmatched,
+                    .acc_unmatched = measured.acc_unmatched};
     const NodeSet required = required_set();
     const SplitInput input{.graph = job_.graph(),
                            .lists = job_.lists_,
@@ -109,7 +113,8 @@ class SplitJobMaker {
     job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis));
     job_.notes_ = job_.model_->notes;
     for (std::string note :
-         {start_note(*job_.split_), host_shapes_note(*job_.split_, job_.options_)}) {
+         {start_note(*job_.split_), host_shapes_note(*job_.split_, job_.options_),
+          memory_note(*job_.preview_, machine), part_count_note(*job_.split_, machine)}) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
     }
     return std::move(job_);

@@ -21,6 +21,7 @@
 #include "formats/report/words/value_text.h"
 #include "formats/settings/split_settings.h"
 #include "formats/support/support_file.h"
+#include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
 
 namespace cleave {
@@ -105,10 +106,25 @@ class CheckMaker {
     const std::vector<std::string> numbers =
         changed_numbers(before_->options.latency.machine, report_.options.latency.machine);
     run_.settings.insert(run_.settings.end(), numbers.begin(), numbers.end());
+    note_times();
     run_.settings.insert(run_.settings.end(), bindings.begin(), bindings.end());
     for (const std::string& name : before_->other_settings) {
       run_.settings.push_back(escaped(name) + ": not known to this version");
     }
+  }
+
+  // The baseline has no times of nodes, but their sum. A latency that rose is said where no gate
+  // says it.
+  void note_times() {
+    const Measures& was = before_->measures;
+    const Measures& now = run_.now;
+    std::string times = changed_times(was.all_cpu_us, now.all_cpu_us);
+    if (!times.empty()) run_.settings.push_back(std::move(times));
+    if (request_.limits.regression || request_.limits.latency_us) return;
+    if (!was.latency_us || !now.latency_us || *now.latency_us <= *was.latency_us) return;
+    run_.settings.push_back("latency: " + duration_text(*now.latency_us) + ", was " +
+                            duration_text(*was.latency_us) +
+                            "; no gate holds it (--allow-regression does)");
   }
 
   // ---- gates ----
@@ -134,6 +150,9 @@ class CheckMaker {
     if (gate.kind == GateKind::no_unknown_shapes) return shapes_text(unknown_shapes);
     if (gate.verdict == GateVerdict::not_known) {
       if (is_of_time(gate.kind)) {
+        if (gate.actual && report_.time != nullptr) {
+          return "the faster one is not known: " + unmatched_time_text(*report_.time);
+        }
         return report_.time == nullptr ? std::string() : missing_number_text(graph_, *report_.time);
       }
       const std::string dims = dim_options(graph_);

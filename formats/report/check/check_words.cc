@@ -131,8 +131,10 @@ std::string gate_actual(const CheckRun& run, const Gate& gate) {
       return (run.now.is_boundary_known ? "" : "more than ") + bytes_text(whole(*gate.actual));
     case GateKind::min_qps:
       return (run.now.is_boundary_known ? "" : "below ") + rate_text(*gate.actual) + " QPS";
-    case GateKind::max_latency:
     case GateKind::faster_than_cpu:
+      if (run.now.acc_subgraphs == 0) return "all of it on the CPU";
+      return duration_text(*gate.actual);
+    case GateKind::max_latency:
       return duration_text(*gate.actual);
     default:
       return count_text(whole(*gate.actual));

@@ -42,6 +42,8 @@ Measures measures_of(const Report& report) {
   if (report.time != nullptr) {
     measures.latency_us = report.time->asked().total_us;
     measures.all_cpu_us = report.time->asked().all_cpu_us;
+    measures.cpu_unmatched_us = report.time->basis.cpu_unmatched.us;
+    measures.acc_unmatched_us = report.time->basis.acc_unmatched.us;
   }
   return measures;
 }

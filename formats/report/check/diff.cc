@@ -35,6 +35,9 @@ class DiffMaker {
     diff_.settings = changed_settings(before_.options, after_.options);
     add_to(diff_.settings,
            changed_numbers(before_.options.latency.machine, after_.options.latency.machine));
+    std::string times =
+        changed_times(diff_.before.measures.all_cpu_us, diff_.after.measures.all_cpu_us);
+    if (!times.empty()) diff_.settings.push_back(std::move(times));
     const auto bindings = changed_bindings(before_.model.bindings, after_.model.bindings);
     diff_.settings.insert(diff_.settings.end(), bindings.begin(), bindings.end());
     if (!bindings.empty()) earlier_ = read_again(after_.model, before_.model.bindings);

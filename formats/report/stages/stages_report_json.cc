@@ -1,6 +1,9 @@
 // cleave.stages, field by field in the order of the format's description.
 #include <algorithm>
+#include <optional>
+#include <span>
 
+#include "core/cost/cost.h"
 #include "core/stages/shared_parameters.h"
 #include "formats/json/text.h"
 #include "formats/parameter_path.h"
@@ -95,13 +98,22 @@ class StagesWriter {
     json_.end_object();
   }
 
+  // nullopt if the size of a tensor is not known.
+  std::optional<std::uint64_t> known_bytes(std::uint64_t sum,
+                                           std::span<const ValueId> values) const {
+    const bool is_known = std::all_of(values.begin(), values.end(), [&](ValueId value) {
+      return !graph_.value(value).is_tensor() || value_bytes(graph_, value);
+    });
+    return is_known ? std::optional(sum) : std::nullopt;
+  }
+
   void write_cost(PartId part) {
     const PartNumbers& numbers = numbers_.parts[part];
     json_.begin_object("cost");
     json_.number("flops", numbers.flops);
     json_.number("unknown_flops", numbers.unknown_flops);
-    json_.number("input_bytes", numbers.input_bytes);
-    json_.number("output_bytes", numbers.output_bytes);
+    json_.number("input_bytes", known_bytes(numbers.input_bytes, boundaries_.inputs[part]));
+    json_.number("output_bytes", known_bytes(numbers.output_bytes, boundaries_.outputs[part]));
     if (report_.balance) write_load(json_, report_.balance->loads[index(part)]);
     json_.end_object();
   }

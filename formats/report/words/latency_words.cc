@@ -44,14 +44,36 @@ std::string sum_text(const Latency& latency) {
          counted(latency.launches, "launch", "launches");
 }
 
-bool is_slower_than_cpu(const Latency& latency) {
-  return latency.all_cpu_us && *latency.total_us > *latency.all_cpu_us;
+bool is_slower_than_cpu(const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  return latency.all_cpu_us && *latency.total_us > *latency.all_cpu_us &&
+         compared_with_cpu(time) == CpuVerdict::slower;
 }
 
-std::string cpu_text(const Latency& latency) {
-  if (!latency.all_cpu_us || latency.launches == 0 || is_slower_than_cpu(latency)) return {};
+// True when the unmatched time of profiles is larger than the difference to the CPU alone.
+bool is_open(const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  return latency.total_us && latency.all_cpu_us && latency.launches > 0 &&
+         compared_with_cpu(time) == CpuVerdict::not_known;
+}
+
+constexpr double kMostlyMeasured = 0.95;
+
+// "3% of it measured" where times of some nodes were measured, but not of most.
+std::string share_text(const InferenceTime& time) {
+  const double share = time.measured.cpu.value_or(0);
+  return share > 0 && share < kMostlyMeasured ? percent_text(share) + " of it measured"
+                                              : std::string();
+}
+
+std::string cpu_text(const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  if (!latency.all_cpu_us || latency.launches == 0 || is_slower_than_cpu(time)) return {};
+  const std::string share = share_text(time);
   return "; all on the CPU " + duration_text(*latency.all_cpu_us) + " (" +
-         times_as_fast(*latency.all_cpu_us, *latency.total_us) + ")";
+         (is_open(time) ? std::string("the faster one is not known")
+                        : times_as_fast(*latency.all_cpu_us, *latency.total_us)) +
+         (share.empty() ? "" : "; ") + share + ")";
 }
 
 // Compares the split with the best placement that a search found.
@@ -65,7 +87,10 @@ std::string best_text(const InferenceTime& time) {
     return "; " + duration_text(*latency.best_us) + " is possible (--place cost)";
   }
   const double gap = *latency.total_us / *latency.bound_us - 1;
-  return *latency.bound_us > 0 ? "; within " + percent_text(gap) + " of the bound" : std::string();
+  if (*latency.bound_us <= 0) return {};
+  constexpr double kClose = 1;
+  if (gap < kClose) return "; within " + percent_text(gap) + " of the least possible";
+  return "; no placement takes less than " + duration_text(*latency.bound_us);
 }
 
 struct Origins {
@@ -96,18 +121,27 @@ Origins count_origins(const Graph& graph, const DeviceTimes& times) {
 std::string rates_text(const DeviceNumbers& device) {
   if (!device.flops_per_second || !device.bytes_per_second) return {};
   return " (" + flops_text(*device.flops_per_second) + "/s, " +
-         byte_amount(*device.bytes_per_second) + "/s)";
+         rounded_text(*device.bytes_per_second / 1e9, 3) + " GB/s)";
 }
 
-std::string device_text(const Graph& graph, const DeviceTimes& times, const DeviceNumbers& device) {
+std::string device_text(const Graph& graph, const DeviceTimes& times, const DeviceNumbers& device,
+                        const UnmatchedTime& unmatched) {
   const Origins counts = count_origins(graph, times);
   if (counts.unknown == counts.nodes) return "not known";
   std::string text;
-  if (counts.measured == counts.nodes) return "measured";
+  constexpr double kShown = 0.001;
+  const std::string left =
+      unmatched.share() >= kShown
+          ? ", but " + percent_text(unmatched.share()) + " of the profile's time matches no node"
+          : std::string();
+  if (counts.measured == counts.nodes) return "measured" + left;
   if (counts.measured > 0) {
     text = "measured for " + count_text(counts.measured) + " of " +
            counted(counts.nodes, "node", "nodes") + ", the others estimated" +
-           (counts.calibrated > 0 ? " by calibration" : " and scaled to these");
+           (counts.calibrated > 0      ? " by calibration"
+            : unmatched.profile_us > 0 ? " within what the profile leaves"
+                                       : " and scaled to these") +
+           left;
   } else if (counts.calibrated > 0) {
     text = "estimated by calibration";
   } else {
@@ -179,9 +213,25 @@ bool has_times(const InferenceTime& time) {
   return has_any_time(time.basis.times.cpu) || has_any_time(time.basis.times.acc);
 }
 
-std::string measured_text(const Latency& latency) {
-  if (latency.measured_share <= 0) return "estimated";
-  return "measured " + percent_text(latency.measured_share);
+std::string measured_text(const MeasuredShares& shares) {
+  const auto text_of = [](double share) {
+    return share > 0 ? "measured " + percent_text(share) : std::string("estimated");
+  };
+  if (!shares.cpu && !shares.acc) return "estimated";
+  if (!shares.cpu) return text_of(*shares.acc);
+  const std::string cpu = text_of(*shares.cpu);
+  if (!shares.acc || text_of(*shares.acc) == cpu) return cpu;
+  return "CPU " + cpu + ", accelerator " + text_of(*shares.acc);
+}
+
+std::string unmatched_time_text(const InferenceTime& time) {
+  constexpr double kWorthNaming = 0.01;
+  const UnmatchedTime& cpu = time.basis.cpu_unmatched;
+  const UnmatchedTime& acc = time.basis.acc_unmatched;
+  const UnmatchedTime& more = cpu.share() >= acc.share() ? cpu : acc;
+  if (more.us <= 0 || (more.share() < kWorthNaming && !is_open(time))) return {};
+  return percent_text(more.share()) + " of the profile's time (" + duration_text(more.us) +
+         ") is of kernels that match no node, and in no figure";
 }
 
 std::string missing_number_text(const Graph& graph, const InferenceTime& time) {
@@ -208,25 +258,30 @@ std::string latency_headline(const Graph& graph, const InferenceTime& time) {
   if (!latency.total_us) {
     std::string line = "latency not known, ";
     if (latency.all_cpu_us) {
-      line += "all on the CPU " + duration_text(*latency.all_cpu_us) + "; ";
+      const std::string share = share_text(time);
+      line += "all on the CPU " + duration_text(*latency.all_cpu_us) +
+              (share.empty() ? "; " : " (" + share + "); ");
     }
     return line + missing_number_text(graph, time);
   }
   std::string line = "latency " + duration_text(*latency.total_us);
-  if (is_slower_than_cpu(latency)) {
+  if (is_slower_than_cpu(time)) {
     line += ", slower than the CPU alone (" + duration_text(*latency.all_cpu_us) + ", " +
             times_as_fast(*latency.all_cpu_us, *latency.total_us) + ")";
   }
   if (time.is_proved_best) {
-    line += ", proved optimal for these times (" + measured_text(latency) + ")";
+    line += ", proved optimal for these times (" + measured_text(time.measured) + ")";
   }
-  return line + ": " + sum_text(latency) + cpu_text(latency) + best_text(time);
+  const std::string unmatched = unmatched_time_text(time);
+  return line + ": " + sum_text(latency) + cpu_text(time) + best_text(time) +
+         (unmatched.empty() ? "" : "; ") + unmatched;
 }
 
 std::string times_text(const Graph& graph, const InferenceTime& time) {
   const TimeBasis& basis = time.basis;
-  return "CPU: " + device_text(graph, basis.times.cpu, basis.machine.cpu) +
-         "; accelerator: " + device_text(graph, basis.times.acc, basis.machine.acc);
+  return "CPU: " + device_text(graph, basis.times.cpu, basis.machine.cpu, basis.cpu_unmatched) +
+         "; accelerator: " +
+         device_text(graph, basis.times.acc, basis.machine.acc, basis.acc_unmatched);
 }
 
 std::string residency_text(const InferenceTime& time) {

@@ -21,8 +21,13 @@ std::string latency_headline(const Graph& graph, const InferenceTime& time);
 // total for the user's setting, and the options that provide it; empty when the total is known.
 std::string missing_number_text(const Graph& graph, const InferenceTime& time);
 
-// "measured 95%" of the time of all nodes, or "estimated".
-std::string measured_text(const Latency& latency);
+// How much of the time of nodes was measured: "measured 95%", "estimated", or, if the devices
+// differ, "CPU measured 100%, accelerator estimated".
+std::string measured_text(const MeasuredShares& shares);
+
+// "12.7% of the profile's time (4.37 ms) is of kernels that match no node, and in no figure"; empty
+// for less than 1% and where it decides nothing.
+std::string unmatched_time_text(const InferenceTime& time);
 
 // Where the times of nodes come from, device by device.
 std::string times_text(const Graph& graph, const InferenceTime& time);

@@ -1,9 +1,9 @@
 #include "formats/report/words/machine_words.h"
 
-#include <optional>
+#include <cmath>
 #include <string_view>
 
-#include "core/base/quantity.h"
+#include "core/base/decimal.h"
 #include "formats/text/number_text.h"
 
 namespace cleave {
@@ -18,11 +18,11 @@ void write_device(JsonText& json, std::string_view key, const DeviceNumbers& dev
   json.number("node_us", device.node_us);
 }
 
-// "4 TFLOP/s, 46.6 GiB/s, 2 us a node"
+// "4 TFLOP/s, 50 GB/s, 2 us a node"
 std::string device_text(const DeviceNumbers& device) {
   std::string text = device.flops_per_second ? flops_text(*device.flops_per_second) + "/s"
                                              : std::string("unknown FLOPs");
-  text += device.bytes_per_second ? ", " + byte_amount(*device.bytes_per_second) + "/s"
+  text += device.bytes_per_second ? ", " + rounded_text(*device.bytes_per_second / 1e9, 3) + " GB/s"
                                   : std::string(", unknown bandwidth");
   if (device.node_us > 0) text += ", " + duration_text(device.node_us) + " a node";
   return text;
@@ -45,6 +45,13 @@ void write_machine(JsonText& json, const Machine& machine) {
   json.text("duplex", duplex_name(machine.duplex));
   json.end_object();
   json.end_object();
+}
+
+std::string changed_times(std::optional<double> was_us, std::optional<double> is_us) {
+  constexpr double kRounding = 1e-9;
+  if (!was_us || !is_us || std::abs(*was_us - *is_us) <= kRounding * *was_us) return {};
+  return "times (--costs, --target): all on the CPU " + duration_text(*is_us) + ", was " +
+         duration_text(*was_us);
 }
 
 std::vector<std::string> changed_numbers(const Machine& before, const Machine& now) {

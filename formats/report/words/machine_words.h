@@ -1,6 +1,7 @@
 // The numbers of the CPU, the accelerator and the link in reports.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,8 @@ void write_machine(JsonText& json, const Machine& machine);
 
 // What differs between two machines: "launch: 9 ms, was 500 us".
 std::vector<std::string> changed_numbers(const Machine& before, const Machine& now);
+
+// "times (--costs, --target): all on the CPU 30 ms, was 20 ms"; "" when they are equal or unknown.
+std::string changed_times(std::optional<double> was_us, std::optional<double> is_us);
 
 }  // namespace cleave

@@ -115,9 +115,14 @@ std::string costs_more_text(const Reason& reason) {
     sum += (sum.empty() ? ": " : ", ") + sign + duration_text(std::abs(double{us})) + " " +
            std::string(what);
   };
+  const bool is_known = std::isfinite(reason.compute_us);
   add(reason.link_us, "link");
-  add(reason.compute_us, "compute");
+  if (is_known) add(reason.compute_us, "compute");
   add(reason.launch_us, reason.launch_us > 0 ? "for launches" : "for launches saved");
+  if (!is_known) {
+    return "its cost on the accelerator is not known" + (sum.empty() ? ": " : sum + ", ") +
+           "compute not known";
+  }
   return "costs more on the accelerator" + sum;
 }
 

@@ -1,5 +1,7 @@
 #include "formats/report/words/split_notes.h"
 
+#include <algorithm>
+
 #include "formats/text/number_text.h"
 
 namespace cleave {
@@ -22,6 +24,25 @@ std::string host_shapes_note(const Split& split, const SplitOptions& options) {
          (change == 0 ? "as many subgraphs as without"
                       : counted(change, is_less ? "fewer subgraph" : "more subgraph",
                                 is_less ? "fewer subgraphs" : "more subgraphs"));
+}
+
+std::string memory_note(const Preview& preview, const Machine& machine) {
+  const auto used = static_cast<std::uint64_t>(preview.coverage.parameter_bytes.acc);
+  if (!machine.acc_memory || used <= *machine.acc_memory) return {};
+  return "the accelerator's memory is " + bytes_text(*machine.acc_memory) +
+         ", and the parameters read there are " + bytes_text(used) + ", " +
+         bytes_text(used - *machine.acc_memory) + " more: no option places nodes by memory";
+}
+
+std::string part_count_note(const Split& split, const Machine& machine) {
+  const auto& devices = split.partition.devices;
+  const auto count =
+      static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
+  if (!machine.most_acc_parts || count <= *machine.most_acc_parts) return {};
+  const std::string most = count_text(*machine.most_acc_parts);
+  return counted(count, "partition is", "partitions are") + " on the accelerator, " +
+         count_text(count - *machine.most_acc_parts) + " more than max-subgraphs=" + most +
+         ": --keep-acc-subgraphs " + most + " or --place cost keeps to it";
 }
 
 }  // namespace cleave

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/measures/preview.h"
 #include "core/split/split.h"
 
 namespace cleave {
@@ -12,5 +13,12 @@ std::string start_note(const Split& split);
 
 // "host shapes: 31 nodes, 12 fewer subgraphs"; "" when the option is off.
 std::string host_shapes_note(const Split& split, const SplitOptions& options);
+
+// A note on parameters that exceed the accelerator's memory; "" if there are none. Placement does
+// not look at memory.
+std::string memory_note(const Preview& preview, const Machine& machine);
+
+// A note on more accelerator partitions than the accelerator holds; "" if there are not.
+std::string part_count_note(const Split& split, const Machine& machine);
 
 }  // namespace cleave

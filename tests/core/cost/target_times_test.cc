@@ -25,6 +25,20 @@ TEST_CASE("A node takes the longer of computing and memory, plus its fixed cost"
   CHECK(times.cpu.origins[node_named(graph, "a")] == TimeOrigin::estimated);
 }
 
+TEST_CASE("Estimates beside a profile share what it leaves") {
+  const Graph graph = graph_from_text(kText);
+  const Machine machine{.cpu = {.flops_per_second = 1e9, .bytes_per_second = 1e9, .node_us = 3}};
+  MeasuredTimes measured(graph.node_count(), -1);
+  measured[node_named(graph, "a")] = 100;
+  const TargetTimes times = target_times(graph, machine, measured, {});
+  const double sum = estimated_us(times.cpu);
+  REQUIRE(sum > 1);
+  const DeviceTimes within = with_estimates_within(times.cpu, 1);
+  CHECK(estimated_us(within) == Approx(1));
+  CHECK(within.of(node_named(graph, "a")) == 100);
+  CHECK(with_estimates_within(times.cpu, sum) == times.cpu);
+}
+
 TEST_CASE("Without both rates, or without a size, there is no time") {
   const Graph graph = graph_from_text(kText);
   const TargetTimes times = target_times(

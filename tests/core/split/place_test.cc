@@ -1,5 +1,7 @@
 #include "core/split/place.h"
 
+#include <cmath>
+
 #include "core/split/split.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
@@ -51,6 +53,15 @@ TEST_CASE("A node goes to the accelerator when it gains more than its tensors co
   CHECK(reason.link_us == Approx(72));
   CHECK(reason.compute_us == Approx(-9));
   CHECK(reason.launch_us == 0);
+}
+
+TEST_CASE("A node that moved has an unknown cost if its time on the accelerator is unknown") {
+  Case made(graph_from_text(kText));
+  made.times.acc.origins[node_named(made.graph, "d")] = TimeOrigin::unknown;
+  const PlacedByCost placed = made.place("a c e");
+  const Reason& reason = placed.fusions.acc.reasons[node_named(made.graph, "d")];
+  CHECK(reason.code == ReasonCode::costs_more);
+  CHECK(std::isinf(reason.compute_us));
 }
 
 TEST_CASE("A launch counts once for each part") {

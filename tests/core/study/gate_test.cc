@@ -33,6 +33,26 @@ std::string evaluated(const GateLimits& limits, const GateFacts& facts) {
   return describe(evaluate_gates(limits, facts));
 }
 
+TEST_CASE(
+    "whether a split is faster is not known where unmatched time is more than the difference") {
+  Measures now = some_measures();
+  now.latency_us = 105;
+  now.all_cpu_us = 100;
+  const auto verdict = [&] { return evaluated({.faster_than_cpu = true}, {.now = now}); };
+  CHECK(verdict() == "faster-than-cpu fails: 105 of 100\n");
+  now.cpu_unmatched_us = 4;
+  CHECK(verdict() == "faster-than-cpu fails: 105 of 100\n");
+  now.cpu_unmatched_us = 6;
+  CHECK(verdict() == "faster-than-cpu not_known: 105 of 100\n");
+  now.latency_us = 95;
+  CHECK(verdict() == "faster-than-cpu holds: 95 of 100\n");
+  now.acc_unmatched_us = 10;
+  CHECK(verdict() == "faster-than-cpu not_known: 95 of 100\n");
+  now.acc_subgraphs = 0;
+  now.latency_us = 100;
+  CHECK(verdict() == "faster-than-cpu fails: 100 of 100\n");
+}
+
 TEST_CASE("a limit that is met exactly holds") {
   const GateLimits limits{.node_coverage = 0.95,
                           .flops_coverage = 0.75,

@@ -108,12 +108,28 @@ TEST_CASE("the time of constants and bodies counts for no node") {
               {kernel("c", "Exp", 4), kernel("a", "Add", 1)}) == "name, name, a 1; 100%");
   std::vector<CostEntry> inside = {kernel("h", "Relu", 5), kernel("i", "If", 9)};
   inside[0].is_inside = true;
+  inside[0].around = 1;
   CHECK(match(R"(
     input x: float32[4]
     i = If(x, ^x)
     | h = relu(x)
   )",
               inside) == "none, name, i 9; 100%");
+}
+
+TEST_CASE("kernels of an If that the model has replaced by its branch count, and the If does not") {
+  std::vector<CostEntry> kernels = {kernel("a", "Exp", 2), kernel("deep/b", "LSTM", 18),
+                                    kernel("deep/inner", "If", 30), kernel("other", "Relu", 5),
+                                    kernel("outer", "If", 50)};
+  kernels[1].is_inside = kernels[2].is_inside = kernels[3].is_inside = true;
+  kernels[1].around = 2;
+  kernels[2].around = kernels[3].around = 4;
+  CHECK(match(R"(
+    input x: float32[4]
+    a: float32[4] = Exp(x)
+    deep/b: float32[4] = LSTM(a)
+  )",
+              kernels) == "name, name, none, none, none, a 2; deep/b 18; 80%");
 }
 
 }  // namespace

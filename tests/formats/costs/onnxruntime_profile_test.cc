@@ -51,7 +51,29 @@ TEST_CASE("the times of a kernel that runs twice in a run are added") {
 
 TEST_CASE("kernels of a body are part of the node around them") {
   CHECK(read(event("a", 0, 2) + event("b", 11, 3) + event("b", 15, 3) +
-             event("loop", 10, 9, "Loop") + event("c", 20, 1)) == "a 2\n(b 0)\nloop 9\nc 1\n");
+             event("loop", 10, 9, "Loop") + event("c", 20, 1)) == "a 2\n(b 6)\nloop 9\nc 1\n");
+}
+
+TEST_CASE("a profile of inputs of different sizes is warned of") {
+  const auto runs = [](const std::string& second) {
+    std::string text;
+    for (const std::string& shape : {std::string("[1,4]"), second}) {
+      std::string made = event("a", 0, 5);
+      const std::string op = "\"op_name\":\"Relu\"";
+      REQUIRE(made.find(op) != made.npos);
+      made.insert(made.find(op), "\"input_type_shape\":[{\"float\":" + shape + "}],");
+      text += made + std::string(kEndOfRun);
+    }
+    text.pop_back();
+    const auto profile =
+        read_onnxruntime_profile(SourceFile::from_text("p.json", "[" + text + "]"));
+    REQUIRE(profile);
+    return profile->warnings.empty() ? std::string() : profile->warnings.front().message;
+  };
+  CHECK(runs("[1,4]").empty());
+  CHECK(runs("[8,4]") ==
+        "the runs had inputs of different sizes: \"a\" read [1, 4] and [8, 4], so its times are of "
+        "a mixture");
 }
 
 TEST_CASE("an invalid profile is refused with the place of the fault") {

@@ -90,6 +90,28 @@ TEST_CASE("a kernel with a suffix binds the dims of the input that it read, and 
   CHECK_FALSE(node_cost(graph, conv).flops);
 }
 
+TEST_CASE("a dim without a name is bound by its axis") {
+  const Folder folder;
+  std::string bytes = onnx_bytes(kModel, [](onnx::ModelProto& model) {
+    auto* const graph = model.mutable_graph();
+    auto* const weight = graph->mutable_initializer(0);
+    weight->clear_float_data();
+    weight->set_raw_data(std::string(8 * 3 * 3 * 3 * 4, '\0'));
+    auto* const shape =
+        graph->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+    for (int axis : {0, 2, 3}) shape->mutable_dim(axis)->clear_dim_param();
+  });
+  auto model = read_model(folder.write("m.onnx", bytes), {});
+  REQUIRE(model);
+  const std::vector<CostSource> sources = {
+      {CostTarget::cpu, folder.write("p.json", profile("[2,3,32,16]"))}};
+  auto costs = read_costs_and_shapes(sources, *model);
+  REQUIRE(costs);
+  Graph& graph = model->graph;
+  exchange_observed_shapes(graph, *costs);
+  CHECK(value_bytes(graph, graph.outputs(graph.nodes()[0])[0]) == 2 * 8 * 30 * 14 * 4);
+}
+
 TEST_CASE("dims for which two profiles saw different sizes are not bound") {
   const Folder folder;
   Read read_back = read(folder, {profile("[2,3,32,16]"), profile("[2,3,64,16]")});

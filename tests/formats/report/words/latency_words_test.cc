@@ -102,6 +102,47 @@ TEST_CASE("a node without a time is named with its device and the ways out") {
         "acc=FILE), or the sizes of its dims (--dim), or leave it on the CPU (--deny b1)");
 }
 
+TEST_CASE(
+    "time of the profile that no node has is said, and no verdict is given that it may flip") {
+  const ReportCase made = make_report_case(kModel, "MatMul\n");
+  const Graph& graph = made.model.graph;
+  TimeBasis basis = basis_of(graph, 10);
+  const auto line = [&] {
+    return latency_headline(graph, inference_time(graph, made.split, made.options, basis));
+  };
+  basis.cpu_unmatched = {100, 3100};  // 3.72 ms against 3 ms: slower in any case
+  CHECK(line() ==
+        "latency 3.72 ms, slower than the CPU alone (3 ms, 0.81x): 1 CPU + 0.2 acc + 2.5 link + "
+        "0.02 for 2 launches; no faster placement than the CPU alone was found; 3.2% of the "
+        "profile's time (100 us) is of kernels that match no node, and in no figure");
+  basis.cpu_unmatched = {1000, 4000};
+  CHECK(line() ==
+        "latency 3.72 ms: 1 CPU + 0.2 acc + 2.5 link + 0.02 for 2 launches; all on the CPU 3 ms "
+        "(the faster one is not known); no faster placement than the CPU alone was found; 25% of "
+        "the profile's time (1 ms) is of kernels that match no node, and in no figure");
+  CHECK(times_text(graph, inference_time(graph, made.split, made.options, basis))
+            .starts_with("CPU: measured, but 25% of the profile's time matches no node; "));
+}
+
+TEST_CASE("a time on the CPU that is mostly estimated says so") {
+  const ReportCase made = make_report_case(kModel, "MatMul\n");
+  const Graph& graph = made.model.graph;
+  TimeBasis basis = basis_of(graph, 10);
+  basis.times.cpu.origins[id_at<NodeId>(0)] = TimeOrigin::estimated;
+  basis.times.cpu.origins[id_at<NodeId>(1)] = TimeOrigin::estimated;
+  basis.machine.link_bytes_per_second = 8e12;
+  CHECK(latency_headline(graph, inference_time(graph, made.split, made.options, basis))
+            .find("; all on the CPU 3 ms (2.5x; 33.3% of it measured)") != std::string::npos);
+}
+
+TEST_CASE("a share of measured times is that of each side") {
+  CHECK(measured_text({}) == "estimated");
+  CHECK(measured_text({.cpu = 1.0, .acc = 1.0}) == "measured 100%");
+  CHECK(measured_text({.cpu = 1.0, .acc = 0.06}) == "CPU measured 100%, accelerator measured 6%");
+  CHECK(measured_text({.cpu = 1.0, .acc = 0.0}) == "CPU measured 100%, accelerator estimated");
+  CHECK(measured_text({.cpu = 1.0}) == "measured 100%");
+}
+
 TEST_CASE("a proof names the times that it holds for") {
   const ReportCase made = make_report_case(kModel, "MatMul\nExp\n");
   const Graph& graph = made.model.graph;
