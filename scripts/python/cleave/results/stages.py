@@ -58,7 +58,9 @@ class StagesStageCost:
     flops: float | None = None
     # Number of nodes with unknown FLOPs.
     unknown_flops: int | None = None
+    # null: the size of a tensor is not known.
     input_bytes: int | None = None
+    # null: the size of a tensor is not known.
     output_bytes: int | None = None
     compute: float | None = None
     in_: float | None = None
