@@ -2,7 +2,7 @@
 // 1. find the clusters of units that must be on one side;
 // 2. if few of them are free, try all choices; otherwise
 // 3. search locally from minimum cuts at several charges, from all on the CPU, and from all on the
-//    accelerator, from the result without residency over a half-duplex link, then from random
+//    accelerator, from the result without residency or over a half-duplex link, then from random
 //    changes of the best placement;
 // 4. bound the time from below by minimum cuts, which may prove the placement optimal.
 #include "core/placement/placement.h"
@@ -122,12 +122,15 @@ class Placer {
   }
 
  private:
-  // The placement for a half-duplex link without residency takes no more time than it does there:
-  // with a start from it, a better link or residency never makes the result worse.
+  // Without residency, or over a half-duplex link, a placement takes as long or longer. With a start
+  // from the best one found there, neither makes the result worse.
   void consider_plain() {
     PlacementProblem plain = problem_;
-    plain.residency = Residency::off;
-    plain.duplex = Duplex::half;
+    if (plain.residency == Residency::on) {
+      plain.residency = Residency::off;
+    } else {
+      plain.duplex = Duplex::half;
+    }
     PlacementScorer scorer(plain);
     Placement found = Placer(scorer, clusters_, effort_limits_).run();
     moves_ += found.moves;

@@ -113,18 +113,10 @@ class CheckMaker {
     }
   }
 
-  // The baseline has no times of nodes, but their sum. A latency that rose is said where no gate
-  // says it.
+  // The baseline has no times of nodes, but their sum.
   void note_times() {
-    const Measures& was = before_->measures;
-    const Measures& now = run_.now;
-    std::string times = changed_times(was.all_cpu_us, now.all_cpu_us);
+    std::string times = changed_times(before_->measures.all_cpu_us, run_.now.all_cpu_us);
     if (!times.empty()) run_.settings.push_back(std::move(times));
-    if (request_.limits.regression || request_.limits.latency_us) return;
-    if (!was.latency_us || !now.latency_us || *now.latency_us <= *was.latency_us) return;
-    run_.settings.push_back("latency: " + duration_text(*now.latency_us) + ", was " +
-                            duration_text(*was.latency_us) +
-                            "; no gate holds it (--allow-regression does)");
   }
 
   // ---- gates ----

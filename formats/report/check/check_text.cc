@@ -37,9 +37,25 @@ std::string gates_text(const CheckRun& run) {
   return text;
 }
 
+// A latency that rose, where no gate holds it; else "".
+std::string risen_latency_text(const CheckRun& run) {
+  const bool is_held = std::any_of(
+      run.gates.begin(), run.gates.end(),
+      [](const CheckedGate& checked) { return checked.gate.kind == GateKind::latency_regression; });
+  if (is_held || !run.before || !run.before->latency_us || !run.now.latency_us) return {};
+  const double was = *run.before->latency_us;
+  const double is = *run.now.latency_us;
+  constexpr double kRounding = 1e-9;
+  if (is <= was * (1 + kRounding)) return {};
+  return wrapped("latency " + duration_text(is) + ", was " + duration_text(was) +
+                     ": no gate holds it (--allow-regression 0 does)",
+                 2, 4);
+}
+
 std::string run_text(const CheckRun& run) {
   std::string text = wrapped(run_title(run), 0, 2);
   if (!run.gates.empty()) text += gates_text(run);
+  text += risen_latency_text(run);
   text += moves_text(run.regressions, "newly on the CPU", run.settings);
   text += moves_text(run.improvements, "newly on the accelerator", run.settings);
   if (run.removed > 0) {

@@ -39,11 +39,11 @@ std::string costs_text(const ModelCosts& costs) {
   text += "): " + percent_text(match.share()) + " of " + duration_text(match.total_us) +
           " matched" + rules_text(match) + ", " + count_text(match.measured_nodes) + " of " +
           counted(match.us.size(), "node", "nodes");
+  if (match.fused_nodes > 0) text += ", " + count_text(match.fused_nodes) + " of them as fused";
   if (costs.used_nodes < match.measured_nodes) {
     text += ", " + (costs.used_nodes == 0 ? std::string("none") : count_text(costs.used_nodes)) +
             " of them used: files before this one have the others";
   }
-  if (match.fused_nodes > 0) text += ", " + count_text(match.fused_nodes) + " of them as fused";
   if (!costs.shapes.empty()) {
     text += "; " + counted(costs.shapes.size(), "shape", "shapes") + " observed";
   }
