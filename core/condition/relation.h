@@ -1,6 +1,8 @@
-// Relations: arithmetic and comparison over a node's attributes, dims, ranks and counts.
+// Relations: arithmetic and comparison over attributes, dims, ranks and counts of a node, or of the
+// nodes of a pattern.
 //
 //   attr.group == in[0].dim[1] and attr.kernel_shape[0] % 2 == 1
+//   node[0].attr.axis == node[2].attr.axis
 //
 // A relation is a list of terms. Operands come before the terms that use them, and the last term is
 // the whole relation. The grammar is in relation_parser.h, the meaning in relation_value.h.
@@ -51,6 +53,7 @@ struct RelationTerm {
   Kind kind = Kind::literal;
   std::uint32_t first = kNone, second = kNone;  // operands, by index
   std::uint32_t position = 0;                   // input, output
+  std::uint32_t node = 0;  // attribute, input, output, counts: of this op of a pattern
   Literal literal = std::int64_t{0};
   std::string text = {};
   std::uint32_t begin = 0, end = 0;  // its bytes of the relation's text

@@ -143,6 +143,8 @@ constexpr std::array<Function, 5> kFunctions = {{{"len", Kind::length},
 
 constexpr std::array<std::string_view, 8> kNames = {"attr", "in",  "out", "len",
                                                     "min",  "max", "all", "any"};
+constexpr std::array<std::string_view, 6> kNamesOfPatterns = {"node", "len", "min",
+                                                              "max",  "all", "any"};
 constexpr std::array<std::string_view, 7> kProperties = {"dim",      "stride",   "rank", "dtype",
                                                          "constant", "elements", "given"};
 
@@ -171,7 +173,10 @@ std::string did_you_mean(std::string_view word, const Names& known) {
 // was found; then fault_ says which.
 class Parser {
  public:
-  explicit Parser(std::string_view text) : tokens_(text) { relation_.text = text; }
+  // `op_count`: of the pattern; 0 for a relation of a rule, which is about one node.
+  Parser(std::string_view text, std::size_t op_count) : tokens_(text), op_count_(op_count) {
+    relation_.text = text;
+  }
 
   Result<Relation, RelationFault> parse() {
     if (relation_.text.size() > kMostBytes) {
@@ -323,37 +328,72 @@ class Parser {
   }
 
   std::optional<Index> named() {
-    if (is_word("attr")) return attribute();
-    if (is_word("in")) return value(Kind::input);
-    if (is_word("out")) return value(Kind::output);
+    if (is_word("node")) return of_node();
+    if (is_of_node()) {
+      if (op_count_ == 0) return fact(0, token_.begin);
+      return fail("say of which node: node[0]." + std::string(token_.text));
+    }
     for (const Function& function : kFunctions) {
       if (is_word(function.name)) return call(function);
     }
-    const std::string meant = did_you_mean(token_.text, kNames);
-    return fail(in_quotes(token_.text) + " is no name" +
-                (meant.empty()
-                     ? ": values are attr.NAME, in[0].dim, out[0].rank, numbers and \"texts\""
-                     : meant));
+    if (op_count_ > 0) return no_name(did_you_mean(token_.text, kNamesOfPatterns), "node[0].");
+    return no_name(did_you_mean(token_.text, kNames), "");
   }
 
-  std::optional<Index> attribute() {
+  std::nullopt_t no_name(const std::string& meant, const std::string& node) {
+    const std::string known = ": values are " + node + "attr.NAME, " + node + "in[0].dim, " + node +
+                              "out[0].rank, numbers and \"texts\"";
+    return fail(in_quotes(token_.text) + " is no name" + (meant.empty() ? known : meant));
+  }
+
+  bool is_of_node() const { return is_word("attr") || is_word("in") || is_word("out"); }
+
+  // node[i]. and what follows; `node` is the word at the cursor.
+  std::optional<Index> of_node() {
     const std::size_t begin = token_.begin;
+    const auto node = node_number();
+    if (!node) return std::nullopt;
+    if (!is_of_node()) return fail("expected attr, in or out of the node");
+    return fact(*node, begin);
+  }
+
+  // Reads `node[i].`
+  std::optional<Index> node_number() {
+    if (op_count_ == 0) return fail("node[...] is for patterns: a rule is about one node");
+    step();
+    if (!take_sign("[")) return std::nullopt;
+    if (token_.type != Token::Type::integer) {
+      return fail("expected the number of an op, counted from 0");
+    }
+    if (static_cast<std::uint64_t>(token_.integer) >= op_count_) {
+      return fail("the pattern has no op " + std::string(token_.text) + ", the last is " +
+                  std::to_string(op_count_ - 1));
+    }
+    const auto node = static_cast<Index>(token_.integer);
+    step();
+    if (!take_sign("]") || !take_sign(".")) return std::nullopt;
+    return node;
+  }
+
+  // attr.NAME, in[i].PROPERTY or out[i].PROPERTY of a node.
+  std::optional<Index> fact(Index node, std::size_t begin) {
+    if (is_word("attr")) return attribute(node, begin);
+    const Kind kind = is_word("in") ? Kind::input : Kind::output;
+    step();
+    return property(kind, node, begin);
+  }
+
+  std::optional<Index> attribute(Index node, std::size_t begin) {
     step();
     if (!take_sign(".")) return std::nullopt;
     if (token_.type != Token::Type::word) return fail("expected the name of an attribute");
     std::string name(token_.text);
     step();
-    return add({.kind = Kind::attribute, .text = std::move(name)}, begin);
+    return add({.kind = Kind::attribute, .node = node, .text = std::move(name)}, begin);
   }
 
-  std::optional<Index> value(Kind kind) {
-    const std::size_t begin = token_.begin;
-    step();
-    return property(kind, begin);
-  }
-
-  // The cursor is behind `in` or `out`, which is at `begin`.
-  std::optional<Index> property(Kind kind, std::size_t begin) {
+  // The cursor is behind `in` or `out` of the term that begins at `begin`.
+  std::optional<Index> property(Kind kind, Index node, std::size_t begin) {
     if (!take_sign("[")) return std::nullopt;
     if (token_.type != Token::Type::integer || token_.integer > kMostPosition) {
       return fail("expected a position, counted from 0");
@@ -370,14 +410,17 @@ class Parser {
                        : meant));
     }
     step();
-    return add({.kind = kind, .position = position, .text = std::string(*known)}, begin);
+    return add({.kind = kind, .position = position, .node = node, .text = std::string(*known)},
+               begin);
   }
 
   std::optional<Index> call(const Function& function) {
     const std::size_t begin = token_.begin;
     step();
     if (!take_sign("(")) return std::nullopt;
-    if (function.kind == Kind::length && (is_word("in") || is_word("out"))) return count(begin);
+    if (function.kind == Kind::length && counts_of_node()) return count(0, begin, token_.begin);
+    if (function.kind == Kind::length && op_count_ > 0 && is_word("node"))
+      return count_of_node(begin);
     auto argument = expression(0);
     while (argument && is_sign(",")) {
       if (function.kind != Kind::least && function.kind != Kind::greatest) {
@@ -392,21 +435,35 @@ class Parser {
     return add({.kind = function.kind, .first = *argument}, begin);
   }
 
-  // len(in), len(out), len(in[0].dim).
-  std::optional<Index> count(std::size_t begin) {
-    const bool is_input = is_word("in");
+  bool counts_of_node() const { return op_count_ == 0 && (is_word("in") || is_word("out")); }
+
+  // len(node[0].in), and len() of any other term of a node.
+  std::optional<Index> count_of_node(std::size_t begin) {
     const std::size_t at = token_.begin;
+    const auto node = node_number();
+    if (!node) return std::nullopt;
+    if (is_word("in") || is_word("out")) return count(*node, begin, at);
+    if (!is_word("attr")) return fail("expected attr, in or out of the node");
+    auto list = attribute(*node, at);
+    if (!list || !take_sign(")")) return std::nullopt;
+    return add({.kind = Kind::length, .first = *list}, begin);
+  }
+
+  // len(in), len(out), len(in[0].dim). What is counted begins at `at`.
+  std::optional<Index> count(Index node, std::size_t begin, std::size_t at) {
+    const bool is_input = is_word("in");
     step();
     if (is_sign(")")) {
       step();
-      return add({.kind = is_input ? Kind::input_count : Kind::output_count}, begin);
+      return add({.kind = is_input ? Kind::input_count : Kind::output_count, .node = node}, begin);
     }
-    const auto list = property(is_input ? Kind::input : Kind::output, at);
+    const auto list = property(is_input ? Kind::input : Kind::output, node, at);
     if (!list || !take_sign(")")) return std::nullopt;
     return add({.kind = Kind::length, .first = *list}, begin);
   }
 
   Tokens tokens_;
+  std::size_t op_count_;
   Token token_;
   std::size_t previous_end_ = 0;
   int levels_ = 0;
@@ -417,7 +474,12 @@ class Parser {
 }  // namespace
 
 Result<Relation, RelationFault> parse_relation(std::string_view text) {
-  return Parser(text).parse();
+  return Parser(text, 0).parse();
+}
+
+Result<Relation, RelationFault> parse_pattern_relation(std::string_view text,
+                                                       std::size_t op_count) {
+  return Parser(text, op_count).parse();
 }
 
 }  // namespace cleave

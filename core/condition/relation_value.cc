@@ -102,11 +102,12 @@ std::string sign_text(Kind kind) {
       kSigns[static_cast<std::size_t>(kind) - static_cast<std::size_t>(Kind::equal)]);
 }
 
-// The values of all terms for one node, in order.
+// The values of all terms for the nodes, in order.
 class TermValues {
  public:
-  TermValues(const Relation& relation, const Graph& graph, NodeId node, const OpFacts& facts)
-      : relation_(relation), graph_(graph), node_(node), facts_(facts) {
+  TermValues(const Relation& relation, const Graph& graph, std::span<const NodeId> nodes,
+             const OpFacts& facts)
+      : relation_(relation), graph_(graph), nodes_(nodes), facts_(facts) {
     values_.reserve(relation.terms.size());
     for (const RelationTerm& term : relation.terms) values_.push_back(compute(term));
   }
@@ -131,15 +132,15 @@ class TermValues {
       case Kind::literal:
         return value_of(term.literal);
       case Kind::attribute:
-        return attribute_term(graph_, node_, term.text, facts_);
+        return attribute_term(graph_, nodes_[term.node], term.text, facts_);
       case Kind::input:
-        return input_term(graph_, node_, term, facts_);
+        return input_term(graph_, nodes_[term.node], term, facts_);
       case Kind::output:
-        return output_term(graph_, node_, term, facts_);
+        return output_term(graph_, nodes_[term.node], term, facts_);
       case Kind::input_count:
-        return input_count(graph_, node_);
+        return input_count(graph_, nodes_[term.node]);
       case Kind::output_count:
-        return static_cast<std::int64_t>(graph_.outputs(node_).size());
+        return static_cast<std::int64_t>(graph_.outputs(nodes_[term.node]).size());
       default:
         return compute_from(term, values_[term.first]);
     }
@@ -197,7 +198,7 @@ class TermValues {
 
   const Relation& relation_;
   const Graph& graph_;
-  NodeId node_;
+  std::span<const NodeId> nodes_;
   const OpFacts& facts_;
   std::vector<RelationValue> values_;
 };
@@ -206,12 +207,22 @@ class TermValues {
 
 bool relation_holds(const Relation& relation, const Graph& graph, NodeId node,
                     const OpFacts& facts) {
-  return truth_of(TermValues(relation, graph, node, facts).whole()) == true;
+  return relation_holds(relation, graph, std::span(&node, 1), facts);
+}
+
+bool relation_holds(const Relation& relation, const Graph& graph, std::span<const NodeId> nodes,
+                    const OpFacts& facts) {
+  return truth_of(TermValues(relation, graph, nodes, facts).whole()) == true;
 }
 
 RelationFailure relation_failure(const Relation& relation, const Graph& graph, NodeId node,
                                  const OpFacts& facts) {
-  return TermValues(relation, graph, node, facts).failure();
+  return relation_failure(relation, graph, std::span(&node, 1), facts);
+}
+
+RelationFailure relation_failure(const Relation& relation, const Graph& graph,
+                                 std::span<const NodeId> nodes, const OpFacts& facts) {
+  return TermValues(relation, graph, nodes, facts).failure();
 }
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Evaluates a relation for a node.
+// Evaluates a relation for a node, or for the nodes of a pattern.
 //
 // An attribute has its effective value (core/condition/attribute_value.h). If the node does not
 // have an input, its `given` is 0 and its other properties are unknown. A dim that is not fixed is
@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "core/condition/op_facts.h"
@@ -17,6 +18,9 @@ namespace cleave {
 // Whether the relation is known to hold for the node. Linear in the terms, times the lengths of
 // lists.
 bool relation_holds(const Relation& relation, const Graph& graph, NodeId node,
+                    const OpFacts& facts);
+// The same for the nodes of a pattern, by op.
+bool relation_holds(const Relation& relation, const Graph& graph, std::span<const NodeId> nodes,
                     const OpFacts& facts);
 
 // Why a relation does not hold. If it is a chain of `and`, this is the first operand that is false,
@@ -32,5 +36,7 @@ struct RelationFailure {
 };
 RelationFailure relation_failure(const Relation& relation, const Graph& graph, NodeId node,
                                  const OpFacts& facts);
+RelationFailure relation_failure(const Relation& relation, const Graph& graph,
+                                 std::span<const NodeId> nodes, const OpFacts& facts);
 
 }  // namespace cleave

@@ -162,6 +162,20 @@ Fusions NodeGroups::settle(AccNodes acc, ReasonCode code, Incomplete incomplete)
   return result;
 }
 
+Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions, ReasonCode code) {
+  if (sets.begin.size() < 2) return fusions;
+  NodeGroups joined(graph);
+  const auto add = [&](std::span<const NodeId> members) {
+    for (const NodeId member : members) joined.tie(members.front(), member);
+    joined.make_group(members.front());
+  };
+  for (std::size_t i = 0; i < fusions.group_count(); ++i) add(fusions.group(id_at<GroupId>(i)));
+  for (std::size_t i = 0; i + 1 < sets.begin.size(); ++i) {
+    add(sets.nodes.subspan(sets.begin[i], sets.begin[i + 1] - sets.begin[i]));
+  }
+  return std::move(joined).settle(std::move(fusions.acc), code);
+}
+
 Fusions without_groups(const Graph& graph, AccNodes acc) {
   Fusions result;
   result.group_of = PerNode<GroupId>(graph.node_count(), kNone<GroupId>);

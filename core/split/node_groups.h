@@ -66,6 +66,15 @@ class NodeGroups {
   NodeSet live_;  // representatives of groups; entries that are no longer representatives may stay
 };
 
+// The groups of `fusions` merged with further sets of nodes that must stay together, and what is then
+// left of the accelerator set: members of a group with a CPU node leave it, with the reason `code`.
+// The nodes of set i are sets.nodes from sets.begin[i] on.
+struct NodeLists {
+  std::span<const std::uint32_t> begin;
+  std::span<const NodeId> nodes;
+};
+Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions, ReasonCode code);
+
 // A result without groups; `acc` is unchanged.
 Fusions without_groups(const Graph& graph, AccNodes acc);
 

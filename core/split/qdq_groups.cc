@@ -136,14 +136,8 @@ class QdqFinder {
 QdqGroups find_qdq_groups(const Graph& graph) { return QdqFinder(graph).run(); }
 
 Fusions keep_qdq_groups(const Graph& graph, const QdqGroups& groups, Fusions fusions) {
-  NodeGroups joined(graph);
-  const auto add = [&](std::span<const NodeId> members) {
-    for (const NodeId member : members) joined.tie(members.front(), member);
-    joined.make_group(members.front());
-  };
-  for (std::size_t i = 0; i < fusions.group_count(); ++i) add(fusions.group(id_at<GroupId>(i)));
-  for (std::size_t i = 0; i < groups.count(); ++i) add(groups.group(i));
-  return std::move(joined).settle(std::move(fusions.acc), ReasonCode::qdq_group);
+  return keep_together(graph, {groups.begin, groups.members}, std::move(fusions),
+                       ReasonCode::qdq_group);
 }
 
 }  // namespace cleave

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "core/split/node_groups.h"
 #include "core/support/match_limit.h"
 
 namespace cleave {
@@ -46,10 +47,15 @@ Result<std::vector<NodeId>> extend(const Graph& graph, const Fusions& fusions, S
 }
 
 // The groups that must stay together, among the nodes that may run on the accelerator.
-Fusions find_groups(const Graph& graph, AccNodes acc, const QdqGroups& qdq,
+Fusions find_groups(const Graph& graph, AccNodes acc, const Split& split,
                     const SplitOptions& options) {
   Fusions fusions = find_fusions(graph, std::move(acc), options.fusion);
-  return qdq.count() == 0 ? fusions : keep_qdq_groups(graph, qdq, std::move(fusions));
+  if (split.qdq_groups.count() > 0) {
+    fusions = keep_qdq_groups(graph, split.qdq_groups, std::move(fusions));
+  }
+  const PatternMatches& patterns = split.support.patterns;
+  return keep_together(graph, {patterns.begin, patterns.nodes}, std::move(fusions),
+                       ReasonCode::pattern_group);
 }
 
 // Removes nodes from split.fusions. The runs start on the side that the placement assumes, unless
@@ -67,10 +73,9 @@ void place(const SplitInput& input, const SplitOptions& options, const LatencyIn
 }
 
 // The number of subgraphs that the verdicts lead to: the measure of --host-shapes.
-std::size_t subgraph_count(const Graph& graph, const Support& support, const QdqGroups& qdq,
-                           const SplitOptions& options) {
+std::size_t subgraph_count(const Graph& graph, const Split& split, const SplitOptions& options) {
   const Fusions groups =
-      find_groups(graph, find_acc_nodes(graph, support, options.acc_finder), qdq, options);
+      find_groups(graph, find_acc_nodes(graph, split.support, options.acc_finder), split, options);
   const SubgraphsFound found = split_subgraphs(graph, groups, options.subgraphs);
   return merge_small_subgraphs(graph, found.subgraphs, groups.acc.reasons, options.subgraphs)
       .subgraphs.count();
@@ -129,8 +134,7 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
   // readers of sizes are.
   if (options.host_shapes.follow) {
     split.host_shapes = follow_shape_users(graph, split.support);
-    split.host_shapes.subgraphs_without =
-        subgraph_count(graph, split.support, split.qdq_groups, options);
+    split.host_shapes.subgraphs_without = subgraph_count(graph, split, options);
   }
   const Support& verdicts = options.host_shapes.follow ? split.host_shapes.support : split.support;
 
@@ -139,9 +143,9 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
   tell_passed(2);
 
   // Which nodes must stay together: because they exchange such data, then, if asked for, Q/DQ
-  // groups. Q/DQ groups come last, since a group counts only if all its nodes stay. After this step
-  // only --place cost changes the accelerator set, split.fusions.acc.
-  split.fusions = find_groups(graph, split.acc_found, split.qdq_groups, options);
+  // groups, then the matches of patterns. These come last, since a group counts only if all its
+  // nodes stay. After this step only --place cost changes the accelerator set, split.fusions.acc.
+  split.fusions = find_groups(graph, split.acc_found, split, options);
   tell_passed(3);
 
   // With --place cost, keep only those nodes on the accelerator that make an inference faster. This

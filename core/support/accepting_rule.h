@@ -17,7 +17,7 @@ struct AcceptingRule {
   std::uint32_t rule;  // the first of its allow rules that holds
 };
 
-// nullopt when no list accepts the node. Ignores bodies. Linear in the rules: not for loops over
+// nullopt when no rule of a list accepts the node. Ignores bodies and patterns. Linear in the rules: not for loops over
 // nodes.
 std::optional<AcceptingRule> find_accepting_rule(const Graph& graph, NodeId node,
                                                  const std::vector<SupportList>& lists,

@@ -7,6 +7,7 @@
 #include "core/graph/domain.h"
 #include "core/support/gap_key.h"
 #include "core/support/loosening.h"
+#include "core/support/overlay.h"
 #include "core/support/rule_check.h"
 #include "core/support/support.h"
 
@@ -36,11 +37,12 @@ class GapFinder {
       : graph_(graph), lists_(lists), facts_(facts) {}
 
   void add(NodeId node, const Reason& reason) {
-    if (reason.because != kNone<NodeId>) return;  // the body node has the gap
     switch (reason.code) {
       case ReasonCode::no_rule:
+      case ReasonCode::pattern_failed:
         return add_op(node);
       case ReasonCode::rule_failed:
+        if (reason.because != kNone<NodeId>) return;  // the body node has the gap
         return add_condition(node, reason);
       case ReasonCode::denied:
         return add_denied(node, reason);
@@ -150,7 +152,7 @@ std::vector<SupportList> FilledLists::with_remedies() const {
   const std::vector<Rule>& rules = remedies_.allow;
   bool is_added = false;
   for (SupportList& list : lists) {
-    if (list.role != ListRole::all_of || list.allow.empty()) continue;
+    if (list.role != ListRole::all_of || is_overlay(list)) continue;
     list.allow.insert(list.allow.end(), rules.begin(), rules.end());
     is_added = true;
   }

@@ -2,6 +2,7 @@
 //
 // Nodes that no list accepts are grouped into gaps by cause:
 //   op         no rule names the op             by op and the dtypes it reads
+//              (though a pattern may)
 //   condition  a rule names it and fails        by rule, failed conditions, and what the node has
 //   denied     a deny rule matches              by rule
 // A range, a factor or a largest dim that is exceeded is one gap, however far it is exceeded.

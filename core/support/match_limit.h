@@ -17,7 +17,7 @@ namespace cleave {
 inline constexpr std::uint64_t kMostRuleChecks = 100'000'000;
 
 // The same as match_support(); nullopt when it would check rules on nodes more than `most_checks`
-// times.
+// times. Steps of the search for patterns count as checks.
 std::optional<Support> match_support_within(const Graph& graph,
                                             const std::vector<SupportList>& lists,
                                             const OpFacts& facts, std::uint64_t most_checks);

@@ -5,7 +5,8 @@
 namespace cleave {
 
 bool is_overlay(const SupportList& list) {
-  return list.role != ListRole::verdicts && list.allow.empty() && !list.deny.empty();
+  return list.role != ListRole::verdicts && list.allow.empty() && list.patterns.empty() &&
+         !list.deny.empty();
 }
 
 bool are_all_of(const std::vector<SupportList>& lists) {

@@ -21,6 +21,8 @@ std::string_view reason_code_name(ReasonCode code) {
       "costs_more",
       "shared_memory",
       "part_limit",
+      "pattern_failed",
+      "pattern_group",
   };
   return kNames[static_cast<std::size_t>(code)];
 }

@@ -25,20 +25,24 @@ enum class ReasonCode : std::uint8_t {
   costs_more,         // an inference is faster with it on the CPU
   shared_memory,      // uses memory that is written in place, as a CPU node does
   part_limit,         // by itself it is beyond a list's limit on a whole partition
+  pattern_failed,     // only a pattern names the op, and it does not match around the node
+  pattern_group,      // tied to a CPU node by the match of a pattern
 };
-inline constexpr int kReasonCodeCount = 14;
+inline constexpr int kReasonCodeCount = 16;
 
 // "no_rule", ... as reports write it; "" for none.
 std::string_view reason_code_name(ReasonCode code);
 
 struct Reason {
   ReasonCode code = ReasonCode::none;
-  std::uint16_t list = 0;          // rule_failed, denied, part_limit: which support list
+  std::uint16_t list = 0;          // rule_failed, denied, part_limit, pattern_failed: which list
   std::uint32_t rule = 0;          // rule_failed: index in its allow rules; denied: in its deny
-                                   // rules; part_limit: which PartLimit
+                                   // rules; part_limit: which PartLimit; pattern_failed: in its
+                                   // patterns
   NodeId because = kNone<NodeId>;  // the node to blame; kNone for a rule, or the graph's output
   std::uint32_t size = 0;          // small_subgraph: the number of nodes in the subgraph;
                                    // part_limit: how many there are, of bytes in KiB, rounded up
+                                   // pattern_failed: index in Support::misses
   // costs_more: what the node, with the connected nodes that moved along with it, would add to the
   // inference on the accelerator. An infinite compute_us: the time of one of them is unknown.
   float link_us = 0;

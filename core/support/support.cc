@@ -1,7 +1,11 @@
 // How matching works:
 // 1. For each distinct (domain, op) of the graph, find the rules that name it; globs are resolved
 //    here.
-// 2. Check each node against the conditions of those rules only.
+// 2. If lists have patterns, find their matches, and give up those with a node that is refused
+//    all the same.
+// 3. Check each node against the conditions of those rules only. The matches that are left accept
+//    their nodes.
+// 4. For nodes that only patterns name, find the pattern that comes nearest.
 //
 // A list refuses in this order: a deny rule that names the op or the node; no allow rule that names
 // the op; a deny rule by dtype; the conditions of the allow rules.
@@ -12,84 +16,20 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "core/support/accepting_rule.h"
+#include "core/support/list_patterns.h"
+#include "core/support/live_matches.h"
 #include "core/support/match_limit.h"
 #include "core/support/overlay.h"
 #include "core/support/rule_check.h"
-#include "core/support/rule_filter.h"
-#include "core/support/rules_by_name.h"
-#include "core/support/rules_by_op.h"
+#include "core/support/rule_index.h"
 
 namespace cleave {
 namespace {
-
-// Rules of one list that name an op, by index, ascending. Rules for certain node names are looked
-// up by name. If the others are many, they are filtered before they are checked on a node.
-struct NamedRules {
-  RuleIndices unnamed;  // for nodes of any name
-  RulesByName by_name;
-  std::optional<RuleFilter> filter = {};  // of `unnamed`
-
-  static NamedRules of(const std::vector<Rule>& rules, const RuleIndices& all) {
-    constexpr std::size_t kMany = 32;
-    NamedRules named;
-    for (const std::uint32_t i : all) {
-      if (rules[i].node_name.empty()) {
-        named.unnamed.push_back(i);
-      } else {
-        named.by_name.add(rules[i], i);
-      }
-    }
-    if (named.unnamed.size() > kMany) named.filter.emplace(rules, named.unnamed);
-    return named;
-  }
-};
-
-struct OpRules {
-  NamedRules allow;
-  NamedRules deny;
-};
-
-// True for a rule for nodes of some name, whatever their op.
-bool is_for_names(const Rule& rule) { return rule.op.empty() && !rule.node_name.empty(); }
-
-// One list's rules, indexed by op and by node name.
-class RuleIndex {
- public:
-  explicit RuleIndex(const SupportList& list)
-      : list_(list), allow_(list.allow, is_for_ops), deny_(list.deny, is_for_ops) {
-    add_names(list.allow, allow_by_name_);
-    add_names(list.deny, deny_by_name_);
-  }
-
-  OpRules rules_of(std::string_view domain, std::string_view op) const {
-    return {NamedRules::of(list_.allow, allow_.names(domain, op)),
-            NamedRules::of(list_.deny, deny_.names(domain, op))};
-  }
-
-  // Rules for any op that name the node, ascending.
-  RuleIndices allow_of(std::string_view node_name) const {
-    return allow_by_name_.matches(node_name);
-  }
-  RuleIndices deny_of(std::string_view node_name) const { return deny_by_name_.matches(node_name); }
-
-  const SupportList& list() const { return list_; }
-
- private:
-  static bool is_for_ops(const Rule& rule) { return !is_for_names(rule); }
-
-  static void add_names(const std::vector<Rule>& rules, RulesByName& by_name) {
-    for (std::uint32_t i = 0; i < rules.size(); ++i) {
-      if (is_for_names(rules[i])) by_name.add(rules[i], i);
-    }
-  }
-
-  const SupportList& list_;
-  RulesByOp allow_, deny_;
-  RulesByName allow_by_name_, deny_by_name_;
-};
 
 class Matcher {
  public:
@@ -110,24 +50,75 @@ class Matcher {
   struct Verdict {
     Reason reason;           // code none: accepted by the rule below
     std::uint16_t list = 0;  // accepted only
-    std::uint32_t rule = 0;
+    std::uint32_t rule = 0;  // an allow rule, or a pattern
+    bool is_pattern = false;
   };
 
   // The verdict on the node with its bodies; code none when it is supported.
   Verdict judge(NodeId node) {
     Verdict own = judge_alone(node);
     if (own.reason.code != ReasonCode::none) return own;
-    for (const NodeId inner : graph_.body_nodes(node)) {
-      if (judge_alone(inner).reason.code == ReasonCode::none) continue;
-      own.reason = {
-          .code = ReasonCode::rule_failed, .list = own.list, .rule = own.rule, .because = inner};
-      break;
-    }
+    const NodeId inner = own.is_pattern ? kNone<NodeId> : refused_inner(node);
+    if (inner == kNone<NodeId>) return own;
+    own.reason = {
+        .code = ReasonCode::rule_failed, .list = own.list, .rule = own.rule, .because = inner};
     return own;
   }
 
   // The number of checks of a rule on a node so far.
-  std::uint64_t checks() const { return checks_; }
+  std::uint64_t checks() const {
+    std::uint64_t steps = 0;
+    for (const auto& [list, patterns] : patterns_) steps += patterns.steps();
+    return checks_ + steps;
+  }
+
+  // Whether the list, an overlay or verdicts deny the node, or a node of its bodies is refused: then
+  // no pattern of the list accepts it.
+  bool is_denied(std::uint16_t list, NodeId node) {
+    if (const auto settled = settled_verdict(node)) return settled->reason.code != ReasonCode::none;
+    const std::vector<OpRules>& rules = rules_of(node);
+    if (denying_rule(lists_[list], rules[list].deny, node)) return true;
+    const bool by_overlay = std::any_of(overlays_.begin(), overlays_.end(), [&](std::uint16_t i) {
+      return denying_rule(lists_[i], rules[i].deny, node).has_value();
+    });
+    return by_overlay || refused_inner(node) != kNone<NodeId>;
+  }
+
+  // Finds the matches of all patterns, and gives up those with a node that is refused all the same.
+  void find_patterns() {
+    for (const auto* const group : {&all_of_, &any_of_}) {
+      for (const std::uint16_t i : *group) {
+        if (!lists_[i].list().patterns.empty()) find_patterns_of(i);
+      }
+    }
+    std::vector<std::uint16_t> lists;
+    for (const auto& [list, patterns] : patterns_) lists.push_back(list);
+    matches_.give_up_refused(
+        lists, [&](NodeId node) { return judge(node).reason.code != ReasonCode::none; });
+  }
+
+  // The matches that count.
+  PatternMatches matches() const { return matches_.live(); }
+
+  // The pattern that comes nearest to a node that no rule names, with what is in its way.
+  std::optional<std::pair<PatternMatch, PatternMiss>> nearest_pattern(NodeId node,
+                                                                      const Reason& reason) {
+    std::optional<std::pair<PatternMatch, PatternMiss>> best;
+    for (auto& [list, patterns] : patterns_) {
+      if (steps_to_nearest_ > kMostStepsToNearest) return std::nullopt;
+      if (lists_[list].list().role == ListRole::all_of && list != reason.list) continue;
+      if (const auto given_up = matches_.given_up(list, node)) {
+        return {{given_up->first, {.kind = PatternMiss::Kind::refused, .node = given_up->second}}};
+      }
+      const std::uint64_t before = patterns.steps();
+      const auto denied = [&, at = list](NodeId other) { return is_denied(at, other); };
+      const auto near = patterns.nearest(node, denied, taken_by(list));
+      steps_to_nearest_ += patterns.steps() - before;
+      if (!near || (best && best->second.placed >= near->miss.placed)) continue;
+      best = {{list, near->pattern}, near->miss};
+    }
+    return best;
+  }
 
   // The verdict without looking at bodies.
   Verdict judge_alone(NodeId node) {
@@ -139,7 +130,8 @@ class Matcher {
       const auto rule = denying_rule(lists_[i], rules[i].deny, node);
       if (!rule) continue;
       // "No list knows the op" says more than a denial by dtype.
-      const bool is_known = verdict.reason.code != ReasonCode::no_rule;
+      const bool is_known =
+          verdict.reason.code != ReasonCode::no_rule || is_named_by_pattern(kAnyList, node);
       if (!is_known && !names_its_target(lists_[i].list().deny[*rule])) continue;
       return {.reason = {.code = ReasonCode::denied, .list = i, .rule = *rule}};
     }
@@ -147,6 +139,38 @@ class Matcher {
   }
 
  private:
+  // The first node of its bodies that is refused; kNone when there is none.
+  NodeId refused_inner(NodeId node) {
+    for (const NodeId inner : graph_.body_nodes(node)) {
+      if (judge_alone(inner).reason.code != ReasonCode::none) return inner;
+    }
+    return kNone<NodeId>;
+  }
+
+  // Whether an op of a pattern names the node's op: of the list, or of any when it is kAnyList.
+  bool is_named_by_pattern(std::uint32_t list, NodeId node) const {
+    return std::any_of(patterns_.begin(), patterns_.end(), [&](const auto& of_list) {
+      return (list == kAnyList || list == of_list.first) && of_list.second.names(node);
+    });
+  }
+
+  // Nodes in a match of the list; one set for all lists of which one must accept a node.
+  NodeSet& taken_by(std::uint16_t list) {
+    const bool is_all_of = lists_[list].list().role == ListRole::all_of;
+    return taken_.try_emplace(is_all_of ? list : kAnyList, graph_.node_count()).first->second;
+  }
+
+  void find_patterns_of(std::uint16_t list) {
+    if (!ops_) ops_.emplace(graph_);
+    auto& patterns =
+        patterns_.emplace_back(list, ListPatterns(graph_, *ops_, lists_[list].list(), facts_))
+            .second;
+    patterns.find([&](NodeId node) { return is_denied(list, node); }, taken_by(list),
+                  [&](std::uint32_t pattern, std::span<const NodeId> nodes) {
+                    matches_.add({list, pattern}, nodes);
+                  });
+  }
+
   // The verdict of the first list of verdicts that names the node; nullopt when none does.
   std::optional<Verdict> settled_verdict(NodeId node) const {
     const std::string_view name = graph_.node(node).name;
@@ -188,13 +212,20 @@ class Matcher {
 
   Verdict judge_by(std::uint16_t list_index, const OpRules& rules, NodeId node) {
     const RuleIndex& index = lists_[list_index];
+    if (const auto match = matches_.live_match(list_index, node)) {
+      return {.reason = {},
+              .list = list_index,
+              .rule = matches_.all().matches[*match].pattern,
+              .is_pattern = true};
+    }
     const auto refused = [&](ReasonCode code, std::uint32_t rule) {
       return Verdict{.reason = {.code = code, .list = list_index, .rule = rule}};
     };
     const std::optional<std::uint32_t> denying = denying_rule(index, rules.deny, node);
     const RuleIndices for_name = naming(rules.allow, index.allow_of(graph_.node(node).name), node);
     const bool is_known = !rules.allow.unnamed.empty() || !for_name.empty();
-    if (denying && (is_known || names_its_target(index.list().deny[*denying]))) {
+    const bool is_in_pattern = denying && is_named_by_pattern(list_index, node);
+    if (denying && (is_known || is_in_pattern || names_its_target(index.list().deny[*denying]))) {
       return refused(ReasonCode::denied, *denying);
     }
     if (!is_known) return refused(ReasonCode::no_rule, 0);
@@ -303,7 +334,9 @@ class Matcher {
   }
 
   static constexpr std::size_t kOtherOpset = 1U << 20U;
-  static constexpr std::size_t kMostCompared = 1000;  // rules, for the nearest of many
+  static constexpr std::size_t kMostCompared = 1000;               // rules, for the nearest of many
+  static constexpr std::uint64_t kMostStepsToNearest = 4'000'000;  // in search of near patterns
+  static constexpr std::uint32_t kAnyList = 1U << 16U;             // no list has this number
 
   const Graph& graph_;
   const OpFacts& facts_;
@@ -312,7 +345,41 @@ class Matcher {
   std::unordered_map<std::uint64_t, std::vector<OpRules>> rules_;
   std::vector<FailedCondition> failed_;
   std::uint64_t checks_ = 0;
+
+  // Patterns.
+  std::optional<NodesByOp> ops_;
+  std::vector<std::pair<std::uint16_t, ListPatterns>> patterns_;  // by list
+  std::unordered_map<std::uint32_t, NodeSet> taken_;              // by list, or kAnyList
+  LiveMatches matches_;
+  std::uint64_t steps_to_nearest_ = 0;
 };
+
+bool have_patterns(const std::vector<SupportList>& lists) {
+  return std::any_of(lists.begin(), lists.end(),
+                     [](const SupportList& list) { return !list.patterns.empty(); });
+}
+
+// Gives nodes that no rule names, but a pattern, the reason why it does not match.
+void explain_by_patterns(Matcher& matcher, Support& support) {
+  for (std::uint32_t i = 0; i < support.reasons.size(); ++i) {
+    Reason& reason = support.reasons[NodeId{i}];
+    if (reason.code != ReasonCode::no_rule) continue;
+    auto near = matcher.nearest_pattern(NodeId{i}, reason);
+    if (!near) continue;
+    auto& [pattern, miss] = *near;
+    reason = {.code = ReasonCode::pattern_failed,
+              .list = pattern.list,
+              .rule = pattern.pattern,
+              .size = static_cast<std::uint32_t>(support.misses.size())};
+    const NodeId blamed = miss.kind == PatternMiss::Kind::read_outside ? miss.other : miss.node;
+    if (blamed != NodeId{i}) reason.because = blamed;
+    support.misses.push_back(std::move(miss));
+  }
+}
+
+const std::string& unchecked_by(const SupportList& list, const UncheckedNode& node) {
+  return node.is_pattern ? list.patterns[node.rule].unchecked : list.allow[node.rule].unchecked;
+}
 
 }  // namespace
 
@@ -353,16 +420,22 @@ std::optional<Support> match_support_within(const Graph& graph,
                                             const OpFacts& facts, std::uint64_t most_checks) {
   Support support{NodeSet(graph.node_count()), PerNode<Reason>(graph.node_count())};
   Matcher matcher(graph, lists, facts);
+  if (have_patterns(lists)) {
+    matcher.find_patterns();
+    support.patterns = matcher.matches();
+  }
   for (const NodeId node : graph.nodes()) {
     const auto verdict = matcher.judge(node);
     if (matcher.checks() > most_checks) return std::nullopt;
     support.reasons[node] = verdict.reason;
     if (verdict.reason.code != ReasonCode::none) continue;
     support.supported.insert(node);
-    if (!lists[verdict.list].allow[verdict.rule].unchecked.empty()) {
-      support.unchecked.push_back({node, verdict.list, verdict.rule});
+    const UncheckedNode unchecked{node, verdict.list, verdict.rule, verdict.is_pattern};
+    if (!unchecked_by(lists[verdict.list], unchecked).empty()) {
+      support.unchecked.push_back(unchecked);
     }
   }
+  if (have_patterns(lists)) explain_by_patterns(matcher, support);
   return support;
 }
 

@@ -4,6 +4,10 @@
 // combine: a node is supported when any list accepts it, or, for lists with the role all_of, when
 // all accept it. An overlay denies for all lists. A list of verdicts decides the nodes that it
 // names. A node with bodies is supported when its op and every node of its bodies are.
+//
+// A list also accepts the nodes of each match of its patterns (core/support/list_patterns.h), unless
+// it denies one of them. If every list must accept a node, a match counts only when all lists accept
+// all of its nodes.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +16,40 @@
 
 #include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
+#include "core/pattern/pattern_search.h"
+#include "core/support/pattern_matches.h"
 #include "core/support/reason.h"
 #include "core/support/support_list.h"
 
 namespace cleave {
 
-// A node that is accepted by a rule that leaves a condition of the vendor unchecked.
+// A node that is accepted by a rule, or a pattern, that leaves a condition of the vendor unchecked.
 struct UncheckedNode {
   NodeId node;
   std::uint16_t list;
-  std::uint32_t rule;  // an allow rule
+  std::uint32_t rule;  // an allow rule, or a pattern
+  bool is_pattern = false;
 };
 
 struct Support {
   NodeSet supported;
-  PerNode<Reason> reasons;                    // no_rule, denied, rule_failed
+  PerNode<Reason> reasons;                    // no_rule, denied, rule_failed, pattern_failed
   std::vector<UncheckedNode> unchecked = {};  // in model order
+  PatternMatches patterns = {};               // the matches that count
+  std::vector<PatternMiss> misses = {};       // of nodes with pattern_failed: Reason::size
 };
 
 // The verdict on each node. When several lists refuse, the reason is the first `denied`, else the
 // first `rule_failed`, else `no_rule`. Linear in nodes + operands + attributes, times the rules
 // that name the same op and do not ask for another value of an attribute; globs are resolved once
 // per op type. If more than 1,000 rules name an op, the nearest rule is searched among the first
-// 1,000.
+// 1,000. Patterns: see ListPatterns; the search for the nearest ones ends after a few million steps,
+// and further nodes have the reason `no_rule`.
 Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
                       const OpFacts& facts);
 
-// The verdict on one node without its bodies; code `none` when it is accepted. Also works for body
-// nodes. Linear in the rules: for explanations, not for loops.
+// The verdict of the rules, without patterns, on one node without its bodies; code `none` when it is
+// accepted. Also works for body nodes. Linear in the rules: for explanations, not for loops.
 Reason match_node(const Graph& graph, NodeId node, const std::vector<SupportList>& lists,
                   const OpFacts& facts);
 

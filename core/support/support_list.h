@@ -8,6 +8,7 @@
 
 #include "core/base/link.h"
 #include "core/support/part_limits.h"
+#include "core/support/pattern.h"
 #include "core/support/rule.h"
 
 namespace cleave {
@@ -27,7 +28,8 @@ struct SupportList {
   std::vector<Rule> allow;
   std::vector<Rule> deny;
   ListRole role = ListRole::any_of;
-  PartLimits limits = {};  // of a whole accelerator partition
+  PartLimits limits = {};              // of a whole accelerator partition
+  std::vector<Pattern> patterns = {};  // sub-graphs that are accepted as a whole
 };
 
 }  // namespace cleave

@@ -11,8 +11,8 @@
 #include "formats/jobs/measured_shapes.h"
 #include "formats/lists/known_lists.h"
 #include "formats/report/check/check.h"
-#include "formats/report/words/idle_list_text.h"
-#include "formats/report/words/near_miss_text.h"
+#include "formats/report/check/idle_list_text.h"
+#include "formats/report/check/near_miss_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/split_notes.h"
 #include "formats/support/denials.h"
@@ -149,7 +149,8 @@ Report SplitJob::report(std::vector<std::string> more_notes) const {
 
 std::string SplitJob::why_on_cpu(NodeId node) const {
   if (split_->partition.is_acc(split_->partition.part_of[node])) return {};
-  const ReasonContext context{graph(), lists_, facts_, options_.subgraphs.min_acc_size};
+  const ReasonContext context{graph(), lists_, facts_, options_.subgraphs.min_acc_size,
+                              &split_->support};
   return reason_text(context, node, split_->reasons[node]);
 }
 

@@ -124,8 +124,7 @@ void read_relation(JsonWalk& json, Rule& rule) {
     rule.conditions.emplace_back(RelationCondition{*std::move(relation)});
     return;
   }
-  const RelationFault& fault = relation.error();
-  json.faults().error(place_in_text(start, *text, fault.at), "\"where\": " + fault.message);
+  report_relation(json, start, *text, relation.error());
 }
 
 // One relation, or a list of them, all of which must hold.
@@ -258,6 +257,11 @@ constexpr std::array<ConditionField, 8> kFields = {{
 }  // namespace
 
 std::span<const ConditionField> condition_fields() { return kFields; }
+
+void report_relation(JsonWalk& json, std::size_t start, const std::string& text,
+                     const RelationFault& fault) {
+  json.faults().error(place_in_text(start, text, fault.at), "\"where\": " + fault.message);
+}
 
 void read_every_input(JsonWalk& json, Rule& rule) {
   const std::size_t at = json.offset();

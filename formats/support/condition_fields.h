@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/condition/relation_parser.h"
 #include "core/support/rule.h"
 #include "formats/json/walk.h"
 
@@ -20,6 +21,10 @@ struct ConditionField {
 
 // "constant", "values", "layout", "given", "outputs_used", "input_shape", "max_rank", "where".
 std::span<const ConditionField> condition_fields();
+
+// Reports what is wrong with a relation, which is the string at `start` of the file.
+void report_relation(JsonWalk& json, std::size_t start, const std::string& text,
+                     const RelationFault& fault);
 
 // "inputs" as "same" or {"all": [dtypes], "same": true}.
 void read_every_input(JsonWalk& json, Rule& rule);

@@ -79,6 +79,15 @@ void write_conditions(JsonText& json, const Rule& rule) {
   if (!rule.node_name.empty()) json.text("name", rule.node_name);
 }
 
+void write_edge(JsonText& json, const PatternEdge& edge) {
+  json.begin_object(JsonText::Layout::one_line);
+  json.number("from", edge.from);
+  json.number("to", edge.to);
+  if (edge.output) json.number("output", *edge.output);
+  if (edge.input) json.number("input", *edge.input);
+  json.end_object();
+}
+
 }  // namespace
 
 void write_allow_rule(JsonText& json, const Rule& rule) {
@@ -86,6 +95,25 @@ void write_allow_rule(JsonText& json, const Rule& rule) {
   write_conditions(json, rule);
   if (!rule.why.empty()) json.text("why", rule.why);
   if (!rule.unchecked.empty()) json.text("unchecked", rule.unchecked);
+  json.end_object();
+}
+
+void write_pattern(JsonText& json, const Pattern& pattern) {
+  json.begin_object();
+  json.text("name", pattern.name);
+  json.begin_list("ops");
+  for (const Rule& op : pattern.ops) write_allow_rule(json, op);
+  json.end_list();
+  json.begin_list("edges");
+  for (const PatternEdge& edge : pattern.graph.edges) write_edge(json, edge);
+  json.end_list();
+  if (!pattern.where.empty()) {
+    json.begin_list("where");
+    for (const Relation& relation : pattern.where) json.text(relation.text);
+    json.end_list();
+  }
+  if (!pattern.why.empty()) json.text("why", pattern.why);
+  if (!pattern.unchecked.empty()) json.text("unchecked", pattern.unchecked);
   json.end_object();
 }
 

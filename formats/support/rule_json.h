@@ -1,6 +1,7 @@
-// Rules of support lists as native JSON.
+// Rules and patterns of support lists as native JSON.
 #pragma once
 
+#include "core/support/pattern.h"
 #include "core/support/rule.h"
 #include "formats/json/text.h"
 
@@ -12,5 +13,8 @@ void write_allow_rule(JsonText& json, const Rule& rule);
 
 // Writes a deny rule in the same way.
 void write_deny_rule(JsonText& json, const Rule& rule);
+
+// Writes a pattern, with its ops as allow rules, one a line.
+void write_pattern(JsonText& json, const Pattern& pattern);
 
 }  // namespace cleave

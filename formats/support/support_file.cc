@@ -83,7 +83,7 @@ std::string stem(std::string_view path) {
 
 }  // namespace
 
-void PlaceCounter::mark(Rule& rule, std::size_t offset) {
+void PlaceCounter::go_to(std::size_t offset) {
   for (; at_ < offset && at_ < text_.size(); ++at_) {
     if (text_[at_] == '\n') {
       ++line_;
@@ -92,8 +92,6 @@ void PlaceCounter::mark(Rule& rule, std::size_t offset) {
       ++column_;
     }
   }
-  rule.line = line_;
-  rule.column = column_;
 }
 
 Status<std::string> add_type(TypeSet& types, std::string_view name) {

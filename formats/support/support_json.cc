@@ -3,6 +3,7 @@
 #include "core/support/support.h"
 #include "formats/json/walk.h"
 #include "formats/support/list_target.h"
+#include "formats/support/support_pattern.h"
 #include "formats/support/support_reader.h"
 #include "formats/support/support_rule.h"
 #include "formats/support/verdict_file.h"
@@ -37,6 +38,12 @@ class ListReader {
     for (std::size_t i = 0; i < stated_.size(); ++i) {
       apply_defaults(defaults_, stated_[i], list_.allow[i]);
     }
+    for (std::size_t i = 0; i < stated_by_ops_.size(); ++i) {
+      std::vector<Rule>& ops = list_.patterns[i].ops;
+      for (std::size_t op = 0; op < stated_by_ops_[i].size(); ++op) {
+        apply_defaults(defaults_, stated_by_ops_[i][op], ops[op]);
+      }
+    }
     if (is_other_ || json_.is_over() || has_format_) return;
     refuse(0,
            "no \"format\": a support list is JSON with \"format\": \"cleave.support\", plain text "
@@ -68,6 +75,7 @@ class ListReader {
       read_rules(json_, Verdict::deny, places_, list_.deny);
       return;
     }
+    if (key == "patterns") return read_patterns();
     for (std::size_t i = 0; i < kPartLimitCount; ++i) {
       if (key == part_limit_name(static_cast<PartLimit>(i)))
         return read_limit(key, list_.limits.most[i]);
@@ -80,7 +88,13 @@ class ListReader {
     json_.pass_unknown(
         at, key, "the list",
         {"format", "version", "name", "source", "link", "target", "defaults", "allow", "deny",
-         "verdicts", "max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs"});
+         "patterns", "verdicts", "max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs"});
+  }
+
+  void read_patterns() {
+    json_.each_item("\"patterns\"", "a list of patterns", [&] {
+      stated_by_ops_.push_back(read_pattern(json_, places_, list_.patterns.emplace_back()));
+    });
   }
 
   void read_format() {
@@ -128,7 +142,8 @@ class ListReader {
   SupportList& list_;
   PlaceCounter places_;
   Rule defaults_;
-  std::vector<StatedFields> stated_;  // of each allow rule
+  std::vector<StatedFields> stated_;                      // of each allow rule
+  std::vector<std::vector<StatedFields>> stated_by_ops_;  // of each pattern
   bool has_format_ = false;
   bool is_other_ = false;  // the file was refused as a whole
 };

@@ -17,10 +17,17 @@ namespace cleave {
 class PlaceCounter {
  public:
   explicit PlaceCounter(std::string_view text) : text_(text) {}
-  // Writes the position into the rule.
-  void mark(Rule& rule, std::size_t offset);
+  // Writes the position into a rule or a pattern.
+  template <class Placed>
+  void mark(Placed& placed, std::size_t offset) {
+    go_to(offset);
+    placed.line = line_;
+    placed.column = column_;
+  }
 
  private:
+  void go_to(std::size_t offset);
+
   std::string_view text_;
   std::size_t at_ = 0;
   std::uint32_t line_ = 1;

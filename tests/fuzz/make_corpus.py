@@ -149,6 +149,7 @@ def archive_seeds(seeds):
 RELATIONS = ["attr.group == in[0].dim[1] and attr.kernel_shape[0] % 2 == 1", "in[0].dim[2] * in[0].dim[3] <= 1024",
              "not in[2].given or len(attr.axes) == 1", "max(attr.strides) <= 4 and all(attr.pads == 0)",
              "in[0].dtype == \"float32\" or out[0].rank < 3"]
+PATTERN_RELATIONS = ["node[0].attr.axes == node[1].attr.axes", "len(node[1].in) <= 2 and node[0].out[0].rank == 4"]
 
 RULES = {"format": "cleave.support", "version": 1, "name": "all",
          "link": {"bandwidth": "gen4x16"},
@@ -161,6 +162,10 @@ RULES = {"format": "cleave.support", "version": 1, "name": "all",
                     "outputs_used": [0], "input_shape": "static", "max_rank": 5, "where": RELATIONS, "unchecked": "tiles",
                     "shapes": {"0": {"rank": [3, 4], "dims": {"0": 1, "-1": {"multiple_of": 16}}}}, "name": "a*"}],
          "defaults": {"opset": [9, 20], "max_rank": 5, "input_shape": "static", "inputs": {"all": ["float32"]}},
+         "patterns": [{"name": "conv relu", "ops": ["Conv", {"op": "Relu", "max_rank": 4}], "edges": [[0, 1]],
+                       "where": "node[0].attr.group == 1 and len(node[1].in) == 1", "why": "fused", "unchecked": "tiles"},
+                      {"name": "any", "ops": ["*", "*", "*"],
+                       "edges": [[0, 1], {"from": 1, "to": 2, "output": 0, "input": 0}, [0, 2]]}],
          "deny": [{"name": "fc*", "why": "no"}, {"input_dtype": ["int64"]}, {"op": "size"}]}
 
 
@@ -288,7 +293,7 @@ def main():
     source, cleave, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), Path(sys.argv[3])
     seeds = {"graph_json": graph_seeds(source), "onnx": onnx_seeds(source), "support": support_seeds(source),
              "partition_map": map_seeds(), "baseline": baseline_seeds(source, cleave),
-             "relation": {f"{i}.txt": text for i, text in enumerate(RELATIONS)},
+             "relation": {f"{i}.txt": text for i, text in enumerate(RELATIONS + PATTERN_RELATIONS)},
              "workload": workload_seeds(source), "config": CONFIGS, "tables": TABLES, "loss": LOSSES,
              "backend": backend_seeds(source), "tensor": tensor_seeds(), "passes": pass_seeds()}
     seeds["pt2"], seeds["pickle"] = pt2_seeds(source)

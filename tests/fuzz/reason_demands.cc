@@ -50,6 +50,11 @@ class ReasonJudge {
         return demand(options_.qdq.keep, "quantised operators are kept whole when asked for");
       case ReasonCode::shared_memory:
         return demand(reason.because != kNone<NodeId>, "a CPU node uses the same memory");
+      case ReasonCode::pattern_failed:
+        demand(!split_.support.supported.contains(node), "no pattern accepts the node");
+        return demand(reason.size < split_.support.misses.size(), "what is in the way is known");
+      case ReasonCode::pattern_group:
+        return demand(split_.support.patterns.count() > 0, "there is a match");
       case ReasonCode::part_limit:
         return demand(split_.limit_cuts.nodes > 0, "a list limits whole partitions");
       case ReasonCode::over_cap:

@@ -1,5 +1,5 @@
 // Support lists: what is read judges a graph, its faults are found, and reports name its rules.
-#include "core/support/support_lint.h"
+#include "core/lint/support_lint.h"
 #include "formats/report/check/lint.h"
 #include "formats/support/rule_json.h"
 #include "formats/support/support_file.h"

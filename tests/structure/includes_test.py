@@ -14,10 +14,10 @@ from collections import Counter
 from pathlib import Path
 
 CORE_LOW = "core/base core/graph"
-CORE = CORE_LOW + " core/condition core/support core/cost core/split core/measures"
+CORE = CORE_LOW + " core/condition core/pattern core/support core/cost core/split core/measures"
 FILES = "formats/text formats/io formats/json"
 ONNX = "formats/onnx/index formats/onnx/infer formats/onnx/read"
-LIBRARY = CORE + " core/balance core/stages core/study core/placement core/lowering"
+LIBRARY = CORE + " core/lint core/balance core/stages core/study core/placement core/lowering"
 READERS = (FILES + " formats/model formats/graph_json formats/settings formats/support "
            "formats/tables formats/costs "
            "formats/pt2 formats/pt2/write formats/backend formats/lowering formats/lists formats " + ONNX +
@@ -31,7 +31,9 @@ MAY_INCLUDE = {
     "core/graph": "core/base",
     "core/balance": "core/base",
     "core/condition": CORE_LOW,
-    "core/support": CORE_LOW + " core/condition",
+    "core/pattern": CORE_LOW,
+    "core/support": CORE_LOW + " core/condition core/pattern",
+    "core/lint": CORE_LOW + " core/condition core/pattern core/support",
     "core/cost": CORE_LOW + " core/condition core/support",
     "core/placement": "core/base core/cost",
     "core/split": CORE_LOW + " core/support core/cost core/placement",

@@ -22,6 +22,11 @@ RulePlace root_of_reason(const Report& report, NodeId node) {
       const Rule& rule = (is_denied ? list.deny : list.allow)[reason.rule];
       return {list.path, rule.line, rule.column};
     }
+    if (reason.code == ReasonCode::pattern_failed) {
+      const SupportList& list = report.lists[reason.list];
+      const Pattern& pattern = list.patterns[reason.rule];
+      return {list.path, pattern.line, pattern.column};
+    }
     if (has_rule || reason.because == kNone<NodeId>) break;
     node = reason.because;
   }

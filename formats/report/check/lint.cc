@@ -4,8 +4,8 @@
 #include <limits>
 #include <tuple>
 
+#include "core/lint/ir_twins.h"
 #include "core/support/glob.h"
-#include "core/support/ir_twins.h"
 #include "core/support/rules_by_op.h"
 #include "formats/onnx/infer/names.h"
 #include "formats/report/words/failed_part_text.h"
@@ -84,7 +84,7 @@ class Linter {
   }
 
   std::vector<LintFinding> lint(bool is_onnx) {
-    if (list_.allow.empty()) {
+    if (list_.allow.empty() && list_.patterns.empty()) {
       findings_.push_back({LintKind::allows_nothing,
                            Severity::warning,
                            0,
@@ -95,6 +95,7 @@ class Linter {
     each_rule([this](const Rule& rule, RuleRef ref) { add_unchecked(rule, ref); });
     if (is_onnx) each_rule([this](const Rule& rule, RuleRef ref) { look_up(rule, ref); });
     for (const RuleFault& fault : find_rule_faults(list_)) add_fault(fault);
+    lint_patterns(is_onnx);
     if (use_ != nullptr) {
       each_rule([this](const Rule& rule, RuleRef ref) { add_use(rule, ref); });
       add_missing_ops();
@@ -121,16 +122,62 @@ class Linter {
     for (std::uint32_t i = 0; i < list_.deny.size(); ++i) look(list_.deny[i], {true, i});
   }
 
-  void add(LintKind kind, Severity severity, const Rule& rule, std::string message,
+  // `placed`: a rule or a pattern.
+  template <class Placed>
+  void add(LintKind kind, Severity severity, const Placed& placed, std::string message,
            std::string note = {}) {
     findings_.push_back(
-        {kind, severity, rule.line, rule.column, std::move(message), std::move(note)});
+        {kind, severity, placed.line, placed.column, std::move(message), std::move(note)});
   }
 
   void add_unchecked(const Rule& rule, RuleRef ref) {
     if (rule.unchecked.empty()) return;
     add(LintKind::unchecked, Severity::note, rule,
         rule_text(rule, ref.is_deny) + " leaves unchecked: " + escaped(rule.unchecked));
+  }
+
+  // ---- patterns ----
+
+  void lint_patterns(bool is_onnx) {
+    for (const Pattern& pattern : list_.patterns) {
+      if (!pattern.unchecked.empty()) {
+        add(LintKind::unchecked, Severity::note, pattern,
+            pattern_text(pattern) + " leaves unchecked: " + escaped(pattern.unchecked));
+      }
+      if (!is_onnx) continue;
+      for (const Rule& op : pattern.ops) look_up(op, {});
+    }
+    for (const PatternLint& fault : find_pattern_lint(list_)) add_pattern_fault(fault);
+    if (use_ == nullptr) return;
+    for (std::uint32_t i = 0; i < list_.patterns.size(); ++i) {
+      if (use_->matches(i) > 0) continue;
+      add(LintKind::never_matched, Severity::note, list_.patterns[i],
+          pattern_text(list_.patterns[i]) + " matches nowhere in the models");
+    }
+  }
+
+  void add_pattern_fault(const PatternLint& fault) {
+    const Pattern& pattern = list_.patterns[fault.pattern];
+    const Rule& op = pattern.ops[fault.op];
+    const std::string subject =
+        pattern_text(pattern) + ", op " + std::to_string(fault.op) + " (" + escaped(op.op) + "): ";
+    switch (fault.kind) {
+      case LintKind::impossible:
+        return add(fault.kind, Severity::error, op,
+                   subject + "no node can meet its conditions: " + fault.detail);
+      case LintKind::contradiction:
+        return add(fault.kind, Severity::error, op,
+                   subject + rule_text(list_.deny[fault.other], true) + " on " +
+                       place_text(list_.deny[fault.other], op) + " denies all such nodes");
+      default:
+        return add(fault.kind, Severity::note, pattern,
+                   pattern_text(pattern) +
+                       " accepts nothing that rules do not: it only keeps its nodes together");
+    }
+  }
+
+  static std::string pattern_text(const Pattern& pattern) {
+    return "pattern " + cleave::quoted(pattern.name);
   }
 
   // ---- against ONNX's names ----

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/support/support_lint.h"
+#include "core/lint/support_lint.h"
 #include "formats/text/diagnostic.h"
 
 namespace cleave {

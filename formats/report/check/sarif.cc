@@ -52,6 +52,11 @@ constexpr std::array<SarifRule, kReasonCodeCount> kRules = {{
     {"part_limit", "PartLimit",
      "The node, or its group, is by itself beyond the list's limit on a whole partition.",
      "Raise the list's limit, or split the node."},
+    {"pattern_failed", "PatternFailed",
+     "Only a pattern names the operator, and the pattern does not match around the node.",
+     "Change the pattern to what the model has, or add a rule for the operator."},
+    {"pattern_group", "PatternGroup", "A pattern keeps the node together with a CPU node.",
+     "Support every node of the match."},
 }};
 
 class SarifWriter {

@@ -212,6 +212,15 @@ Result<std::string, Error> learned_list_json(const SupportList& list,
   for (const Rule& rule : list.deny) write_deny_rule(json, rule);
   for (const Rule& rule : learned) write_deny_rule(json, rule);
   json.end_list();
+  if (!list.patterns.empty()) {
+    json.begin_list("patterns");
+    for (const Pattern& pattern : list.patterns) write_pattern(json, pattern);
+    json.end_list();
+  }
+  for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+    const auto limit = static_cast<PartLimit>(i);
+    if (const auto& most = list.limits[limit]) json.number(part_limit_name(limit), *most);
+  }
   json.end_object();
   return std::move(json).finish();
 }

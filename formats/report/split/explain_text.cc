@@ -4,6 +4,7 @@
 
 #include "core/support/accepting_rule.h"
 #include "formats/report/words/latency_words.h"
+#include "formats/report/words/pattern_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
@@ -29,6 +30,18 @@ std::string accepting_rule(const Report& report, NodeId node) {
          escaped(rule.op) + ")";
 }
 
+// `pattern "gelu" of npu.json:12, with 4 other nodes: a, b, c, d`
+std::string accepting_pattern(const Report& report, std::uint32_t match) {
+  const PatternMatches& matches = report.split.support.patterns;
+  const auto nodes = matches.nodes_of(match);
+  std::string names;
+  for (const NodeId node : nodes) {
+    names += (names.empty() ? ": " : ", ") + escaped(report.model.graph.node(node).name);
+  }
+  return pattern_place(reason_context(report), matches.matches[match]) + ", which matches " +
+         counted(nodes.size(), "node", "nodes") + names;
+}
+
 // On the accelerator although no rule accepts it.
 bool rides_along(const Report& report, NodeId node) {
   return report.options.host_shapes.follow && report.split.host_shapes.nodes.contains(node) &&
@@ -45,7 +58,9 @@ std::string detail_of(const Report& report, NodeId node) {
     if (rides_along(report, node)) {
       return "computes shapes, and follows the nodes that use them (--host-shapes)";
     }
-    return "allowed by " + accepting_rule(report, node);
+    const auto match = report.split.support.patterns.match_of(node);
+    return "allowed by " +
+           (match ? accepting_pattern(report, *match) : accepting_rule(report, node));
   }
   const ReasonContext context = reason_context(report);
   return reason_text(context, node, report.split.reasons[node]);
@@ -55,8 +70,13 @@ std::string detail_of(const Report& report, NodeId node) {
 std::vector<NodeId> blame_chain(const Report& report, NodeId node) {
   std::vector<NodeId> chain;
   NodeId at = report.split.reasons[node].because;
+  const auto names_others = [&](NodeId of) {  // in its own text, and perhaps in a circle
+    return report.split.reasons[of].code == ReasonCode::pattern_failed;
+  };
+  if (names_others(node)) return chain;
   while (report.model.graph.nodes().contains(at) && chain.size() < kLongestChain) {
     chain.push_back(at);
+    if (names_others(at)) break;
     at = report.split.reasons[at].because;
   }
   return chain;
@@ -141,6 +161,27 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
   return text;
 }
 
+namespace {
+
+// The match that contains the node; null when none does.
+nlohmann::ordered_json pattern_json(const Report& report, NodeId node) {
+  const PatternMatches& matches = report.split.support.patterns;
+  const auto match = matches.match_of(node);
+  if (!match) return {};
+  const SupportList& list = report.lists[matches.matches[*match].list];
+  const Pattern& pattern = list.patterns[matches.matches[*match].pattern];
+  nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+  for (const NodeId one : matches.nodes_of(*match)) {
+    nodes.push_back(report.model.graph.node(one).name);
+  }
+  return {{"name", pattern.name},
+          {"file", list.path},
+          {"line", pattern.line},
+          {"nodes", std::move(nodes)}};
+}
+
+}  // namespace
+
 std::string explain_json(const Report& report, const std::vector<NodeId>& nodes) {
   using Json = nlohmann::ordered_json;
   const Graph& graph = report.model.graph;
@@ -158,6 +199,9 @@ std::string explain_json(const Report& report, const std::vector<NodeId>& nodes)
     const Reason reason = constant ? Reason{} : report.split.reasons[node];
     entry["code"] = reason.code == ReasonCode::none ? Json() : Json(reason_code_name(reason.code));
     entry["detail"] = detail_of(report, node);
+    if (auto pattern = pattern_json(report, node); !pattern.is_null()) {
+      entry["pattern"] = std::move(pattern);
+    }
     entry["because"] =
         reason.because == kNone<NodeId> ? Json() : Json(graph.node(reason.because).name);
     if (report.time != nullptr && !constant) {

@@ -92,6 +92,20 @@ constexpr std::array<Page, kReasonCodeCount - 1> kPages = {{
      "must stay, is beyond the limit by itself.",
      {"raise the limit in the list, if the device can take more",
       "divide the node in the model: a smaller weight, fewer inputs", "", ""}},
+    {"only a pattern names the op, and it does not match here",
+     "No allow rule names the node's op, but an op of a pattern does. A pattern accepts its nodes "
+     "only together: all of its edges must be there, no node outside may read a value between "
+     "them, and each node must meet the conditions of its op. The pattern that comes nearest is "
+     "shown with what is in its way.",
+     {"if the device has the op by itself, add a rule for it",
+      "if the model says the same in another way, add a pattern for that: ops, edges, conditions",
+      "look at the node that the reason names: \"explain MODEL NODE\"", ""}},
+    {"in the match of a pattern with a CPU node",
+     "The nodes that a pattern matches are accepted together and stay together. Another pass, or "
+     "data that is no tensor, keeps one of them on the CPU.",
+     {"support the CPU node that the reason names, or find out why it is there: \"explain MODEL "
+      "NODE\"",
+      "add a rule for the op, if the device also has it by itself", "", ""}},
 }};
 
 }  // namespace

@@ -48,6 +48,7 @@ class ReportWriter {
     write_members("acc_nodes", split_.fusions.acc.nodes);
     write_fusion_groups();
     write_qdq_groups();
+    write_patterns();
     write_subgraphs();
     write_cap();
     write_limit_cuts();
@@ -157,6 +158,23 @@ class ReportWriter {
     json_.begin_list("qdq_groups");
     for (std::size_t i = 0; i < split_.qdq_groups.count(); ++i) {
       write_group(split_.qdq_groups.group(i));
+    }
+    json_.end_list();
+  }
+
+  // The matches of patterns.
+  void write_patterns() {
+    const PatternMatches& matches = split_.support.patterns;
+    json_.begin_list("patterns");
+    for (std::size_t i = 0; i < matches.count(); ++i) {
+      const SupportList& list = report_.lists[matches.matches[i].list];
+      const Pattern& pattern = list.patterns[matches.matches[i].pattern];
+      json_.begin_object(Layout::one_line);
+      json_.text("name", pattern.name);
+      json_.text("file", list.path);
+      json_.number("line", pattern.line);
+      write_names("nodes", matches.nodes_of(i));
+      json_.end_object();
     }
     json_.end_list();
   }
@@ -333,8 +351,11 @@ class ReportWriter {
       json_.begin_object(Layout::one_line);
       json_.text("file", list.path);
       json_.number("rule", rule.rule);
-      json_.number("line", list.allow[rule.rule].line);
-      json_.text("unchecked", list.allow[rule.rule].unchecked);
+      json_.flag("is_pattern", rule.is_pattern);
+      json_.number("line",
+                   rule.is_pattern ? list.patterns[rule.rule].line : list.allow[rule.rule].line);
+      json_.text("unchecked", rule.is_pattern ? list.patterns[rule.rule].unchecked
+                                              : list.allow[rule.rule].unchecked);
       json_.begin_list("nodes");
       for (const NodeId node : rule.nodes) json_.text(graph_.node(node).name);
       json_.end_list();

@@ -13,6 +13,7 @@
 #include "formats/report/words/latency_words.h"
 #include "formats/report/words/link_text.h"
 #include "formats/report/words/notes.h"
+#include "formats/report/words/pattern_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
@@ -134,6 +135,9 @@ class TextReport {
     if (split_.qdq_groups.count() > 0) {
       add_fact("Q/DQ groups", count_text(split_.qdq_groups.count()) +
                                   "; those on the accelerator count as fusion groups");
+    }
+    if (split_.support.patterns.count() > 0) {
+      add_fact("patterns", "matched: " + pattern_counts_text(reasons_, split_.support.patterns));
     }
     if (!split_.extended.empty()) {
       add_fact("extension", counted(split_.extended.size(), "node", "nodes") + " moved");

@@ -9,6 +9,7 @@
 #include "formats/json/text.h"
 #include "formats/report/words/coverage_words.h"
 #include "formats/report/words/input_names.h"
+#include "formats/report/words/pattern_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/value_text.h"
@@ -154,8 +155,15 @@ class TextSupportReport {
     text_ = wrapped(fitted(model_name(report_.model), 40) + ": " +
                         coverage_text(coverage, "accepted by " + escaped(by)),
                     0, 2);
+    const PatternMatches& patterns = report_.split.support.patterns;
+    if (patterns.count() > 0) {
+      text_ += wrapped(count_text(patterns.first_of_node.size()) +
+                           " of the nodes by patterns: " + pattern_counts_text(reasons_, patterns),
+                       2, 4);
+    }
     write_ops("supported", tables_of(ReasonCode::none));
     write_ops("no rule", tables_of(ReasonCode::no_rule));
+    write_ops("no pattern fits", tables_of(ReasonCode::pattern_failed));
     write_ops("refused", tables_of(ReasonCode::rule_failed));
     write_ops("denied", tables_of(ReasonCode::denied));
     return std::move(text_);

@@ -11,7 +11,8 @@ namespace cleave {
 
 struct UncheckedRule {
   std::uint16_t list;
-  std::uint32_t rule;         // an allow rule
+  std::uint32_t rule;  // an allow rule, or a pattern
+  bool is_pattern;
   std::vector<NodeId> nodes;  // in model order
 };
 

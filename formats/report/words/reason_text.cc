@@ -9,6 +9,7 @@
 #include "core/support/support.h"
 #include "formats/report/words/condition_words.h"
 #include "formats/report/words/failed_part_text.h"
+#include "formats/report/words/pattern_text.h"
 #include "formats/report/words/report.h"
 #include "formats/text/diagnostic.h"
 #include "formats/text/number_text.h"
@@ -65,6 +66,19 @@ std::string amount_text(const Reason& reason) {
       break;
   }
   return "it has " + std::to_string(reason.size) + " outputs";
+}
+
+// `pattern "gelu" of npu.json:12 does not match`
+std::string pattern_failed_text(const ReasonContext& context, const Reason& reason) {
+  return pattern_place(context, {reason.list, reason.rule}) + " does not match";
+}
+
+// `pattern "gelu" of npu.json:12`, the one that ties the node.
+std::string tying_pattern(const ReasonContext& context, NodeId node) {
+  const auto match =
+      context.support == nullptr ? std::nullopt : context.support->patterns.match_of(node);
+  if (!match) return "a pattern";
+  return pattern_place(context, context.support->patterns.matches[*match]);
 }
 
 std::string non_tensor_text(const Graph& graph, ValueId value) {
@@ -144,6 +158,7 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
       return {code, reason.list, reason.rule, 0};
     case ReasonCode::denied:
     case ReasonCode::part_limit:
+    case ReasonCode::pattern_failed:
       return {code, reason.list, reason.rule, 0};
     default:
       return {code, 0, 0, 0};
@@ -153,7 +168,8 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
 }  // namespace
 
 ReasonContext reason_context(const Report& report) {
-  return {report.model.graph, report.lists, report.facts, report.options.subgraphs.min_acc_size};
+  return {report.model.graph, report.lists, report.facts, report.options.subgraphs.min_acc_size,
+          &report.split.support};
 }
 
 std::string_view reason_code_words(ReasonCode code) {
@@ -173,6 +189,8 @@ std::string_view reason_code_words(ReasonCode code) {
       "costs more",
       "shared memory",
       "part limit",
+      "no pattern fits",
+      "pattern broken",
   };
   return kWords[static_cast<std::size_t>(code)];
 }
@@ -237,6 +255,10 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return "uses memory that is written in place, as does a CPU node";
     case ReasonCode::part_limit:
       return "beyond " + limit_text(context, reason);
+    case ReasonCode::pattern_failed:
+      return pattern_failed_text(context, reason);
+    case ReasonCode::pattern_group:
+      return "a pattern keeps it with a CPU node";
   }
   return {};
 }
@@ -258,7 +280,10 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
       return costs_more_text(reason);
     case ReasonCode::part_limit:
       return amount_text(reason);
+    case ReasonCode::pattern_failed:
+      return pattern_miss_text(context, reason);
     case ReasonCode::fusion_group:
+    case ReasonCode::pattern_group:
     case ReasonCode::qdq_group:
     case ReasonCode::shared_memory:
       return "CPU node" + blamed(context.graph, reason.because);
@@ -314,6 +339,13 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::shared_memory:
       return "must be in one partition with CPU node" + blamed(graph, reason.because) +
              ", since both use memory that is written in place";
+    case ReasonCode::pattern_failed: {
+      const std::string miss = pattern_miss_text(context, reason);
+      return pattern_failed_text(context, reason) + (miss.empty() ? "" : ": " + miss);
+    }
+    case ReasonCode::pattern_group:
+      return tying_pattern(context, node) + " keeps it with CPU node" +
+             blamed(graph, reason.because);
   }
   return {};
 }

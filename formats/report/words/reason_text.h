@@ -8,6 +8,7 @@
 #include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
 #include "core/support/reason.h"
+#include "core/support/support.h"
 #include "core/support/support_list.h"
 
 namespace cleave {
@@ -20,6 +21,7 @@ struct ReasonContext {
   const std::vector<SupportList>& lists;
   const OpFacts& facts;
   std::size_t min_acc_size = 1;
+  const Support* support = nullptr;  // null: nothing is said about matches of patterns
 };
 
 // The context of a report, which must outlive it.

@@ -215,6 +215,58 @@ TEST_CASE("A split made with a remedy has the promised numbers") {
   }
 }
 
+TEST_CASE("With patterns, too, every remedy has the numbers of a split made with it") {
+  std::size_t rows = 0, matches = 0;
+  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+    const RandomGraph one = random_graph(seed, 14);
+    const RandomGraph two = random_graph(seed + 1000, 14);
+    INFO("seed " << seed << "\n" << one.text << "and\n" << two.text);
+    SupportList list;
+    if (seed % 3 == 0) {
+      list.allow.emplace_back().op = "f";
+      list.allow.back().node_name = "*2";
+    }
+    Pattern& pattern = list.patterns.emplace_back();
+    pattern.name = "pair";
+    pattern.ops.resize(2);
+    pattern.ops[0].op = "f";
+    pattern.ops[1].op = "*";
+    pattern.graph = {2, {{0, 1, {}, {}}}};
+    list.deny.emplace_back().node_name = "n*3";
+    TypeSet ints;
+    ints.add(DType::int64);
+    list.deny.emplace_back().input_dtype = ints;
+    SupportList overlay;
+    overlay.deny.emplace_back().node_name = "n5";
+    std::vector<SupportList> lists = {list, overlay};
+    if (seed % 4 == 1) {
+      lists[0].role = lists[1].role = ListRole::all_of;
+      lists.push_back(list_of({"f"})[0]);
+      lists[2].role = ListRole::all_of;
+    }
+    const std::vector<ModelToSplit> models{{one.graph, kNoFacts}, {two.graph, kNoFacts}};
+    matches += match_support(one.graph, lists, kNoFacts).patterns.count();
+    const Goal goal = static_cast<Goal>(seed % 4);
+    const auto advice = advise(models, lists, {}, default_link(), {.goal = goal, .steps = 2});
+    REQUIRE(advice.has_value());
+    for (const Remedy& remedy : advice->each) {
+      ++rows;
+      FilledLists filled(lists);
+      filled.fill(remedy.gap);
+      for (const Gap& gap : remedy.with) filled.fill(gap);
+      Outcome sum;
+      for (const ModelToSplit& model : models) {
+        sum.add(split_outcome(model, filled.with_remedies(), {}, default_link())->outcome);
+      }
+      REQUIRE(sum.acc_subgraphs == remedy.then.acc_subgraphs);
+      REQUIRE(sum.link_bytes == remedy.then.link_bytes);
+      REQUIRE(sum.nodes.acc == remedy.then.nodes.acc);
+    }
+  }
+  CHECK(rows > 150);
+  CHECK(matches > 100);
+}
+
 // ---- settings ----
 
 TEST_CASE("Settings are tried where something changes; at the knee little work is lost") {

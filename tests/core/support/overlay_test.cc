@@ -1,7 +1,7 @@
 #include "core/support/overlay.h"
 
+#include "core/lint/idle_list.h"
 #include "core/support/accepting_rule.h"
-#include "core/support/idle_list.h"
 #include "core/support/support.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

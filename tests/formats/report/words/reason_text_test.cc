@@ -19,7 +19,7 @@ std::string reasons(std::string_view graph_text, std::string_view rules,
   const std::vector<SupportList> lists = {std::move(list->list)};
   const OpFacts facts;
   const auto split = split_graph({graph, lists, facts}, options);
-  const ReasonContext context{graph, lists, facts, options.subgraphs.min_acc_size};
+  const ReasonContext context{graph, lists, facts, options.subgraphs.min_acc_size, &split->support};
   std::string text;
   for (const NodeId node : graph.nodes()) {
     const Reason& reason = split->reasons[node];
@@ -121,6 +121,46 @@ TEST_CASE("reasons of one cause are grouped, the most frequent cause first") {
         "no rule names op \"g\": b c\n"
         "rule \"h\" of npu.json fails: d e\n"
         "no rule names op \"f\": a\n");
+}
+
+TEST_CASE("a pattern that does not match says what is in its way") {
+  const auto one = [](std::string_view graph, std::string_view more = "") {
+    return reasons(
+        graph, R"("patterns": [{"name": "p", "ops": ["A", {"op": "B", "attributes": {"k": 1}}, "C"],
+      "edges": [[0, 1], [1, 2]], "where": "node[0].attr.k == node[2].attr.k"}])" +
+                   std::string(more));
+  };
+  const std::string p = "pattern \"p\" of npu.json:2 does not match: ";
+  CHECK(one("input x\n a = A(x)") == "a: " + p + "no \"B\" reads \"a\"\n");
+  CHECK(one("input x\n c = C(x)") == "c: " + p + "\"c\" reads no \"B\"\n");
+  CHECK(one("input x\n b = B(x) {k=2}") ==
+        "b: " + p + "\"b\" does not fit op 1 (B): attribute k is 2, wants 1\n");
+  const std::string fits = "input x\n a = A(x) {k=3}\n b = B(a) {k=1}\n c = C(b) {k=3}\n";
+  CHECK(one(fits).empty());
+  CHECK(one("input x\n a = A(x) {k=3}\n b = B(a) {k=1}\n c = C(b) {k=4}")
+            .find("c: " + p + "node[0].attr.k == node[2].attr.k: 3 == 4\n") != std::string::npos);
+  CHECK(
+      one("input x\n a = A(x) {k=3}\n b = B(a) {k=1}\n c = C(b)")
+          .find(
+              "c: " + p +
+              "node[0].attr.k == node[2].attr.k cannot be decided: node[2].attr.k is unknown\n") !=
+      std::string::npos);
+  CHECK(
+      one(fits + "d = D(a)").find("c: " + p + "value \"a\" is read by \"d\", which is not in it") !=
+      std::string::npos);
+  CHECK(one(fits + "output b, c").find("a: " + p + "value \"b\" is an output of the model") !=
+        std::string::npos);
+  CHECK(one("input x\n a = A(x) {k=3}\n b = B(a) {k=1}\n c = C(b, a) {k=3}")
+            .find("a: " + p + "\"c\" reads \"a\", which is no edge of the pattern\n") !=
+        std::string::npos);
+  CHECK(one(fits, ", \"deny\": [{\"name\": \"b\"}]").find("c: " + p + "\"b\" is denied\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("a node that its match takes to the CPU names the pattern and the node to blame") {
+  CHECK(reasons("input x\n a = A(x)\n b, s: scalar = B(a)\n y = Cpu(s)",
+                R"("patterns": [{"name": "p", "ops": ["A", "B"], "edges": [[0, 1]]}])")
+            .find("a: pattern \"p\" of npu.json:2 keeps it with CPU node \"b\"\n") == 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "core/support/near_miss.h"
+#include "core/lint/near_miss.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

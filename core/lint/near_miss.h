@@ -22,7 +22,7 @@ namespace cleave {
 // that op.
 struct NearMiss {
   std::uint16_t list;
-  std::uint32_t rule;
+  std::uint32_t rule;   // of allowing_rules()
   std::string_view op;  // of the graph
   std::string_view domain;
 };

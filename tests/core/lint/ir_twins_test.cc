@@ -1,4 +1,4 @@
-#include "core/support/ir_twins.h"
+#include "core/lint/ir_twins.h"
 
 #include "tests/catch2.h"
 

@@ -4,7 +4,7 @@
 //    case, module or domain only;
 // 3. if there is none, compare the rule with ops of about its length, a few million letters in all,
 //    so that hints do not take long.
-#include "core/support/near_miss.h"
+#include "core/lint/near_miss.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -15,6 +15,7 @@
 
 #include "core/base/spelling.h"
 #include "core/graph/domain.h"
+#include "core/lint/allowing_rules.h"
 #include "core/support/glob.h"
 #include "core/support/rules_by_op.h"
 
@@ -211,7 +212,7 @@ std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportL
   const std::vector<ModelOp> ops = distinct_ops(graph);
   std::vector<NearMiss> misses;
   for (std::size_t i = 0; i < lists.size(); ++i) {
-    const std::vector<Rule>& allow = lists[i].allow;
+    const std::vector<Rule> allow = allowing_rules(lists[i]);
     Fit here = fit(allow, ops);
     Candidates candidates(std::move(here.uncovered));
     for (std::uint32_t j = 0; j < allow.size() && !candidates.empty(); ++j) {

@@ -1,8 +1,8 @@
-#include "core/support/support_lint.h"
+#include "core/lint/support_lint.h"
 
 #include <random>
 
-#include "core/support/rule_cover.h"
+#include "core/lint/rule_cover.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

@@ -1,4 +1,4 @@
-#include "core/support/idle_list.h"
+#include "core/lint/idle_list.h"
 
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

@@ -1,11 +1,11 @@
-#include "formats/report/words/idle_list_text.h"
+#include "formats/report/check/idle_list_text.h"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
-#include "core/support/idle_list.h"
+#include "core/lint/idle_list.h"
 #include "formats/report/words/value_text.h"
 #include "formats/text/number_text.h"
 
@@ -49,7 +49,7 @@ Diagnostics idle_list_warnings(const SplitInput& input) {
     warnings.push_back(
         {.severity = Severity::warning,
          .file = list.path,
-         .message = list.allow.empty()
+         .message = list.allow.empty() && list.patterns.empty()
                         ? "the list has no allow rule: it puts no node on the accelerator"
                         : "no rule of the list names an op of the model: it puts no "
                           "node on the accelerator",

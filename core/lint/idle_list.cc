@@ -1,8 +1,9 @@
-#include "core/support/idle_list.h"
+#include "core/lint/idle_list.h"
 
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/lint/allowing_rules.h"
 #include "core/support/overlay.h"
 #include "core/support/rules_by_op.h"
 
@@ -30,7 +31,8 @@ std::vector<UsedOp> used_ops(const Graph& graph) {
 }
 
 bool names_any(const SupportList& list, const std::vector<UsedOp>& ops) {
-  const RulesByOp allow(list.allow);
+  const std::vector<Rule> rules = allowing_rules(list);
+  const RulesByOp allow(rules);
   return std::any_of(ops.begin(), ops.end(),
                      [&](const UsedOp& op) { return !allow.names(op.domain, op.op).empty(); });
 }

@@ -59,6 +59,20 @@ struct RuleFault {
 // glob.
 std::vector<RuleFault> find_rule_faults(const SupportList& list);
 
+// A fault of a pattern.
+struct PatternLint {
+  LintKind kind;
+  std::uint32_t pattern;
+  std::uint32_t op = 0;     // impossible, contradiction
+  std::uint32_t other = 0;  // contradiction: the deny rule
+  std::string detail = {};  // impossible: the conditions, as text
+};
+
+// Patterns with an op that no node can be (impossible) or whose nodes are all denied
+// (contradiction), and patterns whose ops are all covered by allow rules (shadowed), in the order of
+// the list.
+std::vector<PatternLint> find_pattern_lint(const SupportList& list);
+
 // Which rules of a list the nodes of models match. Holds no graph: several can be added.
 class RuleUse {
  public:
@@ -79,7 +93,9 @@ class RuleUse {
   void add(const Graph& graph, const OpFacts& facts);
 
   const Count& count(RuleRef rule) const { return (rule.is_deny ? deny_ : allow_)[rule.index]; }
-  // Ops that no allow rule names, the most frequent first, then in the order in which they appear.
+  // How often the pattern matches.
+  std::size_t matches(std::uint32_t pattern) const { return matches_[pattern]; }
+  // Ops that neither an allow rule nor a pattern names, the most frequent first, then in the order in which they appear.
   std::vector<Op> ops_without_rule() const;
 
  private:
@@ -87,6 +103,7 @@ class RuleUse {
 
   const SupportList& list_;
   std::vector<Count> allow_, deny_;
+  std::vector<std::size_t> matches_;  // by pattern
   std::vector<Op> without_rule_;
   // indices into without_rule_
   std::map<std::pair<std::string, std::string>, std::size_t> missing_;

@@ -1,8 +1,9 @@
-#include "formats/report/words/near_miss_text.h"
+#include "formats/report/check/near_miss_text.h"
 
 #include <string>
 
-#include "core/support/near_miss.h"
+#include "core/lint/allowing_rules.h"
+#include "core/lint/near_miss.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {
@@ -11,7 +12,7 @@ Diagnostics near_miss_warnings(const SplitInput& input) {
   Diagnostics warnings;
   for (const NearMiss& miss : near_misses(input.graph, input.lists, input.facts)) {
     const SupportList& list = input.lists[miss.list];
-    const Rule& rule = list.allow[miss.rule];
+    const Rule rule = allowing_rules(list)[miss.rule];
     warnings.push_back({.severity = Severity::warning,
                         .file = list.path,
                         .line = rule.line,

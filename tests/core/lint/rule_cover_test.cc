@@ -1,4 +1,4 @@
-#include "core/support/rule_cover.h"
+#include "core/lint/rule_cover.h"
 
 #include <array>
 #include <random>

@@ -1,17 +1,19 @@
 // Two checks:
 // 1. find_rule_faults(): each rule of a list against itself and the others;
 // 2. RuleUse: the rules against the nodes of models.
-#include "core/support/support_lint.h"
+#include "core/lint/support_lint.h"
 
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 
 #include "core/graph/domain.h"
+#include "core/lint/allowing_rules.h"
+#include "core/lint/rule_cover.h"
 #include "core/support/glob.h"
 #include "core/support/rule_check.h"
-#include "core/support/rule_cover.h"
 #include "core/support/rules_by_op.h"
+#include "core/support/support.h"
 
 namespace cleave {
 namespace {
@@ -62,7 +64,13 @@ struct OpRules {
 class RuleHolder {
  public:
   RuleHolder(const Graph& graph, const OpFacts& facts, const SupportList& list)
-      : graph_(graph), facts_(facts), list_(list), allow_(list.allow), deny_(list.deny) {}
+      : graph_(graph),
+        facts_(facts),
+        list_(list),
+        allowing_(allowing_rules(list)),
+        allow_(list.allow),
+        deny_(list.deny),
+        all_allowing_(allowing_) {}
 
   const OpRules& rules_of(NodeId node) {
     const std::uint64_t key = std::uint64_t{index(graph_.node(node).domain)} << 32U |
@@ -73,9 +81,9 @@ class RuleHolder {
       const RulesByOp& rules = is_deny ? deny_ : allow_;
       for (const std::uint32_t i : rules.names(graph_.domain(node), graph_.op(node))) {
         found->second.rules.push_back({is_deny, i});
-        if (!is_deny) found->second.has_allow = true;
       }
     }
+    found->second.has_allow = !all_allowing_.names(graph_.domain(node), graph_.op(node)).empty();
     return found->second;
   }
 
@@ -96,7 +104,9 @@ class RuleHolder {
   const Graph& graph_;
   const OpFacts& facts_;
   const SupportList& list_;
+  std::vector<Rule> allowing_;
   RulesByOp allow_, deny_;
+  RulesByOp all_allowing_;  // ops of patterns, too
   std::unordered_map<std::uint64_t, OpRules> by_op_;
   std::vector<FailedCondition> failed_;
 };
@@ -136,8 +146,32 @@ std::vector<RuleFault> find_rule_faults(const SupportList& list) {
   return faults;
 }
 
+std::vector<PatternLint> find_pattern_lint(const SupportList& list) {
+  const CoverIndex allow(list.allow);
+  const CoverIndex deny(list.deny);
+  std::vector<PatternLint> faults;
+  for (std::uint32_t i = 0; i < list.patterns.size(); ++i) {
+    const std::size_t before = faults.size();
+    bool is_covered = true;
+    for (std::uint32_t op = 0; op < list.patterns[i].ops.size(); ++op) {
+      const Rule& rule = list.patterns[i].ops[op];
+      if (std::string why = impossibility(rule); !why.empty()) {
+        faults.push_back({LintKind::impossible, i, op, 0, std::move(why)});
+      } else if (const auto other = deny.find_cover(rule, std::nullopt)) {
+        faults.push_back({LintKind::contradiction, i, op, *other});
+      }
+      is_covered = is_covered && allow.find_cover(rule, std::nullopt).has_value();
+    }
+    if (is_covered && faults.size() == before) faults.push_back({LintKind::shadowed, i});
+  }
+  return faults;
+}
+
 RuleUse::RuleUse(const SupportList& list)
-    : list_(list), allow_(list.allow.size()), deny_(list.deny.size()) {}
+    : list_(list),
+      allow_(list.allow.size()),
+      deny_(list.deny.size()),
+      matches_(list.patterns.size()) {}
 
 void RuleUse::add(const Graph& graph, const OpFacts& facts) {
   RuleHolder holder(graph, facts, list_);
@@ -152,6 +186,9 @@ void RuleUse::add(const Graph& graph, const OpFacts& facts) {
     add_node(node);
     for (const NodeId inner : graph.body_nodes(node)) add_node(inner);
   }
+  if (list_.patterns.empty()) return;
+  const Support support = match_support(graph, {list_}, facts);
+  for (const PatternMatch& match : support.patterns.matches) ++matches_[match.pattern];
 }
 
 void RuleUse::note_missing(const Graph& graph, NodeId node) {

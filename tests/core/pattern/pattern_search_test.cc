@@ -1,0 +1,356 @@
+#include "core/pattern/pattern_search.h"
+
+#include <algorithm>
+#include <random>
+
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+
+namespace cleave {
+namespace {
+
+using Nodes = std::vector<NodeId>;
+using Ops = std::vector<std::string>;
+
+PatternEdge edge(std::uint32_t from, std::uint32_t to) { return {from, to, {}, {}}; }
+
+// Nodes fit ops of the same name.
+PatternQuery query_of(const Graph& graph, const PatternGraph& pattern, const Ops& ops) {
+  return {graph, pattern,
+          [&graph, &ops](std::uint32_t op, NodeId node) {
+            return graph.op(node) == ops[op] ? NodeFit::fits : NodeFit::other_op;
+          },
+          [](std::span<const NodeId>) { return true; }};
+}
+
+// The nodes of the match around the named node, which is `anchor` of the pattern; else "".
+std::string match(std::string_view text, const Ops& ops, std::vector<PatternEdge> edges,
+                  std::string_view node, std::uint32_t anchor = 0) {
+  const Graph graph = graph_from_text(text);
+  const PatternGraph pattern{ops.size(), std::move(edges)};
+  const PatternQuery query = query_of(graph, pattern, ops);
+  PatternSearch search(query, anchor);
+  if (!search.run(node_named(graph, node))) return {};
+  return names_of(graph, search.nodes());
+}
+
+PatternMiss miss(const Graph& graph, const Ops& ops, std::vector<PatternEdge> edges,
+                 std::string_view node, std::uint32_t anchor = 0) {
+  const PatternGraph pattern{ops.size(), std::move(edges)};
+  const PatternQuery query = query_of(graph, pattern, ops);
+  PatternSearch search(query, anchor);
+  REQUIRE_FALSE(search.run(node_named(graph, node)));
+  return search.miss();
+}
+
+constexpr const char* kNorm = R"(
+  input x
+  m = Mean(x)
+  d = Sub(x, m)
+  p = Pow(d)
+  v = Mean(p)
+  s = Sqrt(v)
+  y = Div(d, s)
+  z = Relu(y)
+)";
+
+TEST_CASE("a pattern is found from any of its ops, nodes by op") {
+  const Ops ops = {"Mean", "Sub", "Pow", "Mean", "Sqrt", "Div"};
+  const std::vector<PatternEdge> edges = {edge(0, 1), edge(1, 2), edge(2, 3),
+                                          edge(3, 4), edge(4, 5), edge(1, 5)};
+  const std::array<const char*, 6> names = {"m", "d", "p", "v", "s", "y"};
+  for (std::uint32_t op = 0; op < 6; ++op) {
+    CHECK(match(kNorm, ops, edges, names[op], op) == "m d p v s y");
+  }
+  CHECK(match(kNorm, ops, edges, "v", 0).empty());
+}
+
+TEST_CASE("an edge without positions takes either operand; one with positions takes that one") {
+  constexpr const char* kText = R"(
+    input x
+    a = Sig(x)
+    b = Mul(x, a)
+    c, d = Split(x)
+    e = Mul(d, x)
+  )";
+  CHECK(match(kText, {"Sig", "Mul"}, {edge(0, 1)}, "a") == "a b");
+  CHECK(match(kText, {"Sig", "Mul"}, {{0, 1, {}, 1}}, "a") == "a b");
+  CHECK(match(kText, {"Sig", "Mul"}, {{0, 1, {}, 0}}, "a").empty());
+  CHECK(match(kText, {"Split", "Mul"}, {{0, 1, 1, 0}}, "c") == "c e");
+  CHECK(match(kText, {"Split", "Mul"}, {{0, 1, 0, {}}}, "c").empty());
+}
+
+TEST_CASE("inner values have no reader outside and are no outputs of the graph") {
+  const std::vector<PatternEdge> edges = {edge(0, 1)};
+  CHECK(match("input x\n a = A(x)\n b = B(a)\n c = C(b)", {"A", "B"}, edges, "a") == "a b");
+  const Graph read = graph_from_text("input x\n a = A(x)\n b = B(a)\n c = C(a)");
+  const PatternMiss outside = miss(read, {"A", "B"}, edges, "a");
+  CHECK(outside.kind == PatternMiss::Kind::read_outside);
+  CHECK(outside.node == node_named(read, "a"));
+  CHECK(outside.other == node_named(read, "c"));
+  CHECK(outside.value == value_named(read, "a"));
+  const Graph output = graph_from_text("input x\n a = A(x)\n b = B(a)\n output a, b");
+  const PatternMiss returned = miss(output, {"A", "B"}, edges, "b", 1);
+  CHECK(returned.kind == PatternMiss::Kind::read_outside);
+  CHECK(returned.other == kNone<NodeId>);
+  // The output of the last op is not inner, and neither is a second output that only others read.
+  CHECK(match("input x\n a, u = A(x)\n b = B(a)\n c = C(b, u)\n output b, u", {"A", "B"}, edges,
+              "a") == "a b");
+  // A body that reads the value counts as a reader.
+  CHECK(match("input x\n a = A(x)\n b = B(a)\n i = If(x, ^a)\n | h = A(x)", {"A", "B"}, edges, "a")
+            .empty());
+}
+
+TEST_CASE("what one node of a match reads from another must be an edge of the pattern") {
+  const Graph graph = graph_from_text("input x\n a = A(x)\n b = B(a)\n c = C(b, a)");
+  const PatternMiss other = miss(graph, {"A", "B", "C"}, {edge(0, 1), edge(1, 2)}, "a");
+  CHECK(other.kind == PatternMiss::Kind::other_edge);
+  CHECK(other.node == node_named(graph, "c"));
+  CHECK(other.other == node_named(graph, "a"));
+  CHECK(match("input x\n a = A(x)\n b = B(a)\n c = C(b, a)", {"A", "B", "C"},
+              {edge(0, 1), edge(1, 2), edge(0, 2)}, "a") == "a b c");
+  // Both operands are the same value: an edge with a position says so of one only.
+  CHECK(match("input x\n a = A(x)\n b = B(a, a)", {"A", "B"}, {edge(0, 1)}, "a") == "a b");
+  CHECK(match("input x\n a = A(x)\n b = B(a, a)", {"A", "B"}, {{0, 1, {}, 0}}, "a").empty());
+}
+
+TEST_CASE("a miss says what is in the way where most ops have nodes") {
+  const Graph graph = graph_from_text("input x\n a = A(x)\n b = B(a)\n d = D(b)\n e = E(x)\n");
+  const PatternMiss reader = miss(graph, {"A", "B", "C"}, {edge(0, 1), edge(1, 2)}, "a");
+  CHECK(reader.kind == PatternMiss::Kind::no_neighbor);
+  CHECK(reader.node == node_named(graph, "b"));
+  CHECK(reader.edge == 1);
+  CHECK(reader.op == 2);
+  CHECK(reader.placed == 2);
+  const PatternMiss maker = miss(graph, {"C", "A"}, {edge(0, 1)}, "a", 1);
+  CHECK(maker.kind == PatternMiss::Kind::no_neighbor);
+  CHECK(maker.node == node_named(graph, "a"));
+  CHECK(maker.op == 0);
+  const PatternMiss gap = miss(graph_from_text("input x\n a = A(x)\n b = B(a)\n c = C(a)\n"),
+                               {"A", "B", "C"}, {edge(0, 1), edge(0, 2), edge(1, 2)}, "a");
+  CHECK(gap.kind == PatternMiss::Kind::no_edge);
+  CHECK(gap.edge == 2);
+}
+
+TEST_CASE("the nodes must fit as a whole; another choice is tried when they do not") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = A(x)
+    b = B(a)
+    c = B(a)
+  )");
+  const PatternGraph pattern{3, {edge(0, 1), edge(0, 2)}};
+  const Ops ops = {"A", "B", "B"};
+  PatternQuery query = query_of(graph, pattern, ops);
+  query.whole_fits = [&](std::span<const NodeId> nodes) {
+    return nodes[1] == node_named(graph, "c");
+  };
+  PatternSearch search(query, 0);
+  CHECK(search.run(node_named(graph, "a")));
+  CHECK(names_of(graph, search.nodes()) == "a c b");
+  query.whole_fits = [](std::span<const NodeId>) { return false; };
+  CHECK_FALSE(search.run(node_named(graph, "a")));
+  CHECK(search.miss().kind == PatternMiss::Kind::whole);
+  CHECK(search.miss().nodes.size() == 3);
+}
+
+TEST_CASE("the search around one node ends after a fixed number of candidates") {
+  // 15 readers that all fit, and no way to fit as a whole: 15! orders.
+  std::string text = "input x\n a = A(x)\n";
+  std::vector<PatternEdge> edges;
+  Ops ops = {"A"};
+  for (std::uint32_t i = 1; i < 16; ++i) {
+    text += "b" + std::to_string(i) + " = B(a)\n";
+    edges.push_back(edge(0, i));
+    ops.emplace_back("B");
+  }
+  const Graph graph = graph_from_text(text);
+  const PatternGraph pattern{16, edges};
+  PatternQuery query = query_of(graph, pattern, ops);
+  query.whole_fits = [](std::span<const NodeId>) { return false; };
+  PatternSearch search(query, 0);
+  CHECK_FALSE(search.run(NodeId{0}));
+  CHECK(search.miss().kind == PatternMiss::Kind::too_long);
+  CHECK(search.steps() < 2 * PatternSearch::kMostSteps);
+}
+
+TEST_CASE("16 equal ops on a chain of 100,000 nodes: steps are linear") {
+  std::string text = "input x\nn0 = A(x)\n";
+  constexpr std::uint32_t kNodes = 100'000;
+  for (std::uint32_t i = 1; i < kNodes; ++i) {
+    text += "n" + std::to_string(i) + " = A(n" + std::to_string(i - 1) + ")\n";
+  }
+  const Graph graph = graph_from_text(text);
+  PatternGraph pattern{16, {}};
+  for (std::uint32_t i = 0; i + 1 < 16; ++i) pattern.edges.push_back(edge(i, i + 1));
+  const Ops ops(16, "A");
+  const PatternQuery query = query_of(graph, pattern, ops);
+  PatternSearch search(query, 0);
+  std::size_t found = 0;
+  for (const NodeId node : graph.nodes()) {
+    if (search.run(node)) ++found;
+  }
+  CHECK(found == kNodes - 15);
+  CHECK(search.steps() <= std::uint64_t{kNodes} * 16 * 4);
+}
+
+// ---- random graphs against all assignments ----
+
+class PlainMatcher {
+ public:
+  PlainMatcher(const Graph& graph, const PatternGraph& pattern, const Ops& ops)
+      : graph_(graph), pattern_(pattern), ops_(ops) {}
+
+  bool holds(const Nodes& nodes) const {
+    for (std::size_t op = 0; op < nodes.size(); ++op) {
+      if (graph_.op(nodes[op]) != ops_[op]) return false;
+      if (std::count(nodes.begin(), nodes.end(), nodes[op]) != 1) return false;
+    }
+    for (const PatternEdge& edge : pattern_.edges) {
+      if (!reads(nodes, edge)) return false;
+    }
+    return all_listed(nodes) && is_closed(nodes);
+  }
+
+  // Whether an assignment with the anchor holds, by trying all of them.
+  bool any(std::uint32_t op, NodeId anchor) const {
+    Nodes nodes(ops_.size());
+    return extend(nodes, 0, op, anchor);
+  }
+
+ private:
+  bool extend(Nodes& nodes, std::size_t at, std::uint32_t op, NodeId anchor) const {
+    if (at == nodes.size()) return holds(nodes);
+    for (const NodeId node : graph_.nodes()) {
+      if ((at == op) != (node == anchor)) continue;
+      nodes[at] = node;
+      if (extend(nodes, at + 1, op, anchor)) return true;
+    }
+    return false;
+  }
+
+  bool reads(const Nodes& nodes, const PatternEdge& edge) const {
+    for (const Operand& operand : graph_.operands(nodes[edge.to])) {
+      const Value& value = graph_.value(operand.value);
+      if (value.producer != nodes[edge.from] || operand.slot.is_capture()) continue;
+      if (edge.output && value.slot != *edge.output) continue;
+      if (!edge.input || (operand.slot.is_positional() && operand.slot.position() == *edge.input)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool all_listed(const Nodes& nodes) const {
+    for (std::uint32_t to = 0; to < nodes.size(); ++to) {
+      for (const Operand& operand : graph_.operands(nodes[to])) {
+        const Value& value = graph_.value(operand.value);
+        const auto from = std::find(nodes.begin(), nodes.end(), value.producer) - nodes.begin();
+        if (from == static_cast<std::ptrdiff_t>(nodes.size())) continue;
+        bool is_listed = false;
+        for (const PatternEdge& edge : pattern_.edges) {
+          is_listed |= edge.from == from && edge.to == to && !operand.slot.is_capture() &&
+                       (!edge.output || value.slot == *edge.output) &&
+                       (!edge.input ||
+                        (operand.slot.is_positional() && operand.slot.position() == *edge.input));
+        }
+        if (!is_listed) return false;
+      }
+    }
+    return true;
+  }
+
+  bool is_closed(const Nodes& nodes) const {
+    const auto is_member = [&](NodeId node) {
+      return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    };
+    for (const NodeId node : nodes) {
+      for (const ValueId value : graph_.outputs(node)) {
+        const auto users = graph_.users(value);
+        if (std::none_of(users.begin(), users.end(), is_member)) continue;
+        if (graph_.is_graph_output(value)) return false;
+        if (!std::all_of(users.begin(), users.end(), is_member)) return false;
+      }
+    }
+    return true;
+  }
+
+  const Graph& graph_;
+  const PatternGraph& pattern_;
+  const Ops& ops_;
+};
+
+struct RandomCase {
+  std::string text;
+  PatternGraph pattern;
+  Ops ops;
+};
+
+RandomCase random_case(std::uint32_t seed) {
+  std::minstd_rand random(seed);
+  const auto below = [&](std::size_t bound) { return random() / 7 % bound; };
+  RandomCase made;
+  made.text = "input x\n";
+  std::vector<std::string> values = {"x"};
+  const std::size_t nodes = 3 + below(5);
+  const std::size_t kinds = 1 + below(2);
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    const bool has_two = below(4) == 0;
+    const auto some = [&] {
+      return values[values.size() - 1 - below(std::min<std::size_t>(values.size(), 3))];
+    };
+    std::string inputs = some();
+    if (below(2) == 0) inputs += ", " + some();
+    if (below(12) == 0) inputs += ", k=" + some();
+    made.text += name + (has_two ? ", " + name + "b" : "") + " = " +
+                 std::string(1, static_cast<char>('A' + below(kinds))) + "(" + inputs + ")\n";
+    values.push_back(name);
+    if (has_two) values.push_back(name + "b");
+  }
+  made.text += "output " + values.back() + "\n";
+  const std::size_t ops = 1 + below(4);
+  made.pattern.op_count = ops;
+  for (std::size_t op = 0; op < ops; ++op)
+    made.ops.emplace_back(1, static_cast<char>('A' + below(kinds)));
+  for (std::uint32_t to = 1; to < ops; ++to) {
+    for (std::uint32_t from = 0; from < to; ++from) {
+      if (from + 1 != to && below(3) != 0) continue;
+      PatternEdge edge{from, to, {}, {}};
+      if (below(6) == 0) edge.input = static_cast<std::uint32_t>(below(2));
+      if (below(8) == 0) edge.output = static_cast<std::uint32_t>(below(2));
+      made.pattern.edges.push_back(edge);
+    }
+  }
+  return made;
+}
+
+TEST_CASE("on random graphs the search finds a match exactly where an assignment holds") {
+  std::size_t found = 0, tried = 0;
+  for (std::uint32_t seed = 1; seed <= 3000; ++seed) {
+    const RandomCase made = random_case(seed);
+    INFO("seed " << seed << "\n" << made.text);
+    const Graph graph = graph_from_text(made.text);
+    REQUIRE_FALSE(find_pattern_fault(made.pattern).has_value());
+    const PatternQuery query = query_of(graph, made.pattern, made.ops);
+    const PlainMatcher plain(graph, made.pattern, made.ops);
+    for (std::uint32_t op = 0; op < made.ops.size(); ++op) {
+      PatternSearch search(query, op);
+      for (const NodeId node : graph.nodes()) {
+        ++tried;
+        const bool is_found = search.run(node);
+        REQUIRE(is_found == plain.any(op, node));
+        if (!is_found) continue;
+        ++found;
+        const Nodes nodes(search.nodes().begin(), search.nodes().end());
+        REQUIRE(nodes[op] == node);
+        REQUIRE(plain.holds(nodes));
+      }
+    }
+  }
+  CHECK(found > 2000);
+  CHECK(tried > 4 * found);
+}
+
+}  // namespace
+}  // namespace cleave
