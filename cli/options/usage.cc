@@ -76,6 +76,16 @@ std::string key_of_value(const CLI::App& app, const CLI::App& command, std::stri
   return command.get_name() + "." + std::string(name.substr(2));
 }
 
+// The table of a configuration file that the key is in, when there is no such command.
+std::string unknown_table(const CLI::App& app, const std::string& key) {
+  const std::string table = key.substr(0, std::min(key.find('.'), key.size()));
+  if (table.size() == key.size()) return {};
+  for (const CLI::App* const sub : app.get_subcommands({})) {
+    if (sub->get_name() == table) return {};
+  }
+  return table;
+}
+
 std::string suggestion(const CLI::App& app, const CLI::App& command, const std::string& word) {
   const auto words = known_words(app, command);
   const std::string near = nearest_name(word.substr(0, word.find('=')),
@@ -147,10 +157,12 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
   std::string message = error.what();
   std::string key = unknown_key(error);
   if (!key.empty()) {
+    const std::string table = unknown_table(app, key);
     message = key.front() == '[' ? "the name of a table ends with ]"
+              : !table.empty()   ? "table " + cleave::quoted(table) + " is the name of no command"
                                  : cleave::quoted(key) + " is not an option";
-    const std::string name = "--" + key.substr(key.rfind('.') + 1);
-    const std::string near = suggestion(app, command, name);
+    const std::string name = table.empty() ? "--" + key.substr(key.rfind('.') + 1) : table;
+    const std::string near = suggestion(app, table.empty() ? command : app, name);
     if (!near.empty()) notes.push_back(near);
     if (key.find('.') == key.npos && (!near.empty() || command.get_option_no_throw(name))) {
       notes.push_back("options of a command belong in its table, below a line [" +

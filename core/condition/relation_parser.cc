@@ -97,6 +97,9 @@ class Tokens {
     const Token made = token(Token::Type::sign, begin);
     if (made.text.size() == 2) return made;
     if (made.text == "=") return RelationFault{begin, "write == to compare"};
+    if (made.text == "&") return RelationFault{begin, "write `and` for both, not && or &"};
+    if (made.text == "|") return RelationFault{begin, "write `or` for one of two, not || or |"};
+    if (made.text == "!") return RelationFault{begin, "write `not`, or != to compare"};
     constexpr std::string_view kKnown = "<>+-*/%()[].,";
     if (kKnown.find(made.text.front()) != kKnown.npos) return made;
     return RelationFault{begin, "expected an operator, a name or a number"};

@@ -270,16 +270,18 @@ class Adviser {
     return remedy;
   }
 
-  // A remedy made for one model's nodes may also accept nodes of another model that has the op.
+  // A remedy made for one model's nodes may also accept nodes of another model that has the op. Of
+  // a deny rule that is removed, `models` are all that it refuses nodes of, but not where it is
+  // removed together with others.
   bool may_change(const Candidate& candidate, std::size_t model) const {
     const auto& models = candidate.models;
     if (std::binary_search(models.begin(), models.end(), model)) return true;
-    const auto has_op = [&](const Gap& gap) {
-      return gap.kind == Gap::Kind::condition &&
-             models_[model].graph.find_name(gap.op) != kNone<NameId>;
+    const auto reaches = [&](const Gap& gap) {
+      if (gap.kind == Gap::Kind::denied) return !candidate.with.empty();
+      return models_[model].graph.find_name(gap.op) != kNone<NameId>;
     };
-    return has_op(candidate.gap) ||
-           std::any_of(candidate.with.begin(), candidate.with.end(), has_op);
+    return reaches(candidate.gap) ||
+           std::any_of(candidate.with.begin(), candidate.with.end(), reaches);
   }
 
   // Closes each open gap by itself. The best remedy comes first; among equals, the first found.

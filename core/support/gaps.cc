@@ -143,8 +143,11 @@ void FilledLists::fill(const Gap& gap) {
     remedies_.allow.push_back(gap.remedy);
     return;
   }
-  std::vector<Rule>& deny = lists_[gap.list].deny;
-  deny.erase(std::find(deny.begin(), deny.end(), gap.rule));
+  SupportList& list = lists_[gap.list];
+  const bool was_overlay = is_overlay(list);
+  list.deny.erase(std::find(list.deny.begin(), list.deny.end(), gap.rule));
+  // An overlay without rules has no effect, as verdicts about no node; a list would accept nothing.
+  if (was_overlay && list.deny.empty()) list.role = ListRole::verdicts;
 }
 
 std::vector<SupportList> FilledLists::with_remedies() const {

@@ -19,6 +19,7 @@ PatternMatches LiveMatches::live() const {
 }
 
 std::optional<std::uint32_t> LiveMatches::live_match(std::uint16_t list, NodeId node) const {
+  if (match_of_.empty()) return std::nullopt;
   const auto found = match_of_.find(key_of(list, node));
   if (found == match_of_.end() || refused_[found->second] != kNone<NodeId>) return std::nullopt;
   return found->second;

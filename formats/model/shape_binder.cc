@@ -5,11 +5,24 @@
 namespace cleave {
 namespace {
 
+// The first names, quoted.
+std::string some_of(const std::set<std::string, std::less<>>& names) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  std::size_t count = 0;
+  for (const std::string& name : names) {
+    if (++count > kMost) return text + ", ...";
+    text += (text.empty() ? "" : ", ") + quoted(name);
+  }
+  return text;
+}
+
 void report_unknown(JsonFaults& faults, std::string message, std::string_view name,
                     const std::set<std::string, std::less<>>& met) {
   const std::string nearest = nearest_name(name, {met.begin(), met.end()});
   std::vector<std::string> notes;
   if (!nearest.empty()) notes.push_back("did you mean " + quoted(nearest) + "?");
+  if (nearest.empty() && !met.empty()) notes.push_back("there are: " + some_of(met));
   faults.add(std::move(message), std::move(notes));
 }
 

@@ -145,8 +145,8 @@ void read_literals(JsonWalk& json, const std::string& what, std::vector<Literal>
   });
 }
 
-void read_each_value(JsonWalk& json, const std::string& key, std::size_t at,
-                     ValuesCondition& wanted) {
+// Reads a field about each element; returns false when it is none.
+bool read_element_field(JsonWalk& json, const std::string& key, ValuesCondition& wanted) {
   if (key == "min") {
     wanted.min = json.take_real("\"min\"");
   } else if (key == "max") {
@@ -158,9 +158,17 @@ void read_each_value(JsonWalk& json, const std::string& key, std::size_t at,
   } else if (key == "finite") {
     wanted.finite = json.take_flag("\"finite\"").value_or(false);
   } else {
-    json.pass_unknown(at, key, "\"values\" of an input",
-                      {"all", "each", "list", "min", "max", "one_of", "power_of_two", "finite"});
+    return false;
   }
+  return true;
+}
+
+void read_each(JsonWalk& json, ValuesCondition& wanted) {
+  json.each_field(
+      "\"each\"", "an object like {\"max\": 6}", [&](const std::string& key, std::size_t at) {
+        if (read_element_field(json, key, wanted)) return;
+        json.pass_unknown(at, key, "\"each\"", {"min", "max", "one_of", "power_of_two", "finite"});
+      });
 }
 
 void read_values_object(JsonWalk& json, ValuesCondition& wanted) {
@@ -169,11 +177,11 @@ void read_values_object(JsonWalk& json, ValuesCondition& wanted) {
                     if (key == "all") return read_literals(json, "\"all\"", wanted.one_of);
                     if (key == "list")
                       return read_literals(json, "\"list\"", wanted.list.emplace());
-                    if (key != "each") return read_each_value(json, key, at, wanted);
-                    json.each_field("\"each\"", "an object like {\"max\": 6}",
-                                    [&](const std::string& inner, std::size_t place) {
-                                      read_each_value(json, inner, place, wanted);
-                                    });
+                    if (key == "each") return read_each(json, wanted);
+                    if (read_element_field(json, key, wanted)) return;
+                    json.pass_unknown(
+                        at, key, "\"values\" of an input",
+                        {"all", "each", "list", "min", "max", "one_of", "power_of_two", "finite"});
                   });
 }
 

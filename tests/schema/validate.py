@@ -21,8 +21,9 @@ def documents(project, cleave, tmp):
     samples = project / "samples"
     models = {"resnet18.json": "npu.json", "dlrm.json": "npu.json",
               "transformer_encoder.json": "npu.json", "mobile_block.onnx": "tiny_npu.txt",
-              "attention.onnx": "ort_ops.config"}
-    yield "support", "npu.json", (samples / "npu.json").read_bytes()
+              "attention.onnx": "fused_npu.json"}
+    for name in ("npu.json", "fused_npu.json"):
+        yield "support", name, (samples / name).read_bytes()
     for path in sorted((samples / "backends").glob("*.json")):
         yield "backend", path.name, path.read_bytes()
     for model, support in models.items():

@@ -20,6 +20,12 @@ bool on_acc(const Report& report, NodeId node) {
   return report.split.partition.is_acc(report.split.partition.part_of[node]);
 }
 
+// What a rule or a pattern leaves unchecked; empty when there is nothing.
+template <class Accepting>
+std::string unchecked_of(const Accepting& accepting) {
+  return accepting.unchecked.empty() ? "" : "; unchecked: " + escaped(accepting.unchecked);
+}
+
 // "npu.json:12 (Conv)" for the allow rule that accepts the node.
 std::string accepting_rule(const Report& report, NodeId node) {
   const auto found = find_accepting_rule(report.model.graph, node, report.lists, report.facts);
@@ -27,7 +33,7 @@ std::string accepting_rule(const Report& report, NodeId node) {
   const SupportList& list = report.lists[found->list];
   const Rule& rule = list.allow[found->rule];
   return escaped(list.path) + (rule.line == 0 ? "" : ":" + std::to_string(rule.line)) + " (" +
-         escaped(rule.op) + ")";
+         escaped(rule.op) + ")" + unchecked_of(rule);
 }
 
 // `pattern "gelu" of npu.json:12, with 4 other nodes: a, b, c, d`
@@ -39,7 +45,9 @@ std::string accepting_pattern(const Report& report, std::uint32_t match) {
     names += (names.empty() ? ": " : ", ") + escaped(report.model.graph.node(node).name);
   }
   return pattern_place(reason_context(report), matches.matches[match]) + ", which matches " +
-         counted(nodes.size(), "node", "nodes") + names;
+         counted(nodes.size(), "node", "nodes") + names +
+         unchecked_of(
+             report.lists[matches.matches[match].list].patterns[matches.matches[match].pattern]);
 }
 
 // On the accelerator although no rule accepts it.

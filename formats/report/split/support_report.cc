@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "core/graph/domain.h"
 #include "core/graph/signature.h"
@@ -91,6 +92,7 @@ class JsonSupportReport {
     json_.number("version", 1);
     write_ops("supported", tables.supported);
     write_ops("unsupported", tables.unsupported);
+    write_patterns();
     write_coverage(json_, cover(graph_, report_.split.support.supported));
     json_.end_object();
     return std::move(json_).finish();
@@ -107,6 +109,29 @@ class JsonSupportReport {
       json_.begin_list("signatures");
       for (const SignatureCount& signature : op.signatures) write_signature(signature);
       json_.end_list();
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  // The patterns that match, with the nodes that they accept.
+  void write_patterns() {
+    const PatternMatches& matches = report_.split.support.patterns;
+    std::map<std::pair<std::uint16_t, std::uint32_t>, std::pair<std::size_t, std::size_t>> counts;
+    for (std::size_t i = 0; i < matches.count(); ++i) {
+      auto& [times, nodes] = counts[{matches.matches[i].list, matches.matches[i].pattern}];
+      ++times;
+      nodes += matches.nodes_of(i).size();
+    }
+    json_.begin_list("patterns");
+    for (const auto& [place, count] : counts) {
+      const SupportList& list = report_.lists[place.first];
+      json_.begin_object(JsonText::Layout::one_line);
+      json_.text("name", list.patterns[place.second].name);
+      json_.text("file", list.path);
+      json_.number("line", list.patterns[place.second].line);
+      json_.number("matches", count.first);
+      json_.number("nodes", count.second);
       json_.end_object();
     }
     json_.end_list();

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/graph/domain.h"
+#include "core/support/rule_check.h"
 #include "core/support/support.h"
 #include "formats/report/words/condition_words.h"
 #include "formats/report/words/failed_part_text.h"
@@ -36,6 +37,21 @@ std::string body_text(const ReasonContext& context, NodeId inner) {
   const Reason reason = match_node(context.graph, inner, context.lists, context.facts);
   return "node " + quoted(context.graph.node(inner).name) +
          " of its body is not supported: " + reason_text(context, inner, reason);
+}
+
+// ` and this node` where rules name the op, but only nodes of other names.
+std::string other_names_text(const ReasonContext& context, NodeId node) {
+  for (const SupportList& list : context.lists) {
+    if (list.role == ListRole::verdicts) continue;
+    for (const Rule& rule : list.allow) {
+      if (rule.node_name.empty() || rule.op.empty()) continue;
+      if (names_op(rule, context.graph.domain(node), context.graph.op(node))) {
+        return " and this node: " + rule_place(list, rule) + " is for nodes " +
+               quoted(rule.node_name);
+      }
+    }
+  }
+  return {};
 }
 
 std::string rule_failed_text(const ReasonContext& context, NodeId node, const Reason& reason) {
@@ -225,7 +241,7 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return "runs on the accelerator";
     case ReasonCode::no_rule:
       if (context.lists.empty()) return "there is no support list";
-      return "no rule names op " + op_text(context.graph, node);
+      return "no rule names op " + op_text(context.graph, node) + other_names_text(context, node);
     case ReasonCode::rule_failed: {
       if (reason.because != kNone<NodeId>) return "a node of its body is not supported";
       const SupportList& list = context.lists[reason.list];

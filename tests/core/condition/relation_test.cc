@@ -42,6 +42,29 @@ std::string verdict(const std::string& text, const char* node = "a") {
   return failure.is_unknown ? "unknown: " + failure.part : "no";
 }
 
+TEST_CASE("operators of other languages are refused with the word to write") {
+  CHECK(fault("attr.a == 1 && attr.b == 2") == "12: write `and` for both, not && or &");
+  CHECK(fault("attr.a == 1 || attr.b == 2") == "12: write `or` for one of two, not || or |");
+  CHECK(fault("!in[0].given") == "0: write `not`, or != to compare");
+}
+
+TEST_CASE("relations of patterns are about several nodes; those of rules about one") {
+  const Graph graph = graph_from_text(kGraph);
+  const std::array<NodeId, 2> nodes = {node_named(graph, "b"), node_named(graph, "a")};
+  const auto holds = [&](const char* text) {
+    return relation_holds(*parse_pattern_relation(text, 2), graph, nodes, {});
+  };
+  CHECK(holds("node[1].attr.group == node[0].in[0].dim[1]"));
+  CHECK(holds("len(node[0].in) > len(node[1].in) and len(node[0].out) == 2"));
+  CHECK(holds("len(node[1].attr.strides) == 2 and len(node[1].in[0].dim) == 4"));
+  CHECK_FALSE(holds("node[0].attr.group == 32"));
+  const RelationFailure failure =
+      relation_failure(*parse_pattern_relation("node[1].in[0].dim[2] == 1", 2), graph, nodes, {});
+  CHECK(failure.is_unknown);
+  CHECK(failure.part == "node[1].in[0].dim[2]");
+  CHECK(fault("node[0].attr.a == 1") == "0: node[...] is for patterns: a rule is about one node");
+}
+
 TEST_CASE("relations compare attributes, dims, ranks and counts") {
   CHECK(verdict("attr.group == in[0].dim[1]") == "yes");
   CHECK(verdict("attr.strides[0] == attr.strides[1]") == "yes");
@@ -127,7 +150,7 @@ TEST_CASE("a text that is not a relation is refused at its position") {
   CHECK(fault("in[-1].rank == 1") == "3: expected a position, counted from 0");
   CHECK(fault("len(1, 2)") == "5: \"len\" takes one argument");
   CHECK(fault("\"open") == "0: the text has no closing quote");
-  CHECK(fault("1 & 2") == "2: expected an operator, a name or a number");
+  CHECK(fault("1 ~ 2") == "2: expected an operator, a name or a number");
   CHECK(fault("99999999999999999999") == "read");  // as a real
   CHECK(fault("1.2.3 == 1") == "0: no number");
 }

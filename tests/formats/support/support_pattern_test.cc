@@ -100,7 +100,7 @@ TEST_CASE("faults of patterns come with their places") {
         "2:23: \"unchecked\" is for the pattern, not for one of its ops");
   CHECK(fault(R"({"name": "p", "ops": [{"inputs": "same"}]})") ==
         "2:23: an allow rule needs \"op\"");
-  CHECK(fault(R"({"name": "p", "op": ["A"]})").find("did you mean \"ops\"?") != std::string::npos);
+  CHECK(fault(R"({"name": "p", "op": ["A"]})") == "2:1: a pattern needs \"ops\": at least one");
   std::string many;
   for (int i = 0; i < 17; ++i) many += std::string(i == 0 ? "" : ", ") + "\"A\"";
   CHECK(fault(R"({"name": "p", "ops": [)" + many + "]}") ==

@@ -109,7 +109,7 @@ class CheckMove:
     # The change to blame; program: another version of cleave.
     cause: Literal["model", "list", "settings", "model_or_list", "program"]
     # Why it is on the CPU; null: it is not.
-    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit"] | None
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group"] | None
     detail: str
     # The node to blame.
     because: str | None

@@ -182,6 +182,23 @@ class ReportHostShapes:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportPattern:
+    name: str
+    file: str
+    line: int
+    nodes: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportPattern:
+        return cls(
+            name=data["name"],
+            file=data["file"],
+            line=data["line"],
+            nodes=data["nodes"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportSubgraphsBefore:
     is_acc: bool
     nodes: list[str]
@@ -581,7 +598,7 @@ class ReportFailed:
 @dataclass(frozen=True, kw_only=True)
 class ReportCpuReason:
     node: str
-    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit"]
+    code: Literal["no_rule", "rule_failed", "denied", "non_tensor_input", "non_tensor_output", "fusion_group", "small_subgraph", "host_shape", "qdq_group", "over_cap", "costs_more", "shared_memory", "part_limit", "pattern_failed", "pattern_group"]
     # The reason in words.
     detail: str
     # The node to blame.
@@ -603,8 +620,9 @@ class ReportCpuReason:
 @dataclass(frozen=True, kw_only=True)
 class ReportUnchecked:
     file: str
-    # Index among the list's allow rules.
+    # Index among the list's allow rules, or its patterns.
     rule: int
+    is_pattern: bool
     line: int
     unchecked: str
     nodes: list[str]
@@ -614,6 +632,7 @@ class ReportUnchecked:
         return cls(
             file=data["file"],
             rule=data["rule"],
+            is_pattern=data["is_pattern"],
             line=data["line"],
             unchecked=data["unchecked"],
             nodes=data["nodes"],
@@ -699,6 +718,8 @@ class Report:
     acc_nodes: list[str]
     # Nodes that move together; with --keep-qdq also those of Q/DQ groups.
     fusion_groups: list[list[str]]
+    # Matches of the lists' patterns, each with its nodes by op of the pattern.
+    patterns: list[ReportPattern]
     # The groups DQ..op..Q of the model, whole on the accelerator or not; with --keep-qdq.
     qdq_groups: list[list[str]]
     # Before small ones were merged.
@@ -752,6 +773,7 @@ class Report:
             acc_nodes_found=data["acc_nodes_found"],
             acc_nodes=data["acc_nodes"],
             fusion_groups=data["fusion_groups"],
+            patterns=[ReportPattern.from_json(item) for item in data["patterns"]],
             qdq_groups=data["qdq_groups"],
             subgraphs_before=[ReportSubgraphsBefore.from_json(item) for item in data["subgraphs_before"]],
             part_limits=ReportPartLimits.from_json(data["part_limits"]) if "part_limits" in data else None,

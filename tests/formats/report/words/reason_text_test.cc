@@ -35,6 +35,11 @@ TEST_CASE("an op without a rule is named with its domain") {
         "b: no rule names op \"ml::bar\"\n");
 }
 
+TEST_CASE("an op that rules name for other nodes only is said to be so") {
+  CHECK(reasons("input x\n a = f(x)", "\"allow\": [{\"op\": \"f\", \"name\": \"enc*\"}]") ==
+        "a: no rule names op \"f\" and this node: npu.json:2 is for nodes \"enc*\"\n");
+}
+
 TEST_CASE("a failed rule is reported with its position, each failed condition, and its reason") {
   CHECK(reasons("input x: int64[2]\n a = conv(x) {group=2}",
                 "\"allow\": [{\"op\": \"conv\", \"inputs\": [[\"float32\", \"float16\"]],\n"
