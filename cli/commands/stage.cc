@@ -11,6 +11,7 @@
 #include "cli/terminal/terminal.h"
 #include "core/stages/stage_boundary.h"
 #include "formats/graph_json/graph_json.h"
+#include "formats/jobs/measured_shapes.h"
 #include "formats/report/split/print_text.h"
 #include "formats/tables/loss_spec.h"
 
@@ -61,8 +62,9 @@ class StageCommand : public Command {
     if (stages_.only() && *folder) {
       return wrong_usage({"--stage prints one stage and writes nothing: leave -o out"});
     }
-    const auto model = load_model(model_);
-    if (!model) return ExitCode::bad_input;
+    auto measured = load_with_seen_shapes();
+    if (!measured) return ExitCode::bad_input;
+    const LoadedModel* const model = &measured->model;
     const auto plan = plan_stages(*model, plan_);
     if (!plan) return plan.error();
     auto pipeline = form_pipeline(*model, *plan);
@@ -75,7 +77,22 @@ class StageCommand : public Command {
       pipeline->schedule = *std::move(schedule);
     }
     if (stages_.only()) return print_stage(*model, *pipeline);
-    return report_and_write(*model, *plan, *pipeline, *folder);
+    return report_and_write(*measured, *plan, *pipeline, *folder);
+  }
+
+  // The graph has the shapes that the profiles of --costs saw. Faults of these files are left to
+  // the plan, which reads them for their times.
+  std::optional<MeasuredModel> load_with_seen_shapes() const {
+    auto model = load_model(model_);
+    if (!model) return std::nullopt;
+    MeasuredModel measured{*std::move(model), {}};
+    const auto costs = plan_.request().balance.costs_files;
+    if (costs.empty()) return measured;
+    auto read = read_costs_and_shapes(costs, measured.model);
+    if (!read) return measured;
+    measured.costs = *std::move(read);
+    exchange_observed_shapes(measured.model.graph, measured.costs);
+    return measured;
   }
 
   Result<Pipeline> form_pipeline(const LoadedModel& model, const StagePlan& plan) const {
@@ -94,8 +111,9 @@ class StageCommand : public Command {
     return pipeline;
   }
 
-  ExitCode report_and_write(const LoadedModel& model, const StagePlan& plan,
+  ExitCode report_and_write(MeasuredModel& measured, const StagePlan& plan,
                             const Pipeline& pipeline, std::optional<OutputFolder>& folder) const {
+    const LoadedModel& model = measured.model;
     const Boundaries& root = pipeline.root(model);
     const BackwardPlan* const backward = pipeline.backward ? &*pipeline.backward : nullptr;
     StagesReport report{.model = model,
@@ -115,7 +133,7 @@ class StageCommand : public Command {
     return output_.write(
         report,
         {pipeline.partition, pipeline.boundaries.stages, root, pipeline.devices, true, backward},
-        folder);
+        folder, [&] { exchange_observed_shapes(measured.model.graph, measured.costs); });
   }
 
   static ExitCode wrong_usage(const Error& error) {

@@ -2,6 +2,7 @@
 // asked to.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,9 +29,11 @@ class StagesOutput {
   Loaded<std::optional<OutputFolder>> create_folder() const;
 
   // Writes the models, manifest.json, report.txt and stages.dot into the folder, if there is one;
-  // prints the report.
-  ExitCode write(StagesReport& report, const ModelPieces& pieces,
-                 std::optional<OutputFolder>& folder) const;
+  // prints the report. `exchange_shapes` is called before and after the models are written, which
+  // have the shapes that the model declares, not those that a profile saw.
+  ExitCode write(
+      StagesReport& report, const ModelPieces& pieces, std::optional<OutputFolder>& folder,
+      const std::function<void()>& exchange_shapes = [] {}) const;
 
   struct Texts {
     std::string json, text, drawing;
