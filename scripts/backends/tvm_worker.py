@@ -12,7 +12,7 @@ from worker import in_stage, read_inputs, serve, write_outputs
 
 def compile_model(path):
     """(the model, the executable)"""
-    model = in_stage("driver", onnx.load, path)
+    model = in_stage("convert", onnx.load, path)
     module = in_stage("convert", from_onnx, model, keep_params_in_input=False)
     return model, in_stage("compile", tvm.compile, module, target="llvm")
 
