@@ -87,6 +87,7 @@ Coverages cover(const Graph& graph, const NodeSet& acc,
       if (unknown_ops.insert(op).second) coverage.unknown_flops_ops.push_back(node);
       continue;
     }
+    if (*flops[node] > 0) ++coverage.computing;
     coverage.flops.total += *flops[node];
     if (acc.contains(node)) coverage.flops.acc += *flops[node];
   }

@@ -53,6 +53,7 @@ struct Coverages {
   Coverage parameter_bytes;  // acc: what nodes read, also through constants; total: all of the
                              // file, and constants that read nothing. Aliases count once.
   std::uint64_t model_parameter_bytes = 0;
+  std::size_t computing = 0;              // nodes of known FLOPs, not 0
   std::size_t unknown_flops = 0;          // nodes without known FLOPs
   std::vector<NodeId> unknown_flops_ops;  // the first node of each op type among them
 };

@@ -24,7 +24,7 @@ std::string share_text(const Coverage& coverage) {
 }
 
 bool is_mostly_known(const Coverages& coverage) {
-  return static_cast<double>(coverage.unknown_flops) * 2 <= coverage.nodes.total;
+  return coverage.unknown_flops <= coverage.computing;
 }
 
 std::string coverage_text(const Coverages& coverage, std::string_view where) {
