@@ -1,0 +1,35 @@
+#include "formats/report/words/coverage_words.h"
+
+#include "tests/catch2.h"
+
+using namespace cleave;
+
+namespace {
+
+Coverages coverage(std::size_t computing, std::size_t unknown) {
+  Coverages made;
+  made.nodes = {.acc = 9, .total = 10};
+  made.flops = {.acc = 1e9, .total = 2e9};
+  made.computing = computing;
+  made.unknown_flops = unknown;
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("a share of FLOPs is said where most nodes that compute have known FLOPs") {
+  CHECK(coverage_text(coverage(4, 0), "on it") == "9 of 10 nodes (90%) and 50% of 2 GFLOP on it");
+  CHECK(coverage_text(coverage(2, 2), "on it") ==
+        "9 of 10 nodes (90%) and 50% of the known 2 GFLOP on it");
+  // Eight nodes of 0 FLOPs, such as a Reshape, do not make the others known.
+  CHECK(coverage_text(coverage(1, 2), "on it") == "9 of 10 nodes (90%) on it");
+}
+
+TEST_CASE("an unknown share of FLOPs is null in JSON") {
+  JsonText json;
+  json.begin_object();
+  write_coverage(json, coverage(1, 2));
+  json.end_object();
+  CHECK(std::move(json).finish().find(R"("ratio": null, "unknown_ops": 0, "unknown_nodes": 2)") !=
+        std::string::npos);
+}
