@@ -197,10 +197,21 @@ def check_names(session, given, dims):
                 raise WrongUsage(f'the model has no {what} "{name}" (it has: {has})')
 
 
-def find_inputs(path, given, dims, seed):
+def named_dims(session, shapes):
+    """Sizes by the names of dims, as shapes by input name fix them. Below 0: not fixed."""
+    return {
+        dim: size
+        for declared in session.get_inputs()
+        for dim, size in zip(declared.shape or [], shapes.get(declared.name, []))
+        if isinstance(dim, str) and size >= 0
+    }
+
+
+def find_inputs(path, given, dims, seed, shapes=None):
     """Inputs that the model takes, and what it makes of them. `given`: Values by input name.
-    Raises CannotRun, WrongUsage."""
+    `shapes`: sizes by input name, for its dims that have a name. Raises CannotRun, WrongUsage."""
     session = open_original(path)
+    dims = {**named_dims(session, shapes or {}), **dims}
     check_names(session, given, dims)
     names, failure = output_names(session), None
     is_all_given = all(declared.name in given for declared in session.get_inputs())

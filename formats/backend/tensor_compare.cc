@@ -68,9 +68,10 @@ double float_distance(double wants, double is) {
   return std::fabs(wants - is);
 }
 
-// The largest distance that is allowed. Never infinite: an infinity has no tolerance of its own.
+// The largest distance that is allowed. Neither infinite nor NaN: these have no tolerance of their
+// own, but a NaN is as good as any other, whatever its bits.
 double most_distance(DType dtype, double wants, const CompareTolerance& tolerance) {
-  if (is_float(dtype) && std::isinf(wants)) return tolerance.atol;
+  if (is_float(dtype) && !std::isfinite(wants)) return tolerance.atol;
   if (is_float(dtype)) return tolerance.atol + tolerance.rtol * std::fabs(wants);
   const bool is_narrow = dtype == DType::uint8 || dtype == DType::int8;
   return is_narrow ? static_cast<double>(tolerance.integers) : 0;

@@ -13,11 +13,14 @@ using Json = nlohmann::json;
 std::string request_of(const LoadedModel& model, const ReferenceRequest& run) {
   Json dims = Json::object();
   for (const auto& [name, size] : model.bindings.dims) dims[name] = size;
+  Json shapes = Json::object();
+  for (const auto& [name, sizes] : model.bindings.inputs) shapes[name] = sizes;
   Json given = nullptr;
   if (!run.inputs.empty()) given = std::filesystem::absolute(run.inputs).string();
   const std::string path = std::filesystem::absolute(model.source.path_again()).string();
-  const Json request = {{"model", path}, {"out", run.folder}, {"given", given},
-                        {"dims", dims},  {"seed", run.seed},  {"inputs", Json::array()}};
+  const Json request = {{"model", path},          {"out", run.folder}, {"given", given},
+                        {"dims", dims},           {"shapes", shapes},  {"seed", run.seed},
+                        {"inputs", Json::array()}};
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -5,7 +5,7 @@ It is the reference that other backends are compared with: unoptimised, one thre
 once with every tensor of its main graph as an output:
 
     -> {"op": "capture", "model": M, "out": FOLDER, "inputs": [{"name", "file"}], "given": null | PATH,
-        "dims": {"N": 8}, "seed": 0}
+        "dims": {"N": 8}, "shapes": {"x": [1, 3]}, "seed": 0}
     <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values"}]}
     -> {"op": "convert", "model": M, "out": FILE, "opset": 17}    the model in a later opset
 
@@ -94,7 +94,8 @@ def is_tensor(value):
 def capture(request):
     try:
         feeds, _ = find_inputs(
-            request["model"], given_inputs(request), request.get("dims", {}), request.get("seed", 0)
+            request["model"], given_inputs(request), request.get("dims", {}), request.get("seed", 0),
+            request.get("shapes", {}),
         )
     except WrongUsage as error:
         raise StageError("inputs", error) from error

@@ -87,13 +87,20 @@ class PartBuilder {
     return graph;
   }
 
+  // Compilers refuse an open dim inside a model whose inputs fix it.
   void add_inner_value_infos(BytePieces& graph) const {
+    std::string made;
     const std::unordered_set<ValueId> outputs(outputs_.begin(), outputs_.end());
     for (const ValueId value : made_) {
       const OnnxValueInfo* info = job_.value_infos.declared(value);
       if (info == nullptr || outputs.contains(value)) continue;
-      job_.source.add_message(graph, graph_field::kValueInfo, info->record.payload);
+      if (job_.value_infos.is_declared_as_known(value)) {
+        job_.source.add_message(graph, graph_field::kValueInfo, info->record.payload);
+      } else {
+        put_bytes(made, graph_field::kValueInfo, job_.value_infos.known(value));
+      }
     }
+    graph.add(made);
   }
 
   void add_weight(BytePieces& graph, std::uint32_t initializer) {

@@ -111,6 +111,13 @@ OnnxValueInfos::OnnxValueInfos(const LoadedModel& model)
   }
 }
 
+bool OnnxValueInfos::is_declared_as_known(ValueId value) const {
+  const OnnxValueInfo* stated = declared_[value];
+  if (stated == nullptr || graph_.value(value).dtype == DType::unknown) return true;
+  const auto type = tensor_type_of(stated->type);
+  return !type || says_the_same(graph_, value, *type);
+}
+
 std::string OnnxValueInfos::known(ValueId value) const {
   const std::string_view name = graph_.value(value).name;
   const OnnxValueInfo* stated = declared_[value];

@@ -19,6 +19,9 @@ class OnnxValueInfos {
   // The declaration of a value among the file's inputs, outputs and value_info; null if there is
   // none.
   const OnnxValueInfo* declared(ValueId value) const { return declared_[value]; }
+  // False when the declaration of a tensor states another dtype or shape than the graph knows, as an
+  // open dim does that was bound. True if there is no declaration or the dtype is not known.
+  bool is_declared_as_known(ValueId value) const;
   // A ValueInfoProto with all that is known: dims under their names in the graph, no shape if the
   // rank is unknown, no type if that is unknown.
   std::string known(ValueId value) const;

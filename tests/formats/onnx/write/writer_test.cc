@@ -13,8 +13,9 @@ namespace {
 // A model split by a list of op types, and what was written.
 class Written {
  public:
-  Written(const std::string& bytes, const std::string& ops, const OnnxWriteOptions& options = {}) {
-    auto model = read_model(folder_.with_file("m.onnx", bytes), {});
+  Written(const std::string& bytes, const std::string& ops, const OnnxWriteOptions& options = {},
+          const ShapeBindings& bindings = {}) {
+    auto model = read_model(folder_.with_file("m.onnx", bytes), bindings);
     if (!model) FAIL(format_diagnostic(model.error().front()));
     const std::vector<SupportList> lists = {parse_support("ops.txt", ops)->list};
     const Split split = *split_graph({model->graph, lists, op_facts(*model)}, {});
@@ -85,6 +86,25 @@ TEST_CASE("A part is a complete model with its boundary and its weights") {
   CHECK(calls(part.graph().node()) == "Add(t w) -> u; ");
   CHECK(part.graph().input(0).type().tensor_type().shape().dim(0).dim_param() == "N");
   CHECK(part.opset_import(0).version() == 17);
+}
+
+TEST_CASE("Types inside a part follow the dims that are bound, as its inputs do") {
+  const std::string bytes = model_text(kModel, [](onnx::ModelProto& model) {
+    auto& info = *model.mutable_graph()->add_value_info();
+    info = model.graph().input(0);
+    info.set_name("t");
+  });
+  const auto first_dim = [](const onnx::ValueInfoProto& info) {
+    return info.type().tensor_type().shape().dim(0);
+  };
+  const onnx::ModelProto open = Written(bytes, "*\n").model("_run_on_acc_0.onnx");
+  REQUIRE(open.graph().value_info_size() == 1);
+  CHECK(first_dim(open.graph().value_info(0)).dim_param() == "N");
+  const onnx::ModelProto bound =
+      Written(bytes, "*\n", {}, {.dims = {{"N", 3}}, .inputs = {}}).model("_run_on_acc_0.onnx");
+  REQUIRE(bound.graph().value_info_size() == 1);
+  CHECK(first_dim(bound.graph().input(0)).dim_value() == 3);
+  CHECK(first_dim(bound.graph().value_info(0)).dim_value() == 3);
 }
 
 TEST_CASE("The root calls each part once, as a function of the model") {
