@@ -4,8 +4,18 @@
 
 #include "formats/io/input_watch.h"
 #include "formats/model_file.h"
+#include "formats/report/words/input_names.h"
 
 namespace cleave {
+namespace {
+
+JobFault wrong_size(const std::string& input, std::int64_t size) {
+  return job_fault(FaultCause::request, {.message = "shape of input " + quoted(input) + ": " +
+                                                    std::to_string(size) + " is not a size",
+                                         .notes = {"-1 leaves a dim open"}});
+}
+
+}  // namespace
 
 Model::Model(std::unique_ptr<LoadedModel> loaded) : loaded_(std::move(loaded)) {}
 Model::Model(Model&&) noexcept = default;
@@ -13,6 +23,11 @@ Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
 
 Result<Model, JobFault> Model::read(const std::string& path, const ReadOptions& options) {
+  for (const auto& [name, shape] : options.input_shapes) {
+    for (const std::int64_t size : shape) {
+      if (size < -1) return wrong_size(name, size);
+    }
+  }
   const ShapeBindings bindings{
       .dims = options.dims, .inputs = options.input_shapes, .values = options.input_values};
   auto loaded = read_model(path, bindings);
@@ -23,7 +38,10 @@ Result<Model, JobFault> Model::read(const std::string& path, const ReadOptions& 
   return Model(std::make_unique<LoadedModel>(*std::move(loaded)));
 }
 
-std::string_view Model::name() const { return loaded_->graph.name(); }
+std::string Model::name() const {
+  const std::string_view own = loaded_->graph.name();
+  return own.empty() ? model_name(*loaded_) : std::string(own);
+}
 
 std::string_view Model::format() const { return model_format_name(loaded_->format()); }
 

@@ -19,12 +19,13 @@ struct LoadedModel;  // formats/model/loaded_model.h
 
 struct ReadOptions {
   std::vector<std::pair<std::string, std::int64_t>> dims = {};  // sizes of symbolic dims
-  // shapes of inputs by name; -1 leaves a dim open
+  // shapes of inputs by name; -1 leaves a dim open, other negative numbers are refused
   std::vector<std::pair<std::string, std::vector<std::int64_t>>> input_shapes = {};
-  std::vector<std::pair<std::string, std::string>> input_values = {};  // of inputs with one element
+  // of inputs with one element: {"sr", "16000"}, {"scale", "0.5"}, {"is_last", "true"}
+  std::vector<std::pair<std::string, std::string>> input_values = {};
 };
 
-// Can be moved, also while a split refers to it.
+// Can be moved, also while a split refers to it. Keeps one file descriptor open.
 class Model {
  public:
   // Reads a model of any format that cleave reads; the content decides. On error: all faults found,
@@ -35,7 +36,7 @@ class Model {
   Model& operator=(Model&&) noexcept;
   ~Model();
 
-  std::string_view name() const;
+  std::string name() const;         // where the file has none: that of the file, "m" for m.pt2
   std::string_view format() const;  // "json", "onnx", "pt2"
   std::size_t node_count() const;   // of the nodes that are split
   const Diagnostics& warnings() const;

@@ -1,4 +1,4 @@
-// 1. Settings by name become SplitOptions.
+// 1. If there are files of costs, the model is read again for the shapes that they saw.
 // 2. The job splits.
 // 3. Its tables become values for the caller.
 // 4. write() writes what `cleave split` writes, without drawings.
@@ -9,55 +9,16 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/quantity.h"
 #include "core/cost/cost.h"
 #include "formats/io/input_watch.h"
+#include "formats/jobs/measured_shapes.h"
 #include "formats/jobs/split_job.h"
 #include "formats/jobs/write_models.h"
+#include "formats/model_file.h"
 #include "formats/report/words/report_values.h"
-#include "formats/settings/split_settings.h"
 
 namespace cleave {
 namespace {
-
-JobFault request_fault(std::string message, std::vector<std::string> notes = {}) {
-  return job_fault(FaultCause::request, {.message = std::move(message), .notes = std::move(notes)});
-}
-
-JobFault unknown_setting(const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const SplitSetting& setting : split_settings()) names.push_back(setting.name);
-  const std::string nearest = nearest_name(name, names);
-  std::vector<std::string> notes;
-  if (!nearest.empty()) notes.push_back("did you mean " + quoted(nearest) + "?");
-  return request_fault(quoted(name) + " is no setting of a split", std::move(notes));
-}
-
-// The number of a setting as the table takes it: whole numbers of 0 and more.
-SettingValue value_of(const NamedSetting& setting) {
-  if (const bool* const flag = std::get_if<bool>(&setting.value)) return *flag;
-  if (const std::string* const text = std::get_if<std::string>(&setting.value)) return *text;
-  const std::int64_t number = std::get<std::int64_t>(setting.value);
-  if (number < 0) return std::to_string(number);  // refused, with its text
-  return static_cast<std::uint64_t>(number);
-}
-
-Result<SplitRequest, JobFault> request_of(const SplitChoices& choices) {
-  SplitRequest request;
-  for (const NamedSetting& given : choices.settings) {
-    const SplitSetting* const setting = find_split_setting(given.name);
-    if (setting == nullptr) return unknown_setting(given.name);
-    const SettingValue value = value_of(given);
-    if (!setting->set(request.options, value)) {
-      return request_fault(quoted(given.name) + ": " + quoted(setting_text(value)) + " " +
-                           refusal_of(*setting));
-    }
-  }
-  if (choices.link.empty()) return request;
-  request.link = parse_link(choices.link);
-  if (!request.link) return request_fault(quoted(choices.link) + bandwidth_refusal(choices.link));
-  return request;
-}
 
 std::vector<std::string> names_of(const Graph& graph, std::span<const ValueId> values) {
   std::vector<std::string> names;
@@ -95,9 +56,45 @@ PartitionInfo info_of(const SplitJob& job, const Preview& preview, PartId part) 
   return info;
 }
 
+std::optional<JobFault> change_of_input() {
+  const char* const changed = changed_input();
+  if (changed == nullptr) return std::nullopt;
+  return JobFault{FaultCause::input, {diagnostic_of(changed, std::string(kInputChanged))}};
+}
+
 }  // namespace
 
-ModelSplit::ModelSplit(std::unique_ptr<SplitJob> job) : job_(std::move(job)) {}
+// A model with the shapes that files of costs saw; the caller's keeps those of its file.
+struct MeasuredModel {
+  LoadedModel model;
+  CostSet costs;
+};
+
+namespace {
+
+// Null when there are no files of costs.
+Result<std::unique_ptr<MeasuredModel>, JobFault> measured_model(
+    const LoadedModel& model, const std::vector<CostSource>& sources) {
+  std::unique_ptr<MeasuredModel> measured;
+  if (sources.empty()) return measured;
+  auto again = read_again(model, model.bindings);
+  if (!again) {
+    return JobFault{FaultCause::input,
+                    {diagnostic_of(model.source.path(), std::string(kInputChanged))}};
+  }
+  measured = std::make_unique<MeasuredModel>(MeasuredModel{*std::move(again), {}});
+  auto costs = read_costs_and_shapes(sources, measured->model);
+  if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};
+  measured->costs = *std::move(costs);
+  exchange_observed_shapes(measured->model.graph, measured->costs);
+  return measured;
+}
+
+}  // namespace
+
+ModelSplit::ModelSplit(std::unique_ptr<MeasuredModel> measured, std::unique_ptr<SplitJob> job,
+                       Diagnostics warnings)
+    : measured_(std::move(measured)), job_(std::move(job)), warnings_(std::move(warnings)) {}
 ModelSplit::ModelSplit(ModelSplit&&) noexcept = default;
 ModelSplit& ModelSplit::operator=(ModelSplit&&) noexcept = default;
 ModelSplit::~ModelSplit() = default;
@@ -106,12 +103,25 @@ Result<ModelSplit, JobFault> split_model(const Model& model, const SupportLists&
                                          const SplitChoices& choices) {
   const auto request = request_of(choices);
   if (!request) return request.error();
-  auto job = run_split(ReadModel{.model = model.loaded(), .lists = &lists.lists()}, *request);
+  auto measured = measured_model(model.loaded(), request->costs);
+  if (!measured) return std::move(measured).error();
+  const bool is_measured = *measured != nullptr;
+  auto job = run_split(ReadModel{.model = is_measured ? (*measured)->model : model.loaded(),
+                                 .costs = is_measured ? &(*measured)->costs : nullptr,
+                                 .lists = &lists.lists()},
+                       *request);
   if (!job) return std::move(job).error();
-  if (const char* const changed = changed_input()) {
-    return JobFault{FaultCause::input, {diagnostic_of(changed, std::string(kInputChanged))}};
+  if (auto fault = change_of_input()) return *std::move(fault);
+  // As `cleave preview` prints them: those of the lists, of the model, of the costs, of the split.
+  Diagnostics warnings = job->warnings();
+  const auto after_lists = static_cast<std::ptrdiff_t>(lists.warnings().size());
+  if (is_measured) {
+    const Diagnostics& more = (*measured)->costs.warnings;
+    warnings.insert(warnings.begin() + after_lists, more.begin(), more.end());
   }
-  return ModelSplit(std::make_unique<SplitJob>(*std::move(job)));
+  warnings.insert(warnings.begin() + after_lists, model.warnings().begin(), model.warnings().end());
+  return ModelSplit(*std::move(measured), std::make_unique<SplitJob>(*std::move(job)),
+                    std::move(warnings));
 }
 
 SplitNumbers ModelSplit::numbers() const {
@@ -159,7 +169,7 @@ std::vector<CpuNode> ModelSplit::cpu_nodes() const {
   return nodes;
 }
 
-const Diagnostics& ModelSplit::warnings() const { return job_->warnings(); }
+const Diagnostics& ModelSplit::warnings() const { return warnings_; }
 
 std::string ModelSplit::report() const { return report_text(job_->report()); }
 
@@ -174,7 +184,10 @@ Result<WrittenSplit, JobFault> ModelSplit::write(const std::string& folder,
   const Boundaries& boundaries = job_->split().boundaries;
   const ModelPieces pieces{
       .partition = job_->split().partition, .parts = boundaries, .root = boundaries};
+  // Written models have the shapes of the file, not those of one run.
+  if (measured_) exchange_observed_shapes(measured_->model.graph, measured_->costs);
   auto models = write_models(job_->model(), pieces, options, *output);
+  if (measured_) exchange_observed_shapes(measured_->model.graph, measured_->costs);
   if (!models) return std::move(models).error();
   Report report = job_->report(models->notes);
   report.part_files = models->part_files;

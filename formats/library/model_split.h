@@ -6,27 +6,16 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "formats/library/model.h"
+#include "formats/library/split_choices.h"
 #include "formats/library/support_lists.h"
 
 namespace cleave {
 
 class SplitJob;  // formats/jobs/split_job.h
-
-// A setting by its name in a manifest's "settings": {"min_acc_module_size", 2}, {"keep_qdq", true},
-// {"place", "cost"}. Text is what the option of `cleave split` takes: {"keep_acc_subgraphs", "auto"}.
-struct NamedSetting {
-  std::string name;
-  std::variant<bool, std::int64_t, std::string> value;
-};
-
-struct SplitChoices {
-  std::vector<NamedSetting> settings = {};
-  std::string link = {};  // "gen4x16", "16GB/s"; empty: that of the lists, else 100 GiB/s
-};
+struct MeasuredModel;
 
 struct PartitionInfo {
   std::string name;
@@ -38,7 +27,9 @@ struct PartitionInfo {
   std::optional<std::uint64_t> output_bytes;
   std::uint64_t parameter_bytes = 0;
   std::optional<double> flops;  // nullopt: those of a node are unknown
-  std::optional<double> qps;    // inferences per second that the link allows
+  // Inferences per second that the link allows. nullopt: nothing crosses the link here, or the size
+  // of a tensor that crosses is unknown.
+  std::optional<double> qps;
 };
 
 // A node on the CPU, and why it is there.
@@ -58,8 +49,9 @@ struct SplitNumbers {
   double flops = 0;                    // of the nodes whose FLOPs are known
   double acc_flops = 0;                // of those on the accelerator
   std::size_t unknown_flops = 0;       // nodes whose FLOPs are unknown
-  std::optional<double> max_qps;       // inferences per second that the link allows
-  std::optional<double> inference_us;  // known where times or rates of both devices are
+  std::optional<double> max_qps;       // the least qps of a partition; nullopt as there
+  std::optional<double> inference_us;  // known where SplitChoices has costs or targets of both
+                                       // devices, or files have their times or rates
 };
 
 struct WriteChoices {
@@ -74,7 +66,8 @@ struct WrittenSplit {
 // Refers to the model, which must outlive it; the lists need not. Can be moved.
 class ModelSplit {
  public:
-  explicit ModelSplit(std::unique_ptr<SplitJob> job);
+  ModelSplit(std::unique_ptr<MeasuredModel> measured, std::unique_ptr<SplitJob> job,
+             Diagnostics warnings);
   ModelSplit(ModelSplit&&) noexcept;
   ModelSplit& operator=(ModelSplit&&) noexcept;
   ~ModelSplit();
@@ -82,9 +75,10 @@ class ModelSplit {
   SplitNumbers numbers() const;
   std::vector<PartitionInfo> partitions() const;  // in call order; linear in the model
   std::vector<CpuNode> cpu_nodes() const;         // in model order
-  const Diagnostics& warnings() const;            // about the lists, and likely mistakes
-  std::string report() const;                     // what `cleave preview` prints
-  std::string json() const;  // what `cleave preview --json` prints: cleave.report, version 1
+  // All: those of the lists, the model and the costs, then those about likely mistakes.
+  const Diagnostics& warnings() const;
+  std::string report() const;  // what `cleave preview` prints
+  std::string json() const;    // what `cleave preview --json` prints: cleave.report, version 1
 
   // Writes each partition, the root, report.txt and manifest.json, as `cleave split` does, without
   // drawings. The folder appears complete or not at all.
@@ -95,10 +89,13 @@ class ModelSplit {
   const SplitJob& job() const { return *job_; }
 
  private:
+  std::unique_ptr<MeasuredModel> measured_;  // null without costs
   std::unique_ptr<SplitJob> job_;
+  Diagnostics warnings_;
 };
 
-// On error: a setting is unknown or cannot be met.
+// On error: a choice is unknown or cannot be met, or the costs cannot be read. With costs the model's
+// file is read once more.
 Result<ModelSplit, JobFault> split_model(const Model& model, const SupportLists& lists,
                                          const SplitChoices& choices = {});
 Result<ModelSplit, JobFault> split_model(const Model&& model, const SupportLists& lists,

@@ -21,7 +21,9 @@ struct ListOptions {
 // Can be moved.
 class SupportLists {
  public:
-  // Reads lists at paths, or by name from the folders of $CLEAVE_LISTS. On error: the faults of all.
+  // Reads lists at paths, or by name: "tensorrt" is tensorrt.json in a folder that the environment
+  // variable CLEAVE_LISTS names; folders are divided by colons. On error: the faults of all lists;
+  // a fault of the request if no path is given.
   static Result<SupportLists, JobFault> read(const std::vector<std::string>& paths,
                                              const ListOptions& options = {});
   explicit SupportLists(std::unique_ptr<ListsRead> lists);

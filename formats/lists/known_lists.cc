@@ -37,8 +37,10 @@ Loaded<LoadedSupport> read_list(const std::string& name) {
   }
   Diagnostic fault = diagnostic_of(name, "is neither a file nor a list that is known by name");
   const std::string nearest = nearest_name(name, {names.begin(), names.end()});
-  fault.notes.push_back(nearest.empty() ? "\"cleave lists show\" names the known lists"
-                                        : "did you mean " + cleave::quoted(nearest) + "?");
+  fault.notes.push_back(nearest.empty()
+                            ? "\"cleave lists show\" names the known lists, also those in "
+                              "the folders of $CLEAVE_LISTS"
+                            : "did you mean " + cleave::quoted(nearest) + "?");
   return Diagnostics{std::move(fault)};
 }
 

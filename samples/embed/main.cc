@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
   const auto split = cleave::split_model(
       *model, *lists, {.settings = {{"min_acc_module_size", 2}, {"keep_qdq", true}}});
   if (!split) return refuse(split.error());
+  // Also the warnings of the model and the lists.
   std::fputs(cleave::warning_text(split->warnings()).c_str(), stderr);
 
   // 3. Look.
