@@ -25,6 +25,7 @@ onnxruntime or numpy is missing.
 """
 
 import argparse
+import os
 import shutil
 import sys
 from dataclasses import dataclass, field
@@ -197,8 +198,10 @@ def make_folder(out, force):
 
 
 def parse_options():
+    what, _, details = __doc__.split("\n\n", 2)  # without its usage, which argparse prints
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=os.environ.get("CLEAVE_SCRIPT"),  # python -m cleave.capture
+        description=f"{what}\n\n{details}", formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", metavar="DIR", type=Path)
     parser.add_argument("-o", "--out", metavar="OUT", type=Path, help="DIR/captured if not given")
@@ -225,13 +228,23 @@ def find_values(options):
     return find_inputs(root, given, dims, options.seed)[0]
 
 
+def write_captured(options, out, values):
+    """Captures into the folder `out`. Raises OSError with what cannot be written, and why."""
+    try:
+        make_folder(out, options.force)
+        return capture(options.folder, out, values)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise OSError(f'"{error.filename}" cannot be written: {error.strerror}') from error
+
+
 def main():
     options = parse_options()
     out = options.out or options.folder / "captured"
     try:
         values = find_values(options)
-        make_folder(out, options.force)
-        captured = capture(options.folder, out, values)
+        captured = write_captured(options, out, values)
     except (WrongUsage, CannotRun, OSError) as error:
         what = f"{options.folder}: " if isinstance(error, CannotRun) else ""
         print(f"capture_inputs.py: {what}{error}", file=sys.stderr)

@@ -54,7 +54,10 @@ try:
     from torch.fx.node import _get_qualified_name
     from torch.fx.passes.shape_prop import ShapeProp
 except ImportError as missing:
-    sys.exit(f"export_fx.py: error: needs PyTorch (Debian: apt install python3-torch): {missing}")
+    sys.exit(
+        "export_fx.py: error: needs PyTorch (pip install 'cleave[torch]' with the wheel; "
+        f"Debian: apt install python3-torch): {missing}"
+    )
 
 import exported_graph
 
@@ -634,7 +637,6 @@ def image_shape(text):
 
 def parse_options(argv):
     parser = argparse.ArgumentParser(
-        prog="export_fx.py",
         description="Trace a PyTorch model with torch.fx and write native graph JSON.",
         epilog="Exit status: 0 done, 1 the model cannot be exported, 2 wrong usage.",
     )

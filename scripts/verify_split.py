@@ -577,7 +577,8 @@ def supervise(original):
 
 def main():
     parser = argparse.ArgumentParser(
-        usage="verify_split.py ORIGINAL DIR [--dim N=8]... [--inputs WHERE] [--seed N] "
+        prog=os.environ.get("CLEAVE_SCRIPT"),  # python -m cleave.verify
+        usage="%(prog)s ORIGINAL DIR [--dim N=8]... [--inputs WHERE] [--seed N] "
         "[--rtol R] [--atol A]",
         description="Runs a split ONNX model beside the original and compares what they compute.",
     )

@@ -23,6 +23,14 @@ from typing import Any, Literal
 '''
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None",
          "object": "dict[str, Any]"}
+# What print() shows of a result: a line instead of all fields.
+SHORT = {
+    "Report": ["Report(model={self.model.name!r}, nodes={self.model.nodes}, acc_nodes={len(self.acc_nodes)}, ",
+               "partitions={len(self.partitions)})"],
+    "Stages": ["Stages(model={self.model.name!r}, nodes={self.model.nodes}, stages={len(self.stages)})"],
+    "Check": ["Check(passed={self.passed}, runs={len(self.runs)}, gates={len(self.gates)}, ",
+              "regressions={len(self.regressions)})"],
+}
 
 
 def camel(name):
@@ -40,6 +48,14 @@ def comment(text):
 
 def docstring(text):
     return textwrap.wrap(f'"""{text}"""', WIDTH, initial_indent="    ", subsequent_indent="    ") + [""]
+
+
+def short_text(name):
+    """The method that prints one line of a result; of other classes no lines."""
+    if name not in SHORT:
+        return []
+    lines = [f'            f"{line}"' for line in SHORT[name]]
+    return ["", "    def __repr__(self) -> str:", "        return (", *lines, "        )"]
 
 
 class Classes:
@@ -128,7 +144,7 @@ class Classes:
         self.made[path] = "\n".join(
             ["@dataclass(frozen=True, kw_only=True)", f"class {path}:", *description, *fields, "",
              "    @classmethod", f"    def from_json(cls, data: dict[str, Any]) -> {path}:", "        return cls(", *reads,
-             "        )"])
+             "        )", *short_text(path)])
 
 
 def text_of(name):

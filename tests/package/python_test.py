@@ -8,9 +8,13 @@ usage: python_test.py PROJECT_FOLDER CLEAVE     exit status 1 when something is 
 import dataclasses
 import json
 import os
+import pickle
+import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import warnings
 from pathlib import Path
@@ -26,6 +30,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(PROJECT / "scripts/python"))
 
 import cleave
+from cleave import calls
 from cleave.results.report import Report
 
 MODEL, LIST = "samples/mobile_block.onnx", "samples/tiny_npu.txt"
@@ -96,13 +101,102 @@ class PackageTest(unittest.TestCase):
 
     def test_scripts_run_as_modules(self):
         environment = {**os.environ, "PYTHONPATH": str(PROJECT / "scripts/python")}
-        for module, usage in {"verify": "verify_split.py ORIGINAL", "capture": "capture_inputs.py DIR"}.items():
+        for module in ("verify", "capture", "export"):
             done = subprocess.run([sys.executable, "-m", f"cleave.{module}", "--help"], env=environment,
                                   capture_output=True, text=True)
             said = done.stdout + done.stderr
-            self.assertTrue(usage in said if done.returncode == 0 else "needs the Python module" in said, said)
+            if done.returncode == 0:
+                self.assertTrue(said.startswith(f"usage: python -m cleave.{module} "), said)
+                self.assertEqual(said.count("usage:"), 1, said)
+            else:
+                self.assertRegex(said, "needs the Python module|pip install 'cleave\\[torch\\]'")
         done = subprocess.run([sys.executable, "-m", "cleave", "--version"], env=environment, capture_output=True, text=True)
         self.assertTrue(done.stdout.startswith("cleave 0."), done)
+
+    def test_capture_says_what_cannot_be_written(self):
+        out = self.folder / "parts"
+        cleave.split(MODEL, LIST, out, dim={"N": 1}, drawings="none")
+        (self.folder / "file").touch()
+        done = subprocess.run([sys.executable, "-m", "cleave.capture", out, "-o", self.folder / "file/captured"],
+                              env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts/python")}, capture_output=True, text=True)
+        if done.returncode == 77:
+            self.skipTest("no onnxruntime")
+        self.assertEqual(done.returncode, 4, done)
+        self.assertIn(f'"{self.folder}/file/captured" cannot be written: Not a directory', done.stderr)
+
+    def test_errors_can_be_pickled(self):
+        error = pickle.loads(pickle.dumps(cleave.Error(3, "no such model")))
+        self.assertEqual((type(error), error.exit_code, error.message, str(error)),
+                         (cleave.Error, 3, "no such model", "no such model"))
+
+    def test_flags_are_those_of_the_help(self):
+        flags = set()
+        for command in ("preview", "split", "stage", "check"):
+            text = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout
+            flags |= set(re.findall(r"^  (?:-\w,)?--([a-z-]+)(?=$| +[a-z])", text, re.MULTILINE))
+        self.assertEqual(calls.FLAGS, flags - {"help", "json"})
+
+    def test_values_become_arguments(self):
+        for options, arguments in (
+            ({"deny": {"b", "a"}}, ["--deny=a", "--deny=b"]),
+            ({"deny": (name for name in "ba")}, ["--deny=b", "--deny=a"]),
+            ({"deny": {"b": 1}.keys()}, ["--deny=b"]),
+            ({"target": {"acc": "launch=100us"}}, ["--target=acc:launch=100us"]),
+            ({"target": {"acc": {"launch": "1ms", "flops": 2}}}, ["--target=acc:launch=1ms,flops=2"]),
+            ({"input_shape": {"x": [1, None]}, "force": False}, ["--input-shape=x=1,?"]),
+            ({"set_input": {"training": True}, "keep_qdq": True}, ["--set-input=training=true", "--keep-qdq"]),
+        ):
+            self.assertEqual(calls._arguments(options), arguments)
+
+    def test_wrong_types_name_the_option(self):
+        for options in ({"keep_qdq": "yes"}, {"force": 1}, {"deny": object()}, {"deny": [True]}, {"deny": b"Conv"},
+                        {"html": b"page.html"}, {"dim": {"N": None}}, {"help": True}, {"dim": {"N": {1, 2}}}):
+            with self.assertRaisesRegex(TypeError, f"^{next(iter(options))}: "):
+                cleave.preview(MODEL, LIST, **options)
+        with self.assertRaisesRegex(TypeError, "^model: a path"):
+            cleave.preview(MODEL.encode(), LIST)
+        with self.assertRaisesRegex(TypeError, "^model: a path"):
+            cleave.check(MODEL.encode(), LIST)
+        with self.assertRaisesRegex(TypeError, "^support: "):
+            cleave.preview(MODEL, LIST.encode())
+        with self.assertRaisesRegex(cleave.Error, "--seed"):
+            cleave.split(MODEL, LIST, self.folder / "parts", seed=True)
+
+    def test_a_wrong_program_is_named(self):
+        self.addCleanup(os.environ.__setitem__, "CLEAVE_PROGRAM", os.environ["CLEAVE_PROGRAM"])
+        for path, cause in {"/no/such/cleave": "cannot be run: No such file", "/bin/echo": "printed no JSON"}.items():
+            os.environ["CLEAVE_PROGRAM"] = path
+            with self.assertRaisesRegex(cleave.Error, f"{path} {cause}.*CLEAVE_PROGRAM"):
+                cleave.preview(MODEL, LIST)
+
+    def test_version_is_that_of_the_program(self):
+        printed = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(printed.split()[:2], ["cleave", cleave.__version__])
+
+    def test_results_print_as_a_line(self):
+        self.assertEqual(repr(cleave.preview(MODEL, LIST)),
+                         "Report(model='mobile_block', nodes=24, acc_nodes=19, partitions=8)")
+
+    def interrupted(self, how):
+        """The status of a Python that a signal ends while it splits."""
+        program = self.folder / "slow"  # waits as one that writes, and cleans up as cleave does
+        program.write_text("#!/bin/sh\ntrap 'sleep 0.2; rmdir begun; exit 1' TERM INT\nmkdir begun\n"
+                           "while :; do sleep 0.05; done\n")
+        program.chmod(0o755)
+        caller = ("import signal, sys, cleave\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\n"
+                  "cleave.split('m', 'l', 'parts')")
+        child = subprocess.Popen([sys.executable, "-c", caller], cwd=self.folder, stderr=subprocess.DEVNULL, env={
+            **os.environ, "CLEAVE_PROGRAM": str(program), "PYTHONPATH": str(PROJECT / "scripts/python")})
+        until = time.monotonic() + 30
+        while not (self.folder / "begun").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        child.send_signal(how)
+        return child.wait(30)
+
+    def test_an_interrupt_waits_until_the_program_has_cleaned_up(self):
+        for how, status in ((signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 143)):
+            self.assertEqual(self.interrupted(how), status)
+            self.assertEqual(os.listdir(self.folder), ["slow"])
 
 
 def absent_left_out(value):

@@ -12,6 +12,21 @@ is --keep-qdq, a list repeats an option, and `dim={"N": 1}` is --dim N=1. What t
 with its message and exit code; its warnings are warnings of Python, of the category cleave.CleaveWarning.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .calls import CleaveWarning, Error, check, preview, split, stage
 
-__all__ = ["CleaveWarning", "Error", "check", "preview", "split", "stage"]
+__all__ = ["CleaveWarning", "Error", "check", "__version__", "preview", "split", "stage"]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> str:
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .program import version
+
+        return version()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import numbers
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 if TYPE_CHECKING:
@@ -14,8 +15,15 @@ if TYPE_CHECKING:
     from .results.stages import Stages
 
 Path = Union[str, "os.PathLike[str]"]
-Paths = Union[Path, Sequence[Path]]
-Option = Union[None, bool, int, float, Path, Sequence[Union[int, float, Path]], Mapping[str, object]]
+Paths = Union[Path, Iterable[Path]]
+Option = Union[None, bool, int, float, Path, Iterable[Union[int, float, Path]], Mapping[str, object]]
+
+# Options without a value.
+FLAGS = frozenset({
+    "all-of", "allow-non-tensor", "annotate", "bundle", "capture", "combine", "exact-stages", "exit-zero",
+    "faster-than-cpu", "force", "github", "host-shapes", "keep-qdq", "move-non-tensor", "no-unknown-shapes",
+    "quiet", "relay", "skip-fusion", "update-baseline", "verbose",
+})
 
 
 class Error(Exception):
@@ -23,9 +31,12 @@ class Error(Exception):
     4 an output cannot be written, 5 an external program failed, 70 a bug, 71 out of memory; below 0: a signal."""
 
     def __init__(self, exit_code: int, message: str) -> None:
-        super().__init__(message)
+        super().__init__(exit_code, message)  # with these pickle makes it again
         self.exit_code = exit_code
         self.message = message
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class CleaveWarning(UserWarning):
@@ -62,54 +73,105 @@ def check(models: Paths, support: Paths, **options: Option) -> Check:
 
 
 def _list(paths: Paths) -> list[Path]:
-    return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    return [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
 
 
-def _values(option: Option) -> list[str]:
+def _path(name: str, path: object) -> str:
+    """The path as text. Raises TypeError, naming the argument."""
+    text = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(text, str):
+        raise TypeError(f"{name}: a path is a str or an os.PathLike of str, not {type(text).__name__}")
+    return text
+
+
+def _model(path: object) -> str:
+    """The path as an argument, also where it begins as an option does."""
+    text = _path("model", path)
+    return os.path.join(".", text) if text.startswith("-") else text
+
+
+def _text(name: str, value: object) -> str:
+    """One value. Raises TypeError for what has no such text: bool, bytes, None and other objects."""
+    if isinstance(value, os.PathLike):
+        return _path(name, value)
+    if isinstance(value, bool) or not isinstance(value, (str, numbers.Real)):
+        raise TypeError(f"{name}: a value is a str, a number or a path, not {type(value).__name__}")
+    return str(value)
+
+
+def _item(name: str, value: object) -> str:
+    """The value behind the key of a mapping."""
+    if isinstance(value, bool):  # set_input={"training": True}
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):  # input_shape={"x": [1, 3, None]}
+        return ",".join("?" if item is None else _text(name, item) for item in value)
+    if isinstance(value, Mapping):  # target={"acc": {"launch": "100us", "flops": 4e12}}
+        return ",".join(f"{key}={_text(name, item)}" for key, item in value.items())
+    return _text(name, value)
+
+
+def _values(name: str, option: Option) -> list[str]:
     """What is written behind the option, each time that it is given."""
     if isinstance(option, Mapping):
-        return [f"{name}={_text(value)}" for name, value in option.items()]
-    if isinstance(option, (str, os.PathLike)) or not isinstance(option, Sequence):
-        return [_text(option)]
-    return [_text(value) for value in option]
-
-
-def _text(value: object) -> str:
-    if isinstance(value, os.PathLike):
-        return str(os.fspath(value))
-    if isinstance(value, (list, tuple)):  # input_shape={"x": [1, 3, None]}
-        return ",".join("?" if item is None else str(item) for item in value)
-    return str(value)
+        between = ":" if name == "target" else "="
+        return [f"{key}{between}{_item(name, value)}" for key, value in option.items()]
+    if isinstance(option, (str, bytes, os.PathLike)) or not isinstance(option, Iterable):
+        return [_text(name, option)]
+    values = [_text(name, value) for value in option]
+    return sorted(values) if isinstance(option, (set, frozenset)) else values
 
 
 def _arguments(options: Mapping[str, Option]) -> list[str]:
     arguments: list[str] = []
     for name, option in options.items():
-        flag = "--" + name.rstrip("_").replace("_", "-")
+        word = name.rstrip("_").replace("_", "-")
+        if word in ("help", "json", "version"):
+            raise TypeError(f"{name}: is for the command line: python -m cleave --help")
+        if word in FLAGS and not isinstance(option, (bool, type(None))):
+            raise TypeError(f"{name}: is True or False, not {option!r}")
         if option is True:
-            arguments.append(flag)
+            arguments.append("--" + word)
         elif option is not None and option is not False:
-            arguments += [f"{flag}={value}" for value in _values(option)]
+            arguments += [f"--{word}={value}" for value in _values(name, option)]
     return arguments
 
 
-def _model(path: Path) -> str:
-    """The path as an argument, also where it begins as an option does."""
-    text = os.fspath(path)
-    return os.path.join(".", text) if text.startswith("-") else text
-
-
-def _run(command: str, models: list[Path], options: Mapping[str, Option], may_fail: bool = False) -> dict[str, Any]:
+def finished(arguments: Sequence[str]) -> tuple[int, bytes, str]:
+    """Runs the program: its exit code, output and messages. At an interrupt it ends the program and waits until that has
+    removed what it began to write."""
     import subprocess
 
-    from .program import environment, program
+    from .program import environment
 
-    arguments = [program(), command, *map(_model, models), "--json", "--log-level=warning", *_arguments(options)]
-    result = subprocess.run(arguments, stdin=subprocess.DEVNULL, capture_output=True, env=environment(), check=False)
-    said = result.stderr.decode(errors="replace").strip()
-    if result.returncode != 0 and not (may_fail and result.returncode == 1 and result.stdout):
-        raise Error(result.returncode, said or f"cleave ended with exit code {result.returncode}")
+    try:
+        child = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 env=environment())
+    except OSError as error:
+        raise Error(5, f"{arguments[0]} cannot be run: {error.strerror} ($CLEAVE_PROGRAM names another)") from error
+    with child:
+        try:
+            printed, said = child.communicate()
+        except BaseException:
+            child.terminate()
+            child.communicate()
+            raise
+    return child.returncode, printed, said.decode(errors="replace").strip()
+
+
+def _run(command: str, models: Sequence[object], options: Mapping[str, Option], may_fail: bool = False) -> dict[str, Any]:
+    from .program import program
+
+    path = program()
+    arguments = [path, command, *map(_model, models), "--json", "--log-level=warning", *_arguments(options)]
+    exit_code, printed, said = finished(arguments)
+    if exit_code != 0 and not (may_fail and exit_code == 1 and printed):
+        raise Error(exit_code, said or f"cleave ended with exit code {exit_code}")
+    try:
+        document: dict[str, Any] = json.loads(printed)
+        if document["format"] not in ("cleave.report", "cleave.stages", "cleave.check"):
+            raise KeyError("format")
+    except (ValueError, KeyError, TypeError) as error:
+        raise Error(5, f"{path} printed no JSON of cleave: is $CLEAVE_PROGRAM this program?") from error
     if said:
         warnings.warn(said, CleaveWarning, stacklevel=3)
-    document: dict[str, Any] = json.loads(result.stdout)
     return document

@@ -3,4 +3,4 @@
 from .scripts import run
 
 if __name__ == "__main__":
-    run("capture_inputs.py")
+    run("cleave.capture", "capture_inputs.py")

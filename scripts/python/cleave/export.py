@@ -3,4 +3,4 @@
 from .scripts import run
 
 if __name__ == "__main__":
-    run("export_fx.py")
+    run("cleave.export", "export_fx.py")

@@ -14,6 +14,21 @@ def program() -> str:
     return os.environ.get("CLEAVE_PROGRAM") or os.path.join(_TREE, "bin", "cleave")
 
 
+def version() -> str:
+    """That of the wheel; where the module is run from the sources, that of the program."""
+    from importlib import metadata
+
+    if os.path.exists(_TREE):
+        return metadata.version("cleave")
+    from .calls import Error, finished
+
+    exit_code, printed, said = finished([program(), "--version"])
+    words = printed.decode(errors="replace").split()
+    if exit_code != 0 or words[:1] != ["cleave"] or len(words) < 2:
+        raise Error(5, f"{program()} printed no version of cleave: {said}")
+    return words[1]
+
+
 def script(name: str) -> str:
     """The path of one of cleave's scripts: in this package, or beside it in the sources."""
     packed = os.path.join(_TREE, "share", "cleave", "scripts", name)

@@ -3,4 +3,4 @@
 from .scripts import run
 
 if __name__ == "__main__":
-    run("verify_split.py")
+    run("cleave.verify", "verify_split.py")

@@ -156,3 +156,9 @@ class Check:
             regressions=[CheckMove.from_json(item) for item in data["regressions"]],
             improvements=[CheckMove.from_json(item) for item in data["improvements"]],
         )
+
+    def __repr__(self) -> str:
+        return (
+            f"Check(passed={self.passed}, runs={len(self.runs)}, gates={len(self.gates)}, "
+            f"regressions={len(self.regressions)})"
+        )

@@ -794,3 +794,9 @@ class Report:
             lowering=data.get("lowering"),
             files=[ReportFile.from_json(item) for item in data["files"]] if "files" in data else None,
         )
+
+    def __repr__(self) -> str:
+        return (
+            f"Report(model={self.model.name!r}, nodes={self.model.nodes}, acc_nodes={len(self.acc_nodes)}, "
+            f"partitions={len(self.partitions)})"
+        )

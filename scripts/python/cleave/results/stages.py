@@ -385,3 +385,8 @@ class Stages:
             notes=data["notes"],
             files=[StagesFile.from_json(item) for item in data["files"]] if "files" in data else None,
         )
+
+    def __repr__(self) -> str:
+        return (
+            f"Stages(model={self.model.name!r}, nodes={self.model.nodes}, stages={len(self.stages)})"
+        )
