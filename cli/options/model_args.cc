@@ -136,7 +136,8 @@ void ModelArgs::add_bindings_to(CLI::App& app) {
          [this](const std::vector<std::string>& texts) {
            for (const std::string& text : texts) add_limit(text);
          },
-         "set a limit on the input's size, e.g. --limit nodes=5000; repeatable")
+         "set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX "
+         "model with names that are not UTF-8; repeatable")
       ->type_name("WHAT=N")
       ->allow_extra_args(false);
 }

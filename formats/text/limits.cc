@@ -25,6 +25,8 @@ constexpr std::array<LimitRow, 7> kRows = {{
     {"file-bytes", &ModelLimits::file_bytes, kMostBytes, "bytes"},
 }};
 
+constexpr std::string_view kUtf8 = "utf8";
+
 const LimitRow& row_of(std::uint64_t ModelLimits::*limit) {
   return *std::find_if(kRows.begin(), kRows.end(),
                        [&](const LimitRow& row) { return row.value == limit; });
@@ -33,13 +35,18 @@ const LimitRow& row_of(std::uint64_t ModelLimits::*limit) {
 std::string unknown_limit(std::string_view name) {
   std::vector<std::string_view> names;
   std::string all;
-  for (const LimitRow& row : kRows) {
-    names.push_back(row.name);
-    all += (all.empty() ? "" : ", ") + std::string(row.name);
-  }
+  for (const LimitRow& row : kRows) names.push_back(row.name);
+  names.push_back(kUtf8);
+  for (const std::string_view each : names) all += (all.empty() ? "" : ", ") + std::string(each);
   const std::string nearest = nearest_name(name, names);
   return quoted(name) + " is not a limit: " +
          (nearest.empty() ? "there are " + all : "did you mean " + nearest + "?");
+}
+
+Status<std::string> set_utf8(ModelLimits& limits, std::string_view word) {
+  if (word != "strict" && word != "lenient") return quoted(word) + " is not strict or lenient";
+  limits.names = word == "strict" ? NameBytes::utf8 : NameBytes::any;
+  return Done{};
 }
 
 }  // namespace
@@ -50,6 +57,7 @@ Status<std::string> set_limit(ModelLimits& limits, std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == text.npos) return quoted(text) + " is not of the form nodes=5000000";
   const std::string_view name = text.substr(0, equals), number = text.substr(equals + 1);
+  if (name == kUtf8) return set_utf8(limits, number);
   const auto row = std::find_if(kRows.begin(), kRows.end(),
                                 [&](const LimitRow& each) { return each.name == name; });
   if (row == kRows.end()) return unknown_limit(name);

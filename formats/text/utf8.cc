@@ -29,6 +29,33 @@ Lead lead_of(unsigned byte) {
   return {0, 0, 0};
 }
 
+template <class Word>
+bool is_ascii_at(const char* text) {
+  constexpr auto kHighBits = static_cast<Word>(0x8080808080808080U);
+  Word word = 0;
+  std::memcpy(&word, text, sizeof word);
+  return (word & kHighBits) == 0;
+}
+
+// The number of bytes at the start that are ASCII; at most 7 too few. Models are almost all ASCII:
+// whole words are tested, the last one together with bytes before it that were tested already.
+std::size_t ascii_prefix(std::string_view text) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t), kHalf = sizeof(std::uint32_t);
+  const char* const begin = text.data();
+  const std::size_t size = text.size();
+  std::size_t at = 0;
+  while (size - at >= kWord && is_ascii_at<std::uint64_t>(begin + at)) at += kWord;
+  if (size - at >= kWord || at == size) return at;
+  if (size >= kWord) return is_ascii_at<std::uint64_t>(begin + size - kWord) ? size : at;
+  if (size >= kHalf) {
+    const bool is_ascii =
+        is_ascii_at<std::uint32_t>(begin) && is_ascii_at<std::uint32_t>(begin + size - kHalf);
+    return is_ascii ? size : 0;
+  }
+  while (at < size && byte_at(text, at) < 0x80) ++at;
+  return at;
+}
+
 }  // namespace
 
 std::size_t utf8_character(std::string_view text) {
@@ -47,15 +74,8 @@ std::size_t utf8_character(std::string_view text) {
 std::size_t first_invalid_utf8(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {
-    // Eight bytes of ASCII at a time: models are almost all ASCII.
-    std::uint64_t word = 0;
-    if (text.size() - at >= sizeof word) {
-      std::memcpy(&word, text.data() + at, sizeof word);
-      if ((word & 0x8080808080808080U) == 0) {
-        at += sizeof word;
-        continue;
-      }
-    }
+    at += ascii_prefix(text.substr(at));
+    if (at == text.size()) break;
     const std::size_t length = utf8_character(text.substr(at));
     if (length == 0) return at;
     at += length;

@@ -539,6 +539,11 @@ def text_that_is_not_utf8(bench):
                      pb.simple([pb.node("Relu", ["x"], ["y"], name=b"n" + bad)]),
                      pb.simple([pb.node(b"Op" + bad, ["x"], ["y"])])):
             bench.preview(made).is_refused("not UTF-8")
+            run = bench.run("split", bench.file("odd.onnx", made), "-s", "list.txt", "-o", "odd", "--force",
+                            "--limit", "utf8=lenient").is_done()
+            holds("not UTF-8" in run.errors, f"lenient with {bad!r} warns: {run.errors!r}")
+            parts = b"".join(path.read_bytes() for path in sorted((bench.folder / "odd").glob("*.onnx")))
+            holds(bad in parts, f"the parts keep {bad!r}")
         run = bench.run("preview", bench.file("ok.onnx", pb.simple([pb.node("Relu", ["x"], ["y"])])), "-s",
                         bench.file("bad.txt", b"Relu\nOp" + bad + b"\n"))
         holds(run.code == 3, f"a list of {bad!r} exits {run.code}")

@@ -4,6 +4,9 @@
 #include <protozero/exception.hpp>
 #include <protozero/varint.hpp>
 
+#include "formats/text/diagnostic.h"
+#include "formats/text/utf8.h"
+
 namespace cleave {
 
 void refuse_beyond_limit(OnnxWalk& walk, std::string_view whose,
@@ -118,8 +121,20 @@ std::string_view OnnxFields::name() {
   const std::string_view name = text();
   if (name.size() > walk_.limits.name_bytes) {
     refuse_beyond_limit(walk_, "a name", &ModelLimits::name_bytes);
+  } else if (first_invalid_utf8(name) != std::string_view::npos) {
+    note_odd_name(name);
   }
   return name;
+}
+
+void OnnxFields::note_odd_name(std::string_view name) {
+  if (walk_.limits.names == NameBytes::utf8) {
+    refuse("a name in " + std::string(what_) + ", at byte " + std::to_string(start_ - walk_.begin) +
+           ", is not UTF-8: " + quoted(name) +
+           "; --limit utf8=lenient reads such names, other tools may not");
+  } else if (++walk_.odd_names == 1) {
+    walk_.first_odd_name = name;
+  }
 }
 
 OnnxRecord OnnxFields::record() {

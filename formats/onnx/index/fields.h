@@ -24,7 +24,9 @@ struct OnnxWalk {
   const char* what = "the model";  // the message whose field is being read
   const char* at = nullptr;        // the start of that field
   std::uint64_t depth = 0;
-  ModelLimits limits = {};
+  ModelLimits limits{.names = NameBytes::any};  // the index sets the user's
+  std::uint64_t odd_names = 0;                  // names that are not UTF-8, where limits allow them
+  std::string_view first_odd_name = {};
   std::string fault = {};  // the first fault; empty: none
 
   bool is_refused() const { return !fault.empty(); }
@@ -75,7 +77,7 @@ class OnnxFields {
   float real();          // of a float_field
   double double_real();  // of a double_field
   std::string_view text();
-  // A text that is a name, and so subject to the limit.
+  // A text that is a name, and so subject to the limits: on its size, and on its bytes.
   std::string_view name();
   OnnxRecord record();
   // The whole field with key and length. Only after its value was taken or skipped.
@@ -90,6 +92,7 @@ class OnnxFields {
   std::string_view take(std::size_t size);
   void refuse(std::string message);  // ends this message, too
   void refuse_damage(const char* what_happened);
+  void note_odd_name(std::string_view name);
 
   const char* at_;
   const char* end_;

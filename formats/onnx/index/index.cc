@@ -332,6 +332,8 @@ OnnxModel Indexer::model() {
         }
     }
   }
+  out.odd_names = walk_.odd_names;
+  out.first_odd_name = walk_.first_odd_name;
   if (!has_graph) {
     walk_.refuse("no graph in it: not an ONNX model, or cut off before its graph");
   }
@@ -360,7 +362,9 @@ void record_external_files(const SourceFile& source, std::vector<std::string_vie
 
 }  // namespace
 
-OnnxNode index_onnx_node(OnnxRecord record) { return Indexer(record.field, {}).node(record); }
+OnnxNode index_onnx_node(OnnxRecord record) {
+  return Indexer(record.field, {.names = NameBytes::any}).node(record);
+}
 
 void DeleteOnnxModel::operator()(OnnxModel* model) const noexcept { delete model; }
 

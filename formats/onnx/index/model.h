@@ -156,6 +156,8 @@ struct OnnxModel {
   std::vector<OnnxRecord> training_infos;
   std::vector<OnnxRecord> configurations;  // device configurations, IR 11
   std::vector<OnnxRecord> other_fields;    // fields not in field_numbers.h
+  std::uint64_t odd_names = 0;             // names that are not UTF-8, by --limit utf8=lenient
+  std::string_view first_odd_name;
 
   // Folding (formats/onnx/fold) replaced nodes: the main graph is no longer what the file has.
   bool is_folded = false;

@@ -12,7 +12,7 @@ namespace {
 
 // The index has already checked the file against the user's limits; here no limit applies.
 OnnxWalk walk_of_what_is_checked() {
-  ModelLimits limits;
+  ModelLimits limits{.names = NameBytes::any};
   for (const LimitRow& row : limit_rows()) {
     limits.*row.value = std::numeric_limits<std::uint64_t>::max();
   }

@@ -20,7 +20,7 @@
 #include "formats/onnx/read/function_calls.h"
 #include "formats/onnx/read/graph_maker.h"
 #include "formats/text/limits.h"
-#include "formats/text/utf8.h"
+#include "formats/text/number_text.h"
 
 // From the file to the graph:
 // 1. the index;
@@ -50,8 +50,7 @@ class Checker {
 
   void error(std::string message);
   void check_ir();
-  template <class Whose>
-  void check_name(std::string_view name, const Whose& whose);
+  void check_names();
   void check_initializers();
   void check_node(const OnnxNode& node, const Text& text, const Domains& imported);
   void check_functions();
@@ -79,11 +78,15 @@ void Checker::check_ir() {
                                   "); read as far as it is known"});
 }
 
-// `whose` names the owner of the name; called only when needed.
-template <class Whose>
-void Checker::check_name(std::string_view name, const Whose& whose) {
-  if (first_invalid_utf8(name) == std::string_view::npos) return;
-  error(whose() + " has a name that is not UTF-8: " + quoted(name));
+void Checker::check_names() {
+  if (model_.odd_names == 0) return;
+  warnings_.push_back(
+      {.severity = Severity::warning,
+       .file = file_,
+       .message = count_text(model_.odd_names) +
+                  (model_.odd_names == 1 ? " name is" : " names are") + " not UTF-8, as " +
+                  quoted(model_.first_odd_name) +
+                  ": other tools may refuse this model, and what is written of it"});
 }
 
 void Checker::check_initializers() {
@@ -91,7 +94,6 @@ void Checker::check_initializers() {
   std::size_t misfits = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const OnnxTensor& tensor = tensors[i];
-    check_name(tensor.name, [i] { return "initializer " + std::to_string(i); });
     std::vector<Dim> dims;
     for (const std::int64_t dim : tensor.dims) {
       if (dim < 0)
@@ -126,11 +128,6 @@ Checker::Domains Checker::domains_of(
 
 // Recurses into the nodes of bodies.
 void Checker::check_node(const OnnxNode& node, const Text& text, const Domains& imported) {
-  check_name(node.name, text);
-  check_name(node.op_type, [&] { return "the operator of " + text(); });
-  for (const std::string_view output : node.outputs) {
-    check_name(output, [&] { return "an output of " + text(); });
-  }
   if (node.op_type.empty()) error(text() + " has no operator");
   const std::string_view domain = plain_domain(node.domain);
   if (model_.ir_version >= kFirstIrWithOpsets && !imported.contains(domain) &&
@@ -183,11 +180,8 @@ void Checker::check_cycle() {
 
 Diagnostics Checker::run() {
   check_ir();
+  check_names();
   check_initializers();
-  for (std::size_t i = 0; i < model_.graph.inputs.size(); ++i) {
-    check_name(model_.graph.inputs[i].name,
-               [i] { return "input " + std::to_string(i) + " of the graph"; });
-  }
   const Domains imported = domains_of(model_.opsets);
   OnnxNode room;
   for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {

@@ -14,6 +14,10 @@ TEST_CASE("a limit is set by its name") {
   REQUIRE(set_limit(limits, "file-bytes=0"));
   CHECK(limits.file_bytes == 0);
   CHECK(limits.values == ModelLimits().values);
+  REQUIRE(set_limit(limits, "utf8=lenient"));
+  CHECK(limits.names == NameBytes::any);
+  REQUIRE(set_limit(limits, "utf8=strict"));
+  CHECK(limits.names == NameBytes::utf8);
 }
 
 TEST_CASE("bad limits are refused with the valid ones") {
@@ -28,8 +32,9 @@ TEST_CASE("bad limits are refused with the valid ones") {
   CHECK(fault("node=3") == "\"node\" is not a limit: did you mean nodes?");
   CHECK(fault("x=3") ==
         "\"x\" is not a limit: there are nodes, values, attributes, dims, depth, name-bytes, "
-        "file-bytes");
+        "file-bytes, utf8");
   CHECK(fault("nodes=3k") == "\"3k\" is not a limit of nodes: give a whole number");
+  CHECK(fault("utf8=1") == "\"1\" is not strict or lenient");
   CHECK(fault("nodes=") == "\"\" is not a limit of nodes: give a whole number");
   CHECK(fault("depth=1001") == "1001 is above the most that depth can be limited to, 1,000");
 }
