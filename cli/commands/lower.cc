@@ -24,6 +24,7 @@ class LowerCommand : public Command {
     model_.add_to(app);
     support_.add_to(app, true);
     split_.add_to(app);
+    of_split_ = app.get_options();
     backend_.add_to(app);
     backend_.add_search_to(app);
     backend_.add_compare_to(app);
@@ -64,6 +65,7 @@ class LowerCommand : public Command {
     options_.pool = backend_.pool;
     if (folder_) options_.pool.journal = journal();
     options_.search = backend_.search;
+    options_.search.assumes_sizes = true;
     const OpFacts facts = op_facts(*model);
     return lower({*model, *lists, facts, *backends, choose_link(split_.link, *lists)});
   }
@@ -96,6 +98,8 @@ class LowerCommand : public Command {
     LoweringReport report{input, options_, *outcome};
     if (!output_.empty()) report.folder = folder_->final_path();
     ExitCode code = write_list(report);
+    report.split_options = given_split_options();
+    report.list_options = lists_of(report);
     if (code == ExitCode::done) code = write_folder(report);
     if (code == ExitCode::done) code = write_reports(report);
     if (code != ExitCode::done) return code;
@@ -103,6 +107,36 @@ class LowerCommand : public Command {
     if (github_) write_annotations(report);
     if (outcome->is_driver_fault) return ExitCode::external_failed;
     return outcome->is_clean ? ExitCode::done : ExitCode::check_failed;
+  }
+
+  // The options of the split that the user gave, apart from the lists, as they can be given again.
+  std::vector<std::string> given_split_options() const {
+    std::vector<std::string> words;
+    for (const CLI::Option* const option : of_split_) {
+      const bool is_list = option->check_name("--support");
+      if (option->count() == 0 || option->get_positional() || is_list) continue;
+      const bool is_flag = option->get_expected_min() == 0;
+      for (const std::string& value : option->results()) {
+        words.push_back(option->get_name());
+        if (!is_flag) words.push_back(value);
+      }
+    }
+    return words;
+  }
+
+  // The lists of the last round, as options; empty when what was learned is in no file.
+  std::vector<std::string> lists_of(const LoweringReport& report) const {
+    std::vector<std::string> paths = support_.paths;
+    if (!report.outcome.learned.empty()) {
+      const bool has_list = folder_ && support_.paths.size() == 1;
+      const std::string in_folder = has_list ? report.folder + "/learned.json" : "";
+      const std::string learned = report.learned_path.empty() ? in_folder : report.learned_path;
+      if (learned.empty()) return {};
+      paths = {learned};
+    }
+    std::vector<std::string> words;
+    for (const std::string& path : paths) words.insert(words.end(), {"-s", path});
+    return words;
   }
 
   // Writes the learned list if it was asked for, and checks that it gives the partitions of the
@@ -195,6 +229,7 @@ class LowerCommand : public Command {
       {"--sarif", "write a SARIF file: what was found, at nodes of the model", lowering_sarif},
       {"--markdown", "write Markdown, for a step summary or a pull request", lowering_markdown},
   }};
+  std::vector<CLI::Option*> of_split_;  // options that `cleave split` has, too
   ModelArgs model_;
   SupportArgs support_;
   SplitArgs split_;

@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "core/lowering/failure_signature.h"
+#include "formats/lowering/bound_split.h"
 #include "formats/lowering/finding_folder.h"
 #include "formats/lowering/rule_book.h"
 
@@ -71,8 +72,8 @@ class LowerJob {
 
   std::optional<LowerFault> run_round() {
     const Clock::time_point begin = Clock::now();
-    const auto lists = with_denied(input_.lists, outcome_.learned);
-    auto split = split_graph({graph_, lists, input_.facts, input_.link}, options_.split);
+    lists_ = with_denied(input_.lists, outcome_.learned);
+    auto split = split_graph({graph_, lists_, input_.facts, input_.link}, options_.split);
     if (!split) return LowerFault{LowerFault::Kind::input, split.error().message};
     outcome_.rounds.emplace_back();
     collect_parts(split->partition);
@@ -244,7 +245,27 @@ class LowerJob {
     return std::nullopt;
   }
 
+  // Takes the sizes of the model's open inputs with which partitions compiled.
+  void take_sizes() {
+    const auto& parts = outcome_.rounds.back().parts;
+    const bool is_pinned = std::any_of(
+        parts.begin(), parts.end(), [](const LoweredPart& part) { return !part.pinned.empty(); });
+    if (!is_pinned) return;
+    if (pool_.samples().empty()) {
+      outcome_.sizes = pool_.assumed()->sizes;
+      return;
+    }
+    const ReferenceRun& sample = pool_.samples().front();
+    outcome_.sizes = sizes_of_inputs(graph_, [&](ValueId input) -> std::optional<Sizes> {
+      const ReferenceTensor* const tensor = sample.find(graph_.value(input).name);
+      return tensor == nullptr ? std::nullopt : std::optional(tensor->shape);
+    });
+    outcome_.bound = compare_bound_split({input_.model, lists_, input_.link, options_.split},
+                                         outcome_.sizes, outcome_.rounds.back());
+  }
+
   void finish() {
+    take_sizes();
     const LowerRound& last = outcome_.rounds.back();
     std::map<std::string, std::size_t> lowered;  // number of backends that lower it, by partition
     bool is_any_judged = last.parts.empty();
@@ -269,6 +290,7 @@ class LowerJob {
   RuleBook book_;
   PartSearch search_;
   LowerOutcome outcome_;
+  std::vector<SupportList> lists_;                // of the round
   std::vector<PieceResult> results_;              // by part of the round
   std::vector<std::vector<LowerFinding>> found_;  // by search of the round
   std::mutex mutex_;

@@ -15,6 +15,7 @@
 #include "core/lowering/wrong_values.h"
 #include "core/support/rule.h"
 #include "formats/backend/attempt.h"
+#include "formats/lowering/piece_lowerer.h"
 
 namespace cleave {
 
@@ -27,6 +28,7 @@ struct LowerFinding {
   std::optional<ValueVerdict> values = {};  // for wrong values
   std::vector<NodeId> deciders = {};        // for ValueVerdict::rounding_decides
   std::string rule = {};                    // the learned rule in words; "": none
+  bool has_open_shapes = false;             // its nodes had them when they were refused
 };
 
 struct LoweredPart {
@@ -36,10 +38,17 @@ struct LoweredPart {
   Attempt attempt;         // with the remedy that works, if there is one; else without remedies
   Remedies remedies = {};  // those that make it pass
   bool is_lowered = false;
-  std::size_t pinned = 0, frozen = 0;  // inputs
-  std::size_t pinned_to_data = 0;      // of the pinned: inputs whose shape depends on data
+  std::vector<PinnedShape> pinned = {};  // inputs
+  std::size_t frozen = 0;                // inputs
+  bool needs_sizes = false;              // refused as it is, but compiles with assumed shapes
   std::string hash = {};
   std::optional<std::size_t> finding = {};  // its first one; an index into LowerOutcome::findings
+};
+
+// A split of the model bound to sizes, against that of the last round.
+struct BoundSplit {
+  bool is_same = false;               // the same nodes in each accelerator partition
+  std::vector<ValueId> other_shapes;  // pinned inputs that have no such shape in it
 };
 
 struct LowerRound {
@@ -64,7 +73,12 @@ struct LowerOutcome {
   bool is_clean = false;
   bool is_eroding = false;       // round after round the readers of the last culprit fail
   bool is_driver_fault = false;  // no backend got as far as a verdict
-  double seconds = 0;            // in all
+  // With which sizes of the open inputs partitions compiled: those of the reference run, else those
+  // that were assumed, which are then a proposal. Empty: no shape had to be pinned.
+  ShapeBindings sizes = {};
+  // What the same split has when the model is bound to these sizes; nullopt without sizes.
+  std::optional<BoundSplit> bound = {};
+  double seconds = 0;  // in all
   double backend_seconds =
       0;  // of these spent waiting for backends and the reference, by each lane
 };

@@ -135,6 +135,7 @@ void LoweringPool::make_lowerers(std::size_t lane) {
                                .cutter = *own.cutter,
                                .store = store_,
                                .samples = samples_,
+                               .assumed = &assumed_,
                                .compares = options_.compares,
                                .is_strict_on_ties = options_.is_strict_on_ties,
                                .folder = own.folder,
@@ -142,6 +143,11 @@ void LoweringPool::make_lowerers(std::size_t lane) {
     own.lowerers.push_back(
         std::make_unique<PieceLowerer>(context, *own.sessions[i], own.reference.get()));
   }
+}
+
+const std::optional<AssumedShapes>& LoweringPool::assumed() {
+  std::call_once(is_assumed_, [this] { assumed_ = assume_shapes(model_); });
+  return assumed_;
 }
 
 PieceLowerer& LoweringPool::lowerer(std::size_t lane, std::size_t backend) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,6 +50,9 @@ class LoweringPool {
   const std::vector<std::string>& identities() const { return identities_; }  // by backend
   const std::string& reference() const { return reference_; }                 // "": none
   const std::vector<ReferenceRun>& samples() const { return samples_; }
+  // The shapes of the model with assumed sizes of its open inputs, made at the first call; nullopt
+  // when no input is open or none can be assumed. Any thread may call it.
+  const std::optional<AssumedShapes>& assumed();
   std::size_t compiler_runs() const;
   std::size_t cache_hits() const;
   double backend_seconds() const;  // spent waiting for backends and the reference, by all lanes
@@ -68,6 +72,8 @@ class LoweringPool {
   const PoolOptions& options_;
   VerdictStore store_;
   std::vector<ReferenceRun> samples_;
+  std::once_flag is_assumed_;
+  std::optional<AssumedShapes> assumed_;
   std::vector<std::string> identities_;
   std::string reference_;
   std::vector<Lane> lane_;

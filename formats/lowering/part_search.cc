@@ -25,8 +25,9 @@ AskingLimits limits_of(const SearchSettings& settings) {
   return limits;
 }
 
-LowerFinding finding_of(const LoweredPart& part, Finding finding) {
+LowerFinding finding_of(const Graph& graph, const LoweredPart& part, Finding finding) {
   LowerFinding made;
+  made.has_open_shapes = !finding.remedies.pin_shapes && has_open_shapes(graph, finding.nodes);
   made.backend = part.backend;
   made.part = part.name;
   made.finding = std::move(finding);
@@ -34,7 +35,7 @@ LowerFinding finding_of(const LoweredPart& part, Finding finding) {
 }
 
 // Ties and lower precision are not the fault of a node: then the part gets a verdict of its own.
-LowerFinding take_values(LoweredPart& part, WrongValues wrong) {
+LowerFinding take_values(const Graph& graph, LoweredPart& part, WrongValues wrong) {
   Finding finding{.nodes = std::move(wrong.nodes)};
   finding.kind = wrong.verdict == ValueVerdict::culprit    ? FindingKind::culprit
                  : wrong.verdict == ValueVerdict::together ? FindingKind::together
@@ -50,7 +51,7 @@ LowerFinding take_values(LoweredPart& part, WrongValues wrong) {
   if (wrong.verdict == ValueVerdict::lower_precision) {
     part.attempt.verdict = LowerVerdict::lower_precision;
   }
-  LowerFinding made = finding_of(part, std::move(finding));
+  LowerFinding made = finding_of(graph, part, std::move(finding));
   made.values = wrong.verdict;
   made.deciders = std::move(wrong.deciders);
   return made;
@@ -88,7 +89,8 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
   const AskingLimits limits = limits_of(settings_);
   PartFindings found;
   if (part.attempt.verdict == LowerVerdict::wrong_values) {
-    found.findings.push_back(take_values(part, find_wrong_values(partition, plain, limits)));
+    found.findings.push_back(
+        take_values(graph_, part, find_wrong_values(partition, plain, limits)));
     return found;
   }
   const bool is_pinned = pin(partition, plain);
@@ -104,16 +106,34 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
                               .hypotheses = hypotheses(part.backend)};
   for (Finding& finding :
        search_culprits(partition, is_pinned ? pinned : plain, options).findings) {
+    drop_if_assumed(finding, plain);
     found.is_remedied = take_remedy(part, finding, lowerer) || found.is_remedied;
-    found.findings.push_back(finding_of(part, std::move(finding)));
+    found.findings.push_back(finding_of(graph_, part, std::move(finding)));
   }
   return found;
+}
+
+// Shapes are pinned to those of the reference; without one, to those of assumed sizes.
+bool PartSearch::may_pin() const {
+  if (!settings_.pins_shapes) return false;
+  return !pool_.samples().empty() || (settings_.assumes_sizes && pool_.assumed());
+}
+
+// An assumed size may itself be what the backend refuses. So a node to blame must fail without it,
+// too; otherwise it is not blamed.
+void PartSearch::drop_if_assumed(Finding& finding, const Oracle& plain) const {
+  const bool is_blamed =
+      finding.kind == FindingKind::culprit || finding.kind == FindingKind::together;
+  if (!is_blamed || !finding.remedies.pin_shapes || !pool_.samples().empty()) return;
+  if (plain({.nodes = finding.within}).outcome != OracleOutcome::passes) return;
+  finding.kind = FindingKind::unexplained;
+  finding.nodes.clear();
 }
 
 // Cutting the partition may leave shapes open that it does not have as a whole. So the search goes
 // on with pinned shapes, unless pinning is off or makes the partition pass.
 bool PartSearch::pin(FailedPartition& partition, const Oracle& oracle) const {
-  if (pool_.samples().empty() || !settings_.pins_shapes) return false;
+  if (!may_pin()) return false;
   Answer answer =
       oracle({.nodes = nodes_of(partition.order, all_items(partition.order)), .remedies = kPinned});
   if (answer.outcome == OracleOutcome::passes || answer.outcome == OracleOutcome::unresolved)
@@ -126,7 +146,7 @@ bool PartSearch::pin(FailedPartition& partition, const Oracle& oracle) const {
 std::vector<Remedies> PartSearch::hypotheses(std::size_t backend) const {
   std::vector<Remedies> list;
   const bool has_values = !pool_.samples().empty();
-  if (has_values && settings_.pins_shapes) list.push_back({.pin_shapes = true});
+  if (may_pin()) list.push_back(kPinned);
   if (has_values && settings_.freezes_values) {
     list.push_back({.pin_shapes = settings_.pins_shapes, .freeze_values = true});
   }
@@ -141,11 +161,12 @@ bool PartSearch::take_remedy(LoweredPart& part, const Finding& finding,
   if (finding.kind != FindingKind::remedy || finding.nodes != part.nodes) return false;
   const auto result = lowerer.lower({.nodes = part.nodes, .remedies = finding.remedies});
   if (!result || !is_success(result->attempt.verdict)) return false;
-  part.attempt = result->attempt;
   part.remedies = finding.remedies;
   part.pinned = result->pinned;
-  part.pinned_to_data = result->pinned_to_data;
   part.frozen = result->frozen;
+  part.needs_sizes = pool_.samples().empty() && !part.pinned.empty();
+  if (part.needs_sizes) return true;
+  part.attempt = result->attempt;
   part.hash = result->hash;
   part.is_lowered = true;
   return true;

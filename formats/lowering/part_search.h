@@ -19,6 +19,7 @@ struct SearchSettings {
   double most_seconds = 0;      // for one partition; 0: no limit
   bool pins_shapes = true;      // needs a reference
   bool freezes_values = false;  // needs a reference
+  bool assumes_sizes = false;   // of open inputs, to pin shapes without a reference
 };
 
 // A partition that failed, and how it failed.
@@ -29,7 +30,7 @@ struct PartFailure {
 
 struct PartFindings {
   std::vector<LowerFinding> findings;  // round is not set
-  bool is_remedied = false;            // the partition as a whole is lowered now
+  bool is_remedied = false;            // the partition as a whole compiles with a remedy
 };
 
 // The result as an answer to the culprit search.
@@ -42,10 +43,15 @@ class PartSearch {
       : graph_(graph), pool_(pool), settings_(settings) {}
 
   // Searches for culprits. If a remedy works, the part gets its result. Call it in a job of `lane`.
+  //
+  // With assumed sizes a part only compiles if the model gets such sizes: it needs them, and is not
+  // lowered.
   PartFindings search(const PartFailure& failed, std::size_t lane,
                       const std::function<void(std::size_t runs)>& asked) const;
 
  private:
+  bool may_pin() const;
+  void drop_if_assumed(Finding& finding, const Oracle& plain) const;
   bool pin(FailedPartition& partition, const Oracle& oracle) const;
   std::vector<Remedies> hypotheses(std::size_t backend) const;
   bool take_remedy(LoweredPart& part, const Finding& finding, PieceLowerer& lowerer) const;

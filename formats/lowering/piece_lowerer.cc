@@ -30,14 +30,6 @@ Error error_of(const WriteFault& fault) {
   return {fault.faults.front().file + ": " + fault.faults.front().message};
 }
 
-bool is_open(const Graph& graph, ValueId value) {
-  if (!graph.has_rank(value)) return true;
-  for (const Dim dim : graph.shape(value)) {
-    if (!dim.is_fixed()) return true;
-  }
-  return false;
-}
-
 std::string text_of_file(const std::string& path) {
   const auto source = SourceFile::open(path);
   return source ? std::string(source->bytes()) : std::string();
@@ -55,36 +47,46 @@ std::int64_t axis_of(const Graph& graph, NodeId node) {
 
 PieceLowerer::PieceLowerer(PieceContext context, BackendSession& session, BackendSession* converter)
     : context_(std::move(context)), session_(session), converter_(converter) {
-  if (context_.samples.empty()) return;
   random_ = random_values(context_.model.graph);
   shaped_by_data_ = values_shaped_by_data(context_.model.graph);
 }
 
+// The shape of the value in the reference run, or with the sizes that are assumed.
+std::optional<Sizes> PieceLowerer::known_shape(ValueId value) const {
+  if (!context_.samples.empty()) {
+    const ReferenceTensor* const tensor = context_.samples.front().find(name(value));
+    return tensor == nullptr ? std::nullopt : std::optional(tensor->shape);
+  }
+  if (context_.assumed == nullptr || !*context_.assumed) return std::nullopt;
+  const auto& shapes = (*context_.assumed)->shapes;
+  const auto found = shapes.find(std::string(name(value)));
+  return found == shapes.end() ? std::nullopt : std::optional(found->second);
+}
+
 PieceChange PieceLowerer::change_of(const CutPiece& cut, const Remedies& remedies) const {
   PieceChange change;
-  if (context_.samples.empty() || (!remedies.pin_shapes && !remedies.freeze_values)) return change;
-  const ReferenceRun& sample = context_.samples.front();
+  if (!remedies.pin_shapes && !remedies.freeze_values) return change;
   const Graph& graph = context_.model.graph;
   bool is_changed = false;
   for (const ValueId input : cut.inputs) {
-    const ReferenceTensor* const tensor = sample.find(name(input));
-    if (tensor == nullptr) continue;
+    const ReferenceTensor* const tensor =
+        context_.samples.empty() ? nullptr : context_.samples.front().find(name(input));
     const bool is_made = graph.value(input).kind != ValueKind::input;
-    if (remedies.freeze_values && tensor->is_small_integer && is_made) {
+    const bool is_small = tensor != nullptr && tensor->is_small_integer;
+    if (remedies.freeze_values && is_small && is_made) {
       auto value = read_tensor_file(tensor->file);
       if (value) change.frozen.emplace(name(input), *std::move(value));
       is_changed = true;
     } else if (remedies.pin_shapes && is_open(graph, input)) {
-      change.shapes.emplace(name(input), tensor->shape);
-      is_changed = true;
+      const auto shape = known_shape(input);
+      if (shape) change.shapes.emplace(name(input), *shape);
+      is_changed = is_changed || shape;
     }
   }
   if (!is_changed) return {};
   for (const ValueId output : cut.outputs) {
-    const ReferenceTensor* const tensor = sample.find(name(output));
-    if (tensor != nullptr && is_open(graph, output)) {
-      change.shapes.emplace(name(output), tensor->shape);
-    }
+    const auto shape = is_open(graph, output) ? known_shape(output) : std::nullopt;
+    if (shape) change.shapes.emplace(name(output), *shape);
   }
   return change;
 }
@@ -117,9 +119,9 @@ Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
     fs::rename(changed, made.path);
     made.result.frozen = change.frozen.size();
     for (const ValueId input : made.inputs) {
-      if (!change.shapes.contains(std::string(name(input)))) continue;
-      ++made.result.pinned;
-      made.result.pinned_to_data += shaped_by_data_[index(input)] ? 1U : 0U;
+      const auto pinned = change.shapes.find(std::string(name(input)));
+      if (pinned == change.shapes.end()) continue;
+      made.result.pinned.push_back({input, pinned->second, shaped_by_data_[index(input)]});
     }
     std::erase_if(made.inputs,
                   [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });

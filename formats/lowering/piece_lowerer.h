@@ -11,6 +11,7 @@
 
 #include "core/lowering/oracle.h"
 #include "formats/backend/session.h"
+#include "formats/lowering/open_shapes.h"
 #include "formats/lowering/piece_change.h"
 #include "formats/lowering/reference_run.h"
 #include "formats/lowering/verdict_store.h"
@@ -23,22 +24,30 @@ struct PieceContext {
   const LoadedModel& model;
   OnnxCutter& cutter;  // of the model
   VerdictStore& store;
-  std::span<const ReferenceRun> samples;  // empty: no pinning, freezing or comparison
+  std::span<const ReferenceRun> samples;  // empty: no freezing or comparison
+  // Shapes to pin when there are no samples. Its content may be made later.
+  const std::optional<AssumedShapes>* assumed = nullptr;
   bool compares = false;
   bool is_strict_on_ties = false;  // equal values in another order are wrong values
   std::string folder;              // for files of pieces
   std::string identity;            // of the backend
 };
 
+// An input with the shape that it was pinned to.
+struct PinnedShape {
+  ValueId input;
+  Sizes shape;
+  bool is_of_data = false;  // the shape depends on data: another sample may have another
+};
+
 struct PieceResult {
   Attempt attempt;
   bool is_unchanged = false;  // the remedies do not change this piece: the backend was not asked
   bool can_run = true;        // every input and output has a reference value
-  std::size_t pinned = 0;     // inputs
+  std::vector<PinnedShape> pinned = {};  // in the order of the inputs
   std::size_t frozen = 0;
-  std::size_t pinned_to_data = 0;  // of the pinned: inputs whose shape depends on data
-  std::size_t calls = 0;           // of the backend; 0: the verdict was known
-  std::string hash;                // see piece_hash.h; "" when there is none
+  std::size_t calls = 0;  // of the backend; 0: the verdict was known
+  std::string hash;       // see piece_hash.h; "" when there is none
   std::optional<ValueId> first_wrong;
 };
 
@@ -72,6 +81,7 @@ class PieceLowerer {
   };
   Result<Made, Error> make(const Piece& piece);
   PieceChange change_of(const CutPiece& cut, const Remedies& remedies) const;
+  std::optional<Sizes> known_shape(ValueId value) const;
   Result<bool, Error> raise_opset(Made& made, std::int64_t opset);
   std::optional<std::string> key_of(const Made& made, const Piece& piece) const;
   Compared ask(const Made& made, const Piece& piece);

@@ -45,7 +45,8 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
     if (found.finding.kind != FindingKind::together) continue;
     for (Rule& rule : rules_by_name(graph_, std::span(&node, 1))) {
       rule.why = backends_[backend] + ": " + found.finding.signature +
-                 " (together with other nodes, " + finding_text(i) + ")";
+                 " (together with other nodes, " +
+                 (found.has_open_shapes ? "with open shapes, " : "") + finding_text(i) + ")";
       found.rule = rule_words(rule);
       rules_.push_back(std::move(rule));
     }
@@ -67,7 +68,9 @@ void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& finding
     rule.why = backends_[backend] + ": " + findings[failure].finding.signature + " (" +
                std::to_string(learned.failed) + " of " +
                std::to_string(learned.failed + learned.passed) + " cases refused alone" +
-               (learned.is_weak() ? ", weak evidence" : "") + ", " + finding_text(failure) + ")";
+               (learned.is_weak() ? ", weak evidence" : "") +
+               (findings[failure].has_open_shapes ? ", with open shapes" : "") + ", " +
+               finding_text(failure) + ")";
     for (LowerFinding& found : findings) {
       const bool is_new = found.backend == backend && found.round == round && found.rule.empty() &&
                           found.finding.kind == FindingKind::culprit;

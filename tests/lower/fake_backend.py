@@ -10,7 +10,8 @@ A rule says when the piece is not compiled, and how:
     lie=X:Y       refuses an op X and blames an op Y
     pair=X+Y      refuses a piece with both
     above=N       refuses a piece of more than N nodes
-    open          refuses a piece with an input of open shape
+    open          refuses a piece with an input of open shape; open=N: if it has more than N nodes
+    fixed=X       refuses an op X in a piece whose inputs all have known shapes
     crash=X       crashes with SIGSEGV
     hang=X        ignores SIGTERM and sleeps
     fork=X        refuses, and leaves a process that keeps its output open and one in a separate session
@@ -120,8 +121,11 @@ def apply(rule, model):
         raise Refused("internal error: two layouts meet")
     if kind == "above" and len(nodes) > int(text):
         raise Refused("too many nodes for one program")
-    if kind == "open" and any(is_open(value) for value in model.inputs):
+    is_any_open = any(is_open(value) for value in model.inputs)
+    if kind == "open" and is_any_open and len(nodes) > int(text or 0):
         raise Refused("source without a determined shape")
+    if kind == "fixed" and not is_any_open and (node := first_of(model, text)):
+        raise Refused(f'node "{node.name}": {text} has a bad size')
     if kind == "slow":
         time.sleep(float(text))
     if kind == "low" and model.opset < int(text):

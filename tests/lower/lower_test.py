@@ -7,6 +7,7 @@ Exit status 1 when one fails, 77 when the Python modules are not there. Each ski
 """
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -245,6 +246,64 @@ def test_open_shapes_are_pinned_before_a_node_is_blamed(place):
     equal(result["parts"][0]["remedies"]["pinned_inputs"], 1)
     done, result = place.lower(model, backend, "--reference", "onnxruntime", "--pin-shapes", "off", env=env)
     equal((done.returncode, result["clean"]), (1, False))
+
+
+def test_an_open_dim_is_no_reason_to_deny_an_op(place):
+    model = open_chain(place.folder / "m.onnx", ["Relu", "Neg", "Exp"])
+    backend = place.backend(["open"], serve=True)
+    done, result = place.lower(model, backend, "--until-clean")
+    equal((done.returncode, result["rules"], result["compiler_runs"]), (1, 0, 2))
+    equal(result["size_options"], ["--dim", "n=1"])
+    equal(result["parts"][0]["remedies"]["needs_sizes"], True)
+    advice, = result["advice"]
+    assert "; 3 more nodes with --dim n=1" in place.run(
+        "lower", model, "-s", "all.json", "--backend", backend).stdout.replace("\n  ", " ")
+    assert "add --dim n=1" in advice and "v0: float32[n, 3]" in advice, advice
+    done, result = place.lower(model, backend, "--until-clean", *result["size_options"])
+    equal((done.returncode, result["nodes_lowered"], result["advice"]), (0, 3, []))
+    # the user may want the dim open
+    done, result = place.lower(model, backend, "--until-clean", "--pin-shapes", "off")
+    equal((result["rules"], result["nodes_lowered"]), (3, 0))
+    assert "--dim n=SIZE or --reference onnxruntime" in result["advice"][0], result["advice"]
+    assert all("with open shapes" in rule["why"] for rule in result["learned"]), result["learned"]
+
+
+def test_a_culprit_is_found_among_open_dims(place):
+    model = open_chain(place.folder / "m.onnx", ["Relu", "Neg", "Sin", "Exp", "Abs"])
+    backend = place.backend(["open", "mute=Sin"], serve=True)
+    done, result = place.lower(model, backend, "--until-clean")
+    equal((done.returncode, [rule["op"] for rule in result["learned"]]), (1, ["Sin"]))
+    assert "open shapes" not in result["learned"][0]["why"], result["learned"]
+    done, result = place.lower(model, backend, "--until-clean", *result["size_options"])
+    equal((done.returncode, result["nodes_lowered"], result["rules"]), (0, 4, 1))
+
+
+def test_a_size_that_was_assumed_is_not_held_against_a_node(place):
+    model = open_chain(place.folder / "m.onnx", ["Relu", "Neg", "Exp"])
+    backend = place.backend(["open=2", "fixed=Neg"], serve=True)
+    done, result = place.lower(model, backend, "--until-clean")
+    equal((done.returncode, result["rules"], result["findings"][0]["kind"]), (1, 0, "unexplained"))
+    equal(result["size_options"], [])
+
+
+def test_pinned_shapes_are_said_with_the_split_that_has_them(place):
+    env = reference(place)
+    model = open_chain(place.folder / "m.onnx", ["Relu", "Sin", "Exp"])
+    backend = place.backend(["open", "op=Sin"], serve=True)
+    done, result = place.lower(model, backend, "--reference", "onnxruntime", "--until-clean", "--host-shapes",
+                               "--deny-out", "learned list.json", "--markdown", "report.md", env=env)
+    equal((done.returncode, result["rules"], len(result["parts"])), (0, 1, 2))
+    pinned = result["parts"][0]["remedies"]["pinned"]
+    equal([(one["input"], one["type"]) for one in pinned], [("v0", "float32[n, 3]")])
+    size = pinned[0]["shape"][0]
+    equal(result["size_options"], ["--dim", f"n={size}"])
+    equal(result["split_command"], f"cleave split {model} -s 'learned list.json' --host-shapes --dim n={size} -o parts")
+    assert "the same partitions with these shapes: cleave split" in (place.folder / "report.md").read_text()
+    equal(place.run(*shlex.split(result["split_command"])[1:]).returncode, 0)
+    for part in result["parts"]:
+        piece = onnx.load(place.folder / "parts" / f"{part['name']}.onnx")
+        shape = [dim.dim_value for dim in piece.graph.input[0].type.tensor_type.shape.dim]
+        equal(shape, part["remedies"]["pinned"][0]["shape"])
 
 
 def test_a_later_opset_is_proposed_before_a_node_is_blamed(place):

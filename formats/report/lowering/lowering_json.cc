@@ -1,5 +1,9 @@
+#include <algorithm>
+
 #include "formats/json/text.h"
+#include "formats/lowering/open_shapes.h"
 #include "formats/report/lowering/lowering_report.h"
+#include "formats/report/words/value_text.h"
 #include "formats/support/rule_json.h"
 
 namespace cleave {
@@ -73,6 +77,7 @@ class JsonWriter {
     json_.begin_list("learned");
     for (const Rule& rule : outcome_.learned) write_rule(rule);
     json_.end_list();
+    write_sizes();
     json_.end_object();
     return std::move(json_).finish();
   }
@@ -102,12 +107,43 @@ class JsonWriter {
 
   void write_remedies(const LoweredPart& part) {
     json_.begin_object("remedies", Layout::one_line);
-    json_.number("pinned_inputs", part.pinned);
-    json_.number("pinned_to_data", part.pinned_to_data);
+    json_.number("pinned_inputs", part.pinned.size());
+    json_.number("pinned_to_data", static_cast<std::uint64_t>(std::count_if(
+                                       part.pinned.begin(), part.pinned.end(),
+                                       [](const PinnedShape& one) { return one.is_of_data; })));
     json_.number("frozen_inputs", part.frozen);
     json_.key("opset");
     part.remedies.opset ? json_.number(*part.remedies.opset) : json_.null();
+    json_.flag("needs_sizes", part.needs_sizes);
+    write_pinned(part);
     json_.end_object();
+  }
+
+  void write_pinned(const LoweredPart& part) {
+    json_.begin_list("pinned", Layout::one_line);
+    for (const PinnedShape& pinned : part.pinned) {
+      json_.begin_object();
+      json_.text("input", graph_.value(pinned.input).name);
+      json_.text("type", type_text(graph_, pinned.input));
+      json_.begin_list("shape");
+      for (const std::int64_t size : pinned.shape) json_.number(size);
+      json_.end_list();
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  // The sizes with which open inputs compiled, and what to do with them.
+  void write_sizes() {
+    json_.begin_list("size_options", Layout::one_line);
+    for (const std::string& word : size_options(outcome_.sizes)) json_.text(word);
+    json_.end_list();
+    json_.key("split_command");
+    const std::string command = split_command(report_);
+    command.empty() ? json_.null() : json_.text(command);
+    json_.begin_list("advice");
+    for (const std::string& text : advice_texts(report_)) json_.text(text);
+    json_.end_list();
   }
 
   void write_part(const LoweredPart& part) {

@@ -20,8 +20,9 @@ std::string parts_text(const LoweringReport& report) {
       ++left_out;
       continue;
     }
-    const std::string says =
-        remedy.empty() ? first_line(part.attempt.message, 120) : "with " + remedy;
+    const std::string says = remedy.empty()
+                                 ? first_line(part.attempt.message, 120)
+                                 : (part.needs_sizes ? "lowers with " : "with ") + remedy;
     rows += std::string("| ") + (part.is_lowered ? "ok" : "**FAIL**") + " | " +
             markdown_code(part.name) + " | " + count_text(part.nodes.size()) + " | " +
             markdown_text(backend_name(report, part.backend)) + " | " +
@@ -60,6 +61,9 @@ std::string lowering_markdown(const LoweringReport& report) {
       report.outcome.is_clean ? "## cleave lower passed: " : "## cleave lower FAILED: ";
   text += markdown_text(report.input.model.source.path()) + "\n\n";
   text += markdown_text(conclusion_text(report)) + "\n";
+  for (const std::string& advice : advice_texts(report)) {
+    text += "\n" + markdown_text(advice) + "\n";
+  }
   return text + parts_text(report) + findings_text(report);
 }
 

@@ -16,6 +16,10 @@ struct LoweringReport {
   const LowerOutcome& outcome;
   std::string learned_path = {};  // where the learned list was written; "": nowhere
   std::string folder = {};        // where findings are written; "": nowhere
+  // For the command that repeats the split: the lists of the last round, and the other options that
+  // the user gave for the split. Without lists no command is named.
+  std::vector<std::string> list_options = {};
+  std::vector<std::string> split_options = {};
 };
 
 // cleave.lowering version 1. The verdicts of the last round, and the findings of all rounds.
@@ -45,6 +49,16 @@ std::string lowering_annotations(const LoweringReport& report);
 
 // "lowered 2,460 of 2,461 nodes (99.9%) by tract 0.23 in 2 rounds, 7 compiler runs, 3 s; 1 rule".
 std::string conclusion_text(const LoweringReport& report);
+// What to do next, a paragraph each: sizes to give, what was pinned to which shape, the command
+// that repeats the split.
+std::vector<std::string> advice_texts(const LoweringReport& report);
+// The command of `cleave split` that writes the partitions of the last round with the shapes that
+// were pinned; "" when there is none, or nothing was pinned.
+std::string split_command(const LoweringReport& report);
+// Words of a command as a shell reads them.
+std::string words_text(const std::vector<std::string>& words);
+// "x float32[N, 3] as [1, 3]".
+std::string pinned_text(const Graph& graph, const PinnedShape& pinned);
 // The backend's name and version.
 std::string backend_name(const LoweringReport& report, std::size_t backend);
 // "refused", "refused at run", "crashed (SIGSEGV)".

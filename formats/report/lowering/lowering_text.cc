@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "formats/lowering/open_shapes.h"
 #include "formats/report/lowering/lowering_report.h"
 #include "formats/text/number_text.h"
 #include "formats/text/text_layout.h"
@@ -117,7 +118,7 @@ class TextWriter {
       const std::string time =
           part.attempt.is_cached ? "cached" : duration_text(part.attempt.seconds * 1e6);
       table.add_row({fitted(part.name, kNameColumns), count_text(part.nodes.size()), verdict, time,
-                     remedy.empty() ? "" : "with " + remedy});
+                     remedy.empty() ? "" : (part.needs_sizes ? "lowers with " : "with ") + remedy});
       is_empty = false;
     }
     if (is_empty) return;
@@ -160,12 +161,15 @@ class TextWriter {
       text_ += "values are not compared (--compare does, with a reference)\n";
     }
     if (outcome.rounds.back().acc_nodes == 0) text_ += "no node is left on the accelerator\n";
+    for (const std::string& text : advice_texts(report_)) text_ += wrapped(text, 0, 2);
   }
 
   // Warns about pinned shapes that depend on data: they hold for this sample only.
   void write_data_shapes() {
     std::size_t count = 0;
-    for (const LoweredPart& part : outcome_.rounds.back().parts) count += part.pinned_to_data;
+    for (const LoweredPart& part : outcome_.rounds.back().parts) {
+      for (const PinnedShape& pinned : part.pinned) count += pinned.is_of_data ? 1U : 0U;
+    }
     if (count == 0) return;
     text_ += wrapped(counted(count, "pinned shape depends", "pinned shapes depend") +
                          " on data: other inputs may have others, for which these partitions are "
@@ -217,13 +221,22 @@ std::string conclusion_text(const LoweringReport& report) {
   }
   line += "; " + counted(outcome.learned.size(), "rule", "rules");
   if (!report.learned_path.empty()) line += " in " + report.learned_path;
+  std::size_t more = 0;
+  for (const LoweredPart& part : outcome.rounds.back().parts) {
+    more += part.needs_sizes ? part.nodes.size() : 0;
+  }
+  if (more > 0) {
+    line += "; " + counted(more, "more node", "more nodes") + " with " +
+            words_text(size_options(outcome.sizes));
+  }
   return line;
 }
 
 std::string remedy_text(const LoweredPart& part) {
   std::vector<std::string> texts;
-  if (part.pinned > 0) {
-    texts.push_back("the shapes of " + counted(part.pinned, "input", "inputs") + " pinned");
+  if (!part.pinned.empty()) {
+    texts.push_back("the shapes of " + counted(part.pinned.size(), "input", "inputs") +
+                    (part.needs_sizes ? " known" : " pinned"));
   }
   if (part.frozen > 0) {
     texts.push_back(counted(part.frozen, "shape value", "shape values") + " frozen");
