@@ -102,6 +102,7 @@ class Previewer {
       : graph_(graph),
         partition_(partition),
         boundaries_(boundaries),
+        needed_constants_(graph, boundaries),
         in_part_(graph.value_count()) {
     preview_.link = link;
     preview_.parts = PerPart<PartNumbers>(partition.count());
@@ -174,7 +175,7 @@ class Previewer {
     for (const ValueId parameter : parameters) {
       in_part_.erase(graph_.canonical_parameter(parameter));
     }
-    for (const NodeId constant : needed_constants(graph_, boundaries_, part)) {
+    for (const NodeId constant : needed_constants_.of(part)) {
       if (!graph_.operands(constant).empty()) continue;
       for (const ValueId value : graph_.outputs(constant)) {
         total = saturating_add(total, parameter_bytes(graph_, value));
@@ -210,6 +211,7 @@ class Previewer {
   const Graph& graph_;
   const Partition& partition_;
   const Boundaries& boundaries_;
+  NeededConstants needed_constants_;
   ValueSet in_part_;  // parameters of the current part
   Preview preview_;
 };

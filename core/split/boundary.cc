@@ -215,6 +215,23 @@ std::vector<NodeId> needed_constants(const Graph& graph, const Boundaries& bound
   return needed;
 }
 
+NeededConstants::NeededConstants(const Graph& graph, const Boundaries& boundaries)
+    : graph_(graph), boundaries_(boundaries), seen_(graph.constants().size(), 0) {}
+
+std::span<const NodeId> NeededConstants::of(PartId part) {
+  ++calls_;
+  needed_.clear();
+  const auto is_new = [&](NodeId node) {
+    return std::exchange(seen_[index(node) - graph_.node_count()], calls_) != calls_;
+  };
+  for (const NodeId constant : boundaries_.constants[part]) {
+    if (!is_new(constant)) continue;
+    walk_constants(
+        graph_, constant, is_new, [](ValueId) {}, [&](NodeId node) { needed_.push_back(node); });
+  }
+  return needed_;
+}
+
 PerPartLists<PartId> find_dependencies(const Graph& graph, const Boundaries& boundaries) {
   const std::size_t count = boundaries.inputs.begin.size() - 1;
   PerValue<PartId> source(graph.value_count(), kNone<PartId>);

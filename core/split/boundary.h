@@ -46,8 +46,25 @@ struct Boundaries {
 Boundaries find_boundaries(const Graph& graph, const Partition& partition,
                            const BoundaryOptions& options = {});
 
-// The constants that the part reads and those that they are made of; each comes before the constants
-// that use it. Linear in the result and its operands.
+// The constants that parts need, part by part, each in a time linear in its answer and the operands.
+// Graph and boundaries must outlive it.
+class NeededConstants {
+ public:
+  NeededConstants(const Graph& graph, const Boundaries& boundaries);
+
+  // The constants that the part reads and those that they are made of; each comes before the
+  // constants that use it. Valid until the next call.
+  std::span<const NodeId> of(PartId part);
+
+ private:
+  const Graph& graph_;
+  const Boundaries& boundaries_;
+  std::vector<std::uint32_t> seen_;  // by constant: the number of the call that listed it last
+  std::uint32_t calls_ = 0;
+  std::vector<NodeId> needed_;
+};
+
+// The same for a single part, without a table of all constants.
 std::vector<NodeId> needed_constants(const Graph& graph, const Boundaries& boundaries, PartId part);
 
 // For each part the parts whose outputs are its inputs, in order of first use. When several parts

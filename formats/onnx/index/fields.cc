@@ -121,7 +121,7 @@ std::string_view OnnxFields::name() {
   const std::string_view name = text();
   if (name.size() > walk_.limits.name_bytes) {
     refuse_beyond_limit(walk_, "a name", &ModelLimits::name_bytes);
-  } else if (first_invalid_utf8(name) != std::string_view::npos) {
+  } else if (walk_.is_first() && first_invalid_utf8(name) != std::string_view::npos) {
     note_odd_name(name);
   }
   return name;

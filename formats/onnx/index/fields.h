@@ -20,7 +20,7 @@ namespace cleave {
 
 // The position of a walk over a file, for the message when the file is damaged.
 struct OnnxWalk {
-  const char* begin = nullptr;     // of the file
+  const char* begin = nullptr;     // of the file; null where only one record of it is walked
   const char* what = "the model";  // the message whose field is being read
   const char* at = nullptr;        // the start of that field
   std::uint64_t depth = 0;
@@ -29,6 +29,8 @@ struct OnnxWalk {
   std::string_view first_odd_name = {};
   std::string fault = {};  // the first fault; empty: none
 
+  // Whether the walk is over the whole file, which is the first; later ones need not check names.
+  bool is_first() const { return begin != nullptr; }
   bool is_refused() const { return !fault.empty(); }
   void refuse(std::string message) {
     if (fault.empty()) fault = std::move(message);

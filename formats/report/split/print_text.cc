@@ -213,15 +213,15 @@ void add_part_head(Printer& printer, const Partition& partition, const Boundarie
 }
 
 // The constants that parts need, in model order: by part, and those that several parts need.
-struct NeededConstants {
+struct PrintedConstants {
   PerPart<std::vector<NodeId>> of_part;
   std::vector<NodeId> shared;
 };
 
 // Linear: a constant is visited once for the first part that needs it and once for the second. From
 // then on it and all that it is made of are known to be shared.
-NeededConstants constants_by_part(const Graph& graph, const Partition& partition,
-                                  const Boundaries& boundaries) {
+PrintedConstants constants_by_part(const Graph& graph, const Partition& partition,
+                                   const Boundaries& boundaries) {
   enum class Need : std::uint8_t { no_part, one_part, several };
   std::vector<Need> need(graph.constants().size(), Need::no_part);
   std::vector<PartId> owner(need.size(), kNone<PartId>);
@@ -241,7 +241,7 @@ NeededConstants constants_by_part(const Graph& graph, const Partition& partition
       }
     }
   }
-  NeededConstants result{PerPart<std::vector<NodeId>>(partition.count(), {}), {}};
+  PrintedConstants result{PerPart<std::vector<NodeId>>(partition.count(), {}), {}};
   for (const NodeId constant : graph.constants()) {
     const std::size_t at = index(constant) - graph.node_count();
     if (need[at] == Need::one_part) result.of_part[owner[at]].push_back(constant);
@@ -281,7 +281,7 @@ std::string print_split(const Graph& graph, const Partition& partition,
                 references(graph, boundaries.inputs[part]) + ")\n");
   }
   printer.add_values("\noutputs", graph.outputs());
-  const NeededConstants constants = constants_by_part(graph, partition, boundaries);
+  const PrintedConstants constants = constants_by_part(graph, partition, boundaries);
   if (!constants.shared.empty()) {
     printer.add("\nconstants of several partitions\n");
     printer.add_nodes(constants.shared);

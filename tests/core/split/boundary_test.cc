@@ -149,6 +149,7 @@ TEST_CASE("A chain of constants 20000 long is followed without recursion") {
   const Boundaries found = find_boundaries(graph, partition);
   CHECK(found.constant_copies == 20000);
   CHECK(graph.node(needed_constants(graph, found, PartId{0}).front()).name == "c0");
+  CHECK(NeededConstants(graph, found).of(PartId{0}).size() == 20000);
 }
 
 TEST_CASE("Boundaries agree with a plain second implementation") {
@@ -162,11 +163,15 @@ TEST_CASE("Boundaries agree with a plain second implementation") {
     const Partition partition = make_partition(subgraphs, {});
     const Boundaries found = find_boundaries(graph, partition);
     const auto expected = plain::find_boundaries(graph, plain::subgraphs_in(subgraphs));
+    NeededConstants needed(graph, found);
     for (const PartId part : partition.parts()) {
       const plain::Boundary& plain_part = expected[index(part)];
       REQUIRE(names_of(graph, found.inputs[part]) == names_of(graph, plain_part.inputs));
       REQUIRE(names_of(graph, found.outputs[part]) == names_of(graph, plain_part.outputs));
       REQUIRE(names_of(graph, found.parameters[part]) == names_of(graph, plain_part.parameters));
+      const auto constants = needed.of(part);
+      REQUIRE(std::vector(constants.begin(), constants.end()) ==
+              needed_constants(graph, found, part));
     }
   }
 }
