@@ -36,9 +36,10 @@ CASES = []
 
 
 def case(name, command, size):
-    """Registers a generator: (folder, n) writes the files that the command reads."""
+    """Registers a generator: (folder, n) writes the files that the command reads. \\0 in the command is a blank
+    inside a word."""
     def register(make):
-        CASES.append((name, command.split(), size, make))
+        CASES.append((name, [word.replace("\0", " ") for word in command.split()], size, make))
         return make
     return register
 
@@ -98,7 +99,8 @@ def globs(folder, n):
           l_txt="\n".join(f"*q{i}*" for i in range(5 * n)) + "\n")
 
 
-@case("many rules of one op, many nodes", "support m.json -s l.json", 50)
+# Beyond a thousand rules of an op, the nearest one is searched among the first thousand.
+@case("many rules of one op, many nodes", "support m.json -s l.json", 500)
 def rules_of_one_op(folder, n):
     write(folder, m_json=graph(chain(n)), l_json=support([{"op": "f", "attributes": {"a": i}} for i in range(2 * n)]))
 
@@ -235,7 +237,8 @@ def shape_rules(folder, n):
     write(folder, m_json=graph(chain(n)), l_json=support(rules))
 
 
-@case("lint of many rules that ask for shapes", "lint-support l.json", 50)
+# Beyond a thousand rules of an op, a rule is compared with the first thousand.
+@case("lint of many rules that ask for shapes", "lint-support l.json", 1000)
 def lint_shapes(folder, n):
     rules = [{"op": "f", "shapes": {"0": {"rank": i % 7 + 1, "max_dim": i + 1}}} for i in range(n)]
     write(folder, l_json=support(rules))
@@ -262,6 +265,70 @@ def workload(folder, n):
               "size": 1} for i in range(n)]
     flow = [{"sourceId": i, "destId": i + 1, "cost": 0.5} for i in range(n - 1)]
     write(folder, work_json=json.dumps({"maxFPGAs": 4, "maxCPUs": 1, "maxSizePerFPGA": 1e9, "nodes": nodes, "edges": flow}))
+
+
+@case("inspect many ops", "inspect m.json", 200)
+def inspect_ops(folder, n):
+    write(folder, m_json=graph(chain(n, lambda i: f"op{i}")))
+
+
+def onnx_chain(folder, n):
+    nodes = [pb.node(["Relu", "Neg"][i % 2], [f"t{i - 1}" if i else "x"], ["y" if i == n - 1 else f"t{i}"],
+                     name=f"n{i}") for i in range(n)]
+    (folder / "m.onnx").write_bytes(pb.simple(nodes))
+
+
+@case("cut half of a model", "cut m.onnx --nodes nodes.txt -o cut.onnx --force", 200)
+def cut_nodes(folder, n):
+    onnx_chain(folder, n)
+    (folder / "nodes.txt").write_text("\n".join(f"n{i}" for i in range(n // 4, 3 * n // 4)) + "\n")
+
+
+@case("import of a long table", "lists import table.md -o l.json", 200)
+def table(folder, n):
+    rows = "".join(f"| Op{i} | Y | float32 | only {i} inputs |\n" for i in range(n))
+    (folder / "table.md").write_text("| Operator | Supported | Types | Restrictions |\n|---|---|---|---|\n" + rows)
+
+
+@case("a new list from a model", "lists new m.json -o l.json", 200)
+def new_list(folder, n):
+    inspect_ops(folder, n)
+
+
+@case("devices of many nodes", "support m.json -s l.txt --verdicts devices.csv", 200)
+def devices(folder, n):
+    write(folder, m_json=graph(chain(n, alternating)), l_txt="g\n")
+    (folder / "devices.csv").write_text("".join(f"n{i},true\n" for i in range(0, n, 2)))
+
+
+@case("measured times of many nodes", "preview m.json -s l.txt --costs times.csv", 200)
+def times(folder, n):
+    many_parts(folder, n)
+    (folder / "times.csv").write_text("node,time_us\n" + "".join(f"n{i},{i % 7 + 1}\n" for i in range(n)))
+
+
+@case("placement of many parts by cost",
+      "preview m.json -s l.txt --place cost --costs times.csv --costs acc=times.csv --target acc:launch=3us", 200)
+def placement(folder, n):
+    times(folder, n)
+
+
+@case("a pattern that fails late, everywhere", "support m.json -s l.json", 50)
+def patterns(folder, n):
+    chains = {"format": "cleave.support", "version": 1, "name": "l", "allow": [],
+              "patterns": [{"name": "p", "ops": ["f"] * 8 + ["g"], "edges": [[i, i + 1] for i in range(8)]}]}
+    write(folder, m_json=graph(chain(n)), l_json=json.dumps(chains))
+
+
+@case("lower many parts", "lower m.onnx -s l.txt --backend copy=cp\0{model}\0{out} -o out --force --no-cache", 10)
+def lower(folder, n):
+    onnx_chain(folder, n)
+    write(folder, l_txt="Relu\n")
+
+
+@case("reduce to the last node", "reduce m.onnx --backend none=false\0{model}\0{out} -o out --force", 50)
+def reduce(folder, n):
+    onnx_chain(folder, n)
 
 
 # ---- counting ----
