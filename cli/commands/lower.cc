@@ -1,7 +1,10 @@
 // cleave lower: compiles the accelerator partitions with real compilers, and learns what they
 // refuse.
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <array>
+#include <ctime>
 #include <filesystem>
 
 #include "cli/commands/compiler_commands.h"
@@ -9,14 +12,27 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/backend_args.h"
 #include "cli/options/file_option.h"
+#include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
 #include "formats/io/output_file.h"
 #include "formats/io/output_folder.h"
+#include "formats/lowering/verdict_store.h"
 #include "formats/report/lowering/lowering_report.h"
 #include "formats/support/support_file.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {
+
+// "2026-11-22 21:05": when the file was last written, in local time; "" when there is none.
+std::string time_of_file(const std::string& path) {
+  struct stat status = {};
+  std::tm time = {};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  if (::localtime_r(&status.st_mtime, &time) == nullptr) return {};
+  char buffer[32];
+  return {buffer, std::strftime(buffer, sizeof buffer, "%Y-%m-%d %H:%M", &time)};
+}
 
 class LowerCommand : public Command {
  public:
@@ -64,6 +80,7 @@ class LowerCommand : public Command {
     options_.split = split_.options;
     options_.pool = backend_.pool;
     if (folder_) options_.pool.journal = journal();
+    if (folder_) options_.pool.left_if_killed = {made_folder(), work->path()};
     options_.search = backend_.search;
     options_.search.assumes_sizes = true;
     const OpFacts facts = op_facts(*model);
@@ -83,6 +100,30 @@ class LowerCommand : public Command {
 
   std::string journal() const { return folder_->final_path() + ".journal.jsonl"; }
 
+  // The absolute path of the folder in which the output is made.
+  std::string made_folder() const {
+    const std::filesystem::path file = std::filesystem::absolute(folder_->path_of("lowering.json"));
+    return file.parent_path().string();
+  }
+
+  // What remains when the run is stopped.
+  std::string stop_text() const {
+    const bool is_cached = !options_.pool.cache_folder.empty();
+    if (!folder_ && !is_cached) {
+      return "cleave: stopped; no verdict is kept: with -o DIR they are, and a run continues";
+    }
+    return "cleave: stopped; the verdicts so far are in " +
+           (folder_ ? journal() : options_.pool.cache_folder) + ": the same command continues";
+  }
+
+  void tell_resumed() const {
+    if (!folder_) return;
+    const std::size_t verdicts = count_journaled(journal());
+    if (verdicts == 0) return;
+    print_info("continues with " + counted(verdicts, "verdict", "verdicts") + " from " + journal() +
+               ", the last of " + time_of_file(journal()));
+  }
+
   ExitCode open_folder() {
     if (output_.empty()) return ExitCode::done;
     auto folder = OutputFolder::create(output_, force_);
@@ -93,7 +134,10 @@ class LowerCommand : public Command {
   }
 
   ExitCode lower(const LowerInput& input) {
+    tell_resumed();
+    say_when_stopped(stop_text());
     const auto outcome = lower_with_progress(input, options_, model_.path);
+    say_when_stopped({});
     if (!outcome) return outcome.error();
     LoweringReport report{input, options_, *outcome};
     if (!output_.empty()) report.folder = folder_->final_path();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -37,9 +38,14 @@ void say(std::string_view text) noexcept {
 
 [[noreturn]] void leave(ExitCode code) noexcept { ::_exit(static_cast<int>(code)); }
 
+// Never freed: the handler may be printing it.
+std::atomic<const char*> stop_note = nullptr;
+
 // The signal is raised again when the handler returns, and then has its default effect.
 void stop(int signal) {
   const int error = errno;
+  const char* const note = stop_note.load();
+  if (note != nullptr) say(note);
   end_children();
   remove_temporaries();
   ::raise(signal);
@@ -98,6 +104,12 @@ void open_standard_descriptors() {
 }
 
 }  // namespace
+
+void say_when_stopped(const std::string& text) {
+  // A progress bar's line has no end.
+  const std::string line = (::isatty(STDERR_FILENO) != 0 ? "\n" : "") + text + "\n";
+  stop_note.store(text.empty() ? nullptr : ::strdup(line.c_str()));
+}
 
 void set_up_signals() {
   open_standard_descriptors();

@@ -1,6 +1,8 @@
 // What the process does when a signal ends it: it removes temporaries and reports faults of inputs.
 #pragma once
 
+#include <string>
+
 namespace cleave {
 
 // Call this first of all.
@@ -15,5 +17,8 @@ namespace cleave {
 // Also opens those of the descriptors 0 to 2 that are closed, in a way that using them remains an
 // error: a file opened later must not get the number of standard output.
 void set_up_signals();
+
+// What is printed on standard error when such a signal ends the process from now on; "": nothing.
+void say_when_stopped(const std::string& text);
 
 }  // namespace cleave

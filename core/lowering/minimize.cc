@@ -40,30 +40,36 @@ class ConvexDdmin {
  public:
   ConvexDdmin(const ItemOrder& order, const FailsTest& fails) : order_(order), fails_(fails) {}
 
+  // Tries the chunks in turn, round and round, until a whole round leaves none out; then halves
+  // them. After a chunk is left out, the turn goes on with the next one: those before it were just
+  // needed, and are asked about again only at the end of the round.
   ItemSet run(ItemSet set) const {
-    std::size_t chunks = 2;
+    std::size_t chunks = 2, next = 0, needed = 0;  // needed: chunks in a row
     while (set.size() > 1) {
-      if (leave_one_chunk_out(set, chunks)) {
-        chunks = std::max<std::size_t>(chunks - 1, 2);
-      } else if (chunks >= set.size()) {
-        break;
-      } else {
+      if (needed == chunks) {
+        if (chunks >= set.size()) break;
         chunks = std::min(2 * chunks, set.size());
+        next = needed = 0;
       }
+      if (leave_out(set, next, chunks)) {
+        chunks = std::min(std::max<std::size_t>(chunks - 1, 2), set.size());
+        needed = 0;
+      } else {
+        ++next;
+        ++needed;
+      }
+      if (next >= chunks) next = 0;
     }
     return set;
   }
 
  private:
-  bool leave_one_chunk_out(ItemSet& set, std::size_t chunks) const {
-    for (std::size_t i = 0; i < chunks; ++i) {
-      const ItemSet chunk = chunk_of(set, i * set.size() / chunks, (i + 1) * set.size() / chunks);
-      ItemSet rest = without(set, chunk);
-      if (rest.empty() || !is_convex(order_, rest) || !fails_(rest)) continue;
-      set = std::move(rest);
-      return true;
-    }
-    return false;
+  bool leave_out(ItemSet& set, std::size_t i, std::size_t chunks) const {
+    const ItemSet chunk = chunk_of(set, i * set.size() / chunks, (i + 1) * set.size() / chunks);
+    ItemSet rest = without(set, chunk);
+    if (rest.empty() || !is_convex(order_, rest) || !fails_(rest)) return false;
+    set = std::move(rest);
+    return true;
   }
 
   const ItemOrder& order_;

@@ -189,12 +189,14 @@ class Search {
     if (!prefix.is_sharp) return false;
     const ItemSet items = prefix_of(region.items, prefix.length);
     const JudgedAnswer answer = questions_.ask(items, region.remedies);
-    if (!is_confirmed(items, region.remedies, signature)) {
+    Finding finding{.kind = FindingKind::together, .nodes = nodes({last}), .within = nodes(items)};
+    if (options_.effort == SearchEffort::minimal) minimize(region, signature, items, finding);
+    // A smaller set that fails in the same way has already reproduced the failure.
+    const bool is_reproduced = finding.within.size() < nodes(items).size();
+    if (!is_reproduced && !is_confirmed(items, region.remedies, signature)) {
       report_flaky(region, answer, items);
       return true;
     }
-    Finding finding{.kind = FindingKind::together, .nodes = nodes({last}), .within = nodes(items)};
-    if (options_.effort == SearchEffort::minimal) minimize(region, signature, items, finding);
     report(region, answer, std::move(finding));
     leave(region, last, good);
     return true;

@@ -177,6 +177,7 @@ Loaded<ListsRead> read_lists(const ListsRequest& request) {
     ListRole& role = read.lists.back().role;
     if (request.all_of && role == ListRole::any_of) role = ListRole::all_of;
   }
+  append(read.warnings, overruled_list_warnings(read.lists));
   if (!request.deny.empty()) read.lists.push_back(list_of_denials(request.deny));
   for (const std::string& path : request.verdicts) {
     auto verdicts = read_verdict_file(path);

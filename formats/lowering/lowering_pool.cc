@@ -53,7 +53,7 @@ Result<std::unique_ptr<LoweringPool>, LowerFault> LoweringPool::start(
 
 std::optional<LowerFault> LoweringPool::set_up() {
   if (!options_.journal.empty()) {
-    const auto opened = store_.open_journal(options_.journal);
+    const auto opened = store_.open_journal(options_.journal, options_.left_if_killed);
     if (!opened) return LowerFault{Kind::output, opened.error().message};
   }
   lanes_.on_each([this](std::size_t lane) { make_sessions(lane); });

@@ -29,6 +29,8 @@ struct PoolOptions {
   std::string cache_folder = {};  // "": none
   std::string journal = {};       // "": none
   std::string work_folder = {};   // absolute; must exist
+  // Absolute paths of temporary folders of the run: if it is killed, the next one removes them.
+  std::vector<std::string> left_if_killed = {};
   Progress progress = {};
 };
 

@@ -1,8 +1,12 @@
 #include "formats/lowering/verdict_store.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -61,6 +65,47 @@ std::optional<std::pair<std::string, Attempt>> attempt_of(std::string_view line)
   }
 }
 
+std::vector<std::string_view> whole_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n', begin)) {
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+constexpr std::string_view kTemporary = ".cleave-";  // and then the number of the process
+
+// The line that names a temporary folder of this run, so that no other can be taken for it; "" when
+// it is not there.
+std::string folder_line(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0) return {};
+  const Json json = {{"folder", path}, {"device", status.st_dev}, {"inode", status.st_ino}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// True when no process has the number in the name of the temporary folder.
+bool is_process_over(const std::string& name) {
+  if (!name.starts_with(kTemporary)) return false;
+  const long process = std::strtol(name.c_str() + kTemporary.size(), nullptr, 10);
+  return process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
+}
+
+// Removes the folder that a line names, if it is still the one that was made then.
+void remove_left_folder(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object() || !json.contains("folder") || !json["folder"].is_string()) return;
+  const fs::path path = json["folder"].get<std::string>();
+  struct stat status = {};
+  if (!is_process_over(path.filename().string()) || ::lstat(path.c_str(), &status) != 0) return;
+  const bool is_same = S_ISDIR(status.st_mode) && json.value("device", Json()) == status.st_dev &&
+                       json.value("inode", Json()) == status.st_ino;
+  std::error_code ignored;
+  if (is_same) fs::remove_all(path, ignored);
+}
+
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -83,17 +128,36 @@ VerdictStore::~VerdictStore() {
   if (journal_ >= 0) ::close(journal_);
 }
 
-Status<Error> VerdictStore::open_journal(const std::string& path) {
+std::size_t count_journaled(const std::string& path) {
+  std::size_t count = 0;
+  for (const std::string_view line : whole_lines(text_of(path))) {
+    count += attempt_of(line) ? 1U : 0U;
+  }
+  return count;
+}
+
+// The lock is released when the process ends, however it ends: so who gets it knows that the runs
+// before are over.
+Status<Error> VerdictStore::open_journal(const std::string& path,
+                                         const std::vector<std::string>& folders) {
+  journal_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (journal_ < 0) return cannot_write(path);
+  if (::flock(journal_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return Error{path +
+                 ": another cleave lower is writing it: wait for its end, or write elsewhere"};
+  }
   const std::string text = text_of(path);
   std::size_t whole = 0;  // bytes of complete lines
-  for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n', whole)) {
-    auto event = attempt_of(std::string_view(text).substr(whole, end - whole));
+  for (const std::string_view line : whole_lines(text)) {
+    auto event = attempt_of(line);
     if (event) journaled_.insert(*std::move(event));
-    whole = end + 1;
+    if (!event) remove_left_folder(line);
+    whole += line.size() + 1;
   }
-  journal_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (journal_ < 0 || ::ftruncate(journal_, static_cast<off_t>(whole)) != 0) {
-    return cannot_write(path);
+  if (::ftruncate(journal_, static_cast<off_t>(whole)) != 0) return cannot_write(path);
+  for (const std::string& folder : folders) {
+    const std::string line = folder_line(folder);
+    if (!line.empty() && !write_all(journal_, line)) return cannot_write(path);
   }
   return Done{};
 }

@@ -2,7 +2,9 @@
 // shared by all runs.
 //
 //   journal   one line of JSON for each verdict, flushed before the next child starts; a last line
-//             that is cut off is ignored. A run that was killed loses one compile.
+//             that is cut off is ignored. A run that was killed loses one compile. Other lines name
+//             the run's temporary folders, which the next run removes. The journal is locked, so
+//             that only one run at a time uses it.
 //   cache     one file for each verdict, named by its key: backend file, version, stage, remedies,
 //             piece. Timeouts and crashes are not kept unless failures are trusted, since they may
 //             have other causes than the piece.
@@ -13,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "core/base/result.h"
 #include "formats/backend/attempt.h"
@@ -21,6 +24,9 @@ namespace cleave {
 
 // $XDG_CACHE_HOME/cleave/lower, else ~/.cache/cleave/lower; "" when neither is set.
 std::string default_verdict_cache();
+
+// The number of verdicts in the journal at `path`; 0 when there is none.
+std::size_t count_journaled(const std::string& path);
 
 class VerdictStore {
  public:
@@ -31,8 +37,10 @@ class VerdictStore {
   VerdictStore(const VerdictStore&) = delete;
   VerdictStore& operator=(const VerdictStore&) = delete;
 
-  // Reads the journal and continues it. Error: it cannot be written.
-  Status<Error> open_journal(const std::string& path);
+  // Reads the journal and continues it; removes temporary folders that its earlier runs left when
+  // they were killed. `folders`: absolute paths of those that this run has made. Error: the journal
+  // cannot be written, or another run uses it.
+  Status<Error> open_journal(const std::string& path, const std::vector<std::string>& folders = {});
 
   // The known verdict for the key. One from the journal is not a cache hit, since this run made it.
   std::optional<Attempt> find(const std::string& key);

@@ -191,7 +191,7 @@ def test_tvm_reduces_gpt_kv_to_23_nodes(place):
     equal((done.returncode, done.stderr.count("error")), (0, 0))
     result = json.loads(done.stdout)
     assert len(result["piece"]) <= 23 and result["minimal"], result
-    assert result["compiler_runs"] <= 50, result
+    assert result["compiler_runs"] <= 1 + 45, result
     assert (place.folder / "least" / "README.md").exists()
     return f"{len(result['piece'])} nodes in {result['compiler_runs'] - 1} runs beyond the failing one"
 

@@ -248,6 +248,77 @@ def test_open_shapes_are_pinned_before_a_node_is_blamed(place):
     equal((done.returncode, result["clean"]), (1, False))
 
 
+def start_slow(place, *more):
+    """Starts a run whose compiles take a while; returns the process and its command."""
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg", "Cos", "Abs"])
+    backend = place.backend(["op=Sin", "op=Cos", "slow=0.4"], serve=True)
+    command = place.command("lower", model, "-s", "all.json", "--backend", backend, "--until-clean", "--no-cache", *more)
+    (place.folder / "tmp").mkdir(exist_ok=True)
+    process = subprocess.Popen(command, cwd=place.folder, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               env=dict(os.environ, TMPDIR=str(place.folder / "tmp")))
+    return process, command
+
+
+def has_verdict(place):
+    journal, end = place.folder / "out.journal.jsonl", time.time() + 30
+    while time.time() < end:
+        if journal.exists() and '"verdict"' in journal.read_text():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_an_interrupt_says_what_is_kept_and_the_next_run_that_it_continues(place):
+    process, command = start_slow(place, "-o", "out")
+    assert has_verdict(place)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=30)[1]
+    equal(process.returncode, -signal.SIGINT)
+    assert "stopped; the verdicts so far are in out.journal.jsonl: the same command continues" in said, said
+    done = subprocess.run(command, cwd=place.folder, capture_output=True, text=True, check=False)
+    equal(done.returncode, 0)
+    assert "continues with" in done.stderr and "from out.journal.jsonl, the last of 20" in done.stderr, done.stderr
+    assert "continues" not in (place.folder / "out" / "lowering.txt").read_text()
+    process, _ = start_slow(place)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=30)[1]
+    assert "no verdict is kept" in said, said
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(place):
+    process, command = start_slow(place, "-o", "out")
+    assert has_verdict(place)
+    done = subprocess.run(command, cwd=place.folder, capture_output=True, text=True, check=False)
+    equal(done.returncode, 4)  # while the other one runs
+    assert "another cleave lower is writing it" in done.stderr, done.stderr
+    process.kill()
+    process.communicate()
+    left = [*place.folder.glob(".cleave-*"), *(place.folder / "tmp").glob(".cleave-*")]
+    equal(len(left), 2)
+    own = place.folder / ".cleave-99999999-0"  # of the user
+    own.mkdir()
+    (own / "kept").touch()
+    # The same name again, but another folder: not what the journal names.
+    left[0].rename(place.folder / "elsewhere")
+    left[0].mkdir()
+    done = subprocess.run(command, cwd=place.folder, capture_output=True, text=True, check=False)
+    equal((done.returncode, done.stderr.count("error")), (0, 0))
+    equal([path.exists() for path in (left[0], left[1], own / "kept")], [True, False, True])
+    equal(list(place.folder.glob("*.jsonl")), [])
+
+
+def test_a_learned_list_beside_another_is_warned_of(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
+    place.lower(model, place.backend(["op=Sin"]), "--until-clean", "--deny-out", "learned.json")
+    done = place.run("preview", model, "-s", "all.json", "-s", "learned.json")
+    assert "is a list that cleave lower learned" in done.stderr and "give it alone" in done.stderr, done.stderr
+    assert "3 of 3 nodes" in done.stdout or "100" in done.stdout, done.stdout
+    for lists in (["-s", "learned.json"], ["-s", "all.json", "-s", "learned.json", "--all-of"]):
+        done = place.run("preview", model, *lists)
+        equal(done.stderr.count("cleave lower learned"), 0)
+
+
 def test_an_open_dim_is_no_reason_to_deny_an_op(place):
     model = open_chain(place.folder / "m.onnx", ["Relu", "Neg", "Exp"])
     backend = place.backend(["open"], serve=True)

@@ -80,4 +80,18 @@ Diagnostics idle_verdict_warnings(const SplitInput& input) {
   return warnings;
 }
 
+Diagnostics overruled_list_warnings(const std::vector<SupportList>& lists) {
+  Diagnostics warnings;
+  if (lists.size() < 2) return warnings;
+  for (const SupportList& list : lists) {
+    if (list.role != ListRole::any_of || !list.name.ends_with(kLearnedSuffix)) continue;
+    warnings.push_back(diagnostic_of(
+        list.path,
+        "is a list that cleave lower learned, and a node that it denies is still accepted when "
+        "another list accepts it. It has all rules of the list that it extends: give it alone, "
+        "or add --all-of"));
+  }
+  return warnings;
+}
+
 }  // namespace cleave

@@ -2,6 +2,7 @@
 
 #include "formats/json/text.h"
 #include "formats/lowering/open_shapes.h"
+#include "formats/report/check/idle_list_text.h"
 #include "formats/report/lowering/lowering_report.h"
 #include "formats/report/words/value_text.h"
 #include "formats/support/rule_json.h"
@@ -235,7 +236,7 @@ Result<std::string, Error> learned_list_json(const SupportList& list,
   json.begin_object();
   json.text("format", "cleave.support");
   json.number("version", 1);
-  json.text("name", list.name + " (learned)");
+  json.text("name", list.name + std::string(kLearnedSuffix));
   if (list.link) {
     json.begin_object("link", Layout::one_line);
     json.text("bandwidth", list.link->name);
