@@ -114,6 +114,20 @@ class LowerJob {
     }
     done_ = 0;
     pool_.lanes().do_all(std::move(jobs));
+    order_equal_parts();
+  }
+
+  // Of parts that are equal pieces one was compiled, and the verdict was known for the others. Which
+  // one depends on the threads: here it becomes the first.
+  void order_equal_parts() {
+    std::map<std::string, std::size_t> firsts;  // by hash
+    for (std::size_t i = 0; i < round().parts.size(); ++i) {
+      LoweredPart& part = round().parts[i];
+      if (part.hash.empty()) continue;
+      const auto [first, is_new] = firsts.emplace(part.hash, i);
+      if (is_new || part.attempt.is_cached) continue;
+      std::swap(round().parts[first->second].attempt.is_cached, part.attempt.is_cached);
+    }
   }
 
   std::string round_text(std::string_view what) const {

@@ -177,7 +177,7 @@ Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
   PieceResult result = made->result;
   const auto key = key_of(*made, piece);
   std::optional<Attempt> known;
-  if (key) known = context_.store.find(*key);
+  if (key && !result.is_unchanged) known = context_.store.find(*key);
   result.hash = key.value_or("");
   result.can_run = has_values(*made);
   if (result.is_unchanged) {

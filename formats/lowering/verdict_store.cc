@@ -174,7 +174,8 @@ std::optional<Attempt> VerdictStore::find_in_cache(const std::string& key) const
 }
 
 std::optional<Attempt> VerdictStore::find(const std::string& key) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  added_.wait(lock, [&] { return !asked_.contains(key); });
   if (const auto known = seen_.find(key); known != seen_.end()) {
     Attempt attempt = known->second;
     attempt.is_cached = true;
@@ -187,7 +188,10 @@ std::optional<Attempt> VerdictStore::find(const std::string& key) {
     return attempt;
   }
   auto cached = find_in_cache(key);
-  if (!cached) return std::nullopt;
+  if (!cached) {
+    asked_.insert(key);
+    return std::nullopt;
+  }
   cached->is_cached = true;
   seen_.emplace(key, *cached);
   return cached;
@@ -200,6 +204,8 @@ bool VerdictStore::is_worth_keeping(LowerVerdict verdict) const {
 Status<Error> VerdictStore::add(const std::string& key, const Attempt& attempt) {
   const std::lock_guard lock(mutex_);
   seen_.insert_or_assign(key, attempt);
+  asked_.erase(key);
+  added_.notify_all();
   const std::string line = line_of(key, attempt);
   if (journal_ >= 0 && !write_all(journal_, line)) return cannot_write("the journal");
   if (cache_.empty() || !is_worth_keeping(attempt.verdict)) return Done{};

@@ -10,11 +10,13 @@
 //             have other causes than the piece.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/result.h"
@@ -43,8 +45,10 @@ class VerdictStore {
   Status<Error> open_journal(const std::string& path, const std::vector<std::string>& folders = {});
 
   // The known verdict for the key. One from the journal is not a cache hit, since this run made it.
+  // nullopt: the caller must ask and then add() the verdict; other threads that look for the key
+  // wait for it, so that no piece is compiled twice.
   std::optional<Attempt> find(const std::string& key);
-  // Adds a verdict. Error: the journal cannot be written.
+  // Adds a verdict, once for each key. Error: the journal cannot be written.
   Status<Error> add(const std::string& key, const Attempt& attempt);
 
  private:
@@ -57,6 +61,8 @@ class VerdictStore {
   bool trusts_failures_;
   int journal_ = -1;
   std::mutex mutex_;
+  std::condition_variable added_;
+  std::unordered_set<std::string> asked_;          // by a thread that has not added the verdict yet
   std::unordered_map<std::string, Attempt> seen_;  // in this run
   // from the previous run, and not asked for yet
   std::unordered_map<std::string, Attempt> journaled_;

@@ -15,7 +15,7 @@ import time
 import xml.etree.ElementTree
 from pathlib import Path
 
-from place import ALL, FAKE, PROJECT, PYTHON, Skip, chain, equal, is_of, running, run_tests, tests_in
+from place import ALL, FAKE, PROJECT, PYTHON, Skip, chain, equal, is_of, running, run_tests, tests_in, without_times
 
 import onnx
 
@@ -317,6 +317,18 @@ def test_a_learned_list_beside_another_is_warned_of(place):
     for lists in (["-s", "learned.json"], ["-s", "all.json", "-s", "learned.json", "--all-of"]):
         done = place.run("preview", model, *lists)
         equal(done.stderr.count("cleave lower learned"), 0)
+
+
+def test_equal_partitions_are_compiled_once_whatever_the_jobs(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs", "Exp", "Sin"] * 8 + ["Relu"])
+    backend = place.backend(["slow=0.2"], serve=True)
+    results = []
+    for jobs in (1, 4):
+        _, result = place.lower(model, backend, "--deny", "Sin", "--no-cache", "-j", jobs)
+        equal((result["compiler_runs"], result["cache_hits"]), (2, 7))
+        equal([part["cached"] for part in result["parts"]], [False] + [True] * 7 + [False])
+        results.append({**without_times(result), "jobs": None})
+    equal(*results)
 
 
 def test_an_open_dim_is_no_reason_to_deny_an_op(place):
