@@ -35,5 +35,15 @@ TEST_CASE("the longest path by time is among the heavy chains") {
   CHECK(chains.front().side(1, 2, 2) == Side::in);  // b, not c
 }
 
+TEST_CASE("the path with the largest share of the link's cost is among the heavy chains") {
+  // b takes the more time; c's values have all of the cost, however small it is.
+  const InstanceOf made(
+      balance_problem("a 1\nb 9 < a:0\nc 1 < a:0\ne 1 < b:0\nf 1 < c:0.01\nd 1 < e:0 f:0.01"));
+  const std::vector<Chain> chains = heavy_chains(made.instance(), 10);
+  REQUIRE(chains.size() == 2);
+  CHECK(chains.front().side(1, 2, 2) == Side::in);  // b by time
+  CHECK(chains.back().side(2, 2, 2) == Side::in);   // c by cost
+}
+
 }  // namespace
 }  // namespace cleave::balance

@@ -164,6 +164,12 @@ TEST_CASE("A window never begins in the padding when sizes round up") {
         "y: float32[1, 1, 1, 1]\n");
 }
 
+TEST_CASE("A DFT of a tensor without a shape has its type") {
+  CHECK(type_at(17, "g (float[] x) => (float[] y) { y = DFT (x) }") == "y: float32[...]\n");
+  CHECK(type_at(17, "g (float[1, 8, 1] x) => (float[a, b, c] y) { y = DFT (x) }") ==
+        "y: float32[1, 8, 2]\n");
+}
+
 TEST_CASE("Dequantized values have the type of the scale") {
   CHECK(type_at(19, R"(g (uint8[2, 3] x, float16 s) => (float16[a, b] y) {
     y = DequantizeLinear (x, s) })") == "y: float16[2, 3]\n");

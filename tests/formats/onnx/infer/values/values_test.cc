@@ -155,6 +155,15 @@ std::string notes_of(const char* graph) {
   return notes;
 }
 
+TEST_CASE("Further nodes at which shapes are lost are counted") {
+  using Catch::Matchers::Contains;
+  const std::string head = "g (float[8] x) => (int64[1, n] y) { a = NonZero (x) b = NonZero (x) ";
+  CHECK_THAT(notes_of((head + "y = Add (a, b) }").c_str()),
+             Contains("shapes are lost at 1 more node that read known ones"));
+  CHECK_THAT(notes_of((head + "c = NonZero (x) t = Add (a, b) y = Add (t, c) }").c_str()),
+             Contains("shapes are lost at 2 more nodes that read known ones"));
+}
+
 TEST_CASE("Open dims of the inputs are the cause where constants or Shape give a shape") {
   using Catch::Matchers::Contains;
   CHECK_THAT(notes_of(R"(
