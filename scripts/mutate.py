@@ -7,8 +7,12 @@ first. A mutant that does not compile is replaced by another. Mutants that no te
 diffs; a person must judge whether they change behaviour. The source is restored after each mutant, also
 if the script is stopped.
 
-usage: mutate.py BUILD [--count N] [--seed S] [--only PATTERN] [--timeout S] [--list]
-  BUILD          a configured build folder (Debug, -O0: each mutant compiles one file and links)
+All tests are run once without a change: they must pass, and a mutant with which one of them takes ten times
+as long counts as noticed, since it hangs.
+
+usage: mutate.py BUILD [--count N] [--seed S] [--skip N] [--only PATTERN] [--list]
+  BUILD          a configured build folder; -O2 is best: the tests take longer than to compile one file
+  --skip N       leave out the first N mutants of the seed, which an earlier run has tried
   --only PATTERN sources whose path matches the glob, as 'core/split/*'
   --list         print the mutants and stop
 
@@ -22,6 +26,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,44 +69,60 @@ def draw(paths, seed):
 
 
 class Trial:
-    def __init__(self, build, timeout):
-        self.build, self.timeout = Path(build).resolve(), timeout
+    """Builds, and runs the tests."""
 
-    def run(self, *words):
-        """True when the command succeeds in time."""
-        try:
-            return subprocess.run(words, cwd=ROOT, capture_output=True, timeout=self.timeout,
-                                  check=False).returncode == 0
-        except subprocess.TimeoutExpired:
-            return False
+    LEAST_SECONDS = 60
+
+    def __init__(self, build):
+        self.build = Path(build).resolve()
+        self.limits = {}  # seconds, by the words of a command
 
     def make(self, target):
         done = subprocess.run(["ninja", "-C", str(self.build), target], capture_output=True, check=False)
         return done.returncode == 0
 
+    def run(self, *words):
+        """"" when the command succeeds, else "fails" or "hangs"."""
+        try:
+            done = subprocess.run(words, cwd=ROOT, capture_output=True, check=False,
+                                  timeout=self.limits.get(words, self.LEAST_SECONDS))
+        except subprocess.TimeoutExpired:
+            return "hangs"
+        return "fails" if done.returncode else ""
+
+    def steps(self):
+        """(target to build, name, command) of the tests, in the order in which they are run."""
+        tests, cleave = self.build / "tests", self.build / "cleave"
+        return [("core_tests", "core_tests", (tests / "core_tests",)),
+                ("formats_tests", "formats_tests", (tests / "formats_tests",)),
+                ("cases_runner", "compact cases",
+                 (ROOT / "tests/cases/run_cases.sh", tests / "cases_runner", ROOT / "tests/cases/compact.jsonl.gz")),
+                ("cleave", "golden", (sys.executable, ROOT / "tests/golden/run.py", cleave))]
+
+    def check_baseline(self):
+        for target, name, words in self.steps():
+            if not self.make(target):
+                sys.exit(f"{target} does not build")
+            begin = time.monotonic()
+            if self.run(*words):
+                sys.exit(f"{name} fails without a change")
+            self.limits[words] = max(self.LEAST_SECONDS, 10 * (time.monotonic() - begin))
+
     def notices(self, path):
         """What noticed the mutant in the source; "" when nothing does, None when it does not compile."""
         library = "core" if path.is_relative_to(ROOT / "core") else "formats"
-        tests = self.build / "tests" / f"{library}_tests"
         if not self.make(f"{library}_tests"):
             return None
-        own = f"[#{path.stem}_test]"
-        for what, words in ((f"{library}_tests {own}", (tests, "-#", own)),
-                            (f"{library}_tests", (tests,))):
-            if what.endswith("]") and not list((ROOT / "tests").rglob(f"{path.stem}_test.cc")):
-                continue
-            if not self.run(*words):
-                return what
-        if library == "core" and self.make("formats_tests"):
-            if not self.run(self.build / "tests" / "formats_tests"):
-                return "formats_tests"
-        if self.make("cases_runner") and not self.run(
-                ROOT / "tests/cases/run_cases.sh", self.build / "tests" / "cases_runner",
-                ROOT / "tests/cases/compact.jsonl.gz"):
-            return "compact cases"
-        if self.make("cleave") and not self.run(sys.executable, ROOT / "tests/golden/run.py",
-                                                self.build / "cleave"):
-            return "golden"
+        if list((ROOT / "tests").rglob(f"{path.stem}_test.cc")):
+            own = f"[#{path.stem}_test]"
+            how = self.run(self.build / "tests" / f"{library}_tests", "-#", own)
+            if how:
+                return f"{library}_tests {own} {how}"
+        for target, name, words in self.steps()[library == "formats":]:
+            if self.make(target):
+                how = self.run(*words)
+                if how:
+                    return f"{name} {how}"
         return ""
 
 
@@ -119,13 +140,15 @@ def main():
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="*")
-    parser.add_argument("--timeout", type=int, default=600)
+    parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
-    trial = Trial(options.build, options.timeout)
+    trial = Trial(options.build)
+    if not options.list:
+        trial.check_baseline()
     tried, survivors = 0, []
-    for path, (offset, old, new) in draw(sources(options.only), options.seed):
+    for path, (offset, old, new) in draw(sources(options.only), options.seed)[options.skip:]:
         if tried == options.count:
             break
         text = path.read_text(encoding="utf-8")

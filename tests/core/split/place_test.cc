@@ -94,6 +94,34 @@ TEST_CASE("Groups stay whole, and non-tensors do not cross") {
   }
 }
 
+TEST_CASE("The groups that stay are those whose nodes stay, each with all of its nodes") {
+  // The middle group reads a large tensor, the others small ones.
+  const Case made(graph_from_text(R"(
+    input x: float32[10]
+    a: float32[10] = cpu(x)
+    s: scalar = size(a)
+    t: float32[10] = f(a, s)
+    b: float32[90000] = cpu(t)
+    u: tuple(float32[9], float32[9]) = chunk(b)
+    v: float32[10] = f(u)
+    c: float32[10] = cpu(v)
+    w: scalar = size(c)
+    y: float32[10] = f(c, w)
+    output y)"));
+  const PlacedByCost placed = made.place("a b c");
+  const Fusions& fusions = placed.fusions;
+  std::string groups;
+  for (std::size_t i = 0; i < fusions.group_count(); ++i) {
+    const auto members = fusions.group(id_at<GroupId>(i));
+    groups += names_of(made.graph, {members.begin(), members.end()}) + "; ";
+    for (const NodeId member : members) {
+      CHECK(fusions.group_of[member] == id_at<GroupId>(i));
+      CHECK(fusions.acc.nodes.contains(member));
+    }
+  }
+  CHECK(groups == "s t; w y; ");
+}
+
 TEST_CASE("A node without a time and a tensor without a size are counted") {
   Case made(graph_from_text(R"(
     input x: float32[?]

@@ -17,6 +17,8 @@ TEST_CASE("escapes become the characters that they mean, in UTF-8") {
   CHECK(characters(R"(\u00e4)") == "\xc3\xa4");                // 2 bytes
   CHECK(characters(R"(\u20ac)") == "\xe2\x82\xac");            // 3 bytes
   CHECK(characters(R"(\ud83d\ude00)") == "\xf0\x9f\x98\x80");  // a surrogate pair, 4 bytes
+  CHECK(characters(R"(\ud800\udc00)") == "\xf0\x90\x80\x80");  // the first pair
+  CHECK(characters(R"(\udbff\udfff)") == "\xf4\x8f\xbf\xbf");  // the last pair
 }
 
 TEST_CASE("the first invalid escape is found where it begins") {
