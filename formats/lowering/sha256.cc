@@ -1,71 +1,20 @@
 #include "formats/lowering/sha256.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace cleave {
-namespace {
-
-constexpr std::array<std::uint32_t, 64> kRounds = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
-
-std::uint32_t word_at(const unsigned char* bytes) {
-  return std::uint32_t{bytes[0]} << 24U | std::uint32_t{bytes[1]} << 16U |
-         std::uint32_t{bytes[2]} << 8U | std::uint32_t{bytes[3]};
-}
-
-std::array<std::uint32_t, 64> schedule(const unsigned char* block) {
-  std::array<std::uint32_t, 64> words = {};
-  for (std::size_t i = 0; i < 16; ++i) words[i] = word_at(block + 4 * i);
-  for (std::size_t i = 16; i < 64; ++i) {
-    const std::uint32_t a = words[i - 15], b = words[i - 2];
-    const std::uint32_t low = std::rotr(a, 7) ^ std::rotr(a, 18) ^ a >> 3U;
-    const std::uint32_t high = std::rotr(b, 17) ^ std::rotr(b, 19) ^ b >> 10U;
-    words[i] = words[i - 16] + low + words[i - 7] + high;
-  }
-  return words;
-}
-
-}  // namespace
-
-void Sha256::add_block(const unsigned char* block) {
-  const auto words = schedule(block);
-  auto [a, b, c, d, e, f, g, h] = state_;
-  for (std::size_t i = 0; i < 64; ++i) {
-    const std::uint32_t high = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    const std::uint32_t first = h + high + ((e & f) ^ (~e & g)) + kRounds[i] + words[i];
-    const std::uint32_t low = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-    const std::uint32_t second = low + ((a & b) ^ (a & c) ^ (b & c));
-    h = g;
-    g = f;
-    f = e;
-    e = d + first;
-    d = c;
-    c = b;
-    b = a;
-    a = first + second;
-  }
-  const std::array<std::uint32_t, 8> added = {a, b, c, d, e, f, g, h};
-  for (std::size_t i = 0; i < state_.size(); ++i) state_[i] += added[i];
-}
 
 void Sha256::add(std::string_view bytes) {
   total_ += bytes.size();
   const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
   std::size_t left = bytes.size();
   while (left > 0) {
-    if (filled_ == 0 && left >= pending_.size()) {
-      add_block(at);
-      at += pending_.size();
-      left -= pending_.size();
+    if (filled_ == 0 && left >= kSha256Block) {
+      const std::size_t whole = left / kSha256Block;
+      add_sha256_blocks(state_, at, whole);
+      at += whole * kSha256Block;
+      left -= whole * kSha256Block;
       continue;
     }
     const std::size_t taken = std::min(left, pending_.size() - filled_);
@@ -73,7 +22,7 @@ void Sha256::add(std::string_view bytes) {
     filled_ = (filled_ + taken) % pending_.size();
     at += taken;
     left -= taken;
-    if (filled_ == 0) add_block(pending_.data());
+    if (filled_ == 0) add_sha256_blocks(state_, pending_.data(), 1);
   }
 }
 
