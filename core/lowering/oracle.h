@@ -56,6 +56,7 @@ enum class Difference : std::uint8_t {
 struct Answer {
   OracleOutcome outcome = OracleOutcome::unresolved;
   std::string stage = {};    // of a failure
+  std::string how = {};      // of a failure, in words: "refused", "crashed (SIGSEGV)"
   std::string message = {};  // the backend's own
   Difference difference = Difference::none;
   std::optional<ValueId> first_wrong = std::nullopt;  // the first value that differs

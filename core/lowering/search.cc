@@ -77,6 +77,7 @@ class Search {
   void report(const Region& region, const JudgedAnswer& failure, Finding finding) {
     if (finding.kind != FindingKind::remedy) finding.remedies = region.remedies;
     finding.signature = failure.signature;
+    finding.how = failure.answer.how;
     finding.message = failure.answer.message;
     finding.runs = questions_.runs();
     result_.findings.push_back(std::move(finding));
@@ -132,7 +133,7 @@ class Search {
     const JudgedAnswer& answer = questions_.ask(alone, region.remedies);
     if (judge(answer, suspect.signature) != Judgement::same) return false;
     const bool is_new = suspect.by != FoundBy::known;
-    if (is_new && !is_confirmed(alone, region.remedies, suspect.signature)) {
+    if (is_new && !is_confirmed(alone, region.remedies)) {
       report_flaky(region, answer, alone);
       return true;
     }
@@ -158,11 +159,11 @@ class Search {
     result_.is_complete = false;
   }
 
-  // True when the piece fails in the same way each time it is asked again.
-  bool is_confirmed(const ItemSet& items, const Remedies& remedies, const std::string& signature) {
+  // True when the piece fails each time it is asked again. The message may be another: some hold a
+  // time, an address, or what another thread came upon first.
+  bool is_confirmed(const ItemSet& items, const Remedies& remedies) {
     for (std::uint32_t attempt = 1; attempt <= options_.confirmations; ++attempt) {
-      const JudgedAnswer again = questions_.ask_again(items, remedies, attempt);
-      if (judge(again, signature) != Judgement::same) return false;
+      if (!questions_.ask_again(items, remedies, attempt).fails()) return false;
     }
     return true;
   }
@@ -193,7 +194,7 @@ class Search {
     if (options_.effort == SearchEffort::minimal) minimize(region, signature, items, finding);
     // A smaller set that fails in the same way has already reproduced the failure.
     const bool is_reproduced = finding.within.size() < nodes(items).size();
-    if (!is_reproduced && !is_confirmed(items, region.remedies, signature)) {
+    if (!is_reproduced && !is_confirmed(items, region.remedies)) {
       report_flaky(region, answer, items);
       return true;
     }

@@ -65,6 +65,7 @@ struct Finding {
   Remedies remedies = {};
   bool is_minimal = false;  // no node of `nodes` can be left out
   std::string signature = {};
+  std::string how = {};  // Answer::how
   std::string message = {};
   std::size_t runs = 0;  // runs of the backend up to this finding
 };

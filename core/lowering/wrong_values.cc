@@ -47,6 +47,8 @@ class ValueSearch {
     WrongValues result{.nodes = nodes_of(failed_.order, items_of(interval)),
                        .first_wrong = wrong_.first_wrong};
     decide(interval, half, result);
+    result.message = wrong_.message;
+    if (!is_whole(interval)) result.remedies = pinned();
     result.runs = questions_.runs();
     return result;
   }
@@ -58,11 +60,16 @@ class ValueSearch {
     return items;
   }
 
+  bool is_whole(Interval interval) const {
+    return interval.end - interval.begin == failed_.order.count();
+  }
+
+  Remedies pinned() const { return failed_.remedies | Remedies{.pin_shapes = true}; }
+
   // Pins open shapes: a refusal would hide the values.
   const JudgedAnswer& ask(Interval interval) {
     const ItemSet items = items_of(interval);
-    const Remedies pinned = failed_.remedies | Remedies{.pin_shapes = true};
-    const JudgedAnswer& answer = questions_.ask(items, pinned);
+    const JudgedAnswer& answer = questions_.ask(items, pinned());
     if (answer.answer.outcome != OracleOutcome::unchanged) return answer;
     return questions_.ask(items, failed_.remedies);
   }

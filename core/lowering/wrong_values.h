@@ -37,6 +37,8 @@ struct WrongValues {
   std::vector<NodeId> nodes = {};                     // model order
   std::vector<NodeId> deciders = {};                  // model order
   std::optional<ValueId> first_wrong = std::nullopt;  // within `nodes`
+  Remedies remedies = {};                             // under which `nodes` were seen to be wrong
+  std::string message = {};                           // how their values differ
   std::size_t runs = 0;
 };
 

@@ -61,6 +61,14 @@ bool is_success(LowerVerdict verdict) {
          verdict == LowerVerdict::not_run;
 }
 
+std::string verdict_words(const Attempt& attempt) {
+  std::string text(verdict_name(attempt.verdict));
+  if (attempt.detail.empty()) return text;
+  if (attempt.verdict == LowerVerdict::crashed) text += " (" + attempt.detail + ")";
+  if (attempt.verdict == LowerVerdict::timed_out) text += " after " + attempt.detail;
+  return text;
+}
+
 std::string first_line(std::string_view message, std::size_t columns) {
   while (!message.empty() && (message.front() == '\n' || message.front() == ' ')) {
     message.remove_prefix(1);

@@ -39,12 +39,15 @@ bool is_success(LowerVerdict verdict);
 struct Attempt {
   LowerVerdict verdict = LowerVerdict::driver;
   LowerStage stage = LowerStage::compile;
-  std::string detail = {};   // "SIGSEGV", "exit 3"; may be empty
+  std::string detail = {};   // "SIGSEGV", "exit 3", "2 s" of a timeout; may be empty
   std::string message = {};  // the backend's words; "" when it is lowered
   double seconds = 0;
   std::optional<std::uint64_t> artefact_bytes = {};
   bool is_cached = false;
 };
+
+// The verdict with what is known of it: "crashed (SIGSEGV)", "timed out after 2 s".
+std::string verdict_words(const Attempt& attempt);
 
 // The first line of the message, for tables; cut to `columns`.
 std::string first_line(std::string_view message, std::size_t columns);

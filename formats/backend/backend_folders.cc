@@ -47,6 +47,11 @@ Loaded<LoadedBackend> find_backend(const std::string& text) {
   for (const std::string& path : backend_files()) {
     if (name_of(path) == text) return read_backend_file(path);
   }
+  // The list shows the names within the files.
+  for (const std::string& path : backend_files()) {
+    auto loaded = read_backend_file(path);
+    if (loaded && loaded->backend.name == text) return loaded;
+  }
   return unknown_backend(text);
 }
 

@@ -16,7 +16,7 @@ std::vector<std::string> backend_folders();
 std::vector<std::string> backend_files();
 
 // The backend that --backend gives: a file, a short form, or the name of a file in one of the
-// folders without ".json".
+// folders without ".json", or the name that such a file states.
 Loaded<LoadedBackend> find_backend(const std::string& text);
 
 }  // namespace cleave

@@ -3,19 +3,23 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "formats/backend/tensor_files.h"
 #include "formats/io/source_file.h"
 #include "formats/text/diagnostic.h"
+#include "formats/text/number_text.h"
 
 namespace cleave {
 namespace {
 
 using Json = nlohmann::json;
+namespace fs = std::filesystem;
 
 // std::regex recurses on long texts: lines are cut to this length for it.
 constexpr std::size_t kMostRegexLine = 2000;
@@ -95,6 +99,28 @@ Json files_json(const std::vector<NamedFile>& files) {
   Json list = Json::array();
   for (const NamedFile& one : files) list.push_back({{"name", one.name}, {"file", one.file}});
   return list;
+}
+
+bool is_made(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return !fs::is_empty(path, error);
+  return size_of(path.string()).value_or(0) > 0;
+}
+
+// False when the command mentions {out} and there is neither such a file nor one whose name begins
+// so: "-o {out}" may make {out}.xml.
+bool has_output(const BackendCommand& command, const PlaceholderValues& values) {
+  const bool is_mentioned =
+      std::any_of(command.argv.begin(), command.argv.end(),
+                  [](const std::string& word) { return word.find("{out}") != word.npos; });
+  if (!is_mentioned || !command.produces.empty() || is_made(values.out)) return true;
+  const fs::path out(values.out);
+  const std::string stem = out.filename().string();
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(out.parent_path(), error)) {
+    if (entry.path().filename().string().rfind(stem, 0) == 0 && is_made(entry.path())) return true;
+  }
+  return false;
 }
 
 std::string text_field(const Json& json, const char* key) {
@@ -240,6 +266,7 @@ Attempt BackendSession::judge(const ChildResult& result, const BackendCommand& c
   }
   if (result.end == ChildEnd::timed_out) {
     attempt.verdict = LowerVerdict::timed_out;
+    attempt.detail = duration_text(command.timeout_seconds * 1e6);
   } else if (is_lost(result.err)) {
     attempt.verdict = LowerVerdict::lost;
   } else if (result.end == ChildEnd::signalled || result.code != 0) {
@@ -260,9 +287,19 @@ Attempt BackendSession::judge(const ChildResult& result, const BackendCommand& c
     if (!size || *size == 0) attempt.verdict = LowerVerdict::no_output;
     bytes += size.value_or(0);
   }
+  if (is_compile(command) && !has_output(command, values)) {
+    attempt.verdict = LowerVerdict::no_output;
+  }
   if (!command.produces.empty()) attempt.artefact_bytes = bytes;
   if (attempt.verdict == LowerVerdict::lowered) attempt.message.clear();
+  if (attempt.verdict == LowerVerdict::no_output) {
+    attempt.message = "exit status 0, but it did not write its output\n" + attempt.message;
+  }
   return attempt;
+}
+
+bool BackendSession::is_compile(const BackendCommand& command) const {
+  return &command == backend_.command(LowerStage::compile);
 }
 
 Attempt BackendSession::run_worker(LowerStage stage, const PieceFiles& given) {
@@ -294,6 +331,7 @@ Attempt BackendSession::judge(const WorkerAnswer& answer, const PieceFiles& piec
       return attempt;
     case WorkerAnswer::Kind::timed_out:
       attempt.verdict = LowerVerdict::timed_out;
+      attempt.detail = duration_text(backend_.serve->timeout_seconds * 1e6);
       return attempt;
     case WorkerAnswer::Kind::died:
       attempt.detail =

@@ -3,7 +3,8 @@
 //
 //   worker died          tries the same piece once more in a fresh worker before calling it a crash
 //   worker is too slow   ends it, and starts a new one for the next piece
-//   exit status 0        is success only with every file of "produces" and no line of "failed_if"
+//   exit status 0        is success only with every file of "produces" and no line of "failed_if";
+//                        without "produces", a compile command that mentions {out} must write it
 #pragma once
 
 #include <memory>
@@ -69,6 +70,7 @@ class BackendSession {
   Attempt judge(const ChildResult& result, const BackendCommand& command,
                 const PlaceholderValues& values) const;
   Attempt judge(const WorkerAnswer& answer, const PieceFiles& piece) const;
+  bool is_compile(const BackendCommand& command) const;
   bool matches_failure(std::string_view output) const;
   std::string message_of(std::string_view err, std::string_view out) const;
   bool is_lost(std::string_view text) const;

@@ -32,7 +32,7 @@ std::string type_of(const Tensor& tensor) {
 
 // A model of the nodes, with the test's inputs and outputs.
 std::string model_of(const TestModel& test, const std::vector<OnnxCall>& nodes,
-                     const std::vector<Tensor>& weights) {
+                     const std::vector<Tensor>& weights, std::int64_t opset = kOpset) {
   std::string graph, model;
   for (const OnnxCall& node : nodes) put_bytes(graph, graph_field::kNode, encode_node(node));
   put_bytes(graph, graph_field::kName, test.name);
@@ -47,15 +47,23 @@ std::string model_of(const TestModel& test, const std::vector<OnnxCall>& nodes,
   }
   put_number(model, model_field::kIrVersion, kIrVersion);
   put_bytes(model, model_field::kGraph, graph);
-  put_bytes(model, model_field::kOpsetImport, encode_opset("", kOpset));
+  put_bytes(model, model_field::kOpsetImport, encode_opset("", opset));
   return model;
 }
 
-TestModel add_model() {
+TestModel add_model(std::int64_t opset = kOpset) {
   TestModel test{.name = "Add", .bytes = {}};
   test.inputs = {floats("x", {2, 3}, {1, 2, 3, 4, 5, 6}), floats("y", {2, 3}, {6, 5, 4, 3, 2, 1})};
   test.outputs = {floats("z", {2, 3}, {7, 7, 7, 7, 7, 7})};
-  test.bytes = model_of(test, {{"add", "Add", "", {"x", "y"}, {"z"}}}, {});
+  test.bytes = model_of(test, {{"add", "Add", "", {"x", "y"}, {"z"}}}, {}, opset);
+  return test;
+}
+
+TestModel unary_model(std::string op, std::int64_t opset) {
+  TestModel test{.name = op, .bytes = {}};
+  test.inputs = {floats("x", {2}, {1, 2})};
+  test.outputs = {floats("y", {2}, {1, 2})};
+  test.bytes = model_of(test, {{"only", std::move(op), "", {"x"}, {"y"}}}, {}, opset);
   return test;
 }
 
@@ -89,6 +97,10 @@ TestModel unknown_op_model() {
 }  // namespace
 
 std::vector<TestModel> models_to_take() { return {add_model(), matmul_model(), scalar_model()}; }
+
+std::vector<TestModel> models_of_one_op(std::int64_t opset) {
+  return {add_model(opset), unary_model("Relu", opset), unary_model("Identity", opset)};
+}
 
 std::vector<TestModel> models_to_refuse() {
   return {{.name = "garbage", .bytes = "this is not a model\n"}, unknown_op_model()};

@@ -19,6 +19,9 @@ struct TestModel {
 // not in alphabetical order.
 std::vector<TestModel> models_to_take();
 
+// Models of one Add, one Relu and one Identity in that opset: hardly a compiler refuses all of them.
+std::vector<TestModel> models_of_one_op(std::int64_t opset);
+
 // Bytes that are not a model, and a node with an unknown op.
 std::vector<TestModel> models_to_refuse();
 

@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "formats/backend/tensor_files.h"
+#include "formats/lowering/repeat_files.h"
 #include "formats/text/diagnostic.h"
-#include "formats/text/shell_word.h"
 
 namespace cleave {
 namespace {
@@ -38,6 +38,28 @@ std::string node_lines(const Graph& graph, const std::vector<NodeId>& nodes) {
   return text;
 }
 
+bool is_of_values(const LowerFinding& finding) { return finding.values.has_value(); }
+
+std::string_view values_text(ValueVerdict verdict) {
+  switch (verdict) {
+    case ValueVerdict::culprit:
+      return "This node computes wrong values on right inputs:";
+    case ValueVerdict::lower_precision:
+      return "These nodes are computed in lower precision than the reference's:";
+    case ValueVerdict::tie_order:
+      return "This node gives equal values in another order:";
+    case ValueVerdict::rounding_decides:
+      return "Rounding decides an order in these nodes:";
+    case ValueVerdict::errors_add_up:
+      return "Errors add up in these nodes; none of them is wrong by itself:";
+    case ValueVerdict::together:
+      return "These nodes compute wrong values together, and no half of them does:";
+    case ValueVerdict::unresolved:
+      return "These nodes compute wrong values; smaller pieces could not be run:";
+  }
+  return {};
+}
+
 std::string_view kind_text(FindingKind kind) {
   switch (kind) {
     case FindingKind::culprit:
@@ -57,31 +79,28 @@ std::string_view kind_text(FindingKind kind) {
 std::string readme_text(const FindingFolder& folder) {
   const Finding& finding = folder.finding.finding;
   const Graph& graph = folder.model.graph;
-  std::string text = "# " + escaped(folder.backend.title(folder.identity)) + ": " +
-                     first_line(finding.message, 200) + "\n\n";
+  std::string text = "# " + escaped(folder.backend.title(folder.identity)) + ": ";
+  const std::string message = first_line(finding.message, 200);
+  text += escaped(finding.how) + (finding.how.empty() || message.empty() ? "" : ": ") + message;
+  text += "\n\n";
   text += "Found by `cleave lower` in `" + escaped(folder.model.source.path()) + "`, partition `" +
           escaped(folder.finding.part) + "`. `model.onnx` is the smallest piece that was seen to " +
           "fail: " + std::to_string(finding.within.size()) +
           (finding.within.size() == 1 ? " node" : " nodes") + ".\n\n";
-  text += std::string(kind_text(finding.kind)) + "\n\n" + node_lines(graph, finding.nodes) + "\n";
-  text += "`sh command.sh` repeats it";
-  if (!folder.backend.path.empty()) text += " with the backend that `backend.json` describes";
-  text += ". ";
-  text += "`stderr.txt` is all that it said.\n";
+  text += std::string(is_of_values(folder.finding) ? values_text(*folder.finding.values)
+                                                   : kind_text(finding.kind));
+  text += "\n\n" + node_lines(graph, finding.nodes) + "\n";
+  text +=
+      "`sh command.sh` repeats it with the backend that `backend.json` describes: exit status 1, ";
+  text += is_of_values(folder.finding) ? "and which outputs differ, as long as they do. "
+                                       : "and the compiler's words, as long as it fails. ";
+  text += "cleave is not needed for that. `stderr.txt` is all that was said.\n";
   if (!folder.samples.empty()) {
     text +=
         "`test_data_set_0` holds inputs of the piece, and its outputs as the reference computes "
         "them.\n";
   }
   return text;
-}
-
-std::string command_text(const FindingFolder& folder) {
-  std::string text = "#!/bin/sh\n# Compiles model.onnx again, and says what comes of it.\n";
-  text += "cd \"$(dirname \"$0\")\" || exit 1\n";
-  const std::string backend =
-      folder.backend.path.empty() ? shell_word(folder.backend.text) : "./backend.json";
-  return text + "cleave reduce model.onnx --backend " + backend + " --no-cache\n";
 }
 
 // Writes the values of the first sample as ONNX's test data; leaves out values that are not
@@ -105,17 +124,6 @@ Status<Error> write_data(const FindingFolder& folder, const CutPiece& piece) {
   return Done{};
 }
 
-// The text of the backend file with {here} replaced, since the copy is in another folder.
-std::string backend_text(const Backend& backend) {
-  std::string text = backend.text;
-  constexpr std::string_view kHere = "{here}";
-  for (std::size_t at = text.find(kHere); at != text.npos; at = text.find(kHere, at)) {
-    text.replace(at, kHere.size(), backend.folder);
-    at += backend.folder.size();
-  }
-  return text;
-}
-
 }  // namespace
 
 Status<Error> write_finding(const FindingFolder& folder, PieceLowerer& lowerer) {
@@ -132,9 +140,10 @@ Status<Error> write_finding(const FindingFolder& folder, PieceLowerer& lowerer) 
   Status<Error> done = write_data(folder, *written);
   if (done) done = write_text(folder.path + "/stderr.txt", finding.message + "\n");
   if (done) done = write_text(folder.path + "/README.md", readme_text(folder));
-  if (done) done = write_text(folder.path + "/command.sh", command_text(folder));
-  if (done && !folder.backend.path.empty()) {
-    done = write_text(folder.path + "/backend.json", backend_text(folder.backend));
+  const bool compares = is_of_values(folder.finding) && !folder.samples.empty();
+  if (done) {
+    done = write_repeat_files(
+        {folder.path, folder.backend, folder.backend.title(folder.identity), compares});
   }
   return done;
 }

@@ -2,8 +2,7 @@
 //
 //   model.onnx           the smallest piece that was seen to fail
 //   test_data_set_0/     its inputs and the reference's outputs, if the reference ran
-//   backend.json         the backend file, if there is one
-//   command.sh           repeats the failure
+//   command.sh           repeats the failure; with the files of repeat_files.h
 //   stderr.txt           the backend's message
 //   README.md            what fails, versions, how to repeat it
 #pragma once

@@ -84,6 +84,7 @@ class LowerJob {
     }
     search();
     if (auto fault = first_error()) return fault;
+    if (auto fault = fault_of_backends()) return fault;
     learn();
     round().seconds = seconds_since(begin);
     return std::nullopt;
@@ -158,6 +159,20 @@ class LowerJob {
           LowerFault::Kind::output,
           "there is no space left for the backend's output",
           {"the journal is complete: the same command continues where this one ended"}};
+    }
+    return std::nullopt;
+  }
+
+  // A backend whose every answer is a refusal is not believed without a look at it.
+  std::optional<LowerFault> fault_of_backends() {
+    if (options_.search.culprits == CulpritSearch::none) return std::nullopt;
+    for (std::size_t i = 0; i < input_.backends.size(); ++i) {
+      const auto& parts = round().parts;
+      const bool is_refused = std::any_of(parts.begin(), parts.end(), [i](const LoweredPart& part) {
+        return part.backend == i && is_refusal(part.attempt.verdict);
+      });
+      if (!is_refused) continue;
+      if (auto fault = pool_.fault_of_backend(i)) return fault;
     }
     return std::nullopt;
   }

@@ -154,6 +154,24 @@ PieceLowerer& LoweringPool::lowerer(std::size_t lane, std::size_t backend) {
   return *lane_[lane].lowerers[backend];
 }
 
+std::optional<LowerFault> LoweringPool::fault_of_backend(std::size_t backend) {
+  for (const Lane& lane : lane_) {
+    if (lane.lowerers[backend]->has_compiled()) return std::nullopt;
+  }
+  std::optional<Attempt> refusal;
+  lanes_.do_all(
+      {[&](std::size_t lane) { refusal = lowerer(lane, backend).refusal_of_simple_models(); }});
+  if (!refusal) return std::nullopt;
+  const std::string words = first_line(refusal->message, 200);
+  return LowerFault{Kind::backend,
+                    "backend \"" + backends_[backend].name +
+                        "\" compiles nothing of the model, and not even a model of one Add, one " +
+                        "Relu or one Identity: " + verdict_words(*refusal) +
+                        (words.empty() ? "" : ": " + words),
+                    {"so it does not work here, and no node is to blame: run cleave backend check "
+                     "for details"}};
+}
+
 std::size_t LoweringPool::compiler_runs() const {
   std::size_t runs = 0;
   for (const Lane& lane : lane_) {

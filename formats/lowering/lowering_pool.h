@@ -48,6 +48,10 @@ class LoweringPool {
   // Call it only in a job of that lane.
   PieceLowerer& lowerer(std::size_t lane, std::size_t backend);
 
+  // The fault of a backend that refuses even models of one simple op, and has compiled nothing of
+  // the model: what it says of the model says nothing. Asks it only when it has compiled nothing.
+  std::optional<LowerFault> fault_of_backend(std::size_t backend);
+
   const std::vector<Backend>& backends() const { return backends_; }
   const std::vector<std::string>& identities() const { return identities_; }  // by backend
   const std::string& reference() const { return reference_; }                 // "": none

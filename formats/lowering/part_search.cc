@@ -40,9 +40,11 @@ LowerFinding take_values(const Graph& graph, LoweredPart& part, WrongValues wron
   finding.kind = wrong.verdict == ValueVerdict::culprit    ? FindingKind::culprit
                  : wrong.verdict == ValueVerdict::together ? FindingKind::together
                                                            : FindingKind::unexplained;
-  finding.within = part.nodes;
+  finding.within = finding.nodes;
+  finding.remedies = wrong.remedies;
   finding.signature = "wrong values";
-  finding.message = part.attempt.message;
+  finding.how = verdict_name(part.attempt.verdict);
+  finding.message = std::move(wrong.message);
   finding.runs = wrong.runs;
   if (wrong.verdict == ValueVerdict::tie_order || wrong.verdict == ValueVerdict::rounding_decides) {
     part.attempt.verdict = LowerVerdict::tie_order;
@@ -68,6 +70,7 @@ Answer answer_of(const PieceResult& result) {
   }
   return {.outcome = OracleOutcome::fails,
           .stage = stage,
+          .how = verdict_words(attempt),
           .message = attempt.message,
           .difference =
               attempt.verdict == LowerVerdict::wrong_values ? Difference::wrong : Difference::none,

@@ -12,6 +12,7 @@
 #include "core/lowering/descent.h"
 #include "formats/backend/tensor_compare.h"
 #include "formats/backend/tensor_files.h"
+#include "formats/io/output_file.h"
 #include "formats/io/source_file.h"
 #include "formats/lowering/piece_hash.h"
 #include "formats/lowering/sha256.h"
@@ -33,6 +34,11 @@ Error error_of(const WriteFault& fault) {
 std::string text_of_file(const std::string& path) {
   const auto source = SourceFile::open(path);
   return source ? std::string(source->bytes()) : std::string();
+}
+
+bool is_compiled(LowerVerdict verdict) {
+  return verdict == LowerVerdict::lowered || verdict == LowerVerdict::wrong_values ||
+         verdict == LowerVerdict::lower_precision || verdict == LowerVerdict::tie_order;
 }
 
 std::int64_t axis_of(const Graph& graph, NodeId node) {
@@ -197,6 +203,7 @@ Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
       if (!added) return added.error();
     }
   }
+  has_compiled_ = has_compiled_ || is_compiled(result.attempt.verdict);
   calls_ += result.calls;
   hits_ += result.attempt.is_cached ? 1 : 0;
   std::error_code ignored;
@@ -308,6 +315,48 @@ bool PieceLowerer::is_order_of_ties(const Piece& piece, const PieceFiles& files)
   return false;
 }
 
+Attempt PieceLowerer::compile(const PieceFiles& files) {
+  Attempt attempt{.verdict = LowerVerdict::lowered};
+  for (const LowerStage stage : {LowerStage::check, LowerStage::compile}) {
+    if (attempt.verdict != LowerVerdict::lowered || !session_.backend().has(stage)) continue;
+    attempt = session_.run(stage, files);
+  }
+  return attempt;
+}
+
+Attempt PieceLowerer::compile_simple(const TestModel& model) {
+  Sha256 key;
+  for (const std::string& text :
+       {session_.backend().name, session_.backend().text, context_.identity, model.bytes}) {
+    key.add_text(text);
+  }
+  const std::string name = std::move(key).hex();
+  if (auto known = context_.store.find(name)) {
+    calls_ += known->is_cached ? 0U : 1U;
+    return *std::move(known);
+  }
+  const std::string path = context_.folder + "/simple_" + std::to_string(written_++) + ".onnx";
+  if (!write_file(path, model.bytes)) return {.verdict = LowerVerdict::lowered};
+  const std::size_t before = session_.calls();
+  Attempt attempt = compile({.model = path, .out = path + ".out"});
+  calls_ += session_.calls() - before;
+  if (const auto added = context_.store.add(name, attempt); !added && !error_) {
+    error_ = added.error();
+  }
+  return attempt;
+}
+
+std::optional<Attempt> PieceLowerer::refusal_of_simple_models() {
+  std::optional<Attempt> first;
+  const std::int64_t opset = imported_opset(context_.model.graph, "").value_or(17);
+  for (const TestModel& model : models_of_one_op(opset)) {
+    Attempt attempt = compile_simple(model);
+    if (!is_refusal(attempt.verdict)) return std::nullopt;
+    if (!first) first = std::move(attempt);
+  }
+  return first;
+}
+
 Answer PieceLowerer::answer(const Piece& piece) {
   const auto result = lower(piece);
   if (!result) {
@@ -321,6 +370,7 @@ Answer PieceLowerer::answer(const Piece& piece) {
     return answer;
   }
   const Attempt& attempt = result->attempt;
+  answer.how = verdict_words(attempt);
   answer.message = attempt.message;
   answer.first_wrong = result->first_wrong;
   const bool is_wrong = attempt.verdict == LowerVerdict::wrong_values ||

@@ -11,6 +11,7 @@
 
 #include "core/lowering/oracle.h"
 #include "formats/backend/session.h"
+#include "formats/backend/test_models.h"
 #include "formats/lowering/open_shapes.h"
 #include "formats/lowering/piece_change.h"
 #include "formats/lowering/reference_run.h"
@@ -63,6 +64,12 @@ class PieceLowerer {
   Answer answer(const Piece& piece);
   const std::optional<Error>& error() const { return error_; }
 
+  // Whether the backend refuses models of one Add, one Relu and one Identity in the model's opset:
+  // then its answer about the Add; nullopt when it takes one of them.
+  std::optional<Attempt> refusal_of_simple_models();
+  // True when the backend has compiled a piece of the model.
+  bool has_compiled() const { return has_compiled_; }
+
   std::size_t calls() const { return calls_; }  // of the backend, for all pieces so far
   std::size_t hits() const { return hits_; }    // pieces with a known verdict
 
@@ -85,6 +92,8 @@ class PieceLowerer {
   Result<bool, Error> raise_opset(Made& made, std::int64_t opset);
   std::optional<std::string> key_of(const Made& made, const Piece& piece) const;
   Compared ask(const Made& made, const Piece& piece);
+  Attempt compile(const PieceFiles& files);
+  Attempt compile_simple(const TestModel& model);
   Compared run_sample(const Made& made, const Piece& piece, const ReferenceRun& sample);
   Compared compare(const Made& made, const PieceFiles& files, const ReferenceRun& sample,
                    double factor) const;
@@ -100,6 +109,7 @@ class PieceLowerer {
   std::vector<bool> shaped_by_data_;  // by value: its shape depends on data
   std::optional<Error> error_;
   std::uint64_t written_ = 0;
+  bool has_compiled_ = false;
   std::size_t calls_ = 0;
   std::size_t hits_ = 0;
 };

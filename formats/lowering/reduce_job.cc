@@ -20,6 +20,10 @@ class ReduceJob {
     outcome_.part.nodes = input_.nodes;
     std::optional<LowerFault> fault;
     pool_.lanes().do_all({[&](std::size_t lane) { fault = run_in(lane); }});
+    if (!fault && is_refusal(outcome_.part.attempt.verdict)) fault = pool_.fault_of_backend(0);
+    if (!fault && outcome_.finding) {
+      pool_.lanes().do_all({[&](std::size_t lane) { fault = write(pool_.lowerer(lane, 0)); }});
+    }
     if (fault) return *std::move(fault);
     outcome_.compiler_runs = pool_.compiler_runs();
     return std::move(outcome_);
@@ -43,7 +47,7 @@ class ReduceJob {
     if (lowerer.error()) return LowerFault{LowerFault::Kind::output, lowerer.error()->message};
     if (found.findings.empty()) return std::nullopt;
     outcome_.finding = std::move(found.findings.front());
-    return write(lowerer);
+    return std::nullopt;
   }
 
   std::optional<LowerFault> write(PieceLowerer& lowerer) const {

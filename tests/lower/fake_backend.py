@@ -19,6 +19,7 @@ A rule says when the piece is not compiled, and how:
     eat=X         allocates until the limit
     silent=X      exits 0 without output
     fill=X        writes its folder full, and dies of it as a compiler does
+    vary=X        refuses an op X, each time in other words
     flaky=X:FILE  refuses an op X at every third call, counted in the file
     slow=N        takes N seconds
     low=N         refuses an opset below N
@@ -28,6 +29,7 @@ A rule says when the piece is not compiled, and how:
 import ctypes
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -126,6 +128,8 @@ def apply(rule, model):
         raise Refused("source without a determined shape")
     if kind == "fixed" and not is_any_open and (node := first_of(model, text)):
         raise Refused(f'node "{node.name}": {text} has a bad size')
+    if kind == "vary" and first_of(model, text):
+        raise Refused(f"internal error at {''.join(random.choices('abcdef', k=12))}")
     if kind == "slow":
         time.sleep(float(text))
     if kind == "low" and model.opset < int(text):

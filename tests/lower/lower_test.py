@@ -8,6 +8,7 @@ Exit status 1 when one fails, 77 when the Python modules are not there. Each ski
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -58,6 +59,13 @@ def test_list_names_the_shipped_backends(place):
     equal(done.returncode, 0)
     for name in ("onnxruntime", "tract", "openvino", "iree", "tvm"):
         assert f"\n{name} " in done.stdout, done.stdout
+
+
+    for line in done.stdout.splitlines()[1:]:
+        name = line.split()[0]
+        found = subprocess.run(place.command("lower", "none.onnx", "-s", "none.json", "--backend", name), env=env,
+                               capture_output=True, text=True, check=False)
+        assert "no backend of that name" not in found.stderr, found.stderr
 
 
 # ---- lower ----
@@ -185,6 +193,18 @@ def test_memory_is_limited(place):
 
 def test_success_needs_output(place):
     equal(verdict_of(place, place.backend(["silent=Sin"]))[0], "no output")
+
+
+def test_a_command_that_names_an_output_must_write_it(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
+    program = place.folder / "quiet.sh"
+    program.write_text('grep -q Sin "$1" || cp "$1" "$2.bin"\nexit 0\n')
+    done, result = place.lower(model, f"quiet=sh {program} {{model}} {{out}}")
+    equal((done.returncode, result["parts"][0]["verdict"]), (1, "no output"))
+    assert "did not write its output" in result["parts"][0]["message"], result["parts"][0]["message"]
+    equal(result["findings"][0]["nodes"], ["n1"])
+    done, result = place.lower(model, f"quiet=sh {program} {{model}}")
+    equal((done.returncode, result["parts"][0]["verdict"]), (0, "lowered"))
 
 
 def test_an_interrupt_ends_the_children(place):
@@ -419,12 +439,42 @@ def test_lower_precision_is_no_fault_of_a_node(place):
     equal(result["parts"][0]["verdict"], "lower precision")
 
 
+def test_a_compiler_that_always_fails_is_not_believed(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
+    program = place.folder / "broken.sh"
+    program.write_text('echo "license has expired" >&2\nexit 1\n')
+    broken = f"broken=sh {program} {{model}} {{out}}"
+    for command in (["lower", model, "-s", "all.json", "--until-clean", "--deny-out", "l.json"], ["reduce", model]):
+        done = place.run(*command, "--backend", broken)
+        equal(done.returncode, 5)
+        assert "one Add" in done.stderr and "license has expired" in done.stderr, done.stderr
+    assert not (place.folder / "l.json").exists()
+    # One that never writes its output, too.
+    done = place.run("lower", model, "-s", "all.json", "--backend", "quiet=true {model} {out}")
+    equal(done.returncode, 5)
+    assert "did not write its output" in done.stderr, done.stderr
+
+
+def test_a_compiler_that_lacks_simple_ops_is_believed(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
+    backend = place.backend(["op=Add", "op=Relu", "op=Identity"], serve=True)
+    done, result = place.lower(model, backend, "--until-clean")
+    equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, ["Relu"]))
+
+
 def test_what_fails_now_and_then_becomes_no_rule(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
     backend = place.backend([f"flaky=Sin:{place.folder / 'count'}"], serve=True)
     done, result = place.lower(model, backend, "--until-clean", "--no-cache")
     equal((done.returncode, result["rules"]), (1, 0))
     equal({finding["kind"] for finding in result["findings"]}, {"flaky"})
+
+
+def test_a_message_that_varies_is_no_flaky_failure(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
+    done, result = place.lower(model, place.backend(["vary=Sin"], serve=True), "--until-clean", "--no-cache")
+    equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, ["Sin"]))
+    equal(result["findings"][0]["kind"], "culprit")
 
 
 def test_a_machine_that_goes_away_is_no_verdict(place):
@@ -469,6 +519,76 @@ def test_crashes_are_cached_when_failures_are_trusted(place):
 # ---- what is written ----
 
 
+def repeated(folder):
+    """Runs the command of a finding's folder, without cleave."""
+    env = {"PATH": os.environ["PATH"], "PYTHON": sys.executable}
+    return subprocess.run(["sh", folder / "command.sh"], env=env, capture_output=True, text=True, check=False)
+
+
+def test_the_folder_of_wrong_values_shows_them_again(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Tanh", "Abs", "Neg"])
+    backend = values_backend(place, "wrong=Tanh")
+    done, result = place.lower(model, backend, "--compare", "-o", "out", env=env)
+    equal((done.returncode, result["findings"][0]["nodes"]), (1, ["n2"]))
+    folder = place.folder / "out" / "findings" / "1"
+    equal([node.op_type for node in onnx.load(folder / "model.onnx").graph.node], ["Tanh"])
+    again = repeated(folder)
+    equal(again.returncode, 1)
+    assert 'output "v3": 6 of 6 differ' in again.stdout and "a difference of 1" in again.stdout, again.stdout
+    readme = (folder / "README.md").read_text()
+    assert "fake 1: wrong values: v3: 6 of 6 differ" in readme, readme
+    assert "1 node.\n\nThis node computes wrong values on right inputs:\n\n- `n2` (Tanh)" in readme, readme
+    # A compiler that was mended passes.
+    content = json.loads((folder / "backend.json").read_text())
+    content["serve"]["argv"].remove("wrong=Tanh")
+    (folder / "backend.json").write_text(json.dumps(content))
+    again = repeated(folder)
+    equal((again.returncode, "its values are right" in again.stdout), (0, True))
+
+
+def test_the_folder_of_a_crash_or_a_timeout_says_so(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
+    for rule, words in (("crash=Sin", "crashed (SIGSEGV)"), ("hang=Sin", "timed out after 2 s")):
+        place.lower(model, place.backend([rule], timeout="2s"), "-o", "out", "--force")
+        folder = place.folder / "out" / "findings" / "1"
+        title = (folder / "README.md").read_text().splitlines()[0]
+        equal(title, f"# fake: {words}")
+        again = repeated(folder)
+        equal((again.returncode, again.stdout), (1, f"fails: compile: {words}\n"))
+        equal([pid for pid in running([*PYTHON, str(FAKE)])], [])
+
+
+def test_the_folder_has_the_scripts_of_the_backend(place):
+    home = place.folder / "compiler"
+    home.mkdir()
+    for name in ("fake_backend.py", "onnx_lite.py"):
+        (home / name).write_text((FAKE.parent / name).read_text())
+    (home / "onnx_lite.py").rename(home / "worker.py")
+    (home / "fake_backend.py").write_text((home / "fake_backend.py").read_text().replace("onnx_lite", "worker"))
+    fields = {"format": "cleave.backend", "version": 1, "name": "fake"}
+    serve = {"argv": ["python3", "{here}/fake_backend.py", "--serve", "op=Sin"], "ops": ["compile"]}
+    (home / "fake.json").write_text(json.dumps({**fields, "serve": serve}))
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
+    place.lower(model, home / "fake.json", "-o", "out")
+    (place.folder / "out" / "findings" / "1").rename(place.folder / "elsewhere")
+    shutil.rmtree(home)
+    again = repeated(place.folder / "elsewhere")
+    equal(again.returncode, 1)
+    assert "op Sin is not supported" in again.stdout, again.stdout
+
+
+def test_the_folder_of_a_command_names_what_it_lacks(place):
+    program = place.folder / "picky.sh"
+    program.write_text('grep -q Sin "$1" && { echo "not implemented: Sin" >&2; exit 1; }\ncp "$1" "$2"\n')
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
+    place.lower(model, f"picky=sh {program} {{model}} {{out}}", "-o", "out")
+    folder = place.folder / "out" / "findings" / "1"
+    assert f"# Needs, and it is not in this folder: {program}" in (folder / "command.sh").read_text()
+    again = repeated(folder)
+    equal((again.returncode, again.stdout), (1, "fails: compile: exit status 1\nnot implemented: Sin\n"))
+
+
 def test_a_finding_is_a_folder_to_attach_to_an_issue(place):
     env = reference(place)
     model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Sin", "Abs"])
@@ -477,14 +597,13 @@ def test_a_finding_is_a_folder_to_attach_to_an_issue(place):
     equal((done.returncode, result["findings"][0]["folder"]), (1, "findings/1"))
     folder = place.folder / "out" / "findings" / "1"
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-    equal(names, ["README.md", "backend.json", "command.sh", "model.onnx", "stderr.txt",
+    equal(names, ["README.md", "backend.json", "command.sh", "model.onnx", "repeat.py", "stderr.txt",
                   "test_data_set_0/input_0.pb", "test_data_set_0/output_0.pb"])
     equal([node.op_type for node in onnx.load(folder / "model.onnx").graph.node], ["Sin"])
-    path = f"{Path(place.cleave).parent}{os.pathsep}{os.environ['PATH']}"
-    again = subprocess.run(["sh", folder / "command.sh"], env=dict(os.environ, PATH=path), capture_output=True,
-                           text=True, check=False)
-    equal(again.returncode, 0)
+    again = repeated(folder)
+    equal(again.returncode, 1)
     assert "op Sin is not supported" in again.stdout, again.stdout
+    equal(place.run("reduce", folder / "model.onnx", "--backend", folder / "backend.json").returncode, 0)
     # --force replaces the folder, with the folders in it.
     done, _ = place.lower(model, place.backend(), "-o", "out", "--force")
     equal((done.returncode, folder.exists()), (0, False))

@@ -190,11 +190,8 @@ std::string backend_name(const LoweringReport& report, std::size_t backend) {
 }
 
 std::string verdict_text(const Attempt& attempt) {
-  std::string text(verdict_name(attempt.verdict));
   const bool is_refused = attempt.verdict == LowerVerdict::refused;
-  if (is_refused && attempt.stage == LowerStage::run) text += " at run";
-  if (attempt.verdict == LowerVerdict::crashed) text += " (" + attempt.detail + ")";
-  return text;
+  return verdict_words(attempt) + (is_refused && attempt.stage == LowerStage::run ? " at run" : "");
 }
 
 std::string finding_path(const LoweringReport& report, std::size_t finding) {
