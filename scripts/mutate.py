@@ -95,6 +95,7 @@ class Trial:
         tests, cleave = self.build / "tests", self.build / "cleave"
         return [("core_tests", "core_tests", (tests / "core_tests",)),
                 ("formats_tests", "formats_tests", (tests / "formats_tests",)),
+                ("pt2_tests", "pt2_tests", (tests / "pt2_tests",)),
                 ("cases_runner", "compact cases",
                  (ROOT / "tests/cases/run_cases.sh", tests / "cases_runner", ROOT / "tests/cases/compact.jsonl.gz")),
                 ("cleave", "golden", (sys.executable, ROOT / "tests/golden/run.py", cleave))]

@@ -18,8 +18,8 @@ constexpr const char* kScript = "capture_inputs.py";
 constexpr double kMostSeconds = 24 * 3600;
 constexpr int kSkipped = 77;  // a module of Python is missing
 
-// Finds the script in $CLEAVE_SCRIPTS, next to the installed program, or below the working
-// directory; "" when it is in none of these.
+// Finds the script in $CLEAVE_SCRIPTS, next to the installed program, below the working directory,
+// or in the sources that the program was built in; "" when it is in none of these.
 std::string find_script() {
   std::vector<fs::path> folders;
   if (const char* const given = std::getenv("CLEAVE_SCRIPTS")) folders.emplace_back(given);
@@ -27,6 +27,7 @@ std::string find_script() {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) folders.push_back(program.parent_path() / "../share/cleave/scripts");
   folders.emplace_back("scripts");
+  if (!error) folders.push_back(program.parent_path() / "../../scripts");  // the sources'
   for (const fs::path& folder : folders) {
     if (fs::exists(folder / kScript, error)) return fs::absolute(folder / kScript).string();
   }

@@ -69,7 +69,24 @@ std::string verdict_words(const Attempt& attempt) {
   return text;
 }
 
+namespace {
+
+// The message without a Python traceback at its start: what follows it says what is wrong.
+std::string_view after_traceback(std::string_view message) {
+  if (message.rfind("Traceback (most recent call last)", 0) != 0) return message;
+  std::string_view rest = message;
+  do {
+    const std::size_t end = rest.find('\n');
+    if (end == rest.npos) return message;
+    rest.remove_prefix(end + 1);
+  } while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t'));
+  return rest.empty() ? message : rest;
+}
+
+}  // namespace
+
 std::string first_line(std::string_view message, std::size_t columns) {
+  message = after_traceback(message);
   while (!message.empty() && (message.front() == '\n' || message.front() == ' ')) {
     message.remove_prefix(1);
   }

@@ -66,6 +66,7 @@ struct Backend {
   std::string message_drop;            // regular expression for lines left out of the message
   CompareTolerance tolerance;
   std::string compute = "float32";
+  std::string float32_backend;                       // the same compiler in float32; "": none known
   unsigned jobs = 0;                                 // at once; 0: no own limit
   std::uint64_t model_bytes = 0;                     // the largest model it accepts; 0: any
   std::uint64_t file_bytes = 0;                      // RLIMIT_FSIZE; 0: no limit

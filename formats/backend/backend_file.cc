@@ -270,12 +270,14 @@ class BackendReader {
       if (field == "rtol") return read_tolerance(field, rtol.emplace(0));
       if (field == "atol") return read_tolerance(field, atol.emplace(0));
       if (field == "compute") return read_compute();
+      if (field == "float32") return take("float32", backend_.float32_backend);
       if (field == "int_tolerance") {
         const auto number = json_.take_integer("\"int_tolerance\"", 0);
         if (number) backend_.tolerance.integers = *number;
         return;
       }
-      json_.pass_unknown(place, field, "\"compare\"", {"rtol", "atol", "compute", "int_tolerance"});
+      json_.pass_unknown(place, field, "\"compare\"",
+                         {"rtol", "atol", "compute", "float32", "int_tolerance"});
     });
     backend_.tolerance.rtol = rtol.value_or(backend_.tolerance.rtol);
     backend_.tolerance.atol = atol.value_or(backend_.tolerance.atol);

@@ -1,7 +1,9 @@
 #include "formats/backend/backend_folders.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "formats/io/named_files.h"
 
@@ -31,6 +33,13 @@ std::vector<std::string> backend_folders() {
   auto folders = named_file_folders("CLEAVE_BACKENDS", "../share/cleave/samples/backends");
   std::error_code error;
   if (fs::is_directory("samples/backends", error)) folders.emplace_back("samples/backends");
+  // The sources, where the program is in build/PRESET below them.
+  for (std::string& folder : named_file_folders(nullptr, "../../samples/backends")) {
+    const bool is_known = std::any_of(folders.begin(), folders.end(), [&](const std::string& one) {
+      return fs::equivalent(one, folder, error);
+    });
+    if (!is_known) folders.push_back(std::move(folder));
+  }
   return folders;
 }
 

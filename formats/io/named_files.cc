@@ -14,7 +14,7 @@ std::vector<std::string> named_file_folders(const char* variable, std::string_vi
   const auto add = [&](const fs::path& path) {
     if (!path.empty() && fs::is_directory(path, error)) folders.push_back(path.lexically_normal());
   };
-  if (const char* const given = std::getenv(variable)) {
+  if (const char* const given = variable == nullptr ? nullptr : std::getenv(variable)) {
     std::string_view rest = given;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find(':'), rest.size());

@@ -9,7 +9,7 @@
 namespace cleave {
 
 // The folders in order of search: those of the variable, divided by colons, then `installed`, a path
-// from the program's own folder. Only folders that exist.
+// from the program's own folder. Only folders that exist. `variable` may be null.
 std::vector<std::string> named_file_folders(const char* variable, std::string_view installed);
 
 // Paths of the *.json files of each folder, sorted by name within it. A folder that cannot be read

@@ -22,6 +22,25 @@ std::string finding_text(std::size_t index) { return "finding " + std::to_string
 
 }  // namespace
 
+namespace {
+
+// Rules that deny the same nodes, learned from several backends, become one with all their reasons.
+std::vector<Rule> merged(std::vector<Rule> rules) {
+  std::map<std::string, std::size_t> place;  // by the rule's words
+  std::vector<Rule> result;
+  for (Rule& rule : rules) {
+    const auto [found, is_new] = place.emplace(rule_words(rule), result.size());
+    if (is_new) {
+      result.push_back(std::move(rule));
+    } else {
+      result[found->second].why += "; " + rule.why;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
 std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size_t round) {
   rules_.clear();
   for (std::size_t i = 0; i < backends_.size(); ++i) learn_from(i, findings, round);
@@ -29,7 +48,7 @@ std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size
     return std::tie(a.domain, a.op, a.node_name, a.why) <
            std::tie(b.domain, b.op, b.node_name, b.why);
   });
-  return std::move(rules_);
+  return merged(std::move(rules_));
 }
 
 // A node that fails alone is evidence. One that only fails together with others is denied by name.

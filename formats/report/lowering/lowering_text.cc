@@ -147,21 +147,33 @@ class TextWriter {
           "or --freeze-shape-values",
           0, 2);
     }
-    for (const LoweredPart& part : outcome.rounds.back().parts) {
-      if (part.attempt.verdict != LowerVerdict::lower_precision) continue;
-      text_ += wrapped(backend_name(report_, part.backend) +
-                           " computes in lower precision: right at rtol = atol = 0.02, not at " +
-                           "float32's. Switch it to float32 to compare, or state \"compute\": "
-                           "\"bfloat16\" in its file",
-                       0, 2);
-      break;
-    }
+    write_precision();
     write_data_shapes();
     if (!report_.options.pool.compares) {
       text_ += "values are not compared (--compare does, with a reference)\n";
     }
     if (outcome.rounds.back().acc_nodes == 0) text_ += "no node is left on the accelerator\n";
     for (const std::string& text : advice_texts(report_)) text_ += wrapped(text, 0, 2);
+  }
+
+  // Where values differ and the backend may have computed in less than float32, says so.
+  void write_precision() {
+    for (const LoweredPart& part : outcome_.rounds.back().parts) {
+      const LowerVerdict verdict = part.attempt.verdict;
+      const std::string& exact = report_.input.backends[part.backend].float32_backend;
+      const bool is_lower = verdict == LowerVerdict::lower_precision;
+      if (!is_lower && (verdict != LowerVerdict::wrong_values || exact.empty())) continue;
+      std::string text = backend_name(report_, part.backend);
+      text += is_lower ? " computes in lower precision: right at bfloat16's tolerance (rtol = atol "
+                         "= 0.02), not at float32's"
+                       : " may compute in less than float32";
+      text += exact.empty() ? ". Switch it to float32 to compare, or state \"compute\": "
+                              "\"bfloat16\" in its file; if it does compute in float32, its "
+                              "errors add up to this"
+                            : ". To compare in float32: --backend " + exact;
+      text_ += wrapped(text, 0, 2);
+      return;
+    }
   }
 
   // Warns about pinned shapes that depend on data: they hold for this sample only.

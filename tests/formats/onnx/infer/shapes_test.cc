@@ -184,6 +184,23 @@ TEST_CASE("The types of operators newer than the library are inferred") {
     y = RMSNormalization (x, s) })") == "y: float32[2, 3, 8]\n");
 }
 
+TEST_CASE("The types of the regressors and classifiers of ai.onnx.ml are inferred") {
+  const std::string head = "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.ml\" : 3]>\n";
+  const auto type_of = [&](const std::string& outputs, const std::string& call) {
+    return types(SourceFile::from_text(
+        "m.onnx", onnx_bytes(head + "g (float[5, 4] x) => (" + outputs + ") { " + call + " }")));
+  };
+  CHECK(type_of("float[a, b] y",
+                "y = ai.onnx.ml.LinearRegressor <targets = 3, coefficients = "
+                "[1.0]> (x)") == "y: float32[5, 3]\n");
+  CHECK(type_of("float[a, b] y", "y = ai.onnx.ml.SVMRegressor (x)") == "y: float32[5, 1]\n");
+  CHECK(type_of("float[a, b] y", "y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 2> (x)") ==
+        "y: float32[5, 2]\n");
+  CHECK(type_of("int64[a] y, float[a, b] z",
+                "y, z = ai.onnx.ml.LinearClassifier <coefficients = [1.0], classlabels_ints = "
+                "[0, 1]> (x)") == "y: int64[5]\nz: float32[5, b]\n");
+}
+
 TEST_CASE("The types of ONNX Runtime's common operators are inferred") {
   const std::string model = R"(
 <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
