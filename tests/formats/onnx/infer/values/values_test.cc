@@ -49,6 +49,12 @@ TEST_CASE("The elements of ArgMax, ArgMin and CumSum are inferred") {
   CHECK(made_by("n = CumSum <exclusive = 1> (s, a)", "int64 a = {0}") == "float32[0, 2, 5]");
 }
 
+TEST_CASE("A number that is not 0 becomes true, and true becomes 1") {
+  // 2 3 5 - 2 2 2 is 0 1 3, as booleans 0 1 1.
+  CHECK(made_by("t = Sub (s, two) b = Cast <to = 9> (t) c = Cast <to = 7> (b) n = Add (s, c)",
+                "int64[3] two = {2, 2, 2}") == "float32[2, 4, 6]");
+}
+
 TEST_CASE("The elements of selecting, repeating and scattering ops are inferred") {
   CHECK(made_by("n, r = Split <axis = 0> (s, parts)", "int64[2] parts = {2, 1}") ==
         "float32[2, 3]");
