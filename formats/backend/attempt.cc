@@ -71,6 +71,16 @@ std::string verdict_words(const Attempt& attempt) {
 
 namespace {
 
+// The message without the place of a panic in Rust, "thread 'main' panicked at src/lib.rs:1:2:".
+std::string_view after_panic(std::string_view message) {
+  const std::size_t end = message.find('\n');
+  if (message.rfind("thread '", 0) != 0 || end == message.npos || end + 1 == message.size()) {
+    return message;
+  }
+  const bool is_panic = message.substr(0, end).find(" panicked at ") != message.npos;
+  return is_panic ? message.substr(end + 1) : message;
+}
+
 // The message without a Python traceback at its start: what follows it says what is wrong.
 std::string_view after_traceback(std::string_view message) {
   if (message.rfind("Traceback (most recent call last)", 0) != 0) return message;
@@ -86,10 +96,10 @@ std::string_view after_traceback(std::string_view message) {
 }  // namespace
 
 std::string first_line(std::string_view message, std::size_t columns) {
-  message = after_traceback(message);
   while (!message.empty() && (message.front() == '\n' || message.front() == ' ')) {
     message.remove_prefix(1);
   }
+  message = after_panic(after_traceback(message));
   return fitted(escaped(message.substr(0, message.find('\n'))), columns);
 }
 

@@ -49,7 +49,8 @@ struct Attempt {
 // The verdict with what is known of it: "crashed (SIGSEGV)", "timed out after 2 s".
 std::string verdict_words(const Attempt& attempt);
 
-// The first line of the message, after a traceback of Python, for tables; cut to `columns`.
+// The first line of the message, after a traceback of Python or the place of a panic in Rust, for
+// tables; cut to `columns`.
 std::string first_line(std::string_view message, std::size_t columns);
 
 }  // namespace cleave

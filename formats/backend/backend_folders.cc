@@ -21,8 +21,10 @@ Diagnostics unknown_backend(const std::string& text) {
   for (const std::string& path : backend_files()) {
     names += (names.empty() ? "" : ", ") + name_of(path);
   }
-  fault.notes.push_back(names.empty() ? "no folder of backend files is known: set CLEAVE_BACKENDS"
-                                      : "there are " + names);
+  fault.notes.push_back(names.empty()
+                            ? "no folder of backend files is known: set CLEAVE_BACKENDS to "
+                              "samples/backends of cleave's sources"
+                            : "there are " + names);
   fault.notes.emplace_back("a command is given as NAME='program {model} -o {out}'");
   return {fault};
 }

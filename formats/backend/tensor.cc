@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <protozero/pbf_reader.hpp>
 
 #include "formats/onnx/index/encoding.h"
@@ -112,7 +113,9 @@ std::vector<std::int64_t> numbers_in(std::string_view text) {
 
 bool has_right_size(const Tensor& tensor) {
   const auto bits = static_cast<std::uint64_t>(dtype_bits(tensor.dtype));
-  return bits > 0 && tensor.bytes.size() == (tensor.count() * bits + 7) / 8;
+  const std::uint64_t count = tensor.count(), room = tensor.bytes.size() * 8;
+  // Without the second condition, the product of a huge count could wrap around and fit.
+  return bits > 0 && count <= room && tensor.bytes.size() == (count * bits + 7) / 8;
 }
 
 // Whether the field has the wire type that its number demands. Dims may be packed or come one by
@@ -172,9 +175,15 @@ std::optional<Tensor> parse_tensor(std::string_view bytes) {
 }  // namespace
 
 std::uint64_t Tensor::count() const {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t count = 1;
-  for (const std::int64_t dim : dims) count *= static_cast<std::uint64_t>(dim < 0 ? 0 : dim);
-  return count;
+  bool is_empty = false;
+  for (const std::int64_t dim : dims) {
+    const auto size = static_cast<std::uint64_t>(dim < 0 ? 0 : dim);
+    is_empty = is_empty || size == 0;
+    count = size != 0 && count > kMost / size ? kMost : count * size;
+  }
+  return is_empty ? 0 : count;
 }
 
 std::string tensor_type_text(const Tensor& tensor) {

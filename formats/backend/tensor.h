@@ -18,7 +18,7 @@ struct Tensor {
   std::vector<std::int64_t> dims = {};
   std::string bytes = {};  // dense, little-endian, as raw_data of a TensorProto
 
-  std::uint64_t count() const;  // of elements; 1 for a scalar
+  std::uint64_t count() const;  // of elements; 1 for a scalar; 2^64-1 for all that are more
 };
 
 // "float32 (2,3)"

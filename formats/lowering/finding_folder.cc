@@ -83,7 +83,8 @@ std::string readme_text(const FindingFolder& folder) {
   const std::string message = first_line(finding.message, 200);
   text += escaped(finding.how) + (finding.how.empty() || message.empty() ? "" : ": ") + message;
   text += "\n\n";
-  text += "Found by `cleave lower` in `" + escaped(folder.model.source.path()) + "`, partition `" +
+  const std::string model = fs::path(folder.model.source.path()).filename().string();
+  text += "Found by `cleave lower` in `" + escaped(model) + "`, partition `" +
           escaped(folder.finding.part) + "`. `model.onnx` is the smallest piece that was seen to " +
           "fail: " + std::to_string(finding.within.size()) +
           (finding.within.size() == 1 ? " node" : " nodes") + ".\n\n";
@@ -140,10 +141,11 @@ Status<Error> write_finding(const FindingFolder& folder, PieceLowerer& lowerer) 
   Status<Error> done = write_data(folder, *written);
   if (done) done = write_text(folder.path + "/stderr.txt", finding.message + "\n");
   if (done) done = write_text(folder.path + "/README.md", readme_text(folder));
-  const bool compares = is_of_values(folder.finding) && !folder.samples.empty();
+  const bool has_data = !folder.samples.empty();
+  const bool compares = has_data && is_of_values(folder.finding);
   if (done) {
     done = write_repeat_files(
-        {folder.path, folder.backend, folder.backend.title(folder.identity), compares});
+        {folder.path, folder.backend, folder.backend.title(folder.identity), has_data, compares});
   }
   return done;
 }

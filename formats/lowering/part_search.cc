@@ -25,9 +25,8 @@ AskingLimits limits_of(const SearchSettings& settings) {
   return limits;
 }
 
-LowerFinding finding_of(const Graph& graph, const LoweredPart& part, Finding finding) {
+LowerFinding finding_of(const LoweredPart& part, Finding finding) {
   LowerFinding made;
-  made.has_open_shapes = !finding.remedies.pin_shapes && has_open_shapes(graph, finding.nodes);
   made.backend = part.backend;
   made.part = part.name;
   made.finding = std::move(finding);
@@ -35,7 +34,7 @@ LowerFinding finding_of(const Graph& graph, const LoweredPart& part, Finding fin
 }
 
 // Ties and lower precision are not the fault of a node: then the part gets a verdict of its own.
-LowerFinding take_values(const Graph& graph, LoweredPart& part, WrongValues wrong) {
+LowerFinding take_values(LoweredPart& part, WrongValues wrong) {
   Finding finding{.nodes = std::move(wrong.nodes)};
   finding.kind = wrong.verdict == ValueVerdict::culprit    ? FindingKind::culprit
                  : wrong.verdict == ValueVerdict::together ? FindingKind::together
@@ -53,7 +52,7 @@ LowerFinding take_values(const Graph& graph, LoweredPart& part, WrongValues wron
   if (wrong.verdict == ValueVerdict::lower_precision) {
     part.attempt.verdict = LowerVerdict::lower_precision;
   }
-  LowerFinding made = finding_of(graph, part, std::move(finding));
+  LowerFinding made = finding_of(part, std::move(finding));
   made.values = wrong.verdict;
   made.deciders = std::move(wrong.deciders);
   return made;
@@ -92,8 +91,8 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
   const AskingLimits limits = limits_of(settings_);
   PartFindings found;
   if (part.attempt.verdict == LowerVerdict::wrong_values) {
-    found.findings.push_back(
-        take_values(graph_, part, find_wrong_values(partition, plain, limits)));
+    found.findings.push_back(take_values(part, find_wrong_values(partition, plain, limits)));
+    mark_open(found.findings.back());
     return found;
   }
   const bool is_pinned = pin(partition, plain);
@@ -111,7 +110,8 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
        search_culprits(partition, is_pinned ? pinned : plain, options).findings) {
     drop_if_assumed(finding, plain);
     found.is_remedied = take_remedy(part, finding, lowerer) || found.is_remedied;
-    found.findings.push_back(finding_of(graph_, part, std::move(finding)));
+    found.findings.push_back(finding_of(part, std::move(finding)));
+    mark_open(found.findings.back());
   }
   return found;
 }
@@ -120,6 +120,23 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
 bool PartSearch::may_pin() const {
   if (!settings_.pins_shapes) return false;
   return !pool_.samples().empty() || (settings_.assumes_sizes && pool_.assumed());
+}
+
+// A reference run pins every shape. Assumed sizes do not where a shape depends on more than those of
+// the inputs.
+void PartSearch::mark_open(LowerFinding& found) const {
+  const Finding& finding = found.finding;
+  found.has_open_shapes = has_open_shapes(graph_, finding.nodes);
+  if (!found.has_open_shapes || !finding.remedies.pin_shapes) return;
+  const auto is_left_open = [&](NodeId node) {
+    const auto operands = graph_.operands(node);
+    return std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+      const std::string name(graph_.value(operand.value).name);
+      return is_open(graph_, operand.value) && !pool_.assumed()->shapes.contains(name);
+    });
+  };
+  found.has_open_shapes = pool_.samples().empty() && pool_.assumed() &&
+                          std::any_of(finding.nodes.begin(), finding.nodes.end(), is_left_open);
 }
 
 // An assumed size may itself be what the backend refuses. So a node to blame must fail without it,

@@ -47,8 +47,10 @@ Result<ReferenceRun, ReferenceFault> ReferenceRun::make(BackendSession& session,
       const bool is_of_inputs = json.value("stage", "") == "inputs";
       const std::string why = first_line(json.at("error").get<std::string>(), 300);
       const std::string subject = is_of_inputs ? "inputs of the model: " : who;
-      return ReferenceFault{subject + (is_of_inputs ? "" : " does not run the model: ") + why,
-                            is_of_inputs};
+      return ReferenceFault{
+          subject + (is_of_inputs ? "" : " does not run the model: ") + why +
+              (is_of_inputs ? "" : "; inputs that it takes are given by --inputs"),
+          is_of_inputs};
     }
     for (const Json& tensor : json.at("tensors")) {
       run.tensors_.emplace(tensor.at("name").get<std::string>(), tensor_of(tensor));

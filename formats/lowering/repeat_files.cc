@@ -111,13 +111,14 @@ class RepeatWriter {
         "# Exit status: 0 it passes, 1 it fails, 2 it cannot be tried here.\n"
         "# Needs: Python 3 with the compiler's package (PYTHON=... names another than "
         "python3)";
-    if (files_.compares_values) text += ", onnx and numpy";
+    if (files_.has_data) text += ", onnx and numpy";
     text += ".\n";
     for (const std::string& path : needed_) {
       text +=
           "# Needs, and it is not in this folder: " + escaped(path) + " (named in backend.json)\n";
     }
     text += "cd \"$(dirname \"$0\")\" || exit 2\nexec \"${PYTHON:-python3}\" repeat.py";
+    if (files_.has_data && !files_.compares_values) text += " --run";
     if (files_.compares_values) {
       const CompareTolerance& tolerance = files_.backend.tolerance;
       text += " --compare --rtol " + number_text(tolerance.rtol) + " --atol " +

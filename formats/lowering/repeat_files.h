@@ -17,7 +17,8 @@ struct RepeatFiles {
   std::string folder;  // must exist
   const Backend& backend;
   std::string title;             // the backend and its version
-  bool compares_values = false;  // the failure is one of values, and test_data_set_0 is there
+  bool has_data = false;         // test_data_set_0 is there: the model is run, too
+  bool compares_values = false;  // the failure is one of values; only with data
 };
 
 // Writes them. Error: what cannot be written.

@@ -302,20 +302,25 @@ def compare(files, is_command, options):
         raise Fails("wrong values\n" + "\n".join(faults))
 
 
+def load(files):
+    try:
+        files.load()
+    except ImportError as error:
+        raise CannotTry(f"pip install onnx numpy: {error}") from error
+
+
 def repeat(options, folder):
     backend = json.loads((HERE / "backend.json").read_text(encoding="utf-8"))
     compiler, files = Compiler(backend, folder), Files(folder)
-    if options.compare:
-        if not compiler.does("run"):
-            raise CannotTry('backend.json has no "run": values cannot be compared')
-        try:
-            files.load()
-        except ImportError as error:
-            raise CannotTry(f"pip install onnx numpy: {error}") from error
+    if options.compare and not compiler.does("run"):
+        raise CannotTry('backend.json has no "run": values cannot be compared')
     try:
         for stage in STAGES:
-            if compiler.does(stage) and (stage != "run" or options.compare):
-                compiler.run(stage, files)
+            if not compiler.does(stage) or (stage == "run" and not (options.run or options.compare)):
+                continue
+            if stage == "run":
+                load(files)
+            compiler.run(stage, files)
     finally:
         compiler.close()
     if options.compare:
@@ -331,6 +336,7 @@ def main():
     import tempfile
 
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].splitlines()[0])
+    parser.add_argument("--run", action="store_true")
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--rtol", type=float, default=1e-3)
     parser.add_argument("--atol", type=float, default=1e-4)

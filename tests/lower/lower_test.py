@@ -401,7 +401,7 @@ def test_pinned_shapes_are_said_with_the_split_that_has_them(place):
     size = pinned[0]["shape"][0]
     equal(result["size_options"], ["--dim", f"n={size}"])
     equal(result["split_command"], f"cleave split {model} -s 'learned list.json' --host-shapes --dim n={size} -o parts")
-    assert "the same partitions with these shapes: cleave split" in (place.folder / "report.md").read_text()
+    assert "the same partitions with these shapes: `cleave split" in (place.folder / "report.md").read_text()
     equal(place.run(*shlex.split(result["split_command"])[1:]).returncode, 0)
     for part in result["parts"]:
         piece = onnx.load(place.folder / "parts" / f"{part['name']}.onnx")

@@ -54,6 +54,13 @@ std::string findings_text(const LoweringReport& report) {
   return text.empty() ? "" : "\n**Findings**\n\n" + text;
 }
 
+// A command at the end of the advice is code, to be copied.
+std::string advice_text(std::string_view advice, std::string_view command) {
+  const std::size_t at = command.empty() ? advice.npos : advice.rfind(command);
+  if (at == advice.npos) return markdown_text(advice);
+  return markdown_text(advice.substr(0, at)) + markdown_code(command);
+}
+
 }  // namespace
 
 std::string lowering_markdown(const LoweringReport& report) {
@@ -62,7 +69,7 @@ std::string lowering_markdown(const LoweringReport& report) {
   text += markdown_text(report.input.model.source.path()) + "\n\n";
   text += markdown_text(conclusion_text(report)) + "\n";
   for (const std::string& advice : advice_texts(report)) {
-    text += "\n" + markdown_text(advice) + "\n";
+    text += "\n" + advice_text(advice, split_command(report)) + "\n";
   }
   return text + parts_text(report) + findings_text(report);
 }

@@ -21,6 +21,13 @@ TEST_CASE("A traceback of Python is passed over: the exception is shown") {
         "Traceback (most recent call last):");
 }
 
+TEST_CASE("The place of a panic in Rust is passed over: its reason is shown") {
+  CHECK(first_line("thread '<unnamed>' (31578) panicked at lib.rs:1:13:\nindex out of bounds\n",
+                   80) == "index out of bounds");
+  CHECK(first_line("thread 'main' panicked at lib.rs:1:13:\n", 80) ==
+        "thread 'main' panicked at lib.rs:1:13:");
+}
+
 TEST_CASE("A verdict says what is known of a crash and of a timeout") {
   CHECK(verdict_words({.verdict = LowerVerdict::crashed, .detail = "SIGSEGV"}) ==
         "crashed (SIGSEGV)");

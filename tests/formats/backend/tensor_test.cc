@@ -42,3 +42,16 @@ TEST_CASE("bytes that are not a tensor are refused") {
   short_one.bytes.pop_back();
   CHECK_FALSE(decode_tensor(encode_tensor(short_one)));
 }
+
+TEST_CASE("a tensor whose size wraps around is refused") {
+  // 2^63 elements of 16 bits, and 2^66 of 8: the sizes in bits wrap to 0.
+  Tensor huge{.dtype = DType::int16, .dims = {std::int64_t{1} << 62, 2}};
+  CHECK(huge.count() == std::uint64_t{1} << 63);
+  CHECK_FALSE(decode_tensor(encode_tensor(huge)));
+  huge = {.dtype = DType::int8, .dims = std::vector<std::int64_t>(22, 8)};
+  CHECK(huge.count() == ~std::uint64_t{0});
+  CHECK_FALSE(decode_tensor(encode_tensor(huge)));
+  huge.dims.push_back(0);
+  CHECK(huge.count() == 0);
+  CHECK(decode_tensor(encode_tensor(huge)));
+}
