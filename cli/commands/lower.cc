@@ -73,6 +73,10 @@ class LowerCommand : public Command {
     const auto model = load_model(model_);
     if (!backends || !lists || !model) return ExitCode::bad_input;
     if (!is_for_compilers(*model, model_.path)) return ExitCode::bad_input;
+    // Again, now that the files that the model refers to are known, before compilers run for long.
+    if (const auto fault = check_outputs(); !fault) {
+      return refuse(fault.error(), ExitCode::cannot_write);
+    }
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     if (const ExitCode code = open_folder(); code != ExitCode::done) return code;
