@@ -10,7 +10,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -85,14 +87,26 @@ void remove_entries(int folder, int depth) noexcept {
   }
 }
 
-// Other threads may go on to write files into the folder until it is gone.
+// Gives the folder another name, "PATH-", in `aside`; false when that is not possible.
+bool move_aside(const char* path, std::array<char, PATH_MAX>& aside) noexcept {
+  const std::size_t length = std::strlen(path);
+  if (length + 2 > aside.size()) return false;
+  std::memcpy(aside.data(), path, length);
+  std::memcpy(aside.data() + length, "-", 2);
+  return ::rename(path, aside.data()) == 0;
+}
+
+// Other threads may go on to write files into the folder. Moved aside, it is gone for them, so that
+// they cannot make files faster than they are removed; those that they are making may still appear.
 void remove_folder(const char* path) noexcept {
   constexpr int kMostRounds = 1000;
   const int folder = ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder < 0) return;
+  std::array<char, PATH_MAX> aside;
+  const char* const place = move_aside(path, aside) ? aside.data() : path;
   for (int round = 0; round < kMostRounds; ++round) {
     remove_entries(folder, kMostDepth);
-    if (::rmdir(path) == 0 || errno != ENOTEMPTY) break;
+    if (::rmdir(place) == 0 || errno != ENOTEMPTY) break;
   }
   ::close(folder);
 }
