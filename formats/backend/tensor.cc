@@ -53,6 +53,7 @@ class TypedElements {
 
   std::string bytes_of(DType dtype) && {
     const auto size = static_cast<std::size_t>(dtype_bits(dtype)) / 8;
+    if (size > sizeof(std::uint64_t)) return {};  // no whole number is such an element
     for (const std::uint64_t number : whole_) append_low(bytes_, number, size);
     return std::move(bytes_);
   }

@@ -43,6 +43,12 @@ TEST_CASE("bytes that are not a tensor are refused") {
   CHECK_FALSE(decode_tensor(encode_tensor(short_one)));
 }
 
+TEST_CASE("whole numbers are not the elements of a complex tensor") {
+  // data_type 15, complex128; int32_data 1.
+  CHECK_FALSE(decode_tensor("\x10\x0F\x2A\x01\x01"));
+  CHECK(decode_tensor("\x10\x07\x2A\x01\x01"));  // int64
+}
+
 TEST_CASE("a tensor whose size wraps around is refused") {
   // 2^63 elements of 16 bits, and 2^66 of 8: the sizes in bits wrap to 0.
   Tensor huge{.dtype = DType::int16, .dims = {std::int64_t{1} << 62, 2}};
