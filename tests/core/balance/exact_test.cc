@@ -35,5 +35,29 @@ TEST_CASE("with too many ideals there is no search, and no proof") {
   CHECK_FALSE(exact_search(made.instance(), options).is_complete);
 }
 
+// 12 items without order have 4,096 ideals, and 3^12 pairs of them.
+constexpr const char* kLoose = "a 1\nb 2\nc 3\nd 4\ne 5\nf 6\ng 7\nh 8\ni 9\nj 1\nk 2\nl 3";
+constexpr ExactOptions kEveryPair = {.most_ideals = 4096, .most_stages = 600'000};
+
+TEST_CASE("the search ends with a proof when it has no deadline, and without one after it") {
+  const InstanceOf made(balance_problem(kLoose));
+  const ExactResult proved = exact_search(made.instance(), kEveryPair);
+  CHECK(proved.is_complete);
+  CHECK(proved.best.objective == 26);
+  ExactOptions options = kEveryPair;
+  const Deadline passed(0), never(kUnlimited);
+  options.deadline = &passed;
+  CHECK_FALSE(exact_search(made.instance(), options).is_complete);
+  options.deadline = &never;
+  CHECK(exact_search(made.instance(), options).is_complete);
+}
+
+TEST_CASE("the search ends without proof after the stages it may try") {
+  const InstanceOf made(balance_problem(kLoose));
+  ExactOptions options = kEveryPair;
+  options.most_stages = 1000;
+  CHECK_FALSE(exact_search(made.instance(), options).is_complete);
+}
+
 }  // namespace
 }  // namespace cleave::balance

@@ -76,6 +76,7 @@ TEST_CASE("Bytes follow from the width of elements; elements below a byte are pa
   CHECK(tensor_bytes(DType::boolean, sizes({5})) == 5U);
   CHECK(tensor_bytes(DType::complex128, sizes({2})) == 32U);
   CHECK(tensor_bytes(DType::int4, sizes({3})) == 2U);
+  CHECK(tensor_bytes(DType::int4, sizes({4})) == 2U);
   CHECK(tensor_bytes(DType::uint2, sizes({5})) == 2U);
 }
 

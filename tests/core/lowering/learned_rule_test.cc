@@ -107,6 +107,31 @@ TEST_CASE("One condition on an attribute, rank or dtype separates failed from pa
   CHECK(dtype.denied() == "b");
 }
 
+TEST_CASE("An input after one that is no tensor, or after a list, separates by its dtype, too") {
+  const Trial scalar(R"(
+    input x: float32[1,8]
+    input y: int64[1,8]
+    s: scalar = Size(x)
+    a = Scale(s, x)
+    b = Scale(s, y)
+    output a, b)",
+                     "b");
+  REQUIRE(scalar.learn().size() == 1);
+  REQUIRE(scalar.learn()[0].rule.inputs.size() == 2);
+  CHECK_FALSE(scalar.learn()[0].rule.inputs[0].has_value());
+  CHECK(scalar.denied() == "b");
+
+  const Trial list(R"(
+    input x: float32[1,8]
+    input y: int64[1,8]
+    a = Gather([x, y], x)
+    b = Gather([x, y], y)
+    output a, b)",
+                   "b");
+  CHECK(list.learn()[0].rule.node_name.empty());
+  CHECK(list.denied() == "b");
+}
+
 TEST_CASE("Two conditions are combined if one is not enough") {
   const Trial trial(R"(
     input x: float32[1,8]
