@@ -40,6 +40,12 @@ TEST_CASE("Numbers, quoted names and brackets do not distinguish failures") {
                   "\"onnx.Pool\"}> : (!torch.vtensor<[1,64,1],f32>) -> !torch.vtensor<[3],f32>"));
 }
 
+TEST_CASE("An arrow within angle brackets does not close them") {
+  CHECK(signature("error: no kernel for <(i64) -> f32> here") ==
+        "compile: error: no kernel for _ here");
+  CHECK(signature("error: 3 -> 4 is refused") == "compile: error: # -> # is refused");
+}
+
 TEST_CASE("Different failures keep different signatures") {
   CHECK(signature("error: shape input is variable") != signature("error: no kernel for it"));
   CHECK(signature("error: x") !=

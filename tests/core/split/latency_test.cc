@@ -64,6 +64,21 @@ TEST_CASE("The latency of a split sums nodes, launches and transfers") {
   CHECK(sum.parts[PartId{2}].launch_us == 50);
 }
 
+TEST_CASE(
+    "The measured share is that of the time, and without any time that of all nodes or none") {
+  Case made(kText, "b");
+  made.times.cpu.origins[node_named(made.graph, "b")] = TimeOrigin::estimated;
+  const Latency sum = made.of(Residency::off);
+  CHECK_FALSE(sum.is_measured);
+  CHECK(sum.measured_share == Approx(40.0 / 240));
+  for (const NodeId node : made.graph.nodes()) {
+    made.times.cpu.us[node] = made.times.acc.us[node] = 0;
+  }
+  CHECK(made.of(Residency::off).measured_share == 0);
+  made.times.cpu.origins[node_named(made.graph, "b")] = TimeOrigin::measured;
+  CHECK(made.of(Residency::off).measured_share == 1);
+}
+
 TEST_CASE("Values that the accelerator keeps do not cross again") {
   const Latency sum = Case(kText, "b").of(Residency::on);
   CHECK(sum.link_bytes.in == 4000 + 2000);

@@ -48,6 +48,30 @@ constexpr const char* kCuts = R"(
   j = f(i)
   output j)";
 
+TEST_CASE("Progress counts every gap tried, out of as many as the rounds can try") {
+  // Three gaps; one is closed by the first of two steps.
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = f(x)
+    b = g(a)
+    c = f(b)
+    d = h(c)
+    e = f(d)
+    i = k(e)
+    j = f(i)
+    output j)");
+  std::vector<std::uint64_t> done, totals;
+  AdviceOptions options{.steps = 2};
+  options.progress = [&](const WorkDone& work) {
+    if (work.task != "trying") return;
+    done.push_back(work.done);
+    totals.push_back(work.total);
+  };
+  CHECK(advice_for({&graph}, list_of({"f"}), options).steps.size() == 2);
+  CHECK(done == std::vector<std::uint64_t>{0, 1, 2, 3, 4});
+  CHECK(totals == std::vector<std::uint64_t>(5, 5));
+}
+
 TEST_CASE("Gaps are ranked by what closing them gains for the goal") {
   const Graph graph = graph_from_text(kCuts);
   const Advice advice = advice_for({&graph}, list_of({"f"}), {});
