@@ -3,17 +3,18 @@
 
 For each of N random mutants (the same for the same seed), one operator of one source of core or formats
 is replaced, the library is built, and the tests that can see it are run, those named like the source
-first. A mutant that does not compile is replaced by another. Mutants that no test notices are listed as
-diffs; a person must judge whether they change behaviour. The source is restored after each mutant, also
-if the script is stopped.
+first; last the tests of whole commands that ctest has for its folder. A mutant that does not compile is
+replaced by another. Mutants that no test notices are listed as diffs; a person must judge whether they
+change behaviour. The source is restored after each mutant, also if the script is stopped.
 
 All tests are run once without a change: they must pass, and a mutant with which one of them takes ten times
 as long counts as noticed, since it hangs.
 
-usage: mutate.py BUILD [--count N] [--seed S] [--skip N] [--only PATTERN] [--list]
+usage: mutate.py BUILD [--count N] [--seed S] [--skip N] [--only PATTERN] [--again LOG] [--list]
   BUILD          a configured build folder; -O2 is best: the tests take longer than to compile one file
   --skip N       leave out the first N mutants of the seed, which an earlier run has tried
   --only PATTERN sources whose path matches the glob, as 'core/split/*'
+  --again LOG    only the mutants that survived in what an earlier run printed
   --list         print the mutants and stop
 
 Exit status 1 if one survives. Not for CI: 200 mutants take hours.
@@ -68,10 +69,24 @@ def draw(paths, seed):
     return every
 
 
+# Tests of whole commands by folder: a pattern of their names for ctest. The first folder that fits counts.
+WHOLE_COMMANDS = [
+    ("core/balance", "workloads:"), ("core/placement", "placement:"), ("core/lowering", "lower:"),
+    ("core/study", "advice:"), ("core", "conformance: every|hostile: each"),
+    ("formats/onnx/infer", "conformance: types|types of larger|inferred shapes|implied attributes"),
+    ("formats/onnx", "ONNX|conformance: (calls|every|larger)|real:"),
+    ("formats/lowering", "lower:"), ("formats/backend", "lower:"), ("formats/costs", "costs:"),
+    ("formats/io", "faults:|hostile:"), ("formats/settings", "hostile:"), ("formats/jobs", "real:|faults: no"),
+    ("formats/report", "check:|page:|overlays:|schemas:|real:"), ("formats", "hostile:|lint-support:|rules:"),
+]
+
+
 class Trial:
     """Builds, and runs the tests."""
 
     LEAST_SECONDS = 60
+    TARGETS = ("core_tests", "formats_tests", "pt2_tests", "cases_runner", "cleave", "dump_types", "failing_calls",
+               "print_placements", "cleave_make_graph")
 
     def __init__(self, build):
         self.build = Path(build).resolve()
@@ -100,13 +115,22 @@ class Trial:
                  (ROOT / "tests/cases/run_cases.sh", tests / "cases_runner", ROOT / "tests/cases/compact.jsonl.gz")),
                 ("cleave", "golden", (sys.executable, ROOT / "tests/golden/run.py", cleave))]
 
-    def check_baseline(self):
-        for target, name, words in self.steps():
+    def whole_commands(self, path):
+        """The ctest command for the source's folder."""
+        place = str(path.relative_to(ROOT))
+        pattern = next(names for folder, names in WHOLE_COMMANDS if place.startswith(folder + "/"))
+        return ("ctest", "--test-dir", self.build, "--stop-on-failure", "-R", pattern)
+
+    def check_baseline(self, paths):
+        for target in self.TARGETS:
             if not self.make(target):
                 sys.exit(f"{target} does not build")
+        commands = [words for _, _, words in self.steps()] + [self.whole_commands(path) for path in paths]
+        for words in dict.fromkeys(commands):
             begin = time.monotonic()
+            self.limits[words] = 3600
             if self.run(*words):
-                sys.exit(f"{name} fails without a change")
+                sys.exit(f"fails without a change: {' '.join(map(str, words))}")
             self.limits[words] = max(self.LEAST_SECONDS, 10 * (time.monotonic() - begin))
 
     def notices(self, path):
@@ -124,7 +148,16 @@ class Trial:
                 how = self.run(*words)
                 if how:
                     return f"{name} {how}"
-        return ""
+        whole = self.whole_commands(path)
+        if not all(self.make(target) for target in self.TARGETS):
+            return ""
+        how = self.run(*whole)
+        return f"ctest -R '{whole[-1]}' {how}" if how else ""
+
+
+def survivors_in(log):
+    """The mutants that the log says survive, as shown() words them."""
+    return set(re.findall(r"^\d+: SURVIVES: (\S+\n  - .*\n  \+ .*)$", Path(log).read_text(encoding="utf-8"), re.M))
 
 
 def shown(path, text, offset, old, new):
@@ -142,14 +175,20 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="*")
     parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("--again", metavar="LOG")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
     trial = Trial(options.build)
+    mutants = draw(sources(options.only), options.seed)[options.skip:]
+    if options.again:
+        wanted = survivors_in(options.again)
+        mutants = [(path, mutant) for path, mutant in mutants
+                   if shown(path, path.read_text(encoding="utf-8"), *mutant) in wanted]
     if not options.list:
-        trial.check_baseline()
+        trial.check_baseline([path for path, _ in mutants[:options.count]])
     tried, survivors = 0, []
-    for path, (offset, old, new) in draw(sources(options.only), options.seed)[options.skip:]:
+    for path, (offset, old, new) in mutants:
         if tried == options.count:
             break
         text = path.read_text(encoding="utf-8")

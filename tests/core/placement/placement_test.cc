@@ -96,6 +96,21 @@ TEST_CASE("Required units are on the accelerator, and units tied to them come al
   CHECK(find_placement(problem, {.most_tried_out = 0}).sides == Sides{1, 1, 0});
 }
 
+TEST_CASE("What makes or reads a value that the host must hold is on the CPU") {
+  PlacementProblem problem;  // the host gives a value to 1, and reads a value of 0
+  problem.cpu_us = {9, 9, 9};
+  problem.acc_us = {1, 1, 1};
+  problem.allowed.assign(3, AllowedSides::both);
+  problem.producer = {0, PlacementProblem::kHost};
+  problem.crossing_us.assign(2, PlacementProblem::kTied);
+  problem.host_reads = {1, 0};
+  problem.readers.end_list();
+  problem.readers.add(1);
+  problem.readers.end_list();
+  CHECK(find_placement(problem).sides == Sides{0, 0, 1});
+  CHECK(find_placement(problem, {.most_tried_out = 0}).sides == Sides{0, 0, 1});
+}
+
 TEST_CASE("There are at most as many parts as allowed, even if more would gain") {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     PlacementProblem problem =
