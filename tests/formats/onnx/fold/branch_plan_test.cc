@@ -12,8 +12,8 @@ namespace {
 
 // The plan for the first branch of the model's first node: "a -> b" for each rename, "a = b" for
 // each copy, or why there is none.
-std::string plan_text(const std::string& model) {
-  const SourceFile source = onnx_file(model);
+std::string plan_text(const std::string& model, const ModelEdit& edit = nullptr) {
+  const SourceFile source = onnx_file(model, edit);
   auto index = index_onnx(source);
   REQUIRE(index);
   const auto links = link_onnx_graph("m.onnx", *index);
@@ -48,6 +48,16 @@ TEST_CASE("A result of the branch gets the name of the If's output") {
 
 TEST_CASE("A result that the branch takes from outside is copied") {
   CHECK(plan_text(if_with("(float[2] x) { u = Neg (x) }")) == "y = x");
+}
+
+TEST_CASE("A result without a name in the model is left out, those after it are not") {
+  const auto without_first = [](onnx::ModelProto& model) {
+    model.mutable_graph()->mutable_node(0)->set_output(0, "");
+  };
+  CHECK(plan_text("g (float[2] x, bool c) => (float[2] y) {\n unread, y = If (c) <then_branch = one"
+                  " () => (float[2] s, float[2] t) { s = Neg (x) t = Abs (x) }, else_branch = two "
+                  "() => (float[2] e, float[2] f) { e = Abs (x) f = Neg (x) }>\n}",
+                  without_first) == "t -> y");
 }
 
 TEST_CASE("A name of another value is changed") {

@@ -118,6 +118,50 @@ TEST_CASE("The root calls each part once, as a function of the model") {
   CHECK(root.ir_version() >= 8);
 }
 
+// The calls in the root's function of a part that reads a weight w of that type and size.
+std::string function_with(std::int32_t dtype, std::int64_t elements, std::size_t bytes) {
+  const auto edit = [&](onnx::ModelProto& model) {
+    onnx::GraphProto& graph = *model.mutable_graph();
+    graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(dtype);
+    graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(dtype);
+    onnx::TensorProto& w = *graph.mutable_initializer(0);
+    w.Clear();
+    w.set_name("w");
+    w.set_data_type(dtype);
+    w.add_dims(elements);
+    w.set_raw_data(std::string(bytes, '\1'));
+  };
+  const char* const graph =
+      "g (float[N] x) => (float[M] y) <float[1] w = {1}> { y = Concat <axis = 0> (x, w) }";
+  const Written written(model_text(graph, edit), "*\n");
+  return calls(written.model("root.onnx").functions(0).node());
+}
+
+TEST_CASE("A small weight is made inside the function that reads it, if a Constant can hold it") {
+  using onnx::TensorProto;
+  const std::string kInside = "Constant() -> w; Concat(x w) -> y; ", kGiven = "Concat(x w) -> y; ";
+  CHECK(function_with(TensorProto::FLOAT, 1, 4) == kInside);
+  CHECK(function_with(TensorProto::INT64, 1, 8) == kInside);
+  // 1,024 bytes and one more, of which 11 are its name, type and dims.
+  CHECK(function_with(TensorProto::UINT8, 1013, 1013) == kInside);
+  CHECK(function_with(TensorProto::UINT8, 1014, 1014) == kGiven);
+  // Opset 17 has constants of bfloat16, and none of the 8-bit floats.
+  constexpr std::int32_t kFloat8 = 17;  // FLOAT8E4M3FN, which old protobuf files lack
+  CHECK(function_with(TensorProto::BFLOAT16, 2, 4) == kInside);
+  CHECK(function_with(kFloat8, 2, 2) == kGiven);
+}
+
+TEST_CASE("Weights that a caller may replace are inputs and initializers of the root") {
+  const onnx::ModelProto root = Written(model_text("g (float[2] x, float[2] v) => (float[2] y)"
+                                                   " <float[2] w = {1, 2}, float[2] v = {3, 4}> {"
+                                                   " t = Add (x, w)  y = Mul (t, v) }"),
+                                        "*\n")
+                                    .model("root.onnx");
+  CHECK(names_of(root.graph().input()) == "x v unread ");
+  CHECK(names_of(root.graph().initializer()) == "v unread ");
+  CHECK(calls(root.functions(0).node()) == "Constant() -> w; Add(x w) -> t; Mul(t v) -> y; ");
+}
+
 TEST_CASE("Weights of the root point into the files of the parts") {
   const std::string weights(8192, '\x5a');
   const auto with_weights = [&](onnx::ModelProto& model) {
