@@ -152,11 +152,11 @@ TEST_CASE("A small weight is made inside the function that reads it, if a Consta
 }
 
 TEST_CASE("Weights that a caller may replace are inputs and initializers of the root") {
-  const onnx::ModelProto root = Written(model_text("g (float[2] x, float[2] v) => (float[2] y)"
-                                                   " <float[2] w = {1, 2}, float[2] v = {3, 4}> {"
-                                                   " t = Add (x, w)  y = Mul (t, v) }"),
-                                        "*\n")
-                                    .model("root.onnx");
+  const char* const graph =
+      "g (float[2] x, float[2] v, float[2] unread) => (float[2] y) "
+      "<float[2] w = {1, 2}, float[2] v = {3, 4}, float[2] unread = {5, 6}> {"
+      " t = Add (x, w)  y = Mul (t, v) }";
+  const onnx::ModelProto root = Written(model_text(graph), "*\n").model("root.onnx");
   CHECK(names_of(root.graph().input()) == "x v unread ");
   CHECK(names_of(root.graph().initializer()) == "v unread ");
   CHECK(calls(root.functions(0).node()) == "Constant() -> w; Add(x w) -> t; Mul(t v) -> y; ");
