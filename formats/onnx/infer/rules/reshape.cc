@@ -390,7 +390,7 @@ bool reduce(OnnxOpCall& call) {
   std::vector<bool> is_reduced(from->rank(), axes->empty() && !is_noop);
   for (const std::int64_t i : *axes) {
     const auto axis = axis_of(i, from->rank());
-    if (!axis) return true;
+    if (!axis) return false;
     is_reduced[*axis] = true;
   }
   Shape out;

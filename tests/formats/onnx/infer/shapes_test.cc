@@ -136,6 +136,60 @@ g (bool c, float[2, 3] x) => (float[2, 3] y) {
   CHECK(text.find("z: float32[2, 3]\n") != std::string::npos);
 }
 
+TEST_CASE("What the branch taken or a function gives as a constant is known outside") {
+  CHECK(types(R"(
+g (float[8] x) => (float[a, b] y) <bool c = {1}> {
+  s = If (c) <
+    then_branch = th () => (int64[2] p) <int64[2] p = {4, 2}> { u = Identity (p) },
+    else_branch = el () => (int64[2] q) <int64[2] q = {2, 4}> { v = Identity (q) }
+  >
+  y = Reshape (x, s)
+})") == "y: float32[4, 2]\n");
+  const std::string with_function = R"(
+<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+g (float[8] x) => (float[a, b] y) { s = local.sizes (x)  y = Reshape (x, s) }
+<domain: "local", opset_import: ["" : 17]>
+sizes (a) => (b) { b = Constant <value = int64[2] {2, 4}> () })";
+  CHECK(types(SourceFile::from_text("m.onnx", onnx_bytes(with_function))) ==
+        "s: int64[2]\ny: float32[2, 4]\n");
+}
+
+TEST_CASE("Outputs after one without a name have their types") {
+  const SourceFile source = onnx_file(
+      "g (float[5, 1, 3] x, float[1, 8, 3] w, float[1, 8, 2] r) => (float[1, 1, 2] h) {"
+      " unread, h = LSTM <hidden_size = 2> (x, w, r)  z = Relu (h) }",
+      [](onnx::ModelProto& model) {
+        model.mutable_graph()->mutable_node(0)->set_output(0, "");
+        model.mutable_graph()->mutable_output(0)->mutable_type()->clear_value();
+      });
+  CHECK(types(source) == "h: float32[1, 1, 2]\nz: float32[1, 1, 2]\n");
+}
+
+// The notes about nodes that do not fit their operators, a line each.
+std::string misfits_of(const std::string& graph, const ModelEdit& edit = nullptr) {
+  const auto loaded = read_onnx(onnx_file(graph, edit), {});
+  if (!loaded) return format_diagnostic(loaded.error().front());
+  std::string text;
+  for (const std::string& note : loaded->notes) {
+    if (note.find("do not fit") != std::string::npos) text += note + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("A node that does not fit its operator is named, with what is wrong") {
+  const auto without_second = [](onnx::ModelProto& model) {
+    model.mutable_graph()->mutable_node(0)->set_input(1, "");
+  };
+  CHECK(misfits_of("g (float[2, 3] x, float[3, 2] w) => (float[a, b] y) { y = MatMul (x, w) }",
+                   without_second) ==
+        "node 0 (MatMul): shapes do not fit: its input 1 is left out\n");
+  CHECK(
+      misfits_of("g (float[2, 3] x) => (float[a, b] y) { y = ReduceMax <axes = [5]> (x) }") ==
+      "node 0 (ReduceMax): shapes do not fit: axis must be in [-rank, rank-1]. input rank was 2\n");
+  CHECK(misfits_of("g (float[2, 3] x) => (float[a, b] y) { y = ReduceMax <axes = [1]> (x) }") ==
+        "");
+}
+
 TEST_CASE("A stated type is kept when the operator implies none") {
   const SourceFile source =
       onnx_file("g (float[2] x) => (float[7, 9] y) { t = elsewhere.Odd (x)  y = Relu (t) }",
@@ -168,6 +222,12 @@ TEST_CASE("A DFT of a tensor without a shape has its type") {
   CHECK(type_at(17, "g (float[] x) => (float[] y) { y = DFT (x) }") == "y: float32[...]\n");
   CHECK(type_at(17, "g (float[1, 8, 1] x) => (float[a, b, c] y) { y = DFT (x) }") ==
         "y: float32[1, 8, 2]\n");
+  CHECK(type_at(17, "g (float[8] x) => (float[a] y) { y = DFT (x) }") == "y: float32[a]\n");
+}
+
+TEST_CASE("Padding is an attribute of Pad before opset 11") {
+  CHECK(type_at(10, "g (float[2, 3] x) => (float[a, b] y) { y = Pad <pads = [0, 1, 2, 3]> (x) }") ==
+        "y: float32[4, 7]\n");
 }
 
 TEST_CASE("Dequantized values have the type of the scale") {

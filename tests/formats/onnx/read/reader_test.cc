@@ -115,6 +115,21 @@ g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
   CHECK(made.loaded.graph.node_count() == 3);
 }
 
+TEST_CASE("Nodes of a body that read only constants are constant") {
+  const Read made = read(R"(
+g (bool c, float[2] x) => (float[2] y) <float[2] w = {1, 2}> {
+  y = If (c) <
+    then_branch = th () => (float[2] a) { k = Neg (w)  m = Clip (k, , w)  a = Add (x, m) },
+    else_branch = el () => (float[2] b) { b = Abs (x) }
+  >
+})");
+  std::string names;
+  for (const NodeId node : made.loaded.graph.body_nodes(NodeId{0})) {
+    names += std::string(made.loaded.graph.op(node)) + " ";
+  }
+  CHECK(names == "Add Abs ");
+}
+
 TEST_CASE("An initializer that is a graph input too is a parameter") {
   const ModelEdit also_input = [](onnx::ModelProto& model) {
     *model.mutable_graph()->add_input() = model.graph().input(0);
