@@ -1,6 +1,9 @@
 #include "core/base/max_flow.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <random>
 
 #include "tests/catch2.h"
 
@@ -39,6 +42,42 @@ TEST_CASE("a flow takes a step back where an earlier way was wrong") {
   network.add_arc(c, kSink, 1);
   network.add_arc(d, kSink, 1);
   CHECK(network.augment(kNoLimit) == Approx(2));
+}
+
+TEST_CASE("the flow of random networks is the least of all cuts, however arcs were added") {
+  constexpr std::uint32_t kNodes = 7;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 engine(seed);
+    const auto below = [&](std::uint32_t limit) {
+      return static_cast<std::uint32_t>(engine() % limit);
+    };
+    double capacity[kNodes][kNodes] = {};
+    FlowNetwork network;
+    network.clear();
+    while (network.add_node() + 1 < kNodes) continue;
+    for (int i = 0; i < 16; ++i) {
+      const std::uint32_t from = below(kNodes), to = below(kNodes);
+      if (from == to) continue;
+      const double there = below(6), back = below(3);
+      network.add_arc(from, to, there, back);
+      capacity[from][to] += there;
+      capacity[to][from] += back;
+      if (i % 5 == 4) network.augment(kNoLimit);
+    }
+    double least = kNoLimit;
+    for (std::uint32_t side = 0; side < 1U << kNodes; ++side) {
+      if ((side >> kSource & 1U) == 0 || (side >> kSink & 1U) != 0) continue;
+      double cut = 0;
+      for (std::uint32_t from = 0; from < kNodes; ++from) {
+        for (std::uint32_t to = 0; to < kNodes; ++to) {
+          if ((side >> from & 1U) != 0 && (side >> to & 1U) == 0) cut += capacity[from][to];
+        }
+      }
+      least = std::min(least, cut);
+    }
+    INFO("seed " << seed);
+    CHECK(network.augment(kNoLimit) == Approx(least).margin(1e-9));
+  }
 }
 
 TEST_CASE("arcs added later raise the flow from where it was") {

@@ -25,6 +25,19 @@ TEST_CASE("A node takes the longer of computing and memory, plus its fixed cost"
   CHECK(times.cpu.origins[node_named(graph, "a")] == TimeOrigin::estimated);
 }
 
+TEST_CASE("A time of 0 was measured, one below 0 was not") {
+  const Graph graph = graph_from_text(kText);
+  MeasuredTimes cpu(graph.node_count(), -1), acc(graph.node_count(), -1);
+  cpu[node_named(graph, "a")] = 0;
+  acc[node_named(graph, "b")] = 0;
+  const TargetTimes times = target_times(graph, {}, cpu, acc);
+  CHECK(times.cpu.of(node_named(graph, "a")) == 0);
+  CHECK(times.cpu.origins[node_named(graph, "a")] == TimeOrigin::measured);
+  CHECK_FALSE(times.cpu.of(node_named(graph, "b")));
+  CHECK(times.acc.of(node_named(graph, "b")) == 0);
+  CHECK_FALSE(times.acc.of(node_named(graph, "a")));
+}
+
 TEST_CASE("Estimates beside a profile share what it leaves") {
   const Graph graph = graph_from_text(kText);
   const Machine machine{.cpu = {.flops_per_second = 1e9, .bytes_per_second = 1e9, .node_us = 3}};

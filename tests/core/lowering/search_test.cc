@@ -76,6 +76,35 @@ TEST_CASE("A named culprit takes two runs, an unnamed one ceil(log2 n) + 2") {
   }
 }
 
+TEST_CASE("A culprit that is known from elsewhere takes one run, and is reported once") {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 10 + random() % 100);
+    const ItemOrder order = order_items(graph, all_nodes(graph));
+    FakeBackend backend{.graph = graph,
+                        .order = order,
+                        .culprits = some_nodes(random, graph, 2),
+                        .speech = Speech::is_silent};
+    const std::vector<NodeId> planted = backend.culprits;
+    SearchOptions options;
+    options.is_known_culprit = [&](NodeId node) {
+      return std::find(planted.begin(), planted.end(), node) != planted.end();
+    };
+    const SearchResult result = search(graph, order, backend, options);
+    INFO("seed " << seed);
+    REQUIRE(result.findings.size() == 2);
+    std::vector<NodeId> found;
+    for (const Finding& finding : result.findings) {
+      CHECK(finding.by == FoundBy::known);
+      found.insert(found.end(), finding.nodes.begin(), finding.nodes.end());
+    }
+    std::sort(found.begin(), found.end());
+    CHECK(found == planted);
+    // Each culprit alone, and the regions that are left around them.
+    CHECK(result.runs <= 2 + 4);
+  }
+}
+
 TEST_CASE("Nodes that fail only together are reported together, with the smallest piece") {
   std::size_t together = 0;
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
