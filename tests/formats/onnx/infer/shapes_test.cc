@@ -225,6 +225,41 @@ TEST_CASE("A DFT of a tensor without a shape has its type") {
   CHECK(type_at(17, "g (float[8] x) => (float[a] y) { y = DFT (x) }") == "y: float32[a]\n");
 }
 
+TEST_CASE("Attention gives as many heads as queries have, and the keys of past and present") {
+  CHECK(type_at(23, R"(g (float[2, 3, 8, 16] q, float[2, 3, 9, 16] k, float[2, 3, 9, 32] v) =>
+    (float[a, b, c, d] y) { y = Attention (q, k, v) })") == "y: float32[2, 3, 8, 32]\n");
+  CHECK(type_at(23, R"(g (float[2, 8, 48] q, float[2, 9, 48] k, float[2, 9, 96] v) =>
+    (float[a, b, c] y) { y = Attention <q_num_heads = 3, kv_num_heads = 3> (q, k, v) })") ==
+        "y: float32[2, 8, 96]\n");
+  CHECK(type_at(23, R"(g (float[2, 3, 8, 16] q, float[2, 3, 1, 16] k, float[2, 3, 1, 16] v,
+    float[2, 3, 5, 16] pk, float[2, 3, 5, 16] pv) => (float[a, b, c, d] y) {
+    y, nk, nv = Attention (q, k, v, , pk, pv)  z = Relu (nk)  w = Relu (nv) })") ==
+        "y: float32[2, 3, 8, 16]\nnk: float32[2, 3, 6, 16]\nnv: float32[2, 3, 6, 16]\n"
+        "z: float32[2, 3, 6, 16]\nw: float32[2, 3, 6, 16]\n");
+  CHECK(type_at(23, R"(g (float[8, 16] q, float[9, 16] k, float[9, 16] v) => (float[a, b] y) {
+    y = Attention (q, k, v) })") == "y: float32[a, b]\n");
+}
+
+TEST_CASE("Split makes equal parts, of which the last may be smaller from opset 18 on") {
+  const auto split = [](int opset, const std::string& size, const std::string& attributes) {
+    return type_at(opset, "g (float[" + size +
+                              ", 2] x) => (float[a, 2] y, float[b, 2] z) {\n"
+                              "y, z = Split" +
+                              attributes + " (x) }");
+  };
+  CHECK(split(17, "6", "") == "y: float32[3, 2]\nz: float32[3, 2]\n");
+  CHECK(split(17, "5", "") == "y: float32[a, 2]\nz: float32[b, 2]\n");
+  CHECK(split(18, "6", " <num_outputs = 2>") == "y: float32[3, 2]\nz: float32[3, 2]\n");
+  CHECK(split(18, "5", " <num_outputs = 2>") == "y: float32[3, 2]\nz: float32[2, 2]\n");
+  CHECK(split(17, "N", "") == "y: float32[a, 2]\nz: float32[b, 2]\n");
+}
+
+TEST_CASE("NonZero gives an index for each dim, and how many is not known") {
+  CHECK(type_at(17, "g (float[2, 3] x) => (int64[a, b] y) { y = NonZero (x) }") ==
+        "y: int64[2, b]\n");
+  CHECK(type_at(17, "g (float[] x) => (int64[a, b] y) { y = NonZero (x) }") == "y: int64[a, b]\n");
+}
+
 TEST_CASE("Padding is an attribute of Pad before opset 11") {
   CHECK(type_at(10, "g (float[2, 3] x) => (float[a, b] y) { y = Pad <pads = [0, 1, 2, 3]> (x) }") ==
         "y: float32[4, 7]\n");
@@ -271,6 +306,12 @@ g (float[2, 3, 8] x, float[8] s) => (float[a, b, c] y) {
 })";
   CHECK(types(SourceFile::from_text("m.onnx", onnx_bytes(model))) ==
         "t: float32[2, 3, 8]\nu: float32[2, 3, 3]\ny: float32[2, 3, 3]\n");
+  const std::string product = R"(
+<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+g (float[2, 3, 8] x, int8[8, 5] w, float s) => (float[a, b, c] y) {
+  y = com.microsoft.DynamicQuantizeMatMul (x, w, s)
+})";
+  CHECK(types(SourceFile::from_text("m.onnx", onnx_bytes(product))) == "y: float32[2, 3, 5]\n");
 }
 
 }  // namespace

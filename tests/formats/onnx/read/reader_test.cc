@@ -203,6 +203,23 @@ block (a) => (b) { c = Relu (a)  b = Abs (c) })")));
   CHECK(graph.body_nodes(NodeId{0}).empty());
 }
 
+TEST_CASE("Names that are not UTF-8 are counted, and the first one is shown") {
+  const SourceFile source = onnx_file(
+      "g (float[2] x) => (float[2] y) { t = Relu (x)  y = Neg (t) }", [](onnx::ModelProto& model) {
+        model.mutable_graph()->mutable_node(0)->set_name(
+            "\xff"
+            "one");
+        model.mutable_graph()->mutable_node(1)->set_name("two\xfe");
+      });
+  CHECK_FALSE(read_onnx(source, {}));
+  ModelLimits limits;
+  limits.names = NameBytes::any;
+  const auto loaded = read_onnx(source, {}, limits);
+  REQUIRE(loaded);
+  REQUIRE(loaded->warnings.size() == 1);
+  CHECK(loaded->warnings[0].message.starts_with("2 names are not UTF-8, as \"\\xFFone\": "));
+}
+
 TEST_CASE("A graph output that no node makes stays an output") {
   CHECK(described("g (float[2] x) => (float[2] y, float[2] x) { y = Relu (x) }")
             .find("output y\noutput x\n") != std::string::npos);
