@@ -58,6 +58,22 @@ TEST_CASE("removed ops, and conditions that a rule leaves unchecked, are reporte
         "npu.json:3:1: note: rule \"Conv\" leaves unchecked: tiles [unchecked]\n");
 }
 
+TEST_CASE("what each pattern leaves unchecked is reported, and its ops are looked up if ONNX's") {
+  auto loaded = parse_support("npu.json", R"({"format": "cleave.support", "patterns": [
+{"name": "p", "ops": ["Mull", "Add"], "edges": [[0, 1]], "unchecked": "sizes"},
+{"name": "q", "ops": ["View", "Sum"], "edges": [[0, 1]], "unchecked": "strides"}]})");
+  if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
+  CHECK(linted(loaded->list, nullptr, {}) ==
+        "npu.json:2:1: note: pattern \"p\" leaves unchecked: sizes [unchecked]\n"
+        "npu.json:3:1: note: pattern \"q\" leaves unchecked: strides [unchecked]\n");
+  CHECK(linted(loaded->list) ==
+        "npu.json:2:1: note: pattern \"p\" leaves unchecked: sizes [unchecked]\n"
+        "npu.json:2:23: error: ONNX has no op \"Mull\" [unknown_op]\n"
+        "    did you mean \"Mul\"?\n"
+        "npu.json:3:1: note: pattern \"q\" leaves unchecked: strides [unchecked]\n"
+        "npu.json:3:23: error: ONNX has no op \"View\" [unknown_op]\n");
+}
+
 TEST_CASE("a deny rule whose only condition is on an optional input is reported") {
   const auto deny = [](const std::string& rule) {
     auto loaded =

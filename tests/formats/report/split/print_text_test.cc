@@ -2,6 +2,7 @@
 
 #include "formats/onnx/read/reader.h"
 #include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
 #include "tests/formats/onnx/onnx_text.h"
 
 namespace cleave {
@@ -67,6 +68,25 @@ g (bool c, float[2] x) => (float[2] y) {
   | else_branch:
   |   %b: float32[2] = Relu(%x)  # Relu_0
 )") != std::string::npos);
+}
+
+// The call of node "a" in this statement.
+std::string call_of(const std::string& statement) {
+  const Graph graph = graph_from_text("input x: float32[2]\n" + statement + "\noutput a");
+  const std::string text = print_model(graph);
+  const std::size_t begin = text.find("= ", text.find("%a:")) + 2;
+  return text.substr(begin, text.find(')', begin) + 1 - begin);
+}
+
+TEST_CASE("literals between the values of a call are shown as gaps, at most sixteen in a row") {
+  const auto gaps = [](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += "_, ";
+    return text;
+  };
+  CHECK(call_of("a = f(" + gaps(3) + "x, _, x)") == "f(_, _, _, %x, _, %x)");
+  CHECK(call_of("a = f(" + gaps(16) + "x)") == "f(" + gaps(16) + "%x)");
+  CHECK(call_of("a = f(" + gaps(17) + "x)") == "f(" + gaps(16) + "..., %x)");
 }
 
 }  // namespace

@@ -40,6 +40,23 @@ TEST_CASE("an op that rules name for other nodes only is said to be so") {
         "a: no rule names op \"f\" and this node: npu.json:2 is for nodes \"enc*\"\n");
 }
 
+TEST_CASE("a rule for all nodes of an op is not said to be for other names") {
+  const Graph graph = graph_from_text("input x\n a = f(x)");
+  std::vector<SupportList> lists;
+  for (const char* const allow : {"\"f\"", "{\"op\": \"f\", \"name\": \"dec*\"}"}) {
+    auto list = parse_support(
+        "npu.json", "{\"format\": \"cleave.support\",\n\"allow\": [" + std::string(allow) + "]}");
+    REQUIRE(list);
+    lists.push_back(std::move(list->list));
+    lists.back().role = ListRole::all_of;
+  }
+  const OpFacts facts;
+  const ReasonContext context{graph, lists, facts, 1, nullptr};
+  const NodeId node = node_named(graph, "a");
+  CHECK(reason_text(context, node, match_node(graph, node, lists, facts)) ==
+        "no rule names op \"f\" and this node: npu.json:2 is for nodes \"dec*\"");
+}
+
 TEST_CASE("a failed rule is reported with its position, each failed condition, and its reason") {
   CHECK(reasons("input x: int64[2]\n a = conv(x) {group=2}",
                 "\"allow\": [{\"op\": \"conv\", \"inputs\": [[\"float32\", \"float16\"]],\n"
