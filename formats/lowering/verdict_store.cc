@@ -65,6 +65,7 @@ std::optional<std::pair<std::string, Attempt>> attempt_of(std::string_view line)
   }
 }
 
+// Views of `text`, which must outlive them.
 std::vector<std::string_view> whole_lines(std::string_view text) {
   std::vector<std::string_view> lines;
   std::size_t begin = 0;
@@ -129,8 +130,9 @@ VerdictStore::~VerdictStore() {
 }
 
 std::size_t count_journaled(const std::string& path) {
+  const std::string text = text_of(path);
   std::size_t count = 0;
-  for (const std::string_view line : whole_lines(text_of(path))) {
+  for (const std::string_view line : whole_lines(text)) {
     count += attempt_of(line) ? 1U : 0U;
   }
   return count;

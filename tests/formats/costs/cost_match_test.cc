@@ -77,6 +77,19 @@ TEST_CASE("a kernel goes to the node with the longest common path whose op fits"
         "path, path, /l.0/MatMul 3; /l.1/MatMul 7; 100%");
 }
 
+TEST_CASE("a kernel goes past nodes near its path whose op does not fit or that have a kernel") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    /l.0/Softmax: float32[4] = Softmax(x)
+    /l.0/MatMul: float32[4] = MatMul(/l.0/Softmax, x)
+    /l.0/MatMul_1: float32[4] = MatMul(/l.0/MatMul, x)
+  )";
+  CHECK(match(kModel, {kernel("/l.0/Fusion", "Gemm", 3)}) == "path, /l.0/MatMul 3; 100%");
+  CHECK(match(kModel, {kernel("/l.0/MatMul", "MatMul", 2), kernel("/l.0/Fusion", "Gemm", 3)}) ==
+        "name, path, /l.0/MatMul 2; /l.0/MatMul_1 3; 100%");
+  CHECK(match(kModel, {kernel("/l.0/Fusion", "Conv", 3)}) == "none, 0%");
+}
+
 TEST_CASE("a kernel matches the only node with its output shape") {
   CHECK(match(R"(
     input x: float32[4]

@@ -72,6 +72,27 @@ TEST_CASE("a pipe is spooled, so that its bytes can be read again") {
   CHECK(first == 'p');
 }
 
+TEST_CASE("files and pipes may have the most bytes that are allowed, and no more") {
+  const TestFolder folder;
+  const std::string text(3000000, 'p');
+  const std::string path = folder.with_file("m.json", text), pipe = folder.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const auto open_pipe = [&](std::uint64_t most_bytes) {
+    std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << text; });
+    auto file = SourceFile::open(pipe, most_bytes);
+    writer.join();
+    return file;
+  };
+  CHECK(SourceFile::open(path, text.size()));
+  CHECK(open_pipe(text.size()));
+  const std::string too_large = "has more than 2,999,999 bytes";
+  const auto file = SourceFile::open(path, text.size() - 1), spooled = open_pipe(text.size() - 1);
+  REQUIRE(!file);
+  CHECK(file.error()[0].message == too_large);
+  REQUIRE(!spooled);
+  CHECK(spooled.error()[0].message == too_large);
+}
+
 TEST_CASE("a text can be used as a file") {
   const SourceFile file = SourceFile::from_text("dir/m.json", "{}");
   CHECK(file.bytes() == "{}");

@@ -1,0 +1,100 @@
+#include "formats/report/lowering/lowering_report.h"
+
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+
+namespace cleave {
+namespace {
+
+// A model of one node and several open inputs, lowered in one round as one partition.
+struct Lowered {
+  LoadedModel model{SourceFile::from_text("m.onnx", ""),
+                    GraphJsonOrigin{},
+                    graph_from_text(R"(
+    input a: float32[N,3]
+    input b: float32[N]
+    input c: float32[M,?]
+    input d: float32[N,1]
+    input e: float32[N,2]
+    y: float32[N] = f(a, b, c, d, e)
+    output y)"),
+                    {},
+                    {}};
+  std::vector<SupportList> lists;
+  OpFacts facts;
+  std::vector<Backend> backends;
+  LowerOptions options;
+  LowerOutcome outcome;
+
+  Lowered() {
+    outcome.reference = "onnxruntime 1";
+    outcome.rounds.emplace_back();
+    outcome.rounds.back().parts.emplace_back();
+    part().name = "p";
+    part().nodes = {node_named(model.graph, "y")};
+  }
+  LoweredPart& part() { return outcome.rounds.back().parts.front(); }
+  void pin(std::string_view input, const Sizes& shape) {
+    part().pinned.push_back({value_named(model.graph, input), shape});
+  }
+  std::vector<std::string> advice(std::vector<std::string> list_options = {}) const {
+    const LowerInput input{model, lists, facts, backends};
+    return advice_texts({.input = input,
+                         .options = options,
+                         .outcome = outcome,
+                         .list_options = std::move(list_options)});
+  }
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_CASE("shapes that were pinned are listed with all their dims, each input once") {
+  Lowered lowered;
+  CHECK(lowered.advice().empty());
+  lowered.pin("a", {1, 3});
+  lowered.pin("b", {1});
+  lowered.pin("a", {1, 3});
+  CHECK(lowered.advice() == Texts{"shapes pinned as in the reference's run: "
+                                  "a float32[N, 3] as [1, 3], b float32[N] as [1]"});
+}
+
+TEST_CASE("four pinned shapes are listed, and the others counted") {
+  Lowered lowered;
+  lowered.pin("a", {1, 3});
+  lowered.pin("b", {1});
+  lowered.pin("c", {2, 4});
+  lowered.pin("d", {1, 1});
+  lowered.pin("e", {1, 2});
+  CHECK(lowered.advice() ==
+        Texts{"shapes pinned as in the reference's run: a float32[N, 3] as [1, 3], "
+              "b float32[N] as [1], c float32[M, ?] as [2, 4], d float32[N, 1] as [1, 1] "
+              "and 1 more (lowering.json has all)"});
+}
+
+TEST_CASE("sizes are proposed for partitions that are refused only for open inputs") {
+  Lowered lowered;
+  lowered.outcome.reference.clear();
+  lowered.pin("a", {1, 3});
+  lowered.part().needs_sizes = true;
+  lowered.outcome.sizes.dims.push_back({"N", 1});
+  CHECK(lowered.advice() ==
+        Texts{"1 partition of 1 node is refused only because inputs are open (a: float32[N, 3], "
+              "b: float32[N], c: float32[M, ?], d: float32[N, 1] and 1 more), so no op is denied "
+              "for it. With sizes all compile: add --dim N=1, or the sizes that you run the model "
+              "with. To deny what does not take open shapes, add --pin-shapes off"});
+}
+
+TEST_CASE("the command that repeats the split is given when the lists give the same partitions") {
+  Lowered lowered;
+  lowered.outcome.sizes.dims.push_back({"N", 1});
+  lowered.outcome.bound = BoundSplit{.is_same = true, .other_shapes = {}};
+  CHECK(lowered.advice({"--support", "my npu.json"}) ==
+        Texts{"the same partitions with these shapes: "
+              "cleave split m.onnx --support 'my npu.json' --dim N=1 -o parts"});
+  lowered.outcome.bound->is_same = false;
+  CHECK(lowered.advice({"--support", "my npu.json"}) ==
+        Texts{"with --dim N=1 the lists give other partitions: run lower again with it"});
+}
+
+}  // namespace
+}  // namespace cleave
