@@ -65,6 +65,26 @@ TEST_CASE("faults of a backend file name the position and the remedy") {
             "\"failed_if\": [\"(\"]}") == "1:85 \"(\" is not a regular expression (ECMAScript)\n");
 }
 
+TEST_CASE("patterns that would exhaust the stack or overflow are refused") {
+  const auto fault_of = [](const std::string& pattern) {
+    return faults_of(
+        "{\"format\": \"cleave.backend\", \"name\": \"n\", \"compile\": {\"argv\": [\"c\"]}, "
+        "\"message\": {\"begin\": \"" +
+        pattern + "\"}}");
+  };
+  const std::string deep = std::string(500, '(') + std::string(500, ')');
+  CHECK(fault_of(deep) == "none");
+  CHECK(fault_of("(" + deep + ")") ==
+        "1:92 \"" + std::string(200, '(') +
+            "...\" has 1,002 bytes: a regular expression may have 1,000\n");
+  CHECK(fault_of("a{1,1000}") == "none");
+  CHECK(fault_of("at 0x3333333333333333333") == "none");
+  const std::string refused = " repeats or refers back by a number of more than 9 digits\n";
+  CHECK(fault_of("a{3333333333333333333}") == "1:92 \"a{3333333333333333333}\"" + refused);
+  CHECK(fault_of("a{1,1000000000}") == "1:92 \"a{1,1000000000}\"" + refused);
+  CHECK(fault_of("(a)\\\\1000000000") == "1:92 \"(a)\\1000000000\"" + refused);
+}
+
 TEST_CASE("the short form is split into words and not run by a shell") {
   const auto backend = parse_short_backend("my='c c' {model} -o \"{out}\" a\\ b $HOME");
   REQUIRE(backend);
