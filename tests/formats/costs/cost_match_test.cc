@@ -90,6 +90,16 @@ TEST_CASE("a kernel goes past nodes near its path whose op does not fit or that 
   CHECK(match(kModel, {kernel("/l.0/Fusion", "Conv", 3)}) == "none, 0%");
 }
 
+TEST_CASE("paths have whole folders in common, not parts of a folder's name") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    /m/l.2/MatMul: float32[4] = MatMul(x, x)
+    /m/l.11/MatMul: float32[4] = MatMul(/m/l.2/MatMul, x)
+  )";
+  CHECK(match(kModel, {kernel("/m/l.12/Fusion", "Gemm", 3)}) == "path, /m/l.2/MatMul 3; 100%");
+  CHECK(match(kModel, {kernel("/more/Fusion", "Gemm", 3)}) == "none, 0%");
+}
+
 TEST_CASE("a kernel matches the only node with its output shape") {
   CHECK(match(R"(
     input x: float32[4]

@@ -128,12 +128,13 @@ TEST_CASE("the names of a graph are views into the source, unless they have esca
 TEST_CASE("attributes that rules can ask about go to pools, the others are opaque") {
   CHECK(description(with_nodes(R"({"name": "n", "op": "f", "attributes": {
     "i": -3, "r": 1.5, "big": 9223372036854775808, "s": "a\nb", "t": true,
-    "is": [1, 2], "rs": [1, 2.5], "bs": [true, false], "ib": [2, true], "ss": ["a", "b"],
+    "is": [1, 2], "rs": [1, 2.5], "bs": [true, false], "ib": [2, true], "ss": ["a", "b"], "more": ["c"],
     "none": [], "mixed": [1, "a"], "nested": [[1]], "null": null, "map": {"a": [1]}}})")) ==
         "input x: float32[2]\nparameter w: float32[2]\nnode n = f()\n"
         "  i integer -3\n  r real 1.5\n  big real 9.22337e+18\n  s string a\nb\n  t boolean 1\n"
         "  is integers 1 2\n  rs reals 1 2.5\n  bs integers 1 0\n  ib integers 2 1\n"
-        "  ss strings a b\n  none integers\n  mixed opaque\n  nested opaque\n  null opaque\n"
+        "  ss strings a b\n  more strings c\n  none integers\n  mixed opaque\n  nested opaque\n  "
+        "null opaque\n"
         "  map opaque\n");
 }
 

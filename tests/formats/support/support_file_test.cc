@@ -83,6 +83,9 @@ TEST_CASE("a line of plain text that is not an op is refused") {
   CHECK(faults("Relu\nai.onnx;x;Conv") ==
         "2:8: expected one op per line, or domain;opset;op1,op2 throughout: found "
         "\"ai.onnx;x;Conv\"\n");
+  CHECK(faults("Conv;Relu") ==
+        "1:5: expected one op per line, or domain;opset;op1,op2 throughout: found "
+        "\"Conv;Relu\"\n");
   CHECK(faults("[\"Conv\"]") ==
         "1:1: expected the bare name of an op, found \"[\"Conv\"]\": a JSON list is an object "
         "with \"format\": \"cleave.support\"\n");

@@ -78,6 +78,15 @@ TEST_CASE("a denial names the op, name or dtype that the rule is for") {
         "a: denied by npu.json:3 for an input of int64 (no wide registers)\n");
   CHECK(reasons(graph, "\"allow\": [\"f\"],\n\"deny\": [{\"op\": \"f\", \"name\": \"?\"}]") ==
         "a: denied by npu.json:3 for op \"f\" and name \"?\"\n");
+  const auto denial = [](const std::string& fields) {
+    return reasons("input x: int64[2]\n a: int64[2] = f(x) {m=1}",
+                   "\"allow\": [\"f\"],\n\"deny\": [{\"op\": \"f\", " + fields + "}]");
+  };
+  const std::string start = "a: denied by npu.json:3 for op \"f\"";
+  CHECK(denial("\"attributes\": {\"m\": 1}, \"shapes\": {\"0\": {\"rank\": 1}}") ==
+        start + ", its attributes and its shapes\n");
+  CHECK(denial("\"inputs\": [[\"int64\"]]") == start + " and its input dtypes\n");
+  CHECK(denial("\"outputs\": [[\"int64\"]]") == start + " and its output dtypes\n");
 }
 
 TEST_CASE("nodes that exchange a non-tensor are reported with the value and the node to blame") {

@@ -134,6 +134,25 @@ TEST_CASE("A Loop that may stop early, or grows its values, has unknown dims") {
   CHECK(shape_made("m = Gather (s, last) y = Loop (m, yes, v)" + grows, weights) == "float32[j]");
 }
 
+TEST_CASE("A Loop that hands a value on has unknown dims, and no rank if it settles late") {
+  const std::string weights =
+      "int64 last = {2}, bool yes = {1}, float[2] a = {1, 2}, float[3] z = {1, 2, 3}";
+  const std::string two = R"(
+   <body = f (int64 i, bool c, float[k] u, float[l] v) => (bool d, float[m] w, float[n] o) {
+     s = ReduceSum <keepdims = 0> (u)  d = Less (s, s)  w = Identity (v)  o = Identity (v)
+   }>)";
+  CHECK(shape_made("m = Gather (s, last) y, n = Loop (m, yes, a, z)" + two, weights) ==
+        "float32[?]");
+  const std::string five = R"(
+   <body = f (int64 i, bool c, float[k] p, float[l] q, float[m] r, float[n] t, float[o] u) =>
+             (bool d, float[A] e, float[B] f, float[C] g, float[D] h, float[E] j) {
+     s = ReduceSum <keepdims = 0> (u)  d = Less (s, s)
+     e = Identity (q)  f = Identity (r)  g = Identity (t)  h = Identity (u)  j = Identity (u)
+   }>)";
+  CHECK(shape_made("m = Gather (s, last) y, n, o, p, q = Loop (m, yes, a, a, a, a, z)" + five,
+                   weights) == "float32[...]");
+}
+
 TEST_CASE("The first node at which a shape is lost is named, with the reason") {
   const SourceFile source = onnx_file(R"(
 g (float[8] x) => (int64[1, n] y) {
