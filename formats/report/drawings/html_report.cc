@@ -96,14 +96,15 @@ std::string view_name(const Views& views, std::size_t view) {
   return view == 0 ? "the whole model" : quoted(views.views[view].title);
 }
 
-std::vector<LaidOut> lay_out_views(const Report& report, const Views& views,
-                                   const LayoutLimits& limits, const Progress& progress) {
+LaidOutAll lay_out_views(const Report& report, const Views& views, bool needs_first,
+                         const LayoutLimits& limits, const Progress& progress) {
   ViewDrawings drawings(report, views);
   const auto draw = [&](std::size_t i) {
     const bool is_closed = views.views[i].boxes.empty() && i > 0;
     return is_closed ? std::string() : drawings.draw(id_at<ViewId>(i));
   };
-  return lay_out_all(views.views.size(), draw, limits, progress);
+  const LayoutJob job{.count = views.views.size(), .make = draw, .needs_first = needs_first};
+  return lay_out_all(job, limits, progress);
 }
 
 // One line for all drawings that are missing for one reason; at most three are named.
@@ -130,17 +131,20 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
   for (const auto& [why, names] : missing) out.notes.push_back(missing_note(names, why));
 }
 
+// A whole model that cannot be laid out node by node is drawn in groups, in the time left.
 Drawings draw_views(const Report& report, const LayoutLimits& limits, const Progress& progress) {
   Drawings out{
       .views = make_views(report.model.graph, report.split.partition, {}), .svgs = {}, .notes = {}};
-  std::vector<LaidOut> laid_out = lay_out_views(report, out.views, limits, progress);
-  if (!laid_out[0]) {
+  LaidOutAll laid_out = lay_out_views(report, out.views, true, limits, progress);
+  if (const LaidOut& whole = laid_out.drawings[0]; !whole) {
     out.notes.push_back("the page shows the nodes of the whole model in groups: " +
-                        laid_out[0].error().why);
+                        whole.error().why);
     out.views = make_views(report.model.graph, report.split.partition, {.most_boxes = kFewBoxes});
-    laid_out = lay_out_views(report, out.views, limits, progress);
+    LayoutLimits left = limits;
+    left.spent = laid_out.spent;
+    laid_out = lay_out_views(report, out.views, false, left, progress);
   }
-  take_svgs(laid_out, out);
+  take_svgs(laid_out.drawings, out);
   return out;
 }
 

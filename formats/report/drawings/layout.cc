@@ -90,20 +90,22 @@ Clock::duration duration_of(double seconds) {
 
 class Layouts {
  public:
-  Layouts(std::size_t count, const LayoutLimits& limits)
-      : results_(count, LaidOut(std::string())), limits_(limits) {
+  Layouts(const LayoutJob& job, const LayoutLimits& limits)
+      : job_(job),
+        results_(job.count, LaidOut(std::string())),
+        limits_(limits),
+        spent_(limits.spent) {
     const std::size_t cores = std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
-    const std::size_t workers = std::min({kMostWorkers, cores, count});
+    const std::size_t workers = std::min({kMostWorkers, cores, job.count});
     for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(limits.bytes);
   }
 
-  std::vector<LaidOut> run(const std::function<std::string(std::size_t)>& make,
-                           const Progress& progress) && {
+  LaidOutAll run(const Progress& progress) && {
     while (true) {
       for (Worker& worker : workers_) {
-        if (!worker.process.is_busy()) give_next(worker, make, progress);
+        if (!worker.process.is_busy()) give_next(worker, progress);
       }
-      if (!wait()) return std::move(results_);
+      if (!wait()) return {std::move(results_), spent_};
     }
   }
 
@@ -123,15 +125,15 @@ class Layouts {
     double seconds() const { return std::max(0.0, process.cpu_seconds() - cpu_before); }
   };
 
-  void give_next(Worker& worker, const std::function<std::string(std::size_t)>& make,
-                 const Progress& progress) {
+  void give_next(Worker& worker, const Progress& progress) {
     while (const auto task = take_task()) {
       LaidOut& result = results_[task->drawing];
       tell(progress, {"laying out", "drawings", task->drawing, results_.size()});
-      const std::string dot = make(task->drawing);
+      const std::string dot = job_.make(task->drawing);
       if (dot.empty()) continue;
       if (spent_ >= limits_.seconds) {
-        result = LayoutFault{"the time for drawings, " + text_of(limits_.seconds) + ", was over"};
+        result = time_was_over();
+        settle(*task, Remedy::none);
         continue;
       }
       worker.task = *task;
@@ -140,6 +142,7 @@ class Layouts {
       const auto milliseconds = std::llround(1e3 * std::min(seconds_for(*task), 1e9));
       if (worker.process.give(task->shape + std::to_string(milliseconds) + "\n" + dot)) return;
       result = LayoutFault{"the system could not start a process for Graphviz"};
+      settle(*task, Remedy::none);
     }
   }
 
@@ -149,6 +152,7 @@ class Layouts {
   }
 
   std::optional<Task> take_task() {
+    if (is_given_up_) return std::nullopt;
     if (!again_.empty()) {
       const Task task = again_.back();
       again_.pop_back();
@@ -158,10 +162,14 @@ class Layouts {
     return Task{next_++, kCurved};
   }
 
-  // Tries once more, with straight edges; if no time is left the fault stays.
-  void try_again(const Task& task) {
-    if (task.shape == kCurved && spent_ < limits_.seconds) {
+  enum class Remedy { none, straight_edges };
+
+  // After a fault: tries the remedy, if there is one and time is left. Otherwise the fault stays.
+  void settle(const Task& task, Remedy remedy) {
+    if (remedy == Remedy::straight_edges && task.shape == kCurved && spent_ < limits_.seconds) {
       again_.push_back({task.drawing, kStraight});
+    } else {
+      is_given_up_ = is_given_up_ || (job_.needs_first && task.drawing == 0);
     }
   }
 
@@ -177,31 +185,46 @@ class Layouts {
     for (Worker& worker : workers_) {
       if (worker.process.is_busy()) look_at(worker);
     }
+    for (Worker& worker : workers_) {
+      if (is_given_up_ && worker.process.is_busy()) stop(worker);
+    }
     return true;
   }
 
   void look_at(Worker& worker) {
     const double seconds = worker.seconds();
-    const double most = std::min(seconds_for(worker.task), limits_.seconds - spent_);
+    const double most = seconds_for(worker.task);
+    const bool is_late = seconds > most || Clock::now() > worker.deadline;
     LaidOut& result = results_[worker.task.drawing];
     if (auto answer = worker.process.take()) {
       spent_ += seconds;
-      const bool is_crash = !answer->text;
+      const Remedy remedy = answer->text ? Remedy::none : Remedy::straight_edges;
       result = result_of(*std::move(answer));
-      if (is_crash) try_again(worker.task);
-    } else if (seconds > most || Clock::now() > worker.deadline) {
-      worker.process.stop();
-      result = LayoutFault{"Graphviz took longer than " + text_of(std::min(seconds, most))};
-      spent_ += seconds;
-      try_again(worker.task);
+      if (!result) settle(worker.task, remedy);
+    } else if (is_late || spent_ + seconds > limits_.seconds) {
+      const std::string allowed = text_of(std::min(seconds, most));
+      result = is_late ? LayoutFault{"Graphviz took longer than " + allowed} : time_was_over();
+      stop(worker);
+      settle(worker.task, Remedy::straight_edges);
     }
+  }
+
+  void stop(Worker& worker) {
+    spent_ += worker.seconds();
+    worker.process.stop();
+  }
+
+  LayoutFault time_was_over() const {
+    return {"the time for drawings, " + text_of(limits_.seconds) + ", was over"};
   }
 
   static std::string text_of(double seconds) { return duration_text(1e6 * seconds); }
 
+  const LayoutJob& job_;
   std::vector<LaidOut> results_;
   LayoutLimits limits_;
-  double spent_ = 0;  // seconds of processor time, on drawings finished or given up
+  double spent_;  // seconds of processor time, on drawings finished or given up
+  bool is_given_up_ = false;
   std::vector<Worker> workers_;
   std::size_t next_ = 0;
   std::vector<Task> again_;
@@ -210,15 +233,12 @@ class Layouts {
 }  // namespace
 
 LaidOut lay_out(const std::string& dot, const LayoutLimits& limits) {
-  return lay_out_all(
-             1, [&](std::size_t) { return dot; }, limits)
-      .front();
+  const LayoutJob job{.count = 1, .make = [&](std::size_t) { return dot; }};
+  return std::move(lay_out_all(job, limits).drawings.front());
 }
 
-std::vector<LaidOut> lay_out_all(std::size_t count,
-                                 const std::function<std::string(std::size_t)>& make,
-                                 const LayoutLimits& limits, const Progress& progress) {
-  return Layouts(count, limits).run(make, progress);
+LaidOutAll lay_out_all(const LayoutJob& job, const LayoutLimits& limits, const Progress& progress) {
+  return Layouts(job, limits).run(progress);
 }
 
 }  // namespace cleave

@@ -15,7 +15,8 @@ namespace cleave {
 struct LayoutLimits {
   static constexpr double kSeconds = 20;
 
-  double seconds = kSeconds;                     // of processor time, for all drawings of one call
+  double seconds = kSeconds;                     // of processor time, for all drawings
+  double spent = 0;                              // of these seconds, by earlier calls
   std::uint64_t bytes = std::uint64_t{2} << 30;  // of memory, for each process
 };
 
@@ -25,16 +26,25 @@ struct LayoutFault {
 };
 using LaidOut = Result<std::string, LayoutFault>;
 
+struct LayoutJob {
+  std::size_t count;
+  std::function<std::string(std::size_t)> make;  // the i-th drawing, or "" to skip it; in order
+  bool needs_first = false;                      // if drawing 0 fails, the others are given up
+};
+
+struct LaidOutAll {
+  std::vector<LaidOut> drawings;  // "" for those that were skipped or given up
+  double spent;                   // seconds of processor time, with those of earlier calls
+};
+
 // The drawing as an SVG document. Takes seconds for 500 nodes.
 LaidOut lay_out(const std::string& dot, const LayoutLimits& limits);
 
-// The same for `count` drawings, several at a time; `make(i)` returns the i-th, called in order, or
-// "" to skip it. Each may use a tenth of the time with curved edges; if that fails it is drawn with
-// straight ones, in all the time left or, with several drawings, a quarter. The result does not
-// depend on how many are laid out at a time, unless time runs out. A process that takes ten times
-// as long by the clock is ended, too.
-std::vector<LaidOut> lay_out_all(std::size_t count,
-                                 const std::function<std::string(std::size_t)>& make,
-                                 const LayoutLimits& limits, const Progress& progress = {});
+// The same for several drawings, some at a time. Each may use a tenth of the time with curved edges;
+// if that fails it is drawn with straight ones, in all the time left or, with several drawings, a
+// quarter. The result does not depend on how many are laid out at a time, unless time runs out. A
+// process that takes ten times as long by the clock is ended, too.
+LaidOutAll lay_out_all(const LayoutJob& job, const LayoutLimits& limits,
+                       const Progress& progress = {});
 
 }  // namespace cleave

@@ -25,7 +25,7 @@ TEST_CASE("drawings are returned in order, and are the same as when laid out in 
   if (!has_library()) return;
   const std::vector<std::string> dots = {"digraph one { a -> b }", "", "digraph {",
                                          "digraph two { c }"};
-  const auto all = lay_out_all(dots.size(), [&](std::size_t i) { return dots[i]; }, {});
+  const auto all = lay_out_all({dots.size(), [&](std::size_t i) { return dots[i]; }}, {}).drawings;
   REQUIRE(all.size() == 4);
   CHECK(*all[0] == *layout_svg(dots[0]));
   CHECK(all[1]->empty());
@@ -37,16 +37,42 @@ TEST_CASE("a drawing that takes too long does not prevent others") {
   if (!has_library()) return;
   const std::vector<std::string> dots = {hard_graph(60), "digraph { a }"};
   const LayoutLimits limits{.seconds = 2};
-  const auto all = lay_out_all(
-      dots.size(), [&](std::size_t i) { return dots[i]; }, limits);
+  const auto all =
+      lay_out_all({dots.size(), [&](std::size_t i) { return dots[i]; }}, limits).drawings;
   CHECK_THAT(all[0].error().why, Contains("Graphviz took longer than 500 ms"));
   CHECK(all[1].has_value());
 }
 
 TEST_CASE("when time runs out no more drawings are laid out") {
   if (!has_library()) return;
-  const auto all = lay_out_all(3, [&](std::size_t) { return hard_graph(60); }, {.seconds = 0.01});
-  for (const LaidOut& one : all) CHECK_FALSE(one.has_value());
+  const LayoutJob job{3, [](std::size_t) { return hard_graph(60); }};
+  const LaidOutAll all = lay_out_all(job, {.seconds = 0.01});
+  for (const LaidOut& one : all.drawings) CHECK_FALSE(one.has_value());
+  CHECK(all.spent >= 0.01);
+}
+
+TEST_CASE("seconds that earlier calls have spent are not spent again") {
+  if (!has_library()) return;
+  const auto make = [](std::size_t) -> std::string { return "digraph { a }"; };
+  const LaidOutAll all = lay_out_all({2, make}, {.seconds = 20, .spent = 20});
+  CHECK(all.spent == 20);
+  for (const LaidOut& one : all.drawings) {
+    CHECK(one.error().why == "the time for drawings, 20 s, was over");
+  }
+}
+
+TEST_CASE("when the first drawing is needed and fails, the others are given up") {
+  if (!has_library()) return;
+  std::size_t made = 0;
+  const auto make = [&](std::size_t i) {
+    made = i;
+    return i == 0 ? std::string("digraph {") : hard_graph(60);
+  };
+  const LaidOutAll all = lay_out_all({50, make, true}, {.seconds = 100});
+  CHECK_THAT(all.drawings[0].error().why, Contains("syntax error"));
+  CHECK(made < 10);
+  CHECK(all.spent < 10);
+  for (std::size_t i = 1; i < 50; ++i) CHECK(all.drawings[i]->empty());
 }
 
 }  // namespace
