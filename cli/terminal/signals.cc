@@ -7,8 +7,9 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <forward_list>
 #include <new>
+#include <string>
 #include <string_view>
 
 #include "cli/terminal/exit_code.h"
@@ -38,7 +39,6 @@ void say(std::string_view text) noexcept {
 
 [[noreturn]] void leave(ExitCode code) noexcept { ::_exit(static_cast<int>(code)); }
 
-// Never freed: the handler may be printing it.
 std::atomic<const char*> stop_note = nullptr;
 
 // The signal is raised again when the handler returns, and then has its default effect.
@@ -106,9 +106,14 @@ void open_standard_descriptors() {
 }  // namespace
 
 void say_when_stopped(const std::string& text) {
+  static auto& notes = *new std::forward_list<std::string>;  // the handler may be printing any
+  if (text.empty()) {
+    stop_note.store(nullptr);
+    return;
+  }
   // A progress bar's line has no end.
-  const std::string line = (::isatty(STDERR_FILENO) != 0 ? "\n" : "") + text + "\n";
-  stop_note.store(text.empty() ? nullptr : ::strdup(line.c_str()));
+  notes.push_front((::isatty(STDERR_FILENO) != 0 ? "\n" : "") + text + "\n");
+  stop_note.store(notes.front().c_str());
 }
 
 void set_up_signals() {

@@ -195,8 +195,9 @@ void ProgramReader::name_node(Pt2Node& node) {
     }) != NameTable::kAbsent;
   };
   if (!node.name.empty() && !is_taken(node.name)) return;
-  const std::string_view path = node.target;
-  const bool has_overload = std::count(path.begin(), path.end(), '.') > 2 && path.rfind('.') > 0;
+  const std::string_view path =
+      node.target;  // torch.ops.aten.add.Tensor, torch.ops.higher_order.cond
+  const bool has_overload = std::count(path.begin(), path.end(), '.') > 3;
   const std::string_view whole = has_overload ? path.substr(0, path.rfind('.')) : path;
   const std::string name = std::string(whole.substr(whole.rfind('.') + 1)) + "__" + number;
   node.name = program_.arena.keep(name);

@@ -66,5 +66,36 @@ TEST_CASE("a node has the operands and the literals of its arguments, in their o
         "d = torch.ops.aten.sum.dim_IntList(b) dim=0,1, keepdim=1, mode=up\n");
 }
 
+// The node made by ProgramText for `result`, as torch up to 2.7 writes it: without a name.
+std::string without_name(std::string program, const std::string& result, const std::string& target,
+                         const std::string& more_results) {
+  const auto replace = [&](const std::string& old, const std::string& by) {
+    const std::size_t at = program.find(old);
+    REQUIRE(at != program.npos);
+    program.replace(at, old.size(), by);
+  };
+  const std::string output = R"({"as_tensor":{"name":")" + result + R"("}})";
+  replace(R"("outputs":[)" + output, R"("outputs":[)" + output + more_results);
+  replace(R"(,"name":")" + result + "\"", "");
+  replace("torch.ops.aten." + target, target);
+  return program;
+}
+
+TEST_CASE("a node without a name is named by its only result, else by its operator") {
+  const auto name_of = [](const std::string& target, const std::string& more_results) {
+    const std::string program =
+        ProgramText().node("a", target, {"x"}).node("z", "neg.default", {"a"}).json({"z"});
+    const SourceFile file = archive_of(without_name(program, "a", target, more_results));
+    const auto loaded = read_pt2(file, {});
+    if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
+    return std::string(loaded->graph.node(NodeId{0}).name);
+  };
+  const std::string second = R"(,{"as_tensor":{"name":"b"}})";
+  CHECK(name_of("torch.ops.aten.split.Tensor", "") == "a");
+  CHECK(name_of("torch.ops.aten.split.Tensor", second) == "split__0");
+  CHECK(name_of("torch.ops.higher_order.cond", second) == "cond__0");
+  CHECK(name_of("_operator.divmod", second) == "divmod__0");
+}
+
 }  // namespace
 }  // namespace cleave
