@@ -106,6 +106,19 @@ TEST_CASE("an unknown earlier list is blamed, or model and list together") {
   CHECK(trail_of(some, {}, {}) == "model_or_list: aca\n");
 }
 
+TEST_CASE("the speed of the link is a setting where only some subgraphs are kept") {
+  const std::vector<SupportList> all = {list_of({"f", "g"})};
+  SplitOptions kept;
+  kept.keep.most = 1;
+  Link slow = default_link();
+  slow.bytes_per_second /= 2;
+  const Origin same{.are_same_lists = true, .options = kept};
+  const Origin slower{.are_same_lists = true, .options = kept, .link = slow};
+  CHECK(trail_of(all, kept, same) == "model: aaa\n");
+  CHECK(trail_of(all, kept, slower) == "model: aaa\nsettings: aaa\n");
+  CHECK(trail_of(all, {}, {.are_same_lists = true, .link = slow}) == "model: aaa\n");
+}
+
 TEST_CASE("names of parts are not a change; extensions of absent subgraphs are ignored") {
   const std::vector<SupportList> some = {list_of({"f"})};
   SplitOptions named;
