@@ -190,6 +190,23 @@ TEST_CASE("A node that does not fit its operator is named, with what is wrong") 
         "");
 }
 
+TEST_CASE("Ten nodes that do not fit are named, and the others counted") {
+  const auto misfits = [](std::size_t count) {
+    std::string nodes = "y = Neg (x)\n";
+    for (std::size_t i = 0; i < count; ++i) {
+      nodes += "t" + std::to_string(i) + " = ReduceMax <axes = [5]> (x)\n";
+    }
+    return misfits_of("g (float[2, 3] x) => (float[2, 3] y) {\n" + nodes + "}");
+  };
+  std::string ten;
+  for (std::size_t i = 1; i <= 10; ++i) {
+    ten += "node " + std::to_string(i) + " (ReduceMax): shapes do not fit: axis must be in " +
+           "[-rank, rank-1]. input rank was 2\n";
+  }
+  CHECK(misfits(10) == ten);
+  CHECK(misfits(12) == ten + "and 2 more nodes whose shapes do not fit\n");
+}
+
 TEST_CASE("A stated type is kept when the operator implies none") {
   const SourceFile source =
       onnx_file("g (float[2] x) => (float[7, 9] y) { t = elsewhere.Odd (x)  y = Relu (t) }",
