@@ -87,6 +87,7 @@ TEST_CASE("is_convex() agrees with the definition of convexity") {
       if (random() % 3 != 0) set.push_back(item);
     }
     CHECK(is_convex(order, set) == is_plainly_convex(order, set));
+    CHECK(is_convex(order, {}));
     convex += is_convex(order, set) ? 1U : 0U;
   }
   CHECK(convex > 10);

@@ -117,6 +117,20 @@ TEST_CASE("A deny rule and the rule that is missing behind it are closed togethe
   CHECK(advice.each[1].nodes == 0);
   CHECK(advice.steps.size() == 1);
   CHECK(advice.out_of_reach.empty());
+  // Other gaps before it change nothing.
+  const Graph later = graph_from_text(R"(
+    input x
+    h = h(x)
+    a = f(h)
+    b = q(a)
+    c = f(b)
+    output c)");
+  const Advice same = advice_for({&later}, lists, {});
+  const auto denied = std::find_if(same.each.begin(), same.each.end(), [](const Remedy& one) {
+    return one.gap.kind == Gap::Kind::denied;
+  });
+  REQUIRE(denied != same.each.end());
+  CHECK(denied->with.size() == 1);
 }
 
 TEST_CASE("Where no gap gains alone, those that gain together are found") {

@@ -88,6 +88,8 @@ TEST_CASE("sentences of notes become conditions") {
   CHECK(
       rule_for("TopK", "`sorted` must be 1. `K` input must be less than 3840.") ==
       R"({"op": "TopK", "attributes": {"sorted": [1]}, "values": {"1?": {"each": {"max": 3839}}}})");
+  CHECK(rule_for("TopK", "The value must be 0") ==
+        R"({"op": "TopK", "unchecked": "The value must be 0"})");
   CHECK(rule_for("LpPool", "`dilations` must be empty or all ones") ==
         R"x({"op": "LpPool", "where": ["all(attr.dilations == 1)"]})x");
   CHECK(rule_for("LayerNormalization", "Only the first output `Y` is supported.") ==

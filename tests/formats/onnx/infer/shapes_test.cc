@@ -190,6 +190,19 @@ TEST_CASE("A node that does not fit its operator is named, with what is wrong") 
         "");
 }
 
+TEST_CASE("What does not fit is not named in a branch that never runs, but after it") {
+  CHECK(
+      misfits_of(R"(
+g (float[2, 3] x, float[2, 3] a) => (float[b] y, float[c] z) <bool yes = {1}> {
+  y = If (yes) <
+    then_branch = th () => (float[d] p) { p = Neg (x) },
+    else_branch = el () => (float[e] q) { q = ReduceMax <axes = [5]> (x) }
+  >
+  z = ReduceMin <axes = [5]> (a)
+})") ==
+      "node 1 (ReduceMin): shapes do not fit: axis must be in [-rank, rank-1]. input rank was 2\n");
+}
+
 TEST_CASE("Ten nodes that do not fit are named, and the others counted") {
   const auto misfits = [](std::size_t count) {
     std::string nodes = "y = Neg (x)\n";

@@ -37,6 +37,11 @@ struct Lowered {
   void pin(std::string_view input, const Sizes& shape) {
     part().pinned.push_back({value_named(model.graph, input), shape});
   }
+  std::string text() const {
+    const LowerInput input{model, lists, facts, backends};
+    return lowering_text(
+        {.input = input, .options = options, .outcome = outcome, .list_options = {}});
+  }
   std::vector<std::string> advice(std::vector<std::string> list_options = {}) const {
     const LowerInput input{model, lists, facts, backends};
     return advice_texts({.input = input,
@@ -94,6 +99,25 @@ TEST_CASE("the command that repeats the split is given when the lists give the s
   lowered.outcome.bound->is_same = false;
   CHECK(lowered.advice({"--support", "my npu.json"}) ==
         Texts{"with --dim N=1 the lists give other partitions: run lower again with it"});
+}
+
+TEST_CASE("only values that differ raise the question of the backend's precision") {
+  Lowered lowered;
+  lowered.backends.emplace_back();
+  lowered.backends[0].name = "npu";
+  lowered.outcome.identities = {"1.0"};
+  const auto asks = [&](LowerVerdict verdict, const std::string& float32_backend) {
+    lowered.part().attempt.verdict = verdict;
+    lowered.backends[0].float32_backend = float32_backend;
+    return lowered.text().find("precision") != std::string::npos ||
+           lowered.text().find("less than float32") != std::string::npos;
+  };
+  CHECK(asks(LowerVerdict::lower_precision, ""));
+  CHECK(asks(LowerVerdict::lower_precision, "npu_f32"));
+  CHECK(asks(LowerVerdict::wrong_values, "npu_f32"));
+  CHECK_FALSE(asks(LowerVerdict::wrong_values, ""));
+  CHECK_FALSE(asks(LowerVerdict::refused, "npu_f32"));
+  CHECK_FALSE(asks(LowerVerdict::lowered, "npu_f32"));
 }
 
 }  // namespace

@@ -64,6 +64,11 @@ TEST_CASE("The elements of selecting, repeating and scattering ops are inferred"
   CHECK(made_by("v, n = TopK (s, k)", "int64[1] k = {2}") == "float32[2, 1]");
   CHECK(made_by("n, i = TopK <largest = 0> (s, k)", "int64[1] k = {1}") == "float32[2]");
   CHECK(made_by("n = GatherElements <axis = 0> (s, i)", "int64[2] i = {-1, 0}") == "float32[5, 2]");
+  // The indices have 3 columns and the data 2.
+  CHECK(made_by("m = Expand (s, e) d = Slice (m, zero, two, one) "
+                "g = GatherElements <axis = 0> (d, i) n = Reshape (g, three)",
+                "int64[2] e = {2, 3}, int64[1] zero = {0}, int64[1] two = {2}, int64[1] one = {1}, "
+                "int64[1, 3] i = {0, 0, 0}, int64[1] three = {3}") == "float32[?, ?, ?]");
   CHECK(made_by("n = GatherND (s, i)", "int64[2, 1] i = {1, 2}") == "float32[3, 5]");
   CHECK(made_by("n = ScatterElements <axis = 0> (s, i, u)", "int64[1] i = {1}, int64[1] u = {9}") ==
         "float32[2, 9, 5]");
