@@ -193,13 +193,20 @@ TEST_CASE("A node that does not fit its operator is named, with what is wrong") 
 TEST_CASE("What does not fit is not named in a branch that never runs, but after it") {
   CHECK(
       misfits_of(R"(
-g (float[2, 3] x, float[2, 3] a) => (float[b] y, float[c] z) <bool yes = {1}> {
-  y = If (yes) <
-    then_branch = th () => (float[d] p) { p = Neg (x) },
-    else_branch = el () => (float[e] q) { q = ReduceMax <axes = [5]> (x) }
+g (bool c, float[2, 3] x) => (float[b] y, float[d] z) <bool yes = {1}> {
+  y = If (c) <
+    then_branch = th () => (float[e] p) {
+      p = If (yes) <
+        then_branch = tt () => (float[f] u) { u = Neg (x) },
+        else_branch = te () => (float[h] v) { v = ReduceMax <axes = [5]> (x) }
+      >
+    },
+    else_branch = el () => (float[i] q) { q = ReduceSum <axes = [5]> (x) }
   >
-  z = ReduceMin <axes = [5]> (a)
+  z = ReduceMin <axes = [5]> (x)
 })") ==
+      "an inner node (ReduceSum): shapes do not fit: axis must be in [-rank, rank-1]. input rank "
+      "was 2\n"
       "node 1 (ReduceMin): shapes do not fit: axis must be in [-rank, rank-1]. input rank was 2\n");
 }
 
