@@ -152,8 +152,11 @@ Status<Error> VerdictStore::open_journal(const std::string& path,
   std::size_t whole = 0;  // bytes of complete lines
   for (const std::string_view line : whole_lines(text)) {
     auto event = attempt_of(line);
-    if (event) journaled_.insert(*std::move(event));
-    if (!event) remove_left_folder(line);
+    if (event) {
+      journaled_.insert(*std::move(event));
+    } else {
+      remove_left_folder(line);
+    }
     whole += line.size() + 1;
   }
   if (::ftruncate(journal_, static_cast<off_t>(whole)) != 0) return cannot_write(path);

@@ -85,7 +85,7 @@ Shape reshaped(const OnnxOpCall& call, const std::vector<OnnxElement>& target) {
   for (std::size_t i = 0; i < from->rank(); ++i) {
     if (!is_copied[i]) all.multiply(from->dims[i]);
   }
-  out[left_out] = missing_dim(std::move(all), std::move(others));
+  out[left_out] = missing_dim(std::move(all), others);
   return out;
 }
 
