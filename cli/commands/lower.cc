@@ -12,6 +12,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/backend_args.h"
 #include "cli/options/file_option.h"
+#include "cli/options/whole_number.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
 #include "formats/io/output_file.h"
@@ -47,12 +48,14 @@ class LowerCommand : public Command {
     app.add_flag("--until-clean", options_.until_clean,
                  "deny what is refused and split again until everything lowers");
     app.add_option("--rounds", options_.most_rounds, "at most this many splits")
+        ->check(whole_number())
         ->check(CLI::Range(1, 1000));
     add_output_folder_option(
         app, "-o,--output", output_,
         "folder for lowering.json, lowering.txt, learned.json and a folder for "
         "each finding; what a run that was killed had, the next one goes on "
-        "with");
+        "with")
+        ->check(written_beside(".journal.jsonl"));
     app.add_flag("--force", force_, "replace the folder when it exists");
     add_output_option(app, "--deny-out", deny_out_, "write the list with what was learned");
     app.add_flag("--json", json_, "print lowering.json instead of text");

@@ -7,6 +7,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
+#include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
 #include "formats/jobs/model_ties.h"
 #include "formats/jobs/stage_plan.h"
@@ -32,6 +33,7 @@ class PrintCommand : public Command {
         ->type_name("PARTITION")
         ->needs(map);
     app.add_option("--stages", stages_, "print the root and this many balanced stages")
+        ->check(whole_number())
         ->check(CLI::Range(1U, 1'000'000U).description(""))
         ->type_name("N")
         ->excludes(map);

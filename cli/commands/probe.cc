@@ -24,7 +24,8 @@ class ProbeCommand : public Command {
     backend_.add_compare_to(app);
     add_output_option(app, "-o,--output", output_,
                       "write the measured support list, and the evidence beside it "
-                      "(LIST.evidence.jsonl)");
+                      "(LIST.evidence.jsonl)")
+        ->check(written_beside(".evidence.jsonl"));
   }
 
   ExitCode run() override {
@@ -32,13 +33,14 @@ class ProbeCommand : public Command {
       print_error("probe takes one backend: each has a list of its own");
       return ExitCode::usage;
     }
+    const auto backends = backend_.load();
+    if (!backends) return ExitCode::bad_input;
     for (const std::string& path : outputs()) {
       if (const auto done = check_may_write(path); !done) {
         return refuse(done.error(), ExitCode::cannot_write);
       }
     }
-    const auto backends = backend_.load();
-    if (!backends || !load_models()) return ExitCode::bad_input;
+    if (!load_models()) return ExitCode::bad_input;
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     backend_.set_up(work->path());

@@ -1,5 +1,7 @@
 // cleave tune: times the accelerator partitions by a command, and places the model by these times.
 #include <CLI/CLI.hpp>
+#include <string_view>
+#include <utility>
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
@@ -8,6 +10,7 @@
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
 #include "formats/costs/costs_json.h"
+#include "formats/io/input_record.h"
 #include "formats/io/output_file.h"
 #include "formats/jobs/tune_job.h"
 #include "formats/jobs/tune_text.h"
@@ -39,6 +42,7 @@ class TuneCommand : public Command {
     add_output_option(app, "-o,--output", output_,
                       "file to write: cleave.costs, for --costs acc=FILE; FILE.journal beside it "
                       "keeps what was timed, so that a later run goes on")
+        ->check(written_beside(".journal"))
         ->required();
     app.add_option_function<std::string>(
            "--budget",
@@ -57,6 +61,7 @@ class TuneCommand : public Command {
   }
 
   ExitCode run() override {
+    record_words(request_.command);
     const auto fault = check_may_write(output_);
     if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     request_.split = split_request(model_, support_, split_);
@@ -72,6 +77,18 @@ class TuneCommand : public Command {
   }
 
  private:
+  // No output may replace a program or script that the command names.
+  static void record_words(const std::string& command) {
+    std::string word;
+    for (const char c : command + " ") {
+      if (std::string_view(" \t\n'\";&|<>()").find(c) == std::string_view::npos) {
+        word += c;
+      } else {
+        record_input(std::exchange(word, {}));
+      }
+    }
+  }
+
   Result<TuneJob, JobFault> tune() const {
     ProgressBar bar(model_.path);
     return run_tuning(request_, bar.observer());

@@ -10,10 +10,29 @@
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
 #include "formats/backend/backend_folders.h"
+#include "formats/io/input_record.h"
 #include "formats/lowering/verdict_store.h"
 
 namespace cleave {
 namespace {
+
+constexpr unsigned kMostJobs = 1024;
+
+// No output may replace the programs and scripts of a backend.
+void record_programs(const Backend& backend) {
+  const auto record = [&](const std::vector<std::string>& words) {
+    constexpr std::string_view kHere = "{here}";
+    for (const std::string& word : words) {
+      const bool is_here = word.starts_with(kHere);
+      record_input(is_here ? backend.folder + word.substr(kHere.size()) : word);
+    }
+  };
+  record(backend.identity);
+  for (const auto* const command : {&backend.check, &backend.compile, &backend.run}) {
+    if (*command) record((*command)->argv);
+  }
+  if (backend.serve) record(backend.serve->argv);
+}
 
 std::optional<Backend> load_backend(const std::string& text) {
   auto loaded = find_backend(text);
@@ -22,6 +41,7 @@ std::optional<Backend> load_backend(const std::string& text) {
     return std::nullopt;
   }
   print_diagnostics(loaded->warnings);
+  record_programs(loaded->backend);
   return std::move(loaded->backend);
 }
 
@@ -68,8 +88,9 @@ void BackendArgs::add_to(CLI::App& app) {
   reference.add_to(app);
   app.add_option("--launcher", launcher_,
                  "command that starts each command of a backend: 'srun --ntasks=1'");
-  app.add_option("-j,--jobs", jobs_, "compilers at once; default: half of the cores")
-      ->check(whole_number());
+  app.add_option("-j,--jobs", jobs_, "compilers at once; default, and 0: half of the cores")
+      ->check(whole_number())
+      ->check(CLI::Range(0U, kMostJobs).description(""));
   app.add_option("--cache", cache_, "folder of known verdicts")->type_name("DIR");
   app.add_flag("--no-cache", is_uncached_, "ask the compiler again, even about known verdicts");
   app.add_flag("--trust-failures", pool.trusts_failures,

@@ -35,6 +35,11 @@ FileRole role_now(FileRole role, const CLI::App& command) {
   return is_update(command) ? FileRole::output : FileRole::input;
 }
 
+std::string without_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
 NamedFiles files_of(CLI::App& app, CLI::App& command) {
   NamedFiles files;
   for (CLI::App* const at : {&app, &command}) {
@@ -50,6 +55,9 @@ NamedFiles files_of(CLI::App& app, CLI::App& command) {
         of_role.push_back({option->get_name(), path});
         for (const std::string& name : written_names(*option)) {
           files.outputs.push_back({option->get_name(), path + "/" + name});
+        }
+        for (const std::string& suffix : suffixes_beside(*option)) {
+          files.outputs.push_back({option->get_name(), without_slashes(path) + suffix});
         }
       }
     }

@@ -17,6 +17,7 @@ constexpr std::array<std::pair<FileRole, const char*>, 5> kRoles = {
 const char* name_of(FileRole role) { return kRoles[static_cast<std::size_t>(role)].second; }
 
 constexpr std::string_view kWrites = "writes: ";
+constexpr std::string_view kWritesBeside = "writes beside: ";
 
 CLI::Validator note(const std::string& name) {
   return CLI::Validator([](const std::string&) { return std::string(); }, "", name);
@@ -31,6 +32,14 @@ std::vector<std::string> notes_of(CLI::Option& option) {
       return names;
     }
   }
+}
+
+std::vector<std::string> notes_after(CLI::Option& option, std::string_view start) {
+  std::vector<std::string> names;
+  for (const std::string& name : notes_of(option)) {
+    if (name.starts_with(start)) names.push_back(name.substr(start.size()));
+  }
+  return names;
 }
 
 }  // namespace
@@ -53,12 +62,14 @@ CLI::Option* set_written_names(CLI::Option* option, const std::vector<std::strin
   return option;
 }
 
-std::vector<std::string> written_names(CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const std::string& name : notes_of(option)) {
-    if (name.starts_with(kWrites)) names.push_back(name.substr(kWrites.size()));
-  }
-  return names;
+std::vector<std::string> written_names(CLI::Option& option) { return notes_after(option, kWrites); }
+
+CLI::Validator written_beside(const std::string& suffix) {
+  return note(std::string(kWritesBeside) + suffix);
+}
+
+std::vector<std::string> suffixes_beside(CLI::Option& option) {
+  return notes_after(option, kWritesBeside);
 }
 
 }  // namespace cleave

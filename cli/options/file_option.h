@@ -34,6 +34,10 @@ std::optional<FileRole> file_role(CLI::Option& option);
 CLI::Option* set_written_names(CLI::Option* option, const std::vector<std::string>& names);
 std::vector<std::string> written_names(CLI::Option& option);
 
+// The option's path with this suffix is written, too: add_output_option(...)->check(...).
+CLI::Validator written_beside(const std::string& suffix);
+std::vector<std::string> suffixes_beside(CLI::Option& option);
+
 // `variable` is a path, or a list of paths.
 template <class Paths>
 CLI::Option* add_input_option(CLI::App& app, const std::string& name, Paths& variable,

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/options/choice.h"
+#include "cli/options/whole_number.h"
 
 namespace cleave {
 
@@ -18,18 +19,20 @@ void ScheduleArgs::add_to(CLI::App& app) {
              "and schedule.html");
   auto* const schedule = app.get_option("--schedule");
   app.add_option("--microbatches", request_.microbatches, "into how many parts a batch is divided")
+      ->check(whole_number())
       ->check(CLI::Range(1U, 10'000U).description(""))
       ->type_name("M")
       ->needs(schedule);
   app.add_option("--ranks", request_.ranks,
                  "processes that the stages are dealt to in turn (default: one for each stage; "
                  "interleaved: one for two)")
+      ->check(whole_number())
       ->check(CLI::Range(1U, 10'000U).description(""))
       ->type_name("R")
       ->needs(schedule);
   app.add_option("--backward-factor", request_.backward_factor,
                  "a backward pass takes this many times as long as a forward pass")
-      ->check(CLI::Range(0.0, 1000.0).description(""))
+      ->check(finite_number(0, 1000))
       ->type_name("X")
       ->capture_default_str()
       ->needs(schedule);

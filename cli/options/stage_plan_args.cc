@@ -6,6 +6,7 @@
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/options/refuse_option.h"
+#include "cli/options/whole_number.h"
 #include "core/base/quotes.h"
 
 namespace cleave {
@@ -48,6 +49,7 @@ void StagePlanArgs::add_to(CLI::App& app) {
       ->type_name("STAGE")
       ->needs(map);
   app.add_option("--stages", request_.stages, "cut into at most this many stages")
+      ->check(whole_number())
       ->check(CLI::Range(1U, 1'000'000U).description(""))
       ->type_name("N")
       ->excludes(split_at)

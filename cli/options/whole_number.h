@@ -1,5 +1,6 @@
 // Checks for number options. For an unsigned variable CLI11 reads "-3" as 2^64 - 3, and its ranges
-// accept NaN, which is neither below nor above any number.
+// accept NaN, which is neither below nor above any number. It also reads "010" as 8 and "0x10" as
+// 16.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,13 +11,14 @@
 
 namespace cleave {
 
-// Accepts a whole number from 0 to 2^63 - 1.
+// Accepts a whole number from 0 to 2^63 - 1, without leading zeros.
 inline CLI::Validator whole_number() {
   const auto refusal = [](const std::string& text) -> std::string {
     std::int64_t number = 0;
     const char* const end = text.data() + text.size();
     const auto read = std::from_chars(text.data(), end, number);
-    if (read.ec == std::errc() && read.ptr == end && number >= 0) return {};
+    const bool is_octal = text.size() > 1 && text[0] == '0';
+    if (read.ec == std::errc() && read.ptr == end && number >= 0 && !is_octal) return {};
     return "\"" + text + "\" is not a whole number of 0 or more";
   };
   return {refusal, "", "whole number"};

@@ -77,7 +77,7 @@ class CostsReader {
     if (walk_.is_over()) return;
     if (!time || !(*time >= 0 && *time <= 1e15)) {
       return faults_.error(entry.offset, "the time of " + quoted(entry.name) +
-                                             " must be microseconds in \"time_us\", 0 or more");
+                                             " must be microseconds in \"time_us\", from 0 to 1e15");
     }
     entry.us = *time;
     if (!names_.insert(entry.name).second) {
@@ -90,7 +90,7 @@ class CostsReader {
     const std::size_t at = walk_.offset();
     const auto number = walk_.take_real(name);
     if (!number || (*number >= 0 && *number <= 1e15)) return number.value_or(0);
-    faults_.error(at, name + " must be 0 or more");
+    faults_.error(at, name + " must be from 0 to 1e15");
     return 0;
   }
 

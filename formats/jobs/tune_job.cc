@@ -48,21 +48,22 @@ std::string_view last_line(std::string_view text) {
 std::optional<double> time_of_line(std::string_view line) {
   const auto quantity = parse_quantity(trimmed(line));
   if (!quantity || !(quantity->unit.empty() || quantity->unit == "ms")) return std::nullopt;
-  return quantity->value * 1e3;
+  const double us = quantity->value * 1e3;
+  return us >= 0 && us <= kMostMicroseconds ? std::optional(us) : std::nullopt;
 }
 
 class Tuner {
  public:
   Tuner(const TuneRequest& request, const Progress& progress)
-      : request_(request),
-        progress_(progress),
-        journal_(request.journal, request.command),
-        start_(Clock::now()) {}
+      : request_(request), progress_(progress), start_(Clock::now()) {}
 
   Result<TuneJob, JobFault> run() && {
     if (auto fault = read()) return *std::move(fault);
     auto cutter = OnnxCutter::open(*model_);
     if (!cutter) return job_fault(std::move(cutter).error());
+    auto journal = TuneJournal::open(request_.journal, request_.command);
+    if (!journal) return job_fault(FaultCause::output, std::move(journal).error());
+    journal_.emplace(*std::move(journal));
     folder_ = Temporary::folder_in(std::filesystem::temp_directory_path().string());
     if (!folder_.is_there()) {
       return job_fault(FaultCause::output, Error{"the folder for temporary files cannot be written",
@@ -85,7 +86,7 @@ class Tuner {
         break;
       }
     }
-    made_.from_journal = journal_.used_before();
+    made_.from_journal = journal_->used_before();
     find_best();
     if (made_.acc_times.empty()) return without_times();
     return std::move(made_);
@@ -185,7 +186,7 @@ class Tuner {
     if (!source) return JobFault{FaultCause::input, source.error()};
     const auto hash = piece_hash(source->bytes());
     if (hash) {
-      if (const auto known = journal_.find(*hash)) {
+      if (const auto known = journal_->find(*hash)) {
         ++round.known;
         return known;
       }
@@ -194,7 +195,11 @@ class Tuner {
     auto time = run_command(path, std::string(partition.name(part)));
     if (!time) return std::move(time).error();
     ++round.timed;
-    if (hash) journal_.add(*hash, *time);
+    if (hash) {
+      if (auto kept = journal_->add(*hash, *time); !kept) {
+        return job_fault(FaultCause::output, std::move(kept).error());
+      }
+    }
     return std::optional(*time);
   }
 
@@ -272,7 +277,7 @@ class Tuner {
 
   const TuneRequest& request_;
   const Progress& progress_;
-  TuneJournal journal_;
+  std::optional<TuneJournal> journal_;
   Clock::time_point start_;
   std::optional<LoadedModel> model_;
   CostSet costs_;

@@ -1,10 +1,9 @@
 #include "formats/lowering/verdict_store.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -12,8 +11,6 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-
-#include "formats/io/descriptor.h"
 
 namespace cleave {
 namespace {
@@ -65,17 +62,6 @@ std::optional<std::pair<std::string, Attempt>> attempt_of(std::string_view line)
   }
 }
 
-// Views of `text`, which must outlive them.
-std::vector<std::string_view> whole_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  std::size_t begin = 0;
-  for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n', begin)) {
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 constexpr std::string_view kTemporary = ".cleave-";  // and then the number of the process
 
 // The line that names a temporary folder of this run, so that no other can be taken for it; "" when
@@ -112,8 +98,19 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Error cannot_write(const std::string& path) {
-  return {path + ": cannot be written: " + system_words(errno)};
+bool is_folder_line(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  return json.is_object() && json.size() == 3 && json.contains("folder") &&
+         json.contains("device") && json.contains("inode");
+}
+
+// Keys are in order of the alphabet: these are the starts of both kinds of lines.
+bool is_line_start(std::string_view text) {
+  for (const std::string_view start : {R"({"artefact_bytes":)", R"({"device":)"}) {
+    const std::size_t shared = std::min(text.size(), start.size());
+    if (text.size() > 1 && text.substr(0, shared) == start.substr(0, shared)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -125,46 +122,40 @@ std::string default_verdict_cache() {
   return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/cleave/lower" : "";
 }
 
-VerdictStore::~VerdictStore() {
-  if (journal_ >= 0) ::close(journal_);
-}
-
 std::size_t count_journaled(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
   const std::string text = text_of(path);
   std::size_t count = 0;
-  for (const std::string_view line : whole_lines(text)) {
+  for (const std::string_view line : lines_of(text)) {
     count += attempt_of(line) ? 1U : 0U;
   }
   return count;
 }
 
-// The lock is released when the process ends, however it ends: so who gets it knows that the runs
-// before are over.
+// The lock of a journal is released when the process ends, however it ends: so who gets it knows
+// that the runs before are over.
 Status<Error> VerdictStore::open_journal(const std::string& path,
                                          const std::vector<std::string>& folders) {
-  journal_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (journal_ < 0) return cannot_write(path);
-  if (::flock(journal_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return Error{path +
-                 ": another cleave lower is writing it: wait for its end, or write elsewhere"};
-  }
-  const std::string text = text_of(path);
-  std::size_t whole = 0;  // bytes of complete lines
-  for (const std::string_view line : whole_lines(text)) {
-    auto event = attempt_of(line);
-    if (event) {
+  auto journal =
+      JournalFile::open(path, {.owner = "cleave lower",
+                               .is_line =
+                                   [](std::string_view line) {
+                                     return attempt_of(line).has_value() || is_folder_line(line);
+                                   },
+                               .is_line_start = is_line_start});
+  if (!journal) return std::move(journal).error();
+  journal_.emplace(*std::move(journal));
+  for (const std::string_view line : lines_of(journal_->lines())) {
+    if (auto event = attempt_of(line)) {
       journaled_.insert(*std::move(event));
     } else {
       remove_left_folder(line);
     }
-    whole += line.size() + 1;
   }
-  if (::ftruncate(journal_, static_cast<off_t>(whole)) != 0) return cannot_write(path);
-  for (const std::string& folder : folders) {
-    const std::string line = folder_line(folder);
-    if (!line.empty() && !write_all(journal_, line)) return cannot_write(path);
-  }
-  return Done{};
+  std::string lines;
+  for (const std::string& folder : folders) lines += folder_line(folder);
+  return journal_->add(lines);
 }
 
 std::string VerdictStore::cache_path(const std::string& key) const {
@@ -212,7 +203,9 @@ Status<Error> VerdictStore::add(const std::string& key, const Attempt& attempt) 
   asked_.erase(key);
   added_.notify_all();
   const std::string line = line_of(key, attempt);
-  if (journal_ >= 0 && !write_all(journal_, line)) return cannot_write("the journal");
+  if (journal_) {
+    if (auto kept = journal_->add(line); !kept) return kept;
+  }
   if (cache_.empty() || !is_worth_keeping(attempt.verdict)) return Done{};
   // The cache is a convenience: what cannot be kept is computed again.
   const std::string path = cache_path(key);

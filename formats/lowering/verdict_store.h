@@ -21,6 +21,7 @@
 
 #include "core/base/result.h"
 #include "formats/backend/attempt.h"
+#include "formats/io/journal_file.h"
 
 namespace cleave {
 
@@ -35,13 +36,12 @@ class VerdictStore {
   // Folders of the cache are made when they are needed; "": no cache.
   explicit VerdictStore(std::string cache_folder, bool trusts_failures = false)
       : cache_(std::move(cache_folder)), trusts_failures_(trusts_failures) {}
-  ~VerdictStore();
   VerdictStore(const VerdictStore&) = delete;
   VerdictStore& operator=(const VerdictStore&) = delete;
 
   // Reads the journal and continues it; removes temporary folders that its earlier runs left when
-  // they were killed. `folders`: absolute paths of those that this run has made. Error: the journal
-  // cannot be written, or another run uses it.
+  // they were killed. `folders`: absolute paths of those that this run has made. Error: the file is
+  // not such a journal, cannot be written, or another run uses it.
   Status<Error> open_journal(const std::string& path, const std::vector<std::string>& folders = {});
 
   // The known verdict for the key. One from the journal is not a cache hit, since this run made it.
@@ -59,7 +59,7 @@ class VerdictStore {
 
   std::string cache_;
   bool trusts_failures_;
-  int journal_ = -1;
+  std::optional<JournalFile> journal_;
   std::mutex mutex_;
   std::condition_variable added_;
   std::unordered_set<std::string> asked_;          // by a thread that has not added the verdict yet

@@ -92,7 +92,7 @@ TEST_CASE("an op that is given twice, or a time below 0, is refused") {
   };
   CHECK(refusal(R"([{"op": "Conv", "us": 1}, {"op": "conv", "us": 2}])") ==
         "the op \"conv\" is given twice");
-  CHECK(refusal(R"([{"op": "Conv", "us": -1}])") == "\"us\" of an op must be 0 or more");
+  CHECK(refusal(R"([{"op": "Conv", "us": -1}])") == "\"us\" of an op must be from 0 to 1e15");
 }
 
 }  // namespace
