@@ -76,8 +76,9 @@ class CostsReader {
     });
     if (walk_.is_over()) return;
     if (!time || !(*time >= 0 && *time <= 1e15)) {
-      return faults_.error(entry.offset, "the time of " + quoted(entry.name) +
-                                             " must be microseconds in \"time_us\", from 0 to 1e15");
+      return faults_.error(entry.offset,
+                           "the time of " + quoted(entry.name) +
+                               " must be microseconds in \"time_us\", from 0 to 1e15");
     }
     entry.us = *time;
     if (!names_.insert(entry.name).second) {

@@ -20,11 +20,14 @@ bool is_unsafe(std::string_view character) {
   if (character.size() == 2) {
     return (byte(0) == 0xC2 && byte(1) < 0xA0) || character == "\u061C";  // C1 controls; ALM
   }
-  static constexpr std::array<std::string_view, 16>
-      kMarks = {"\u200B", "\u200E", "\u200F", "\u2028", "\u2029", "\u202A",
-                "\u202B", "\u202C", "\u202D", "\u202E", "\u2066", "\u2067",
-                "\u2068", "\u2069", "\uFFFE", "\uFFFF"};  // these two are no characters: XML
-                                                          // refuses them
+  // The tags, U+E0000 to U+E007F, which show as nothing.
+  if (character.starts_with("\xF3\xA0")) return byte(2) <= 0x81;
+  static constexpr std::array<std::string_view, 18> kMarks =
+      {"\u200B", "\u200E", "\u200F", "\u2028", "\u2029", "\u202A",
+       "\u202B", "\u202C", "\u202D", "\u202E", "\u2060", "\u2066",
+       "\u2067", "\u2068", "\u2069", "\uFEFF", "\uFFFE", "\uFFFF"};  // the last two are
+                                                                     // no characters: XML
+                                                                     // refuses them
   return std::find(kMarks.begin(), kMarks.end(), character) != kMarks.end();
 }
 

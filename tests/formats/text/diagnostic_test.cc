@@ -74,6 +74,9 @@ TEST_CASE("names are quoted, with unsafe characters escaped") {
   CHECK(quoted("\xc3(") == "\"\\xC3(\"");
   CHECK(quoted("\xed\xa0\x80") == "\"\\xED\\xA0\\x80\"");
   CHECK(quoted("evil\u202egpj") == "\"evil\\xE2\\x80\\xAEgpj\"");
+  CHECK(quoted("a\uFEFFb") == "\"a\\xEF\\xBB\\xBFb\"");
+  CHECK(quoted("a\U000E0041b") == "\"a\\xF3\\xA0\\x81\\x81b\"");
+  CHECK(quoted("a\U000E0100b") == "\"a\U000E0100b\"");
   CHECK(quoted("\u009b") == "\"\\xC2\\x9B\"");
   CHECK(quoted(std::string(200, 'a')) == "\"" + std::string(200, 'a') + "\"");
   CHECK(quoted(std::string(201, 'a')) == "\"" + std::string(200, 'a') + "...\"");
