@@ -1,5 +1,6 @@
 // cleave probe: asks a compiler about each node, and writes what it accepts as a support list.
 #include <CLI/CLI.hpp>
+#include <fstream>
 
 #include "cli/commands/compiler_commands.h"
 #include "cli/jobs/lower_run.h"
@@ -40,6 +41,12 @@ class ProbeCommand : public Command {
         return refuse(done.error(), ExitCode::cannot_write);
       }
     }
+    if (!output_.empty() && !may_be_evidence(evidence_path())) {
+      print_error(evidence_path() +
+                  ": is not the evidence of a probe, which would be written here: move it, or "
+                  "write elsewhere");
+      return ExitCode::cannot_write;
+    }
     if (!load_models()) return ExitCode::bad_input;
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
@@ -50,7 +57,18 @@ class ProbeCommand : public Command {
  private:
   std::vector<std::string> outputs() const {
     if (output_.empty()) return {};
-    return {output_, output_ + ".evidence.jsonl"};
+    return {output_, evidence_path()};
+  }
+
+  std::string evidence_path() const { return output_ + ".evidence.jsonl"; }
+
+  // False for a file of another kind: its name is made up by cleave, so it may be the user's.
+  static bool may_be_evidence(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string begin(kEvidenceBegin.size(), '\0');
+    file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<std::size_t>(file.gcount()));
+    return begin.empty() || begin == kEvidenceBegin;
   }
 
   bool load_models() {

@@ -683,6 +683,35 @@ def test_probe_writes_no_list_when_the_compiler_does_not_start(place):
     assert "answers none of the 2 cases: /no/such/tool" in done.stderr, done.stderr
 
 
+def test_no_file_of_the_user_is_lost(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin"])
+    script = place.folder / "compile.sh"
+    script.write_text('cp "$1" "$2"\n')
+    backend = f"copies=sh {script} {{model}} {{out}}"
+    os.link(model, place.folder / "linked.journal.jsonl")
+    notes = [place.folder / "parts.journal.jsonl", place.folder / "list.json.evidence.jsonl"]
+    for file in notes:
+        file.write_text("my notes\n")
+    kept = {file: file.read_bytes() for file in [Path(model), script, *notes]}
+
+    def lower(*args):
+        done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--no-cache", *args)
+        return done.returncode, done.stderr
+
+    code, said = lower("-o", "parts")
+    assert code == 4 and "parts.journal.jsonl: is not a journal of cleave lower" in said, (code, said)
+    code, said = lower("-o", "linked")
+    assert code == 2 and "would overwrite an input" in said, (code, said)
+    code, said = lower("-o", "other", "--deny-out", "other.journal.jsonl")
+    assert code == 2 and "write the same file" in said, (code, said)
+    code, said = lower("--deny-out", script)
+    assert code == 4 and "would overwrite an input" in said, (code, said)
+    done = place.run("probe", model, "--backend", backend, "-o", "list.json")
+    assert done.returncode == 4 and "is not the evidence of a probe" in done.stderr, done.stderr
+    equal({file: file.read_bytes() for file in kept}, kept)
+    equal(sorted(file.name for file in place.folder.glob("*") if file.name in ("parts", "other", "list.json")), [])
+
+
 def test_preview_ends_with_what_the_compiler_says(place):
     env = reference(place)
     model = chain(place.folder / "m.onnx", ["Relu", "Tanh", "Neg"])

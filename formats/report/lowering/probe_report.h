@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "formats/lowering/probe_job.h"
 
@@ -17,7 +18,8 @@ struct ProbeReport {
 std::string probe_text(const ProbeReport& report);
 // A native support list.
 std::string probed_list_json(const ProbeReport& report);
-// The evidence, cleave.evidence version 1: one line of JSON for each case.
+// The evidence, cleave.evidence version 1: one line of JSON for each case, with this start.
+inline constexpr std::string_view kEvidenceBegin = R"({"case":)";
 std::string probe_evidence(const ProbeReport& report);
 
 }  // namespace cleave
