@@ -87,23 +87,25 @@ void remove_entries(int folder, int depth) noexcept {
   }
 }
 
-// Gives the folder another name, "PATH-", in `aside`; false when that is not possible.
+// Gives the folder another name, "PATH-", in `aside`; false when that is not possible. Another
+// thread that does the same may have been first: then this one helps it, since the process may end
+// when either is done.
 bool move_aside(const char* path, std::array<char, PATH_MAX>& aside) noexcept {
   const std::size_t length = std::strlen(path);
   if (length + 2 > aside.size()) return false;
   std::memcpy(aside.data(), path, length);
   std::memcpy(aside.data() + length, "-", 2);
-  return ::rename(path, aside.data()) == 0;
+  return ::rename(path, aside.data()) == 0 || errno == ENOENT;
 }
 
 // Other threads may go on to write files into the folder. Moved aside, it is gone for them, so that
 // they cannot make files faster than they are removed; those that they are making may still appear.
 void remove_folder(const char* path) noexcept {
   constexpr int kMostRounds = 1000;
-  const int folder = ::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder < 0) return;
   std::array<char, PATH_MAX> aside;
   const char* const place = move_aside(path, aside) ? aside.data() : path;
+  const int folder = ::open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return;
   for (int round = 0; round < kMostRounds; ++round) {
     remove_entries(folder, kMostDepth);
     if (::rmdir(place) == 0 || errno != ENOTEMPTY) break;

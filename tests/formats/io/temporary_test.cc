@@ -3,8 +3,12 @@
 #include "tests/catch2.h"
 #include "tests/formats/io/test_folder.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "formats/io/source_file.h"
@@ -66,6 +70,25 @@ TEST_CASE("a temporary folder goes while another thread writes files into it") {
     remove_temporaries();
     writer.join();  // it ends when there is no folder
     CHECK_FALSE(fs::exists(folder.path()));
+  }
+}
+
+TEST_CASE("when several threads remove a temporary folder, it is gone when the first is done") {
+  for (int run = 0; run < 30; ++run) {
+    const TestFolder test;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const Temporary folder = Temporary::folder_in(test.path(""));
+      for (int i = 0; i < 300; ++i) std::ofstream(folder.path() + "/" + std::to_string(i)) << i;
+      std::thread([] {
+        remove_temporaries();
+        ::_exit(0);
+      }).detach();
+      remove_temporaries();
+      ::_exit(0);
+    }
+    ::waitpid(child, nullptr, 0);
+    CHECK(test.entry_count() == 0);
   }
 }
 
