@@ -17,8 +17,8 @@
 #include "cli/shell/man_page.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/heap.h"
-#include "formats/io/input_watch.h"
+#include "formats/base/io/heap.h"
+#include "formats/base/io/input_watch.h"
 
 namespace cleave {
 namespace {

@@ -73,10 +73,10 @@ def draw(paths, seed):
 WHOLE_COMMANDS = [
     ("core/balance", "workloads:"), ("core/placement", "placement:"), ("core/lowering", "lower:"),
     ("core/study", "advice:"), ("core", "conformance: every|hostile: each"),
-    ("formats/onnx/infer", "conformance: types|types of larger|inferred shapes|implied attributes"),
-    ("formats/onnx", "ONNX|conformance: (calls|every|larger)|real:"),
-    ("formats/lowering", "lower:"), ("formats/backend", "lower:"), ("formats/costs", "costs:"),
-    ("formats/io", "faults:|hostile:"), ("formats/settings", "hostile:"), ("formats/jobs", "real:|faults: no"),
+    ("formats/models/onnx/infer", "conformance: types|types of larger|inferred shapes|implied attributes"),
+    ("formats/models/onnx", "ONNX|conformance: (calls|every|larger)|real:"),
+    ("formats/run/lowering", "lower:"), ("formats/run/backend", "lower:"), ("formats/lists/costs", "costs:"),
+    ("formats/base/io", "faults:|hostile:"), ("formats/lists/settings", "hostile:"), ("formats/run/jobs", "real:|faults: no"),
     ("formats/report", "check:|page:|overlays:|schemas:|real:"), ("formats", "hostile:|lint-support:|rules:"),
 ]
 

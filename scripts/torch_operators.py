@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes formats/pt2/operators.inc, the table of torch's operators, from the schemas of the installed
+"""Writes formats/models/pt2/operators.inc, the table of torch's operators, from the schemas of the installed
 torch. Run it once for a release of torch.
 
 One line per operator: its name, its arguments, its results, and "r" if it draws random numbers.
@@ -12,7 +12,7 @@ One line per operator: its name, its arguments, its results, and "r" if it draws
 
 Defaults: none, true, false, numbers (reals with a point), 'text', [1;1].
 
-usage: torch_operators.py [FILE]      default: formats/pt2/operators.inc
+usage: torch_operators.py [FILE]      default: formats/models/pt2/operators.inc
 """
 import sys
 from pathlib import Path
@@ -76,7 +76,7 @@ def line_of(schema):
 
 
 def main():
-    default = Path(__file__).resolve().parent.parent / "formats" / "pt2" / "operators.inc"
+    default = Path(__file__).resolve().parent.parent / "formats" / "models" / "pt2" / "operators.inc"
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     lines = {line_of(schema) for schema in torch._C._jit_get_all_schemas()} - {None}
     with path.open("w", encoding="utf-8") as out:

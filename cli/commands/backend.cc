@@ -4,9 +4,9 @@
 
 #include "cli/commands/compiler_commands.h"
 #include "cli/terminal/terminal.h"
-#include "formats/backend/backend_folders.h"
-#include "formats/backend/self_test.h"
-#include "formats/io/temporary.h"
+#include "formats/run/backend/backend_folders.h"
+#include "formats/run/backend/self_test.h"
+#include "formats/base/io/temporary.h"
 #include "formats/report/lowering/backend_text.h"
 
 namespace cleave {

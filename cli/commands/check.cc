@@ -10,7 +10,7 @@
 #include "cli/options/file_option.h"
 #include "cli/options/gate_args.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/output_file.h"
+#include "formats/base/io/output_file.h"
 #include "formats/report/check/check_text.h"
 #include "formats/report/check/github_annotations.h"
 #include "formats/report/check/junit.h"

@@ -8,11 +8,11 @@
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "core/split/piece.h"
-#include "formats/graph_json/graph_json.h"
-#include "formats/io/output_folder.h"
-#include "formats/jobs/job_fault.h"
-#include "formats/onnx/write/cutter.h"
-#include "formats/tables/node_list.h"
+#include "formats/models/graph_json/graph_json.h"
+#include "formats/base/io/output_folder.h"
+#include "formats/run/jobs/job_fault.h"
+#include "formats/models/onnx/write/cutter.h"
+#include "formats/lists/tables/node_list.h"
 
 namespace cleave {
 namespace {

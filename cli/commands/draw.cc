@@ -10,7 +10,7 @@
 #include "cli/options/layout_args.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/output_file.h"
+#include "formats/base/io/output_file.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/words/latency_words.h"
 

@@ -4,9 +4,9 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/terminal.h"
-#include "formats/lists/known_lists.h"
+#include "formats/lists/import/known_lists.h"
 #include "formats/report/split/inspect_text.h"
-#include "formats/support/support_file.h"
+#include "formats/lists/support/support_file.h"
 
 namespace cleave {
 namespace {

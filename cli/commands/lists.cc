@@ -11,12 +11,12 @@
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/output_file.h"
-#include "formats/lists/import.h"
-#include "formats/lists/known_lists.h"
-#include "formats/lists/skeleton.h"
-#include "formats/support/support_file.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/io/output_file.h"
+#include "formats/lists/import/import.h"
+#include "formats/lists/import/known_lists.h"
+#include "formats/lists/import/skeleton.h"
+#include "formats/lists/support/support_file.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -15,12 +15,12 @@
 #include "cli/options/whole_number.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/output_file.h"
-#include "formats/io/output_folder.h"
-#include "formats/lowering/verdict_store.h"
+#include "formats/base/io/output_file.h"
+#include "formats/base/io/output_folder.h"
+#include "formats/run/lowering/verdict_store.h"
 #include "formats/report/lowering/lowering_report.h"
-#include "formats/support/support_file.h"
-#include "formats/text/number_text.h"
+#include "formats/lists/support/support_file.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

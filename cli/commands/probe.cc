@@ -9,7 +9,7 @@
 #include "cli/options/file_option.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/output_file.h"
+#include "formats/base/io/output_file.h"
 #include "formats/report/lowering/probe_report.h"
 
 namespace cleave {

@@ -11,9 +11,9 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "core/split/piece.h"
-#include "formats/io/output_folder.h"
+#include "formats/base/io/output_folder.h"
 #include "formats/report/lowering/reduce_report.h"
-#include "formats/tables/node_list.h"
+#include "formats/lists/tables/node_list.h"
 
 namespace cleave {
 namespace {

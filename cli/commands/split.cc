@@ -13,11 +13,11 @@
 #include "cli/options/onnx_args.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/output_folder.h"
-#include "formats/io/part_files.h"
-#include "formats/jobs/write_models.h"
+#include "formats/base/io/output_folder.h"
+#include "formats/base/io/part_files.h"
+#include "formats/run/jobs/write_models.h"
 #include "formats/report/drawings/dot.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -9,11 +9,11 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
-#include "formats/costs/costs_json.h"
-#include "formats/io/input_record.h"
-#include "formats/io/output_file.h"
-#include "formats/jobs/tune_job.h"
-#include "formats/jobs/tune_text.h"
+#include "formats/lists/costs/costs_json.h"
+#include "formats/base/io/input_record.h"
+#include "formats/base/io/output_file.h"
+#include "formats/run/jobs/tune_job.h"
+#include "formats/run/jobs/tune_text.h"
 
 namespace cleave {
 namespace {

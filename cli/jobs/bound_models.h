@@ -9,7 +9,7 @@
 
 #include "cli/jobs/split_run.h"
 #include "cli/options/model_args.h"
-#include "formats/model_file.h"
+#include "formats/models/model_file.h"
 
 namespace cleave {
 

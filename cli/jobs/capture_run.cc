@@ -7,7 +7,7 @@
 #include "cli/options/file_option.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
-#include "formats/backend/child.h"
+#include "formats/run/backend/child.h"
 
 namespace cleave {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cli/terminal/exit_code.h"
-#include "formats/io/output_folder.h"
+#include "formats/base/io/output_folder.h"
 
 namespace CLI {
 class App;

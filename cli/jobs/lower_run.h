@@ -1,4 +1,4 @@
-// Jobs of formats/lowering for commands: made from the options, with a progress bar and messages.
+// Jobs of formats/run/lowering for commands: made from the options, with a progress bar and messages.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "cli/terminal/exit_code.h"
-#include "formats/io/temporary.h"
-#include "formats/lowering/lower_job.h"
+#include "formats/base/io/temporary.h"
+#include "formats/run/lowering/lower_job.h"
 
 namespace cleave {
 

@@ -6,7 +6,7 @@
 
 #include "cli/options/layout_args.h"
 #include "cli/terminal/exit_code.h"
-#include "formats/io/output_folder.h"
+#include "formats/base/io/output_folder.h"
 #include "formats/report/words/report.h"
 
 namespace CLI {

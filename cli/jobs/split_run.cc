@@ -4,7 +4,7 @@
 
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
-#include "formats/jobs/measured_shapes.h"
+#include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-// The jobs of formats/jobs for commands: made from the options, with a progress bar and messages.
+// The jobs of formats/run/jobs for commands: made from the options, with a progress bar and messages.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 #include "cli/options/model_args.h"
 #include "cli/terminal/exit_code.h"
-#include "formats/jobs/split_job.h"
-#include "formats/jobs/write_models.h"
+#include "formats/run/jobs/split_job.h"
+#include "formats/run/jobs/write_models.h"
 
 namespace cleave {
 

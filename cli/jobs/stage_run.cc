@@ -5,8 +5,8 @@
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/side_file.h"
-#include "formats/jobs/model_ties.h"
+#include "formats/base/io/side_file.h"
+#include "formats/run/jobs/model_ties.h"
 #include "formats/report/stages/workload_report.h"
 
 namespace cleave {

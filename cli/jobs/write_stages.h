@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/terminal/exit_code.h"
-#include "formats/jobs/write_models.h"
+#include "formats/run/jobs/write_models.h"
 #include "formats/report/stages/stages_report.h"
 
 namespace CLI {

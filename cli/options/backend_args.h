@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/terminal/exit_code.h"
-#include "formats/lowering/part_search.h"
+#include "formats/run/lowering/part_search.h"
 
 namespace CLI {
 class App;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "formats/jobs/stage_plan.h"
+#include "formats/run/jobs/stage_plan.h"
 
 namespace CLI {
 class App;

@@ -15,7 +15,7 @@ namespace cleave {
 // /dev/null may be written any number of times.
 std::string file_clash(CLI::App& app, CLI::App& command);
 
-// Records the files that the command's options name as inputs: see formats/io/input_record.h.
+// Records the files that the command's options name as inputs: see formats/base/io/input_record.h.
 void record_inputs(CLI::App& app, CLI::App& command);
 
 }  // namespace cleave

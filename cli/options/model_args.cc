@@ -7,11 +7,11 @@
 #include "core/base/quantity.h"
 #include "core/base/quotes.h"
 #include "core/cost/target_spec.h"
-#include "formats/settings/split_settings.h"
-#include "formats/support/support_file.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
-#include "formats/text/utf8.h"
+#include "formats/lists/settings/split_settings.h"
+#include "formats/lists/support/support_file.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/utf8.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>

@@ -8,9 +8,9 @@
 #include "core/base/link.h"
 #include "core/cost/target_spec.h"
 #include "core/split/options.h"
-#include "formats/costs/cost_set.h"
-#include "formats/jobs/split_job.h"
-#include "formats/model_file.h"
+#include "formats/lists/costs/cost_set.h"
+#include "formats/run/jobs/split_job.h"
+#include "formats/models/model_file.h"
 
 namespace CLI {
 class App;

@@ -1,8 +1,8 @@
 // Options for writing ONNX and torch.export models.
 #pragma once
 
-#include "formats/onnx/write/writer.h"
-#include "formats/pt2/write/writer.h"
+#include "formats/models/onnx/write/writer.h"
+#include "formats/models/pt2/write/writer.h"
 
 namespace CLI {
 class App;

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "formats/jobs/stage_schedule.h"
+#include "formats/run/jobs/stage_schedule.h"
 
 namespace CLI {
 class App;

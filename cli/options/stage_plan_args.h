@@ -6,7 +6,7 @@
 
 #include "cli/options/balance_args.h"
 #include "core/base/result.h"
-#include "formats/jobs/stage_plan.h"
+#include "formats/run/jobs/stage_plan.h"
 
 namespace CLI {
 class App;

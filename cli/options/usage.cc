@@ -7,7 +7,7 @@
 #include "cli/options/config_file.h"
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
-#include "formats/io/side_file.h"
+#include "formats/base/io/side_file.h"
 
 namespace cleave {
 namespace {

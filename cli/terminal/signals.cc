@@ -13,9 +13,9 @@
 #include <string_view>
 
 #include "cli/terminal/exit_code.h"
-#include "formats/backend/child.h"
-#include "formats/io/input_watch.h"
-#include "formats/io/temporary.h"
+#include "formats/run/backend/child.h"
+#include "formats/base/io/input_watch.h"
+#include "formats/base/io/temporary.h"
 
 namespace cleave {
 namespace {

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <memory>
 
-#include "formats/io/input_watch.h"
-#include "formats/text/ci_text.h"
+#include "formats/base/io/input_watch.h"
+#include "formats/base/text/ci_text.h"
 
 namespace cleave {
 namespace {

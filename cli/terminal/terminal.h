@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/terminal/exit_code.h"
-#include "formats/text/diagnostic.h"
+#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

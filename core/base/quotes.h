@@ -1,4 +1,4 @@
-// Puts names and user input in quotes for a message. Does not escape: formats/text/diagnostic.h does
+// Puts names and user input in quotes for a message. Does not escape: formats/base/text/diagnostic.h does
 // that when the message is printed.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Result<T>: a value, or why there is none. Shaped like std::expected, which g++ 12 lacks.
 //
 // Core uses Result only where the request itself can be impossible; what the user did wrong in a
-// file is a diagnostic (formats/text/diagnostic.h), which knows files and lines.
+// file is a diagnostic (formats/base/text/diagnostic.h), which knows files and lines.
 #pragma once
 
 #include <cassert>

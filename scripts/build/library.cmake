@@ -16,7 +16,7 @@ foreach(library core formats)
 endforeach()
 
 # The same names and header for a project that has cleave as a folder, by add_subdirectory().
-file(WRITE ${PROJECT_BINARY_DIR}/include/cleave/cleave.h "#include \"formats/library/cleave.h\"\n")
+file(WRITE ${PROJECT_BINARY_DIR}/include/cleave/cleave.h "#include \"formats/run/library/cleave.h\"\n")
 add_library(cleave_in_tree INTERFACE)
 target_link_libraries(cleave_in_tree INTERFACE cleave_formats)
 target_include_directories(cleave_in_tree INTERFACE ${PROJECT_BINARY_DIR}/include)
@@ -32,7 +32,7 @@ foreach(header IN LISTS headers)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION ${CLEAVE_HEADERS}/${folder} COMPONENT development)
 endforeach()
-install(FILES formats/library/cleave.h DESTINATION ${CLEAVE_HEADERS} COMPONENT development)
+install(FILES formats/run/library/cleave.h DESTINATION ${CLEAVE_HEADERS} COMPONENT development)
 
 # Before 1.0 a minor version may change the functions of cleave.h.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cleave-config-version.cmake

@@ -148,7 +148,7 @@ class Classes:
 
 
 def text_of(name):
-    schema = json.loads((PROJECT / f"formats/schema/{name}.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((PROJECT / f"formats/report/schema/{name}.schema.json").read_text(encoding="utf-8"))
     classes = "\n\n\n".join(Classes(name, schema).made.values()).replace("{{", "{").replace("}}", "}")
     return HEAD.format(title=schema["title"], name=name) + "\n\n" + classes + "\n"
 

@@ -1,5 +1,5 @@
 // Compares balanced stages with the workloads with known optima (see
-// formats/tables/workload_file.h) and prints, for each: the objective and the bound as ratios to
+// formats/lists/tables/workload_file.h) and prints, for each: the objective and the bound as ratios to
 // the optimum, what certifies the bound, our time, the recorded time of the reference program,
 // memory. Then the targets:
 //   published settings: the optimum to 1e-5, within 1 s and 200 MB each

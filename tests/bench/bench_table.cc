@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include "core/graph/graph.h"
 #include "core/measures/preview.h"
 #include "core/split/split.h"
-#include "formats/model_file.h"
+#include "formats/models/model_file.h"
 #include "formats/report/words/report.h"
 #include "tests/cases/case.h"
 #include "tests/cases/tally.h"

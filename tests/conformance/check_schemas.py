@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Validates the JSON that cleave reads and writes against the schemas in formats/schema.
+"""Validates the JSON that cleave reads and writes against the schemas in formats/report/schema.
 
 Support lists and graphs among the samples, and cleave's output for them, must be valid; a report without
 one of its required fields must not.
@@ -19,7 +19,7 @@ class Checker:
     def __init__(self, root, cleave):
         self.root, self.cleave, self.faults, self.checked = root, cleave, 0, 0
         self.validators = {}
-        for path in sorted((root / "formats" / "schema").glob("*.schema.json")):
+        for path in sorted((root / "formats" / "report" / "schema").glob("*.schema.json")):
             schema = json.loads(path.read_text(encoding="utf-8"))
             jsonschema.Draft202012Validator.check_schema(schema)
             if "format" in schema.get("properties", {}):  # not in maps, nor in lines of evidence

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "formats/onnx/index/index.h"
-#include "formats/onnx/index/links.h"
-#include "formats/onnx/infer/shapes.h"
+#include "formats/models/onnx/index/index.h"
+#include "formats/models/onnx/index/links.h"
+#include "formats/models/onnx/infer/shapes.h"
 
 namespace {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <string>
 
-#include "formats/io/source_file.h"
-#include "formats/json/cursor.h"
-#include "formats/pt2/archive.h"
-#include "formats/pt2/pickle.h"
-#include "formats/pt2/write/zip_pieces.h"
-#include "formats/pt2/zip_directory.h"
+#include "formats/base/io/source_file.h"
+#include "formats/base/json/cursor.h"
+#include "formats/models/pt2/archive.h"
+#include "formats/models/pt2/pickle.h"
+#include "formats/models/pt2/write/zip_pieces.h"
+#include "formats/models/pt2/zip_directory.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 

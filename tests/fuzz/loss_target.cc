@@ -4,7 +4,7 @@
 
 #include "core/base/link.h"
 #include "core/support/glob.h"
-#include "formats/tables/loss_spec.h"
+#include "formats/lists/tables/loss_spec.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

@@ -275,7 +275,7 @@ def schema_words(source, *names):
             for inner in schema:
                 walk(inner)
     for name in names:
-        walk(json.loads((source / "formats/schema" / f"{name}.schema.json").read_text()))
+        walk(json.loads((source / "formats/report/schema" / f"{name}.schema.json").read_text()))
     return [json.dumps(word) for word in sorted(words)]
 
 

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "core/split/split.h"
-#include "formats/model_file.h"
-#include "formats/onnx/index/index.h"
-#include "formats/onnx/read/reader.h"
-#include "formats/onnx/write/writer.h"
+#include "formats/models/model_file.h"
+#include "formats/models/onnx/index/index.h"
+#include "formats/models/onnx/read/reader.h"
+#include "formats/models/onnx/write/writer.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/rendering.h"
 #include "tests/fuzz/targets.h"

@@ -3,9 +3,9 @@
 
 #include "core/split/assignment.h"
 #include "core/split/boundary.h"
-#include "formats/io/source_file.h"
+#include "formats/base/io/source_file.h"
 #include "formats/report/split/print_text.h"
-#include "formats/tables/partition_map.h"
+#include "formats/lists/tables/partition_map.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

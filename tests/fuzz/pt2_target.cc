@@ -6,11 +6,11 @@
 #include <string>
 
 #include "core/split/split.h"
-#include "formats/model_file.h"
-#include "formats/pt2/reader.h"
-#include "formats/pt2/write/writer.h"
-#include "formats/pt2/write/zip_pieces.h"
-#include "formats/pt2/zip_directory.h"
+#include "formats/models/model_file.h"
+#include "formats/models/pt2/reader.h"
+#include "formats/models/pt2/write/writer.h"
+#include "formats/models/pt2/write/zip_pieces.h"
+#include "formats/models/pt2/zip_directory.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/rendering.h"
 #include "tests/fuzz/targets.h"

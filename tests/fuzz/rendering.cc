@@ -16,7 +16,7 @@
 #include "formats/report/drawings/netron.h"
 #include "formats/report/split/explain_text.h"
 #include "formats/report/split/print_text.h"
-#include "formats/text/utf8.h"
+#include "formats/base/text/utf8.h"
 #include "tests/fuzz/demands.h"
 
 namespace cleave::fuzz {

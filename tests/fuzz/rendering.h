@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/support/support.h"
-#include "formats/model_file.h"
+#include "formats/models/model_file.h"
 
 namespace cleave::fuzz {
 

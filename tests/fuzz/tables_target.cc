@@ -1,8 +1,8 @@
 // Tables: costs of nodes in all formats, and devices as CSV and TSV.
 #include <cmath>
 
-#include "formats/costs/model_costs.h"
-#include "formats/tables/device_file.h"
+#include "formats/lists/costs/model_costs.h"
+#include "formats/lists/tables/device_file.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

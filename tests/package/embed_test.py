@@ -48,7 +48,7 @@ class Test:
     def headers(self, prefix, compiler):
         """Each header of the facade compiles by itself."""
         include = prefix / "include"
-        for header in ["cleave.h", *(f"formats/library/{path.name}" for path in (include / "cleave/formats/library").iterdir())]:
+        for header in ["cleave.h", *(f"formats/run/library/{path.name}" for path in (include / "cleave/formats/run/library").iterdir())]:
             source = f"#include <cleave/{header}>\n"
             result = subprocess.run([compiler, *STRICT, f"-I{include}", f"-I{include}/cleave", "-x", "c++", "-"],
                                     input=source, capture_output=True, text=True)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Validates every kind of JSON file that cleave reads or writes against its schema in formats/schema.
+"""Validates every kind of JSON file that cleave reads or writes against its schema in formats/report/schema.
 
 usage: validate.py PROJECT_FOLDER CLEAVE      exit status 1 when a document does not fit its schema
 """
@@ -118,7 +118,7 @@ def main():
         return 2
     project, cleave = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     schemas = {path.name.split(".")[0]: json.loads(path.read_text())
-               for path in (project / "formats" / "schema").glob("*.schema.json")}
+               for path in (project / "formats" / "report" / "schema").glob("*.schema.json")}
     passed = failed = 0
     with tempfile.TemporaryDirectory() as tmp:
         pairs = [*documents(project, cleave, Path(tmp)), *stages_documents(project, cleave, Path(tmp)),

@@ -2,12 +2,12 @@
 // with another --support.
 #include <algorithm>
 
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/input_names.h"
-#include "formats/settings/split_settings.h"
-#include "formats/support/rule_json.h"
+#include "formats/lists/settings/split_settings.h"
+#include "formats/lists/support/rule_json.h"
 
 namespace cleave {
 namespace {

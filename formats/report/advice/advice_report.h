@@ -7,7 +7,7 @@
 #include "core/study/advice.h"
 #include "core/study/settings_sweep.h"
 #include "core/support/support.h"
-#include "formats/model/loaded_model.h"
+#include "formats/models/bind/loaded_model.h"
 
 namespace cleave {
 

@@ -12,10 +12,10 @@
 #include "formats/report/words/link_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/value_text.h"
-#include "formats/settings/split_settings.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/lists/settings/split_settings.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

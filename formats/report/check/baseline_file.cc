@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "formats/io/side_file.h"
-#include "formats/json/text.h"
-#include "formats/settings/split_settings.h"
-#include "formats/support/support_file.h"
+#include "formats/base/io/side_file.h"
+#include "formats/base/json/text.h"
+#include "formats/lists/settings/split_settings.h"
+#include "formats/lists/support/support_file.h"
 
 namespace cleave {
 namespace {

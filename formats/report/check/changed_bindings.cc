@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "formats/text/diagnostic.h"
+#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/model/shape_bindings.h"
+#include "formats/models/bind/shape_bindings.h"
 
 namespace cleave {
 

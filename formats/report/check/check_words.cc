@@ -4,9 +4,9 @@
 #include <initializer_list>
 
 #include "core/base/decimal.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 #include "formats/report/check/diff.h"
 #include "formats/report/check/move_json.h"
 

@@ -6,10 +6,10 @@
 
 #include "formats/report/check/check_words.h"
 #include "formats/report/check/move_text.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/markup_text.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/markup_text.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

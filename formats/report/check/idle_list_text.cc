@@ -7,7 +7,7 @@
 
 #include "core/lint/idle_list.h"
 #include "formats/report/words/value_text.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/split/split.h"
-#include "formats/text/diagnostic.h"
+#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

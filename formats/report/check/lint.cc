@@ -7,9 +7,9 @@
 #include "core/lint/ir_twins.h"
 #include "core/support/glob.h"
 #include "core/support/rules_by_op.h"
-#include "formats/onnx/infer/names.h"
+#include "formats/models/onnx/infer/names.h"
 #include "formats/report/words/failed_part_text.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/lint/support_lint.h"
-#include "formats/text/diagnostic.h"
+#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/measures/measures.h"
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 #include "formats/report/check/checked_node.h"
 
 namespace cleave {

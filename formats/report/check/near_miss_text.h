@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/split/split.h"
-#include "formats/text/diagnostic.h"
+#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "core/graph/fingerprint.h"
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 #include "formats/report/check/check_words.h"
 #include "formats/report/check/sarif_words.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/markup_text.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/markup_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

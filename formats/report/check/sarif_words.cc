@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

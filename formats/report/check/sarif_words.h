@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 
 namespace cleave {
 

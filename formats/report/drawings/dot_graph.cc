@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "formats/text/diagnostic.h"
-#include "formats/text/utf8.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/utf8.h"
 
 namespace cleave {
 namespace {

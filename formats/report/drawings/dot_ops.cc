@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "formats/report/drawings/dot_style.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 

@@ -6,7 +6,7 @@
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_ops.h"
 #include "formats/report/words/report_values.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -12,7 +12,7 @@
 #include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/value_text.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

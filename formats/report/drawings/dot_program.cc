@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/io/descriptor.h"
+#include "formats/base/io/descriptor.h"
 
 namespace cleave {
 namespace {

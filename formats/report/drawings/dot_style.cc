@@ -5,7 +5,7 @@
 
 #include "core/cost/cost.h"
 #include "formats/report/words/value_text.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -7,7 +7,7 @@
 #include "formats/report/drawings/dot_parts.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report_values.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

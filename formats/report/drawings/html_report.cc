@@ -9,9 +9,9 @@
 #include "formats/report/drawings/html_assets.h"
 #include "formats/report/drawings/html_data.h"
 #include "formats/report/words/input_names.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/gzip_text.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/gzip_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

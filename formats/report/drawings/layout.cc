@@ -20,10 +20,10 @@
 #include <thread>
 #include <utility>
 
-#include "formats/io/worker_process.h"
+#include "formats/base/io/worker_process.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/dot_program.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

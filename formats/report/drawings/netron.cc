@@ -1,7 +1,7 @@
 #include "formats/report/drawings/netron.h"
 
 #include "core/cost/cost.h"
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 #include "formats/report/words/coverage_words.h"
 #include "formats/report/words/input_names.h"
 #include "formats/report/words/reason_text.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

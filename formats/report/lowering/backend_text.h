@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "formats/backend/backend_file.h"
-#include "formats/backend/self_test.h"
+#include "formats/run/backend/backend_file.h"
+#include "formats/run/backend/self_test.h"
 
 namespace cleave {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/lowering/lower_job.h"
+#include "formats/run/lowering/lower_job.h"
 
 namespace cleave {
 

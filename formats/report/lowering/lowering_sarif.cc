@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
 
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 #include "formats/report/check/sarif_words.h"
 #include "formats/report/lowering/lowering_report.h"
-#include "formats/text/markup_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/text/markup_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -4,11 +4,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 #include "formats/report/lowering/lowering_report.h"
-#include "formats/support/rule_json.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/lists/support/rule_json.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/lowering/probe_job.h"
+#include "formats/run/lowering/probe_job.h"
 
 namespace cleave {
 

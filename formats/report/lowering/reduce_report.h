@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "formats/lowering/reduce_job.h"
+#include "formats/run/lowering/reduce_job.h"
 
 namespace cleave {
 

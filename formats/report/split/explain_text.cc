@@ -6,8 +6,8 @@
 #include "formats/report/words/latency_words.h"
 #include "formats/report/words/pattern_text.h"
 #include "formats/report/words/reason_text.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

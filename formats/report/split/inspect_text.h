@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/support/support_list.h"
-#include "formats/model_file.h"
+#include "formats/models/model_file.h"
 
 namespace cleave {
 

@@ -6,9 +6,9 @@
 #include "core/cost/cost.h"
 #include "core/graph/domain.h"
 #include "formats/report/words/value_text.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "formats/text/text_layout.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -18,10 +18,10 @@
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
-#include "formats/settings/split_settings.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/lists/settings/split_settings.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

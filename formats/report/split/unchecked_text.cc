@@ -7,8 +7,8 @@
 
 #include "formats/report/words/pattern_text.h"
 #include "formats/report/words/reason_text.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 

@@ -5,8 +5,8 @@
 #include "core/stages/stages.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/link_text.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

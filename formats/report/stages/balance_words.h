@@ -10,8 +10,8 @@
 #include "core/base/link.h"
 #include "core/graph/graph.h"
 #include "core/stages/problem_of_graph.h"
-#include "formats/costs/cost_set.h"
-#include "formats/tables/device_file.h"
+#include "formats/lists/costs/cost_set.h"
+#include "formats/lists/tables/device_file.h"
 
 namespace cleave {
 

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "formats/report/stages/schedule_report.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

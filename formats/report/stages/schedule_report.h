@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/stages/pipeline_schedule.h"
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 
 namespace cleave {
 

@@ -8,7 +8,7 @@
 
 #include "core/balance/solver.h"
 #include "core/stages/problem_of_graph.h"
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 
 namespace cleave {
 

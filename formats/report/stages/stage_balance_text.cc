@@ -5,8 +5,8 @@
 #include <cstdio>
 
 #include "formats/report/stages/stage_balance.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/split/partition.h"
 #include "core/stages/backward.h"
 #include "core/stages/stage_boundary.h"
-#include "formats/model/loaded_model.h"
+#include "formats/models/bind/loaded_model.h"
 #include "formats/report/stages/schedule_report.h"
 #include "formats/report/stages/stage_balance.h"
 

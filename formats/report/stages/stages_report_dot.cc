@@ -9,8 +9,8 @@
 #include "formats/report/stages/stages_report.h"
 #include "formats/report/words/input_names.h"
 #include "formats/report/words/report_values.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

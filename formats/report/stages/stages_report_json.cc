@@ -5,8 +5,8 @@
 
 #include "core/cost/cost.h"
 #include "core/stages/shared_parameters.h"
-#include "formats/json/text.h"
-#include "formats/parameter_path.h"
+#include "formats/base/json/text.h"
+#include "formats/models/parameter_path.h"
 #include "formats/report/stages/stages_report.h"
 #include "formats/report/words/notes.h"
 #include "formats/report/words/report_values.h"

@@ -10,9 +10,9 @@
 #include "formats/report/words/input_names.h"
 #include "formats/report/words/notes.h"
 #include "formats/report/words/report_values.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

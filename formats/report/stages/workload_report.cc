@@ -6,12 +6,12 @@
 #include <set>
 #include <utility>
 
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 #include "formats/report/drawings/dot_stages.h"
 #include "formats/report/words/notes.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/balance/solver.h"
 #include "formats/report/stages/stage_balance.h"
-#include "formats/tables/workload_file.h"
+#include "formats/lists/tables/workload_file.h"
 
 namespace cleave {
 

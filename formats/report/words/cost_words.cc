@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/measures/preview.h"
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 
 namespace cleave {
 

@@ -5,7 +5,7 @@
 
 #include "formats/report/words/condition_text.h"
 #include "formats/report/words/condition_words.h"
-#include "formats/text/diagnostic.h"
+#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "formats/report/words/value_text.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/shell_word.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/shell_word.h"
 
 namespace cleave {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "formats/text/diagnostic.h"
+#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/support/support_list.h"
-#include "formats/model/loaded_model.h"
+#include "formats/models/bind/loaded_model.h"
 
 namespace cleave {
 

@@ -7,9 +7,9 @@
 #include "core/base/quantity.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/value_text.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
-#include "formats/text/shell_word.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/shell_word.h"
 
 namespace cleave {
 namespace {

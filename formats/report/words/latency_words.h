@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/study/inference_time.h"
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 
 namespace cleave {
 

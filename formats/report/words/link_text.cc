@@ -1,7 +1,7 @@
 #include "formats/report/words/link_text.h"
 
 #include "core/base/decimal.h"
-#include "formats/text/diagnostic.h"
+#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/base/decimal.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

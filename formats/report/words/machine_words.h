@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/cost/device.h"
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 
 namespace cleave {
 

@@ -1,7 +1,7 @@
 #include "formats/report/words/notes.h"
 
-#include "formats/text/diagnostic.h"
-#include "formats/text/text_layout.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "formats/json/text.h"
+#include "formats/base/json/text.h"
 
 namespace cleave {
 

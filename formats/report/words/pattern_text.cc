@@ -6,8 +6,8 @@
 #include "core/condition/relation_value.h"
 #include "formats/report/words/condition_text.h"
 #include "formats/report/words/failed_part_text.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

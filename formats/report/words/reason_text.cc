@@ -12,8 +12,8 @@
 #include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/pattern_text.h"
 #include "formats/report/words/report.h"
-#include "formats/text/diagnostic.h"
-#include "formats/text/number_text.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

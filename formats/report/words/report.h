@@ -8,8 +8,8 @@
 #include "core/split/split.h"
 #include "core/study/inference_time.h"
 #include "core/support/support.h"
-#include "formats/costs/cost_set.h"
-#include "formats/model/loaded_model.h"
+#include "formats/lists/costs/cost_set.h"
+#include "formats/models/bind/loaded_model.h"
 
 namespace cleave {
 

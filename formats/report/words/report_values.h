@@ -8,8 +8,8 @@
 
 #include "core/graph/graph.h"
 #include "core/measures/preview.h"
-#include "formats/json/text.h"
-#include "formats/model/loaded_model.h"
+#include "formats/base/json/text.h"
+#include "formats/models/bind/loaded_model.h"
 
 namespace cleave {
 

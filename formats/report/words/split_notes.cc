@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "formats/text/number_text.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 

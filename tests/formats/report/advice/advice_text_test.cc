@@ -1,6 +1,6 @@
 #include "formats/report/advice/advice_report.h"
 
-#include "formats/model/loaded_model.h"
+#include "formats/models/bind/loaded_model.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

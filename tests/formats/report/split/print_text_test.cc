@@ -1,9 +1,9 @@
 #include "formats/report/split/print_text.h"
 
-#include "formats/onnx/read/reader.h"
+#include "formats/models/onnx/read/reader.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
-#include "tests/formats/onnx/onnx_text.h"
+#include "tests/formats/models/onnx/onnx_text.h"
 
 namespace cleave {
 namespace {

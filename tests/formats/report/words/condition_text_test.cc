@@ -2,7 +2,7 @@
 #include "formats/report/words/condition_text.h"
 
 #include "core/support/failed_part.h"
-#include "formats/support/support_file.h"
+#include "formats/lists/support/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

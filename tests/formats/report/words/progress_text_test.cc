@@ -1,6 +1,6 @@
 #include "formats/report/words/progress_text.h"
 
-#include "formats/text/text_layout.h"
+#include "formats/base/text/text_layout.h"
 #include "tests/catch2.h"
 
 namespace cleave {

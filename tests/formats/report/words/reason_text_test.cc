@@ -2,7 +2,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/split/split.h"
-#include "formats/support/support_file.h"
+#include "formats/lists/support/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

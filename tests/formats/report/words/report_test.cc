@@ -2,9 +2,9 @@
 
 #include "core/graph/graph_builder.h"
 #include "formats/report/split/print_text.h"
-#include "formats/support/support_file.h"
-#include "formats/text/number_text.h"
-#include "formats/text/text_layout.h"
+#include "formats/lists/support/support_file.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/formats/report/report_case.h"

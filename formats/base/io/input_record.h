@@ -1,0 +1,30 @@
+// The record of files that this process reads: its inputs, and the files that those refer to. Code
+// that writes a file checks the record first, so that no output replaces or removes an input under
+// any name.
+//
+// A file is identified by device and inode: a hard link or a symbolic link to an input is that
+// input. There is one record per process, as in InputWatch. A program that writes files it read
+// earlier calls forget_inputs() in between.
+#pragma once
+
+#include <string>
+
+#include "formats/base/io/file_id.h"
+
+namespace cleave {
+
+// Adds the file that the path leads to, if it is a regular file. `shown` is its name in messages.
+void record_input(const std::string& path, const std::string& shown);
+inline void record_input(const std::string& path) { record_input(path, path); }
+// Adds an open file.
+void record_input(const FileId& file, const std::string& shown);
+
+// The shown name of the input at the path, following links; "" when it is not an input.
+std::string input_at_path(const std::string& path);
+
+// The same for any entry of the folder, but not for folders inside it.
+std::string input_in_folder(const std::string& folder);
+
+void forget_inputs();
+
+}  // namespace cleave

@@ -1,0 +1,318 @@
+// Steps:
+// 1. create a temporary folder next to the final one, or inside it;
+// 2. write files there;
+// 3. commit(): check that inputs are unchanged, then put the whole folder in place, or move its
+//    files one by one with a journal, the manifest last.
+#include "formats/base/io/output_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "formats/base/io/descriptor.h"
+#include "formats/base/io/input_record.h"
+#include "formats/base/io/move_journal.h"
+#include "formats/base/io/output_file.h"
+#include "formats/base/io/renaming.h"
+
+namespace cleave {
+namespace {
+
+constexpr int kNewFile = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
+
+Diagnostics fault(const std::string& path, std::string message) {
+  return {diagnostic_of(path, std::move(message))};
+}
+
+std::string without_trailing_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+// The names in the folder, sorted, with the manifest last. The manifest is put in place last and
+// the old one removed first: if it exists, its files are complete.
+Result<std::vector<std::string>, std::error_code> files_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (error) return error;
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a == kManifestName, std::string_view(a)) <
+           std::pair(b == kManifestName, std::string_view(b));
+  });
+  return names;
+}
+
+// The files of the folder and of folders within by name and size, sorted.
+std::vector<ListedFile> list_of(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::vector<ListedFile> files;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    struct stat status = {};
+    if (::lstat(entry->path().c_str(), &status) != 0 || S_ISDIR(status.st_mode)) continue;
+    files.push_back({entry->path().lexically_relative(folder).string(),
+                     static_cast<std::uint64_t>(status.st_size)});
+  }
+  std::sort(files.begin(), files.end(),
+            [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
+  return files;
+}
+
+// Removes a folder and the files that its manifest lists; false when it contains anything else.
+bool remove_listed_folder(const std::string& folder) {
+  std::set<std::string, std::greater<>> folders;  // the deepest first
+  for (const ListedFile& file : listed_files(folder).value_or(std::vector<ListedFile>{})) {
+    ::unlink((folder + "/" + file.name).c_str());
+    for (std::size_t at = file.name.find('/'); at != std::string::npos;
+         at = file.name.find('/', at + 1)) {
+      folders.insert(file.name.substr(0, at));
+    }
+  }
+  for (const std::string& within : folders) ::rmdir((folder + "/" + within).c_str());
+  ::unlink((folder + "/" + std::string(kManifestName)).c_str());
+  return ::rmdir(folder.c_str()) == 0;
+}
+
+// Why the folder at `path`, called `shown` in messages, may not be replaced.
+Status<Diagnostics> check_is_ours(const std::string& path, const std::string& shown) {
+  if (const std::string input = input_in_folder(path); !input.empty()) {
+    return fault(shown, "holds an input (" + cleave::quoted(input) +
+                            "), and would be replaced: give another folder");
+  }
+  const bool has_list = listed_files(path).has_value();
+  const std::vector<std::string> others = unlisted_entries(path);
+  if (others.empty()) return Done{};
+  Diagnostics faults =
+      has_list
+          ? fault(shown, "holds what its manifest.json does not list: " + named_entries(others))
+          : fault(shown, "exists already, and has no manifest.json of cleave's: it has " +
+                             named_entries(others));
+  faults.front().notes.emplace_back(
+      "--force removes what cleave wrote, as its manifest lists it by name and size, and nothing "
+      "else: move the rest, or give another folder");
+  return faults;
+}
+
+}  // namespace
+
+Loaded<OutputFolder> OutputFolder::create(const std::string& path, bool force) {
+  OutputFolder folder;
+  folder.final_ = without_trailing_slashes(path);
+  folder.force_ = force;
+  const std::string last = folder.final_.substr(folder.final_.rfind('/') + 1);
+  if (last.empty() || last == "." || last == "..") {
+    return fault(path, "names no folder that could be made; give the folder a name of its own");
+  }
+  folder.real_ = behind_links(folder.final_);
+  if (mode_at(folder.real_)) {
+    if (!is_folder(folder.real_)) return fault(path, "exists already and is not a folder");
+    if (!force) return fault(path, "exists already; --force replaces it");
+    if (auto ours = check_is_ours(folder.real_, folder.final_); !ours) return ours.error();
+    folder.replaced_ = file_id(folder.real_);
+  }
+  const std::string parent = parent_folder(folder.real_);
+  folder.temporary_ = Temporary::folder_in(parent);
+  if (folder.temporary_.is_there()) return folder;
+  const std::string words = system_words(errno);
+  return fault(path, "cannot be made in folder " + cleave::quoted(parent) + ": " + words);
+}
+
+Loaded<OutputFolder> OutputFolder::open_within(const std::string& path) {
+  OutputFolder folder;
+  folder.final_ = without_trailing_slashes(path);
+  folder.real_ = behind_links(folder.final_);
+  if (!is_folder(folder.real_)) return fault(path, "is not an existing folder");
+  if (auto done = undo_unfinished_moves(folder.real_); !done) return std::move(done).error();
+  folder.temporary_ = Temporary::folder_in(folder.real_);
+  if (folder.temporary_.is_there()) return folder;
+  return fault(path, "cannot be written in: " + system_words(errno));
+}
+
+Loaded<OutputFolder> OutputFolder::inside(const std::string& path, bool force) {
+  auto folder = open_within(path);
+  if (!folder) return folder;
+  folder->force_ = force;
+  folder->place_ = Place::within;
+  return folder;
+}
+
+Loaded<OutputFolder> OutputFolder::beside(const std::string& path, bool force) {
+  if (is_folder(path)) return fault(path, "is a folder; name a file");
+  auto folder = open_within(parent_folder(path));
+  if (!folder) return folder;
+  folder->force_ = force;
+  folder->place_ = Place::beside;
+  return folder;
+}
+
+std::string OutputFolder::path_of(std::string_view name) const {
+  assert(!name.empty() && name.find('/') == name.npos && "a file's name is one path component");
+  return temporary_.path() + "/" + std::string(name);
+}
+
+bool OutputFolder::would_remove(const std::string& path) const {
+  if (place_ != Place::folder || !mode_at(real_)) return false;
+  const std::filesystem::path folder = real_, file = behind_links(path);
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first ==
+         folder.end();
+}
+
+Status<Diagnostics> OutputFolder::write(std::string_view name, std::string_view bytes) const {
+  Descriptor fd(::open(path_of(name).c_str(), kNewFile, 0666));
+  if (!fd.is_open() || !write_all(fd.get(), bytes) || !fd.close()) {
+    const std::string words = system_words(errno);
+    return fault(final_ + "/" + std::string(name), "cannot be written: " + words);
+  }
+  return Done{};
+}
+
+Status<Diagnostics> OutputFolder::write_manifest(std::string_view json) const {
+  return write(kManifestName, with_file_list(json, list_of(temporary_.path())));
+}
+
+Status<Diagnostics> OutputFolder::commit() {
+  if (auto same = check_inputs_unchanged(); !same) return same;
+  const Uninterrupted whole;
+  if (place_ == Place::folder) return commit_folder();
+  auto done = commit_files();
+  if (done) temporary_.remove();
+  return done;
+}
+
+Status<Diagnostics> OutputFolder::commit_folder() {
+  if (!mode_at(real_)) {
+    if (!rename_new(temporary_.path(), real_)) {
+      return fault(final_, "cannot be put in place: " + system_words(errno));
+    }
+    temporary_.keep();
+    return Done{};
+  }
+  if (!force_) return fault(final_, "exists already; --force replaces it");
+  if (!replaced_ || file_id(real_) != replaced_) {
+    return fault(final_, "appeared while cleave ran: it is left as it is");
+  }
+  if (auto ours = check_is_ours(real_, final_); !ours) return ours;
+  if (!swap_places(temporary_.path(), real_)) {
+    return fault(final_, "cannot be put in place: " + system_words(errno));
+  }
+  if (auto ours = put_back_unless_ours(); !ours) return ours;
+  const std::string old = temporary_.path();
+  temporary_.keep();
+  if (remove_listed_folder(old)) return Done{};
+  return fault(
+      final_, "is complete, but what it replaced could not be removed: see " + cleave::quoted(old));
+}
+
+// Another folder may have been swapped out than the one checked before. If it is not ours, swaps it
+// back.
+Status<Diagnostics> OutputFolder::put_back_unless_ours() {
+  auto ours = check_is_ours(temporary_.path(), final_);
+  if (ours && file_id(temporary_.path()) == replaced_) return ours;
+  const std::string old = temporary_.path();
+  if (!swap_places(old, real_)) {
+    temporary_.keep();
+    return fault(final_, "is complete; what it replaced is not cleave's and is now in " +
+                             cleave::quoted(old));
+  }
+  if (!ours) return ours;
+  return fault(final_, "appeared while cleave ran: it is left as it is");
+}
+
+// `ours` are the names of files that may be replaced.
+Status<Diagnostics> OutputFolder::check_file(const std::string& name,
+                                             const std::set<std::string>& ours) const {
+  const std::string path = real_ + "/" + name, shown = final_ + "/" + name;
+  const auto mode = mode_at(path);
+  if (!mode) return Done{};
+  if (S_ISDIR(*mode)) return fault(shown, "exists already and is a folder");
+  if (auto other = check_is_no_input(path); !other) {
+    return fault(shown, other.error().front().message);
+  }
+  if (!force_) return fault(shown, "exists already; --force replaces it");
+  if (place_ == Place::beside) return Done{};  // the user named it
+  if (ours.contains(name)) return Done{};
+  return fault(shown,
+               "exists already, and no manifest.json of cleave's lists it: --force only replaces "
+               "what cleave wrote");
+}
+
+// Refuses when a file that the manifest lists has changed since: it would be lost.
+Status<Diagnostics> OutputFolder::check_listed(const std::vector<ListedFile>& listed) const {
+  std::vector<std::string> others;
+  for (const ListedFile& file : listed) {
+    struct stat status = {};
+    if (::lstat((real_ + "/" + file.name).c_str(), &status) != 0) continue;
+    const bool is_same = S_ISREG(status.st_mode) &&
+                         static_cast<std::uint64_t>(status.st_size) == file.bytes &&
+                         input_at_path(real_ + "/" + file.name).empty();
+    if (!is_same) others.push_back(file.name);
+  }
+  if (others.empty()) return Done{};
+  return fault(final_, "holds files that are not as cleave wrote them: " + named_entries(others) +
+                           "; move them, or write elsewhere");
+}
+
+// Files of an earlier set that this one does not have are removed with the earlier set's manifest.
+Status<Diagnostics> OutputFolder::commit_files() {
+  const auto names = files_in(temporary_.path());
+  if (!names) return fault(final_, "cannot be put in place: " + names.error().message());
+  const bool may_replace = force_ && place_ == Place::within;
+  const auto listed = may_replace ? listed_files(real_) : std::nullopt;
+  std::set<std::string> ours;
+  if (listed) {
+    if (auto same = check_listed(*listed); !same) return same;
+    for (const ListedFile& file : *listed) ours.insert(file.name);
+    ours.emplace(kManifestName);
+  }
+  for (const std::string& name : *names) {
+    if (auto free = check_file(name, ours); !free) return free;
+    ours.erase(name);
+  }
+  ours.erase(std::string(kManifestName));
+  return move_files(*names, {ours.begin(), ours.end()});
+}
+
+// `stale` are files of the earlier set that this one does not have.
+Status<Diagnostics> OutputFolder::move_files(const std::vector<std::string>& names,
+                                             const std::vector<std::string>& stale) const {
+  auto journal = MoveJournal::begin(temporary_.path(), real_, names, stale);
+  if (!journal) return std::move(journal).error();
+  Moves moves(temporary_.path(), real_);
+  const auto give_up = [&](const std::string& name) {
+    const std::string words = system_words(errno);
+    moves.undo();
+    journal->end();
+    return fault(final_ + "/" + name, "cannot be put in place: " + words);
+  };
+  const bool has_manifest = !names.empty() && names.back() == kManifestName;
+  if (has_manifest && !moves.set_aside(std::string(kManifestName))) {
+    return give_up(std::string(kManifestName));
+  }
+  for (const std::string& name : stale) {
+    if (!moves.set_aside(name)) return give_up(name);
+  }
+  for (const std::string& name : names) {
+    if (!moves.move(name)) return give_up(name);
+  }
+  if (!journal->replaced_what_it_says()) {
+    errno = EBUSY;
+    return give_up(std::string(kManifestName));
+  }
+  journal->end();
+  return Done{};
+}
+
+}  // namespace cleave

@@ -1,0 +1,200 @@
+#include "formats/base/io/temporary.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+constexpr int kMostTries = 1000;
+constexpr int kNewFile = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC;
+
+// More than ever exist at a time; signal handlers do not remove those that do not fit.
+std::array<std::atomic<char*>, 16> known_paths = {};
+
+void know(const std::string& path) {
+  char* const copy = ::strdup(path.c_str());
+  if (copy == nullptr) return;
+  for (std::atomic<char*>& known : known_paths) {
+    char* none = nullptr;
+    if (known.compare_exchange_strong(none, copy)) return;
+  }
+  std::free(copy);
+}
+
+void forget(const std::string& path) {
+  for (std::atomic<char*>& known : known_paths) {
+    char* copy = known.load();
+    if (copy == nullptr || path != copy) continue;
+    if (known.compare_exchange_strong(copy, nullptr)) std::free(copy);
+    return;
+  }
+}
+
+// The n-th name to try for a new file in the folder. Hidden, so that globs skip it.
+std::string temporary_name(const std::string& parent, int n) {
+  return parent + "/.cleave-" + std::to_string(::getpid()) + "-" + std::to_string(n);
+}
+
+constexpr int kMostDepth = 8;  // of folders within folders, which take a frame each
+
+void remove_entries(int folder, int depth) noexcept;
+
+// Removes the file or folder of that name from `folder`; false when it cannot be removed.
+bool remove_entry(int folder, const char* name, int depth) noexcept {
+  if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) return false;
+  if (::unlinkat(folder, name, 0) == 0) return true;
+  if (depth == 0) return false;
+  const int within = ::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (within < 0) return false;
+  remove_entries(within, depth - 1);
+  ::close(within);
+  return ::unlinkat(folder, name, AT_REMOVEDIR) == 0;
+}
+
+// Removes the entries that one reading of the folder shows; true when there were any.
+bool remove_some_entries(int folder, int depth) noexcept {
+  alignas(dirent64) std::array<char, 4096> buffer;
+  ::lseek(folder, 0, SEEK_SET);
+  const long length = ::syscall(SYS_getdents64, folder, buffer.data(), buffer.size());
+  bool is_less = false;
+  for (long at = 0; at < length;) {
+    const auto* const entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
+    is_less = remove_entry(folder, entry->d_name, depth) || is_less;
+    at += entry->d_reclen;
+  }
+  return is_less;
+}
+
+void remove_entries(int folder, int depth) noexcept {
+  while (remove_some_entries(folder, depth)) {
+  }
+}
+
+// Gives the folder another name, "PATH-", in `aside`; false when that is not possible. Another
+// thread that does the same may have been first: then this one helps it, since the process may end
+// when either is done.
+bool move_aside(const char* path, std::array<char, PATH_MAX>& aside) noexcept {
+  const std::size_t length = std::strlen(path);
+  if (length + 2 > aside.size()) return false;
+  std::memcpy(aside.data(), path, length);
+  std::memcpy(aside.data() + length, "-", 2);
+  return ::rename(path, aside.data()) == 0 || errno == ENOENT;
+}
+
+// Other threads may go on to write files into the folder. Moved aside, it is gone for them, so that
+// they cannot make files faster than they are removed; those that they are making may still appear.
+void remove_folder(const char* path) noexcept {
+  constexpr int kMostRounds = 1000;
+  std::array<char, PATH_MAX> aside;
+  const char* const place = move_aside(path, aside) ? aside.data() : path;
+  const int folder = ::open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0) return;
+  for (int round = 0; round < kMostRounds; ++round) {
+    remove_entries(folder, kMostDepth);
+    if (::rmdir(place) == 0 || errno != ENOTEMPTY) break;
+  }
+  ::close(folder);
+}
+
+}  // namespace
+
+Temporary::Temporary(std::string path) : path_(std::move(path)) { know(path_); }
+
+// Signals wait until the new path is in the table: otherwise it could be left behind.
+Temporary Temporary::folder_in(const std::string& parent) {
+  const Uninterrupted whole;
+  for (int n = 0; n < kMostTries; ++n) {
+    std::string name = temporary_name(parent, n);
+    if (::mkdir(name.c_str(), 0777) == 0) return Temporary(std::move(name));
+    if (errno != EEXIST) break;
+  }
+  return {};
+}
+
+TemporaryFile Temporary::file_in(const std::string& parent) {
+  const Uninterrupted whole;
+  for (int n = 0; n < kMostTries; ++n) {
+    std::string name = temporary_name(parent, n);
+    Descriptor fd(::open(name.c_str(), kNewFile, 0666));
+    if (fd.is_open()) return {Temporary(std::move(name)), std::move(fd)};
+    if (errno != EEXIST) break;
+  }
+  return {Temporary(), Descriptor(-1)};
+}
+
+Temporary::Temporary(Temporary&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+
+Temporary& Temporary::operator=(Temporary&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+void Temporary::remove() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+  keep();
+}
+
+void Temporary::keep() {
+  forget(path_);
+  path_.clear();
+}
+
+void remove_temporaries() noexcept {
+  for (const std::atomic<char*>& known : known_paths) {
+    const char* const path = known.load();
+    if (path != nullptr && ::unlink(path) != 0) remove_folder(path);
+  }
+}
+
+std::vector<int> stopping_signals() {
+  std::vector<int> signals = {SIGHUP,  SIGINT,  SIGQUIT, SIGUSR1,   SIGUSR2,
+                              SIGALRM, SIGTERM, SIGXCPU, SIGVTALRM, SIGPROF};
+#ifdef SIGSTKFLT
+  signals.push_back(SIGSTKFLT);
+#endif
+#ifdef SIGIO
+  signals.push_back(SIGIO);
+#endif
+#ifdef SIGPWR
+  signals.push_back(SIGPWR);
+#endif
+#ifdef SIGRTMIN
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) signals.push_back(signal);
+#endif
+  std::sort(signals.begin(), signals.end());
+  return signals;
+}
+
+Uninterrupted::Uninterrupted() {
+  ::sigset_t stopping;
+  ::sigemptyset(&stopping);
+  for (const int signal : stopping_signals()) ::sigaddset(&stopping, signal);
+  ::pthread_sigmask(SIG_BLOCK, &stopping, &before_);
+}
+
+Uninterrupted::~Uninterrupted() {
+  const int error = errno;  // of the work that was protected: callers read it
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = error;
+}
+
+}  // namespace cleave

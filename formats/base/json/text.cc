@@ -1,0 +1,149 @@
+#include "formats/base/json/text.h"
+
+#include <array>
+#include <cassert>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "formats/base/text/utf8.h"
+
+namespace cleave {
+namespace {
+
+bool is_plain(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 && byte < 0x7F && c != '"' && c != '\\';
+}
+
+// The escape of one character below U+0080.
+void append_escape(std::string& to, char c) {
+  constexpr std::string_view kNamed = "\"\\\b\f\n\r\t";
+  constexpr std::string_view kLetters = "\"\\bfnrt";
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (const std::size_t at = kNamed.find(c); at != kNamed.npos) {
+    to += '\\';
+    to += kLetters[at];
+    return;
+  }
+  const auto byte = static_cast<unsigned char>(c);
+  to += "\\u00";
+  to += kDigits[byte >> 4U];
+  to += kDigits[byte & 15U];
+}
+
+}  // namespace
+
+void JsonText::begin(char bracket, Layout layout) {
+  separate();
+  out_ += bracket;
+  const bool on_one_line =
+      layout == Layout::one_line || (!levels_.empty() && levels_.back().on_one_line);
+  levels_.push_back({on_one_line});
+}
+
+void JsonText::end(char bracket) {
+  assert(!levels_.empty() && !after_key_);
+  const Level level = levels_.back();
+  levels_.pop_back();
+  if (!level.is_empty && !level.on_one_line) new_line();
+  out_ += bracket;
+}
+
+void JsonText::new_line() {
+  out_ += '\n';
+  out_.append(levels_.size(), ' ');
+}
+
+// Writes what precedes a key, or a value without one.
+void JsonText::separate() {
+  if (std::exchange(after_key_, false) || levels_.empty()) return;
+  Level& level = levels_.back();
+  if (!level.is_empty) out_ += level.on_one_line ? ", " : ",";
+  level.is_empty = false;
+  if (!level.on_one_line) new_line();
+}
+
+void JsonText::key(std::string_view name) {
+  separate();
+  out_ += '"';
+  out_ += name;
+  out_ += "\": ";
+  after_key_ = true;
+}
+
+void JsonText::text_key(std::string_view name) {
+  separate();
+  append_quoted(name);
+  out_ += ": ";
+  after_key_ = true;
+}
+
+void JsonText::text(std::string_view value) {
+  separate();
+  append_quoted(value);
+}
+
+void JsonText::append_quoted(std::string_view text) {
+  out_ += '"';
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t end = at;
+    while (end < text.size() && is_plain(text[end])) ++end;
+    out_ += text.substr(at, end - at);
+    at = end;
+    if (at == text.size()) break;
+    const std::size_t length = utf8_character(text.substr(at));
+    if (length == 1) {
+      append_escape(out_, text[at]);
+    } else if (length > 1) {
+      out_ += text.substr(at, length);
+    } else {
+      out_ += "\\ufffd";
+    }
+    at += length > 0 ? length : 1;
+  }
+  out_ += '"';
+}
+
+void JsonText::flag(bool value) {
+  separate();
+  out_ += value ? "true" : "false";
+}
+
+void JsonText::null() {
+  separate();
+  out_ += "null";
+}
+
+void JsonText::number(double value) {
+  if (!std::isfinite(value)) return null();
+  constexpr double kWhole = 1e15;  // below it doubles represent every whole number
+  if (std::fabs(value) < kWhole && value == std::trunc(value)) {
+    return number(static_cast<std::int64_t>(value));
+  }
+  separate();
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  out_.append(buffer.data(), end);
+}
+
+void JsonText::document(std::string_view json) {
+  separate();
+  while (!json.empty() && json.back() == '\n') json.remove_suffix(1);
+  while (!json.empty()) {
+    const std::size_t end = json.find('\n');  // JSON strings contain no line break
+    out_ += json.substr(0, end);
+    if (end == json.npos) return;
+    new_line();
+    json.remove_prefix(end + 1);
+  }
+}
+
+std::string JsonText::finish() && {
+  assert(levels_.empty());
+  out_ += '\n';
+  return std::move(out_);
+}
+
+}  // namespace cleave

@@ -1,0 +1,380 @@
+#include "formats/lists/costs/cost_match.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/graph/shape.h"
+#include "formats/lists/costs/fused_groups.h"
+#include "formats/lists/costs/node_names.h"
+#include "formats/lists/costs/runtime_names.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostUnmatched = 10;  // named in reports
+constexpr int kLongestChain = 6;            // of nodes, when tracing back from a kernel's output
+constexpr int kDeepestBody = 64;            // bodies around a kernel that are looked at
+constexpr std::size_t kNeighbours = 200;    // names tried on each side, in sorted order
+
+// The number of leading characters that two paths share, up to a '/': 4 for "/a/b/c" and "/a/b/d".
+std::size_t common_path(std::string_view a, std::string_view b) {
+  std::size_t common = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()) && a[i] == b[i]; ++i) {
+    if (a[i] == '/' && i > 0) common = i;
+  }
+  return common;
+}
+
+// True for "Mul_160" of op Mul, or no name at all.
+bool is_made_up(const CostEntry& entry) {
+  std::string_view name = entry.name;
+  if (name.empty() || name == entry.op) return true;
+  if (!name.starts_with(entry.op) || name.size() < entry.op.size() + 2) return false;
+  name.remove_prefix(entry.op.size());
+  return name[0] == '_' && name.find_first_not_of("0123456789", 1) == name.npos;
+}
+
+class CostMatcher {
+ public:
+  CostMatcher(const CostEntries& file, const Graph& graph)
+      : file_(file),
+        graph_(graph),
+        names_(graph),
+        groups_(graph, file.entries.size()),
+        rules_(file.entries.size(), MatchRule::none),
+        found_(file.entries.size(), kNone<NodeId>) {
+    find_counted();
+  }
+
+  CostMatch match() && {
+    NodeSet listed(graph_.node_count());
+    for (std::uint32_t i = 0; i < file_.entries.size(); ++i) match_names(i, listed);
+    if (is_profile(file_.format)) {
+      for_unmatched([&](std::uint32_t i) { return match_range(i); }, MatchRule::joined);
+      sort_free_nodes();
+      for_unmatched([&](std::uint32_t i) { return match_prefix(i); }, MatchRule::prefix);
+      group_free_nodes();
+      for_unmatched([&](std::uint32_t i) { return match_shape(i); }, MatchRule::shape);
+      match_order();
+    }
+    CostMatch made;
+    if (is_profile(file_.format)) made.fused_nodes = groups_.join_neighbours(listed);
+    finish(made);
+    return made;
+  }
+
+ private:
+  const CostEntry& entry(std::uint32_t i) const { return file_.entries[i]; }
+  bool counts(std::uint32_t i) const { return counts_[i]; }
+
+  bool is_node(std::string_view name) const {
+    const auto found = names_.find(name);
+    return found && index(*found) < graph_.node_count();
+  }
+
+  // A kernel with a body is replaced if it is no node of the model and a kernel inside it is one.
+  void find_counted() {
+    const std::size_t count = file_.entries.size();
+    std::vector<bool> is_replaced(count, false);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (!entry(i).is_inside || !is_node(entry(i).name)) continue;
+      for (std::uint32_t at = entry(i).around; !is_replaced[at]; at = entry(at).around) {
+        if (names_.find(entry(at).name)) break;
+        is_replaced[at] = true;
+        if (!entry(at).is_inside) break;
+      }
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      bool is_part_of_node = false;
+      std::uint32_t at = i;
+      for (int depth = 0; depth < kDeepestBody && entry(at).is_inside; ++depth) {
+        at = entry(at).around;
+        is_part_of_node = is_part_of_node || !is_replaced[at];
+      }
+      counts_.push_back(entry(i).was_run && !is_part_of_node && !is_replaced[i]);
+    }
+  }
+
+  // Assigns the kernel to that node, or to the node around it. The kernel of a constant counts for
+  // no node.
+  bool take(std::uint32_t i, MatchRule rule, NodeId found) {
+    if (const NodeId node = names_.owner(found); node != kNone<NodeId>) groups_.add(i, node);
+    if (rules_[i] == MatchRule::none && index(found) < graph_.node_count()) found_[i] = found;
+    rules_[i] = rule;
+    return true;
+  }
+
+  // ---- names ----
+
+  void match_names(std::uint32_t i, NodeSet& listed) {
+    const std::string_view name = entry(i).name;
+    if (!entry(i).was_run) {
+      const auto found = names_.find(without_additions(name));
+      if (found && index(*found) < graph_.node_count()) listed.insert(*found);
+      return;
+    }
+    if (!counts(i)) return;
+    if (match_node(i, name, MatchRule::name) || match_output(i, name, MatchRule::output)) return;
+    const std::string_view stripped = without_additions(name);
+    if (stripped != name && (match_node(i, stripped, MatchRule::stripped) ||
+                             match_output(i, stripped, MatchRule::stripped))) {
+      return;
+    }
+    if (entry(i).op == "Reorder" && match_end(i)) return;
+    match_joined(i);
+  }
+
+  bool match_node(std::uint32_t i, std::string_view name, MatchRule rule) {
+    const auto found = names_.find(name);
+    return found && take(i, rule, *found);
+  }
+
+  // A kernel named after an output may have been fused: then it did the work of all nodes back to
+  // the one whose op fits.
+  bool match_output(std::uint32_t i, std::string_view name, MatchRule rule) {
+    const auto found = names_.find_maker(name);
+    if (!found) return false;
+    take(i, rule, *found);
+    if (index(*found) >= graph_.node_count()) return true;
+    for (const NodeId node : chain_to_fitting(*found, entry(i).op)) groups_.add(i, node);
+    return true;
+  }
+
+  // The nodes up to `last`, back to one whose op fits; empty when there is none near.
+  std::vector<NodeId> chain_to_fitting(NodeId last, std::string_view op) const {
+    std::vector<NodeId> chain;
+    if (op.empty()) return chain;
+    for (NodeId at = last; !op_fits(op, graph_.op(at)); chain.push_back(at)) {
+      if (chain.size() == kLongestChain) return {};
+      at = fused_producer(at, op);
+      if (at == kNone<NodeId>) return {};
+    }
+    return chain;
+  }
+
+  NodeId fused_producer(NodeId node, std::string_view op) const {
+    NodeId first = kNone<NodeId>;
+    for (const Operand& operand : graph_.operands(node)) {
+      const Value& value = graph_.value(operand.value);
+      if (value.kind != ValueKind::node_output) continue;
+      if (op_fits(op, graph_.op(value.producer))) return value.producer;
+      const bool may_be_fused = is_often_fused(graph_.op(value.producer));
+      if (first == kNone<NodeId> && may_be_fused) first = value.producer;
+    }
+    return first;
+  }
+
+  // A change of layout has the names of both nodes around it: "conv1_abcd_acdb_conv2".
+  bool match_end(std::uint32_t i) {
+    const std::string_view name = entry(i).name;
+    for (std::size_t at = name.find('_'); at != name.npos; at = name.find('_', at + 1)) {
+      const auto found = names_.find(without_additions(name.substr(at + 1)));
+      if (found) return take(i, MatchRule::stripped, *found);
+    }
+    return false;
+  }
+
+  void match_joined(std::uint32_t i) {
+    const auto parts = joined_names(entry(i).name);
+    if (parts.size() == 1 && parts[0] == entry(i).name) return;
+    for (const std::string_view part : parts) {
+      auto found = names_.find(part);
+      if (!found) found = names_.find_maker(part);
+      if (!found) found = names_.find(without_additions(part));
+      if (!found) found = names_.find_maker(without_additions(part));
+      if (found) take(i, MatchRule::joined, *found);
+    }
+  }
+
+  // ---- kernels that no name matched ----
+
+  template <class Match>
+  void for_unmatched(Match match, MatchRule rule) {
+    for (std::uint32_t i = 0; i < file_.entries.size(); ++i) {
+      if (!counts(i) || rules_[i] != MatchRule::none) continue;
+      const NodeId node = match(i);
+      if (node != kNone<NodeId>) take(i, rule, node);
+    }
+  }
+
+  // All nodes from the first to the last one that have no kernel of their own.
+  NodeId match_range(std::uint32_t i) {
+    const auto ends = range_of_nodes(entry(i).name);
+    if (ends.empty()) return kNone<NodeId>;
+    const auto first = names_.find(ends[0]), last = names_.find(ends[1]);
+    if (!first || !last || index(*last) >= graph_.node_count()) return kNone<NodeId>;
+    for (std::uint32_t at = index(*first); at <= index(*last); ++at) {
+      if (!groups_.is_measured(NodeId{at})) groups_.add(i, NodeId{at});
+    }
+    return *last;
+  }
+
+  void sort_free_nodes() {
+    for (const NodeId node : graph_.nodes()) {
+      if (!groups_.is_measured(node)) free_by_name_.push_back(node);
+    }
+    std::sort(free_by_name_.begin(), free_by_name_.end(), [&](NodeId a, NodeId b) {
+      return std::pair(graph_.node(a).name, a) < std::pair(graph_.node(b).name, b);
+    });
+  }
+
+  NodeId match_prefix(std::uint32_t i) {
+    const std::string_view name = entry(i).name;
+    for (std::size_t end = name.rfind('/'); end != name.npos && end > 0;
+         end = name.rfind('/', end - 1)) {
+      const auto found = names_.find(name.substr(0, end));
+      if (found && index(*found) < graph_.node_count()) return *found;
+    }
+    return entry(i).op.empty() ? kNone<NodeId> : nearest_free(i);
+  }
+
+  // The free node with a fitting op and the longest common path; among equals the one with the
+  // kernel's output shape, then the first in the model.
+  NodeId nearest_free(std::uint32_t i) const {
+    const std::string_view name = entry(i).name;
+    const auto at = std::lower_bound(
+        free_by_name_.begin(), free_by_name_.end(), name,
+        [&](NodeId node, std::string_view text) { return graph_.node(node).name < text; });
+    const auto place = static_cast<std::size_t>(at - free_by_name_.begin());
+    const std::size_t begin = place > kNeighbours ? place - kNeighbours : 0;
+    const std::size_t end = std::min(place + kNeighbours, free_by_name_.size());
+    NodeId best = kNone<NodeId>;
+    std::size_t longest = 0;
+    bool fits_best = false;
+    for (std::size_t j = begin; j < end; ++j) {
+      const NodeId node = free_by_name_[j];
+      if (groups_.is_measured(node) || !op_fits(entry(i).op, graph_.op(node))) continue;
+      const std::size_t common = common_path(name, graph_.node(node).name);
+      const bool fits = makes_what(node, entry(i));
+      const auto rank = std::tuple(common, fits, best == kNone<NodeId> || node < best);
+      if (common == 0 || rank <= std::tuple(longest, fits_best, false)) continue;
+      best = node;
+      longest = common;
+      fits_best = fits;
+    }
+    return best;
+  }
+
+  // True when both shapes are known and agree.
+  bool makes_what(NodeId node, const CostEntry& kernel) const {
+    const auto outputs = graph_.outputs(node);
+    if (outputs.empty() || kernel.outputs.empty() || !graph_.has_rank(outputs[0])) return false;
+    const Shape shape = graph_.shape(outputs[0]);
+    return std::equal(
+        shape.begin(), shape.end(), kernel.outputs[0].begin(), kernel.outputs[0].end(),
+        [](Dim dim, std::int64_t size) { return dim.is_fixed() && dim.size() == size; });
+  }
+
+  void group_free_nodes() {
+    for (const NodeId node : graph_.nodes()) {
+      const auto outputs = graph_.outputs(node);
+      if (groups_.is_measured(node) || outputs.empty() || !graph_.has_rank(outputs[0])) continue;
+      ObservedDims dims;
+      for (const Dim dim : graph_.shape(outputs[0]))
+        dims.push_back(dim.is_fixed() ? dim.size() : -1);
+      free_by_shape_[dims].push_back(node);
+    }
+  }
+
+  NodeId match_shape(std::uint32_t i) {
+    if (entry(i).outputs.empty()) return kNone<NodeId>;
+    const auto found = free_by_shape_.find(entry(i).outputs[0]);
+    if (found == free_by_shape_.end()) return kNone<NodeId>;
+    NodeId only = kNone<NodeId>;
+    for (const NodeId node : found->second) {
+      if (groups_.is_measured(node) || !op_fits(entry(i).op, graph_.op(node))) continue;
+      if (only != kNone<NodeId>) return kNone<NodeId>;
+      only = node;
+    }
+    return only;
+  }
+
+  // Kernels of functions that the runtime substituted for a node have made-up names.
+  void match_order() {
+    NodeId last = kNone<NodeId>;  // of the kernel before
+    for (std::uint32_t i = 0; i < file_.entries.size(); ++i) {
+      if (!counts(i)) continue;
+      if (rules_[i] == MatchRule::none && last != kNone<NodeId> && is_made_up(entry(i))) {
+        const NodeId node = behind(last, entry(i));
+        if (node != kNone<NodeId>) take(i, MatchRule::order, node);
+      }
+      const auto nodes = groups_.nodes(i);
+      if (!nodes.empty()) last = nodes.back();
+    }
+  }
+
+  NodeId behind(NodeId last, const CostEntry& kernel) const {
+    const std::uint32_t first_kernel = groups_.kernel_of(last);
+    if (rules_[first_kernel] == MatchRule::order && may_make(last, kernel)) return last;
+    for (const NodeId reader : graph_.readers(last)) {
+      if (!groups_.is_measured(reader) && may_make(reader, kernel)) return reader;
+    }
+    return kNone<NodeId>;
+  }
+
+  // True unless what is known of the node's shape contradicts it.
+  bool may_make(NodeId node, const CostEntry& kernel) const {
+    const auto outputs = graph_.outputs(node);
+    if (outputs.empty() || kernel.outputs.empty()) return false;
+    if (!graph_.has_rank(outputs[0])) return true;
+    const Shape shape = graph_.shape(outputs[0]);
+    return std::equal(
+        shape.begin(), shape.end(), kernel.outputs[0].begin(), kernel.outputs[0].end(),
+        [](Dim dim, std::int64_t size) { return !dim.is_fixed() || dim.size() == size; });
+  }
+
+  // ---- the result ----
+
+  void finish(CostMatch& made) const {
+    std::vector<double> us;
+    std::vector<std::uint32_t> unmatched;
+    for (std::uint32_t i = 0; i < file_.entries.size(); ++i) {
+      us.push_back(counts(i) ? entry(i).us : 0);
+      made.total_us += us.back();
+      if (rules_[i] != MatchRule::none) {
+        made.matched_us += us.back();
+        made.us_by_rule[static_cast<std::size_t>(rules_[i])] += us.back();
+      } else if (counts(i)) {
+        unmatched.push_back(i);
+      }
+    }
+    made.rules = rules_;
+    made.nodes = found_;
+    made.us = groups_.shares(us);
+    for (const double time : made.us) made.measured_nodes += time >= 0 ? 1 : 0;
+    made.unmatched = unmatched.size();
+    std::stable_sort(unmatched.begin(), unmatched.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return entry(a).us > entry(b).us; });
+    unmatched.resize(std::min(unmatched.size(), kMostUnmatched));
+    for (const std::uint32_t i : unmatched) {
+      made.largest_unmatched.push_back({entry(i).name, entry(i).op, entry(i).us});
+    }
+  }
+
+  const CostEntries& file_;
+  const Graph& graph_;
+  NodeNames names_;
+  FusedGroups groups_;
+  std::vector<bool> counts_;      // by entry: its time is not part of another's
+  std::vector<MatchRule> rules_;  // by entry
+  std::vector<NodeId> found_;     // by entry: the first node; kNone if it is a constant
+  // Nodes still without a kernel after matching by name:
+  std::vector<NodeId> free_by_name_;
+  std::map<ObservedDims, std::vector<NodeId>> free_by_shape_;
+};
+
+}  // namespace
+
+std::string_view match_rule_name(MatchRule rule) {
+  constexpr std::array<std::string_view, kMatchRules + 1> kNames = {
+      "name", "output", "stripped name", "joined names", "path", "shape", "order", "none"};
+  return kNames[static_cast<std::size_t>(rule)];
+}
+
+CostMatch match_costs(const CostEntries& file, const Graph& graph) {
+  return CostMatcher(file, graph).match();
+}
+
+}  // namespace cleave

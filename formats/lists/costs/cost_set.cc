@@ -1,0 +1,98 @@
+#include "formats/lists/costs/cost_set.h"
+#include "formats/base/io/side_file.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+// The inferred shapes, and those that the files saw. If several files saw the same value, the first
+// file counts.
+std::vector<ShapeOfValue> observed_shapes(Graph& graph, const CostSet& costs) {
+  std::vector<ShapeOfValue> shapes;
+  ValueSet seen(graph.value_count());
+  std::vector<Dim> dims;
+  const auto add = [&](const ObservedShape& shape) {
+    if (!seen.insert(shape.value)) return;
+    dims.clear();
+    for (const std::int64_t size : shape.dims) dims.push_back(Dim::fixed(size));
+    shapes.push_back({shape.value, GraphBuilder::add_shape(graph, dims)});
+  };
+  for (const ObservedShape& shape : costs.inferred) add(shape);
+  for (const auto* const files : {&costs.cpu, &costs.acc}) {
+    for (const ModelCosts& file : *files) {
+      for (const ObservedShape& shape : file.shapes) add(shape);
+    }
+  }
+  return shapes;
+}
+
+std::vector<OpTime> first_op_times(std::span<const ModelCosts> files) {
+  for (const ModelCosts& file : files) {
+    if (!file.op_times.empty()) return file.op_times;
+  }
+  return {};
+}
+
+// Scales the estimates to what the profile leaves; returns what is then still in no node's time.
+UnmatchedTime fit_to_profile(std::span<const ModelCosts> files, DeviceTimes& times) {
+  auto left = unmatched_time(files);
+  if (!left) return {};
+  times = with_estimates_within(std::move(times), left->us);
+  left->us = std::max(left->us - estimated_us(times), 0.0);
+  return *left;
+}
+
+}  // namespace
+
+MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, const CostSet& costs) {
+  MeasuredTargets made{.times = target_times(graph, machine, costs.cpu_us, costs.acc_us)};
+  made.cpu_unmatched = fit_to_profile(costs.cpu, made.times.cpu);
+  made.acc_unmatched = fit_to_profile(costs.acc, made.times.acc);
+  return made;
+}
+
+CostSource cost_source_of(std::string_view text) {
+  if (text.starts_with("cpu=")) return {CostTarget::cpu, std::string(text.substr(4))};
+  if (text.starts_with("acc=")) return {CostTarget::acc, std::string(text.substr(4))};
+  return {CostTarget::cpu, std::string(text)};
+}
+
+Loaded<std::vector<OpenCosts>> open_costs(std::span<const CostSource> sources) {
+  std::vector<OpenCosts> files;
+  for (const CostSource& from : sources) {
+    auto source = open_side_file(from.path);
+    if (!source) return std::move(source).error();
+    files.push_back({from.target, *std::move(source)});
+  }
+  return files;
+}
+
+Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph) {
+  const auto files = open_costs(sources);
+  if (!files) return files.error();
+  return read_cost_set(*files, graph);
+}
+
+Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& graph) {
+  CostSet set;
+  for (const OpenCosts& from : files) {
+    auto costs = read_model_costs(from.file, graph);
+    if (!costs) return std::move(costs).error();
+    set.warnings.insert(set.warnings.end(), costs->warnings.begin(), costs->warnings.end());
+    (from.target == CostTarget::cpu ? set.cpu : set.acc).push_back(*std::move(costs));
+  }
+  set.cpu_us = merge_times(set.cpu);
+  set.acc_us = merge_times(set.acc);
+  set.cpu_ops = first_op_times(set.cpu);
+  set.acc_ops = first_op_times(set.acc);
+  return set;
+}
+
+void exchange_observed_shapes(Graph& graph, CostSet& costs) {
+  if (costs.shapes.empty()) costs.shapes = observed_shapes(graph, costs);
+  GraphBuilder::exchange_shapes(graph, costs.shapes);
+}
+
+}  // namespace cleave

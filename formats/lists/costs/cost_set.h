@@ -1,0 +1,65 @@
+// All cost files that a command was given for a model.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/cost/target_times.h"
+#include "core/graph/graph.h"
+#include "core/graph/graph_builder.h"
+#include "formats/lists/costs/model_costs.h"
+
+namespace cleave {
+
+// The device whose times a file has.
+enum class CostTarget : std::uint8_t { cpu, acc };
+
+// --costs [TARGET=]FILE
+struct CostSource {
+  CostTarget target = CostTarget::cpu;
+  std::string path;
+};
+
+// Parses "p.json" or "acc=p.json". If the part before "=" is not a target, the whole text is a
+// path.
+CostSource cost_source_of(std::string_view text);
+
+// A file of --costs that was opened.
+struct OpenCosts {
+  CostTarget target = CostTarget::cpu;
+  SourceFile file;
+};
+
+struct CostSet {
+  std::vector<ModelCosts> cpu, acc;      // one a file, in the order given
+  PerNode<double> cpu_us, acc_us;        // merged; below 0: not measured; empty: there is no file
+  std::vector<OpTime> cpu_ops, acc_ops;  // calibrated, of the first file that has any
+  std::vector<ObservedShape> inferred = {};  // follow from the dims of inputs that the files saw
+  std::vector<ShapeOfValue> shapes = {};     // what exchange_observed_shapes() swaps with the graph
+  Diagnostics warnings = {};
+
+  bool empty() const { return cpu.empty() && acc.empty(); }
+};
+
+// The times of nodes on a machine, and the time of profiles that no node includes. Estimates beside
+// a profile of the whole model share what it leaves.
+struct MeasuredTargets {
+  TargetTimes times;
+  UnmatchedTime cpu_unmatched = {};
+  UnmatchedTime acc_unmatched = {};
+};
+MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, const CostSet& costs);
+
+Loaded<std::vector<OpenCosts>> open_costs(std::span<const CostSource> sources);
+
+// Reads the files. Refuses all of them when one cannot be read, or belongs to another model.
+Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& graph);
+Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph);
+
+// Gives values of the graph with unknown dims the shapes in `inferred`, else those that the files
+// saw at run time. A second call restores the declared shapes: a written model must fit any input.
+void exchange_observed_shapes(Graph& graph, CostSet& costs);
+
+}  // namespace cleave

@@ -1,0 +1,38 @@
+#include "formats/lists/support/list_target.h"
+
+#include <string>
+#include <string_view>
+
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/faults.h"
+
+namespace cleave {
+
+TargetSpec read_target_numbers(JsonWalk& json, TextFaults& faults) {
+  constexpr std::string_view kWanted =
+      "an object like {\"launch\": \"100us\", \"flops\": \"4TFLOP/s\"}";
+  TargetSpec target;
+  json.each_field("\"target\"", kWanted, [&](const std::string& key, std::size_t at) {
+    const std::size_t place = json.offset();
+    if (!is_target_number(key)) return json.pass_unknown(at, key, "\"target\"", {});
+    const auto value = json.take_text(quoted(key));
+    if (!value) return;
+    const auto set = set_target_number(key, *value, target);
+    if (!set) faults.error(place, set.error().message);
+  });
+  return target;
+}
+
+std::optional<TargetSpec> list_target(const SupportList& list) {
+  if (list.text.find("\"target\"") == std::string::npos) return std::nullopt;
+  if (list.text.find_first_not_of(" \t\r\n") != list.text.find('{')) return std::nullopt;
+  TextFaults faults(list.path, list.text);
+  JsonWalk json(list.text, faults);
+  std::optional<TargetSpec> target;
+  json.each_field("the list", "an object", [&](const std::string& key, std::size_t) {
+    key == "target" ? void(target = read_target_numbers(json, faults)) : json.skip();
+  });
+  return target;
+}
+
+}  // namespace cleave

@@ -1,0 +1,39 @@
+// Verdict files: whether the accelerator runs each of some nodes. They win over all rules.
+//
+//   {"conv1": true, "relu": {"supported": false, "why": "crashes"}}       JSON
+//   {"conv1": "NPU", "relu": "CPU"}                                       devices
+//   node,supported,why                                                    CSV or TSV
+//   conv1,true,
+//   relu,no,crashes
+//
+// Yes is true, yes or 1; no is false, no or 0. Devices are as OpenVINO's query_model and ONNX
+// Runtime's assignment name them: all but the CPU mean yes. A native support list may have such an object, too,
+// as "verdicts".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/support/support_list.h"
+#include "formats/base/json/walk.h"
+#include "formats/lists/support/support_reader.h"
+#include "formats/base/text/diagnostic.h"
+
+namespace cleave {
+
+// The verdicts as a list with the role `verdicts`: a rule for each node, by its exact name. Its
+// text is a native list, which reports keep. Refuses a node that is given twice. Linear.
+Loaded<SupportList> read_verdict_file(const std::string& path);
+// The same from a text, as if read from `path`.
+Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view bytes);
+
+// True for the names that OpenVINO and ONNX Runtime give the CPU, and for "".
+bool is_cpu_device(std::string_view device);
+
+// The text of a native list with these verdicts.
+std::string verdicts_text(const SupportList& list);
+
+// Reads the object at the cursor into the list, whose role becomes `verdicts`.
+void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list);
+
+}  // namespace cleave

@@ -1,0 +1,133 @@
+#include "formats/lists/tables/device_file.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/quantity.h"
+#include "formats/base/text/csv_rows.h"
+#include "formats/base/text/utf8.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostDevices = 1'000'000;
+
+std::optional<double> parse_real(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
+bool refuse_other_bytes(std::string_view text, TextFaults& faults) {
+  const std::size_t bad = std::min(text.find('\0'), first_invalid_utf8(text));
+  if (bad == text.npos) return false;
+  faults.error(bad, "the file must be text in UTF-8, and this is not");
+  return true;
+}
+
+class DevicesReader {
+ public:
+  explicit DevicesReader(const SourceFile& source)
+      : source_(source), faults_(source.path(), source.bytes()) {}
+
+  Loaded<std::vector<DeviceSpec>> read() && {
+    if (!refuse_other_bytes(source_.bytes(), faults_)) read_rows();
+    if (faults_.errors().empty() && devices_.empty()) {
+      faults_.errors().push_back(diagnostic_of(source_.path(), "has no devices"));
+    }
+    if (!faults_.errors().empty()) return std::move(faults_.errors());
+    return std::move(devices_);
+  }
+
+ private:
+  static constexpr std::array<std::string_view, 4> kColumns = {"name", "memory", "speed", "link"};
+
+  void read_rows() {
+    CsvRows rows(source_.bytes(), faults_);
+    const auto heading = rows.next();
+    if (heading == nullptr || !read_heading(*heading)) return;
+    while (const auto row = rows.next()) {
+      if (row->cells.size() == columns_.size()) {
+        read_row(*row);
+      } else {
+        faults_.error(row->offset, "expected " + std::to_string(columns_.size()) +
+                                       " cells as the first line has, found " +
+                                       std::to_string(row->cells.size()));
+      }
+      if (devices_.size() <= kMostDevices) continue;
+      return faults_.error(row->offset, "more than 1,000,000 devices");
+    }
+  }
+
+  bool read_heading(const CsvRow& heading) {
+    for (const std::string_view cell : heading.cells) {
+      const auto column = std::find(kColumns.begin(), kColumns.end(), cell);
+      const bool is_new = std::find(columns_.begin(), columns_.end(), cell) == columns_.end();
+      if (column != kColumns.end() && is_new) columns_.push_back(*column);
+    }
+    const bool has_name = std::find(columns_.begin(), columns_.end(), "name") != columns_.end();
+    if (has_name && columns_.size() == heading.cells.size()) return true;
+    faults_.error(heading.offset,
+                  "the first line must name the columns: name, and some of memory, speed, link");
+    return false;
+  }
+
+  void read_row(const CsvRow& row) {
+    DeviceSpec device;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (!row.cells[i].empty()) read_cell(row, columns_[i], row.cells[i], device);
+    }
+    if (device.name.empty()) return faults_.error(row.offset, "the device has no name");
+    if (!names_.insert(device.name).second) {
+      return faults_.error(
+          row.offset, "two devices are named " + quoted(device.name) + ": give each its own name");
+    }
+    devices_.push_back(std::move(device));
+  }
+
+  void read_cell(const CsvRow& row, std::string_view column, std::string_view cell,
+                 DeviceSpec& device) {
+    const auto refuse = [&](std::string_view wanted) {
+      faults_.error(row.offset, quoted(cell) + " is not a " + std::string(column) + ": give " +
+                                    std::string(wanted));
+    };
+    if (column == "name") {
+      device.name = cell;
+    } else if (column == "memory") {
+      device.memory = parse_bytes(cell);
+      if (!device.memory) refuse("bytes, such as 24GiB");
+    } else if (column == "speed") {
+      device.speed = parse_real(cell).value_or(0);
+      if (!(device.speed >= kLeastSpeed && device.speed <= kMostSpeed)) {
+        refuse("a factor, where 1 is the speed that the options give");
+      }
+    } else {
+      device.link = parse_link(cell);
+      if (!device.link) faults_.error(row.offset, quoted(cell) + bandwidth_refusal(cell));
+    }
+  }
+
+  // Beyond these limits times become meaningless.
+  static constexpr double kLeastSpeed = 1e-9;
+  static constexpr double kMostSpeed = 1e9;
+
+  const SourceFile& source_;
+  TextFaults faults_;
+  std::vector<std::string_view> columns_;
+  std::vector<DeviceSpec> devices_;
+  std::unordered_set<std::string> names_;
+};
+
+}  // namespace
+
+Loaded<std::vector<DeviceSpec>> read_devices(const SourceFile& source) {
+  return DevicesReader(source).read();
+}
+
+}  // namespace cleave

@@ -1,0 +1,32 @@
+// The devices that stages run on, as the user lists them:
+//
+//   name,memory,speed,link
+//   big,24GiB,1,gen4x16
+//   small,8GiB,0.5,
+//
+// CSV or TSV. The first line names the columns present; only `name` is required. An empty cell
+// takes the value of the command's options.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/link.h"
+#include "formats/base/io/source_file.h"
+#include "formats/base/text/diagnostic.h"
+
+namespace cleave {
+
+struct DeviceSpec {
+  std::string name;
+  std::optional<std::uint64_t> memory;  // bytes
+  double speed = 1;                     // above 0
+  std::optional<Link> link;             // to its neighbours
+};
+
+// The devices in the order in which stages use them; at least one.
+Loaded<std::vector<DeviceSpec>> read_devices(const SourceFile& source);
+
+}  // namespace cleave

@@ -1,0 +1,80 @@
+// LoadedModel: a model that was read, whatever its format. Passes use the graph; the writer of the
+// same format also uses the origin, which knows the offsets of things in the file.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "formats/base/io/source_file.h"
+#include "formats/models/bind/shape_bindings.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/limits.h"
+
+namespace cleave {
+
+struct OnnxModel;  // formats/models/onnx/index/model.h
+
+// Deletes the index of an ONNX file. Defined next to the index, so that this folder needs no ONNX
+// header.
+struct DeleteOnnxModel {
+  void operator()(OnnxModel* model) const noexcept;
+};
+
+struct Pt2Model;  // formats/models/pt2/model.h
+
+// Deletes the data kept from a torch.export archive. Defined next to its readers.
+struct DeletePt2Model {
+  void operator()(Pt2Model* model) const noexcept;
+};
+
+// Read from native graph JSON.
+struct GraphJsonOrigin {
+  SourceSpan output_tree;  // empty when the file has none
+};
+
+// Read from an ONNX file.
+struct OnnxOrigin {
+  std::unique_ptr<OnnxModel, DeleteOnnxModel> model;
+};
+
+// Read from a torch.export archive.
+struct Pt2Origin {
+  std::unique_ptr<Pt2Model, DeletePt2Model> model;
+};
+
+// The order is that of ModelFormat.
+using ModelOrigin = std::variant<GraphJsonOrigin, OnnxOrigin, Pt2Origin>;
+enum class ModelFormat { graph_json, onnx, pt2 };
+
+// The graph's names are views into `source`.
+struct LoadedModel {
+  SourceFile source;
+  ModelOrigin origin;
+  Graph graph;
+  std::vector<Diagnostic> warnings = {};  // what was read but may surprise the user
+  std::vector<std::string> notes = {};  // for reports: shapes that stay unknown, names made unique
+  ShapeBindings bindings = {};          // those the model was read with
+  ModelLimits limits = {};
+
+  ModelFormat format() const { return static_cast<ModelFormat>(origin.index()); }
+  // The index of the ONNX file; null for a model of another format.
+  OnnxModel* onnx() const {
+    const OnnxOrigin* const from = std::get_if<OnnxOrigin>(&origin);
+    return from == nullptr ? nullptr : from->model.get();
+  }
+  // The data kept from the torch.export archive; null for a model of another format.
+  const Pt2Model* pt2() const {
+    const Pt2Origin* const from = std::get_if<Pt2Origin>(&origin);
+    return from == nullptr ? nullptr : from->model.get();
+  }
+  // Empty when the file has none, and for formats other than native JSON.
+  SourceSpan output_tree() const {
+    const GraphJsonOrigin* const from = std::get_if<GraphJsonOrigin>(&origin);
+    return from == nullptr ? SourceSpan{} : from->output_tree;
+  }
+};
+
+}  // namespace cleave

@@ -1,0 +1,185 @@
+#include "formats/models/model_file.h"
+
+#include "formats/models/graph_json/graph_json.h"
+#include "formats/models/onnx/index/probe.h"
+#include "formats/models/onnx/infer/op_facts.h"
+#include "formats/models/onnx/read/constant_elements.h"
+#include "formats/models/onnx/read/reader.h"
+#include "formats/models/pt2/reader.h"
+#include "formats/base/text/limits.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/utf8.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cleave {
+namespace {
+
+Loaded<LoadedModel> read_graph_json_model(SourceFile source, const ShapeBindings& bindings,
+                                          const ModelLimits& limits, const Progress& progress) {
+  Loaded<GraphJson> json = read_graph_json(source, bindings, limits, progress);
+  if (!json) return std::move(json).error();
+  return LoadedModel{.source = std::move(source),
+                     .origin = GraphJsonOrigin{json->output_tree},
+                     .graph = std::move(json->graph),
+                     .warnings = std::move(json->warnings),
+                     .notes = std::move(json->notes)};
+}
+
+Loaded<LoadedModel> read_onnx_model(SourceFile source, const ShapeBindings& bindings,
+                                    const ModelLimits& limits, const Progress& progress) {
+  Loaded<OnnxLoaded> onnx = read_onnx(source, bindings, limits, progress);
+  if (!onnx) return std::move(onnx).error();
+  return LoadedModel{.source = std::move(source),
+                     .origin = OnnxOrigin{std::move(onnx->model)},
+                     .graph = std::move(onnx->graph),
+                     .warnings = std::move(onnx->warnings),
+                     .notes = std::move(onnx->notes)};
+}
+
+Loaded<LoadedModel> read_pt2_model(SourceFile source, const ShapeBindings& bindings,
+                                   const ModelLimits& limits, const Progress& progress) {
+  Loaded<Pt2Loaded> pt2 = read_pt2(source, bindings, limits, progress);
+  if (!pt2) return std::move(pt2).error();
+  return LoadedModel{.source = std::move(source),
+                     .origin = Pt2Origin{std::move(pt2->model)},
+                     .graph = std::move(pt2->graph),
+                     .notes = std::move(pt2->notes)};
+}
+
+// The formats of models. The first row whose probe accepts the file reads it.
+struct FormatRow {
+  ModelFormat format;
+  std::string_view name;
+  bool (*probe)(std::string_view bytes);
+  Loaded<LoadedModel> (*read)(SourceFile source, const ShapeBindings& bindings,
+                              const ModelLimits& limits, const Progress& progress);
+};
+constexpr std::array<FormatRow, 3> kFormats = {{
+    {ModelFormat::graph_json, "json", looks_like_json, read_graph_json_model},
+    {ModelFormat::pt2, "pt2", looks_like_pt2, read_pt2_model},
+    {ModelFormat::onnx, "onnx", looks_like_onnx, read_onnx_model},
+}};
+
+// Formats often given to cleave by mistake, recognised by the bytes at `offset`.
+struct Stranger {
+  std::size_t offset;
+  std::string_view bytes;
+  std::string_view what;
+};
+using namespace std::string_view_literals;
+constexpr std::array<Stranger, 8> kStrangers = {{
+    {0, "\x80\x02"sv,
+     "it is a pickle, as old PyTorch files are; export the model with scripts/export_fx.py or "
+     "torch.onnx.export"sv},
+    {4, "TFL3"sv, "it is a TensorFlow Lite model; convert it to ONNX first"sv},
+    {0, "\x89HDF"sv, "it is an HDF5 file, as Keras writes; convert the model to ONNX first"sv},
+    {8, "{\""sv,
+     "it is a safetensors file, which holds weights but no graph; export the model to ONNX"sv},
+    {0, "\x1F\x8B"sv, "it is compressed with gzip; unpack it first"sv},
+    {0, "\x28\xB5\x2F\xFD"sv, "it is compressed with zstd; unpack it first"sv},
+    {0, "\xFD\x37zXZ"sv, "it is compressed with xz; unpack it first"sv},
+    {0, "version https://git-lfs"sv,
+     "it is a Git LFS pointer, not the file itself; run git lfs pull"sv},
+}};
+
+const Stranger* find_stranger(std::string_view bytes) {
+  const auto found = std::find_if(kStrangers.begin(), kStrangers.end(), [&](const Stranger& s) {
+    return bytes.size() >= s.offset && bytes.substr(s.offset).starts_with(s.bytes);
+  });
+  return found == kStrangers.end() ? nullptr : &*found;
+}
+
+bool is_text(std::string_view bytes) {
+  const auto is_control = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  };
+  return std::none_of(bytes.begin(), bytes.end(), is_control) &&
+         first_invalid_utf8(bytes) == bytes.npos;
+}
+
+std::string hex_of(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char c : bytes) {
+    if (!text.empty()) text += ' ';
+    text += kDigits[static_cast<unsigned char>(c) >> 4U];
+    text += kDigits[static_cast<unsigned char>(c) & 15U];
+  }
+  return text;
+}
+
+// A guess at what a file that is not a model may be.
+std::string description_of(std::string_view bytes) {
+  constexpr std::size_t kShown = 16;
+  if (const Stranger* const stranger = find_stranger(bytes)) return std::string(stranger->what);
+  const std::string_view start = bytes.substr(0, kShown);
+  if (is_text(start)) return "it begins with " + quoted(start.substr(0, start.find('\n')));
+  return "its first bytes are " + hex_of(start);
+}
+
+// Adds the option that raises the limit, if the file is too large.
+Diagnostics with_way_out(Diagnostics faults, const ModelLimits& limits) {
+  std::string& message = faults.front().message;
+  if (message == "has more than " + count_text(limits.file_bytes) + " bytes") {
+    message += "; " + limit_hint(&ModelLimits::file_bytes);
+  }
+  return faults;
+}
+
+}  // namespace
+
+Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
+                               const ModelLimits& limits, const Progress& progress) {
+  Loaded<SourceFile> source = SourceFile::open(path, limits.file_bytes);
+  if (!source) return with_way_out(std::move(source).error(), limits);
+  const std::string_view bytes = source->bytes();
+  if (bytes.empty()) return Diagnostics{diagnostic_of(source->path(), "is empty, not a model")};
+  if (find_stranger(bytes) == nullptr) {
+    for (const FormatRow& row : kFormats) {
+      if (!row.probe(bytes)) continue;
+      if (row.format != ModelFormat::onnx && !bindings.values.empty()) {
+        return Diagnostics{diagnostic_of(
+            source->path(), "--set-input is for ONNX models, whose shapes are inferred")};
+      }
+      Loaded<LoadedModel> model = row.read(std::move(*source), bindings, limits, progress);
+      if (model) model->bindings = bindings;
+      if (model) model->limits = limits;
+      return model;
+    }
+  }
+  return Diagnostics{diagnostic_of(
+      source->path(), "not a model cleave can read (native graph JSON, ONNX, torch.export); " +
+                          description_of(bytes))};
+}
+
+std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings) {
+  auto again = read_model(model.source.path_again(), bindings, model.limits);
+  if (!again) return std::nullopt;
+  return *std::move(again);
+}
+
+std::string_view model_format_name(ModelFormat format) {
+  const auto row = std::find_if(kFormats.begin(), kFormats.end(),
+                                [&](const FormatRow& known) { return known.format == format; });
+  return row->name;
+}
+
+OpFacts op_facts(const LoadedModel& model) {
+  switch (model.format()) {
+    case ModelFormat::onnx: {
+      OpFacts facts = onnx_op_facts();
+      facts.elements = [onnx = model.onnx()](const Graph& graph, ValueId parameter) {
+        return onnx_constant_elements(*onnx, graph, parameter);
+      };
+      return facts;
+    }
+    case ModelFormat::pt2:
+      return torch_op_facts(*model.pt2());
+    default:
+      return {};
+  }
+}
+
+}  // namespace cleave

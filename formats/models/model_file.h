@@ -1,0 +1,32 @@
+// Reads a model of any format: recognises the format by content, then hands the file to its reader.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/progress.h"
+#include "core/condition/op_facts.h"
+#include "formats/models/bind/loaded_model.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/limits.h"
+
+namespace cleave {
+
+// Reads the model at `path` ("-": standard input). On error: all faults found, at most 20; when a
+// limit is exceeded, only that fault.
+Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bindings,
+                               const ModelLimits& limits = {}, const Progress& progress = {});
+
+// Reads the model's file again with other bindings; nullopt when the model cannot take them. Works
+// for standard input, too.
+std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings);
+
+// "json", "onnx", "pt2"
+std::string_view model_format_name(ModelFormat format);
+
+// The facts about operators that the model's format has: ONNX's schema registry, torch's schemas,
+// else none. They read the elements of constants in the model, which must outlive them.
+OpFacts op_facts(const LoadedModel& model);
+
+}  // namespace cleave

@@ -1,0 +1,121 @@
+// The wire format of ONNX files: the fields of one protobuf message at a time, as views of the
+// bytes. No bytes are copied, and every length is checked against the bytes present.
+//
+// Damage ends a walk: the first fault is noted in the OnnxWalk, and from then on each message of
+// the walk is at its end and each value is 0 or empty. Code that starts a walk must check
+// is_refused() after it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "formats/models/onnx/index/field_numbers.h"
+#include "formats/models/onnx/index/model.h"
+#include "formats/base/text/limits.h"
+
+namespace cleave {
+
+// The position of a walk over a file, for the message when the file is damaged.
+struct OnnxWalk {
+  const char* begin = nullptr;     // of the file; null where only one record of it is walked
+  const char* what = "the model";  // the message whose field is being read
+  const char* at = nullptr;        // the start of that field
+  std::uint64_t depth = 0;
+  ModelLimits limits{.names = NameBytes::any};  // the index sets the user's
+  std::uint64_t odd_names = 0;                  // names that are not UTF-8, where limits allow them
+  std::string_view first_odd_name = {};
+  std::string fault = {};  // the first fault; empty: none
+
+  // Whether the walk is over the whole file, which is the first; later ones need not check names.
+  bool is_first() const { return begin != nullptr; }
+  bool is_refused() const { return !fault.empty(); }
+  void refuse(std::string message) {
+    if (fault.empty()) fault = std::move(message);
+  }
+};
+
+// Refuses the file because `whose` exceeds a limit.
+void refuse_beyond_limit(OnnxWalk& walk, std::string_view whose, std::uint64_t ModelLimits::*limit);
+
+// Enters one more level of messages while it lives. Counts as protobuf does: a graph in a node's
+// attribute is three levels deeper than the node's graph.
+class OnnxDeeper {
+ public:
+  static constexpr std::uint64_t kMaxDepth = 100;
+  explicit OnnxDeeper(OnnxWalk& walk);
+  ~OnnxDeeper() { --walk_.depth; }
+  OnnxDeeper(const OnnxDeeper&) = delete;
+  OnnxDeeper& operator=(const OnnxDeeper&) = delete;
+
+ private:
+  OnnxWalk& walk_;
+};
+
+// A field's key as in the file: its number and its wire type combined.
+constexpr std::uint32_t varint_field(std::uint32_t number) { return number << 3U; }
+constexpr std::uint32_t bytes_field(std::uint32_t number) { return number << 3U | 2U; }
+constexpr std::uint32_t double_field(std::uint32_t number) { return number << 3U | 1U; }
+constexpr std::uint32_t float_field(std::uint32_t number) { return number << 3U | 5U; }
+
+// The fields of one message, in file order. After next() has returned true, call skip() or the
+// getter that fits the wire type of key(), once.
+class OnnxFields {
+ public:
+  OnnxFields(std::string_view payload, const char* what, OnnxWalk& walk)
+      : at_(payload.data()), end_(at_ + payload.size()), what_(what), walk_(walk) {}
+
+  bool next();
+  std::uint32_t key() const { return key_; }
+  std::uint32_t field_number() const { return key_ >> 3U; }
+  bool has_bytes() const { return (key_ & 7U) == 2U; }
+
+  void skip();
+  std::int64_t number();
+  // For type int32 or enum: drops the upper bits of larger values, as protobuf does.
+  std::int32_t number32() { return static_cast<std::int32_t>(number()); }
+  float real();          // of a float_field
+  double double_real();  // of a double_field
+  std::string_view text();
+  // A text that is a name, and so subject to the limits: on its size, and on its bytes.
+  std::string_view name();
+  OnnxRecord record();
+  // The whole field with key and length. Only after its value was taken or skipped.
+  std::string_view whole() const { return {start_, static_cast<std::size_t>(at_ - start_)}; }
+  // Appends varints that are packed in one bytes field.
+  void append_packed(std::vector<std::int64_t>& out);
+
+ private:
+  std::uint64_t varint();
+  template <class Real>
+  Real fixed();
+  std::string_view take(std::size_t size);
+  void refuse(std::string message);  // ends this message, too
+  void refuse_damage(const char* what_happened);
+  void note_odd_name(std::string_view name);
+
+  const char* at_;
+  const char* end_;
+  const char* start_ = nullptr;  // of the current field
+  std::uint32_t key_ = 0;
+  const char* what_;
+  OnnxWalk& walk_;
+};
+
+// Indexes a TensorProto or SparseTensorProto of an attribute or initializer. Skips the elements;
+// checks the dims against the limits.
+OnnxTensor index_onnx_tensor(OnnxRecord record, OnnxWalk& walk);
+OnnxTensor index_onnx_sparse_tensor(OnnxRecord record, OnnxWalk& walk);
+// Takes a field of a NodeProto unless it is an attribute; returns false if the field must still be
+// taken.
+bool index_onnx_node_field(OnnxFields& field, OnnxNode& out, OnnxWalk& walk);
+// The same for an AttributeProto, unless the field is a graph.
+bool index_onnx_attribute_field(OnnxFields& field, OnnxAttribute& out, OnnxWalk& walk);
+// The AttributeProto.AttributeType whose value is in the field with this number; 0: not a value.
+std::int32_t onnx_attribute_type(std::uint32_t field_number);
+// Indexes a StringStringEntryProto.
+OnnxKeyValue index_onnx_key_value(std::string_view payload, OnnxWalk& walk);
+
+}  // namespace cleave

@@ -1,0 +1,18 @@
+// The index of an ONNX file: one walk over its protobuf that keeps views of the records.
+#pragma once
+
+#include "formats/base/io/source_file.h"
+#include "formats/models/onnx/index/model.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/limits.h"
+
+namespace cleave {
+
+// Refuses truncated or malformed protobuf, nesting deeper than 100, records above 4 GiB, a model
+// without a graph, and anything beyond a limit. Linear in the records; does not read weights.
+Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits = {});
+
+// A node of a record that was made of checked ones: no limit applies.
+OnnxNode index_onnx_node(OnnxRecord record);
+
+}  // namespace cleave

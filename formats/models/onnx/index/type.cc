@@ -1,0 +1,218 @@
+#include "formats/models/onnx/index/type.h"
+
+#include <utility>
+
+#include "formats/models/onnx/index/fields.h"
+
+namespace cleave {
+namespace {
+
+OnnxDim parse_dim(std::string_view payload, OnnxWalk& walk) {
+  OnnxDim dim;
+  for (OnnxFields field(payload, "a dimension", walk); field.next();) {
+    switch (field.key()) {
+      case varint_field(dim_field::kValue):
+        dim = {.size = field.number(), .name = {}};
+        break;
+      case bytes_field(dim_field::kParam):
+        dim = {.size = -1, .name = std::string(field.text())};
+        break;
+      default:
+        field.skip();
+    }
+  }
+  if (dim.size < 0) dim.size = -1;
+  if (dim.name == "?") dim.name.clear();  // as some exporters write an unknown dim
+  return dim;
+}
+
+std::vector<OnnxDim> parse_shape(std::string_view payload, OnnxWalk& walk) {
+  std::vector<OnnxDim> dims;
+  for (OnnxFields field(payload, "a shape", walk); field.next();) {
+    if (field.key() == bytes_field(shape_field::kDim)) {
+      dims.push_back(parse_dim(field.text(), walk));
+    } else {
+      field.skip();
+    }
+  }
+  return dims;
+}
+
+// TypeProto.Tensor and TypeProto.SparseTensor.
+OnnxType parse_tensor_type(std::string_view payload, OnnxWalk& walk) {
+  OnnxType type = onnx_tensor_type(DType::unknown);
+  for (OnnxFields field(payload, "a tensor's type", walk); field.next();) {
+    switch (field.key()) {
+      case varint_field(tensor_type_field::kElemType):
+        type.dtype = dtype_from_onnx(field.number());
+        break;
+      case bytes_field(tensor_type_field::kShape):
+        type.set_shape(parse_shape(field.text(), walk));
+        break;
+      default:
+        field.skip();
+    }
+  }
+  return type;
+}
+
+OnnxType parse_type(std::string_view payload, OnnxWalk& walk) {
+  OnnxType type;
+  for (OnnxFields field(payload, "a type", walk); field.next();) {
+    switch (field.key()) {
+      case bytes_field(type_field::kTensor):
+        type = parse_tensor_type(field.text(), walk);
+        break;
+      case bytes_field(type_field::kSparseTensor):
+        type = parse_tensor_type(field.text(), walk);
+        type.full = payload;
+        break;
+      case bytes_field(type_field::kSequence):
+      case bytes_field(type_field::kMap):
+      case bytes_field(type_field::kOpaque):
+      case bytes_field(type_field::kOptional):
+        type = {.type = field.field_number() == type_field::kSequence   ? ValueType::sequence
+                        : field.field_number() == type_field::kMap      ? ValueType::map
+                        : field.field_number() == type_field::kOptional ? ValueType::optional
+                                                                        : ValueType::unknown,
+                .dims = {},
+                .full = std::string(payload)};
+        field.skip();
+        break;
+      default:
+        field.skip();
+    }
+  }
+  return type;
+}
+
+void append_varint(std::string& out, std::uint64_t value) {
+  for (; value >= 128; value >>= 7U) out += static_cast<char>(value % 128 + 128);
+  out += static_cast<char>(value);
+}
+
+void append_field(std::string& out, std::uint32_t number, std::string_view payload) {
+  append_varint(out, bytes_field(number));
+  append_varint(out, payload.size());
+  out += payload;
+}
+
+void append_number(std::string& out, std::uint32_t number, std::uint64_t value) {
+  append_varint(out, varint_field(number));
+  append_varint(out, value);
+}
+
+std::string serialize_shape(const std::vector<OnnxDim>& dims) {
+  std::string shape;
+  for (const OnnxDim& dim : dims) {
+    std::string one;
+    if (dim.is_fixed()) {
+      append_number(one, 1, static_cast<std::uint64_t>(dim.size));
+    } else if (!dim.name.empty()) {
+      append_field(one, 2, dim.name);
+    }
+    append_field(shape, 1, one);
+  }
+  return shape;
+}
+
+// Merges the two dims. Contradicting ones give an unknown dim.
+OnnxDim merged_dim(const OnnxDim& inferred, const OnnxDim& declared, bool& agree) {
+  if (inferred.is_fixed() && declared.is_fixed() && inferred.size != declared.size) {
+    agree = false;
+    return {};
+  }
+  if (inferred.is_fixed() || (declared.is_unknown() && !inferred.is_unknown())) return inferred;
+  if (declared.is_fixed()) return declared;
+  return inferred.is_unknown() ? declared : inferred;
+}
+
+}  // namespace
+
+OnnxType onnx_tensor_type(DType dtype) {
+  return {.type = ValueType::tensor, .dtype = dtype, .dims = {}, .full = {}};
+}
+
+OnnxType onnx_tensor_type(DType dtype, std::vector<OnnxDim> dims) {
+  OnnxType type = onnx_tensor_type(dtype);
+  type.set_shape(std::move(dims));
+  return type;
+}
+
+OnnxType parse_onnx_type(std::string_view type_proto) {
+  OnnxWalk walk{.begin = type_proto.data()};
+  OnnxType type = parse_type(type_proto, walk);
+  return walk.is_refused() ? OnnxType{} : type;
+}
+
+std::string serialize_onnx_type(const OnnxType& type) {
+  if (!type.full.empty()) return type.full;
+  if (!type.is_tensor()) return {};
+  std::string tensor;
+  if (type.dtype != DType::unknown) {
+    append_number(tensor, 1, static_cast<std::uint64_t>(type.dtype));
+  }
+  if (type.has_shape) append_field(tensor, 2, serialize_shape(type.dims));
+  std::string out;
+  append_field(out, 1, tensor);
+  return out;
+}
+
+OnnxType onnx_element_type(const OnnxType& type) {
+  OnnxWalk walk{.begin = type.full.data()};
+  for (OnnxFields field(type.full, "a type", walk); field.next();) {
+    if (field.key() != bytes_field(type_field::kSequence) &&
+        field.key() != bytes_field(type_field::kOptional)) {
+      field.skip();
+      continue;
+    }
+    for (OnnxFields inner(field.text(), "a type", walk); inner.next();) {
+      if (inner.key() == bytes_field(element_type_field::kElemType))
+        return parse_onnx_type(inner.text());
+      inner.skip();
+    }
+    return {};
+  }
+  return {};
+}
+
+OnnxMergedType merged_onnx_type(OnnxType inferred, const OnnxType& declared) {
+  if (!declared.is_known()) return {std::move(inferred)};
+  if (!inferred.is_known()) return {declared};
+  if (!inferred.is_tensor() || !declared.is_tensor()) {
+    const bool agree = inferred.type == declared.type;
+    return {std::move(inferred), agree};
+  }
+  OnnxMergedType out{std::move(inferred)};
+  if (declared.dtype != DType::unknown) out.type.dtype = declared.dtype;
+  if (!declared.has_shape) return out;
+  if (!out.type.has_shape) {
+    out.type.set_shape(declared.dims);
+    return out;
+  }
+  if (out.type.rank() != declared.rank()) {
+    out.type.has_shape = false;
+    out.type.dims.clear();
+    out.agree = false;
+    return out;
+  }
+  for (std::size_t i = 0; i < declared.dims.size(); ++i) {
+    out.type.dims[i] = merged_dim(out.type.dims[i], declared.dims[i], out.agree);
+  }
+  return out;
+}
+
+std::string onnx_type_text(const OnnxType& type) {
+  if (!type.is_tensor()) return std::string(value_type_name(type.type));
+  std::string text(dtype_name(type.dtype));
+  if (!type.has_shape) return text + " of unknown rank";
+  text += '[';
+  for (std::size_t i = 0; i < type.dims.size(); ++i) {
+    const OnnxDim& dim = type.dims[i];
+    if (i > 0) text += ',';
+    text += dim.is_fixed() ? std::to_string(dim.size) : dim.name.empty() ? "?" : dim.name;
+  }
+  return text + ']';
+}
+
+}  // namespace cleave

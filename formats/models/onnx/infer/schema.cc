@@ -1,0 +1,288 @@
+// Steps:
+// 1. find the operator's schema;
+// 2. refuse calls that its inference function does not survive (schema_guard.h);
+// 3. call the function with the known types and elements;
+// 4. take the types of the outputs over; after a failure, without shapes.
+#include "formats/models/onnx/infer/schema.h"
+
+#include "formats/models/onnx/infer/schema_guard.h"
+#include "formats/models/onnx/infer/schemas.h"
+
+#include <onnx/defs/schema.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+
+namespace cleave {
+namespace {
+
+constexpr std::int64_t kNewestOpset = 17;  // of the default domain in this version of the library
+
+// False for dims that no tensor can have: the library multiplies them without a check.
+bool can_be(const std::vector<OnnxDim>& dims) {
+  std::int64_t count = 1;
+  return std::all_of(dims.begin(), dims.end(), [&](const OnnxDim& dim) {
+    return !__builtin_mul_overflow(count, std::max<std::int64_t>(dim.size, 1), &count);
+  });
+}
+
+void to_proto(const OnnxType& type, onnx::TypeProto& proto) {
+  if (!type.full.empty()) {
+    proto.ParseFromString(type.full);
+    return;
+  }
+  onnx::TypeProto_Tensor* tensor = proto.mutable_tensor_type();
+  tensor->set_elem_type(static_cast<std::int32_t>(type.dtype));
+  if (!type.has_shape) return;
+  onnx::TensorShapeProto* shape = tensor->mutable_shape();
+  const bool are_told = can_be(type.dims);
+  for (const OnnxDim& dim : type.dims) {
+    onnx::TensorShapeProto_Dimension* out = shape->add_dim();
+    if (!are_told) continue;
+    if (dim.is_fixed()) {
+      out->set_dim_value(dim.size);
+    } else if (!dim.name.empty()) {
+      out->set_dim_param(dim.name);
+    }
+  }
+}
+
+OnnxType from_proto(const onnx::TypeProto& proto) {
+  if (proto.value_case() == onnx::TypeProto::VALUE_NOT_SET) return {};
+  if (!proto.has_tensor_type()) return parse_onnx_type(proto.SerializeAsString());
+  const onnx::TypeProto_Tensor& tensor = proto.tensor_type();
+  OnnxType type = onnx_tensor_type(dtype_from_onnx(tensor.elem_type()));
+  if (!tensor.has_shape()) return type;
+  type.has_shape = true;
+  for (const auto& dim : tensor.shape().dim()) {
+    const std::int64_t size = dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : -1;
+    type.dims.push_back({.size = size, .name = dim.has_dim_param() ? dim.dim_param() : ""});
+  }
+  return type;
+}
+
+// nullopt when the bytes are not a whole number of elements: the library would copy them anyway.
+std::optional<onnx::TensorProto> tensor_proto(const OnnxTensor& tensor) {
+  onnx::TensorProto proto;
+  const std::string_view bytes = tensor.record.payload;
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
+  const int bits = dtype_bits(dtype_from_onnx(proto.data_type()));
+  const std::size_t element = bits >= 8 ? static_cast<std::size_t>(bits) / 8 : 1;
+  if (proto.raw_data().size() % element != 0) return std::nullopt;
+  return proto;
+}
+
+std::optional<onnx::TensorProto> tensor_proto(const OnnxElements& elements) {
+  const std::optional<std::vector<std::int64_t>> values = known_integers(elements);
+  if (!values) return std::nullopt;
+  onnx::TensorProto proto;
+  proto.set_data_type(static_cast<std::int32_t>(elements.dtype));
+  for (const std::int64_t dim : elements.dims) proto.add_dims(dim);
+  for (const std::int64_t value : *values) {
+    switch (elements.dtype) {
+      case DType::int64:
+        proto.add_int64_data(value);
+        break;
+      case DType::uint64:
+      case DType::uint32:
+        proto.add_uint64_data(static_cast<std::uint64_t>(value));
+        break;
+      default:
+        proto.add_int32_data(static_cast<std::int32_t>(value));
+    }
+  }
+  return proto;
+}
+
+std::optional<onnx::TensorProto> real_tensor_proto(const OnnxElements& elements) {
+  onnx::TensorProto proto;
+  proto.set_data_type(static_cast<std::int32_t>(elements.dtype));
+  for (const std::int64_t dim : elements.dims) proto.add_dims(dim);
+  for (const double real : elements.reals) {
+    if (elements.dtype == DType::float32) {
+      proto.add_float_data(static_cast<float>(real));
+    } else {
+      proto.add_double_data(real);
+    }
+  }
+  return proto;
+}
+
+// A tensor attribute: with its elements if they are few, else with dtype and dims only.
+onnx::TensorProto attribute_tensor(const OnnxTensor& tensor) {
+  if (tensor.record.payload.size() <= OnnxOpCall::kSmallTensor && !tensor.is_sparse) {
+    if (auto proto = tensor_proto(tensor)) return *std::move(proto);
+  }
+  onnx::TensorProto proto;
+  proto.set_data_type(tensor.dtype_number);
+  for (const std::int64_t dim : tensor.dims) proto.add_dims(dim);
+  return proto;
+}
+
+onnx::AttributeProto attribute_proto(const OnnxAttribute& attribute) {
+  onnx::AttributeProto proto;
+  const std::string_view bytes = attribute.record.payload;
+  const bool is_sparse = !attribute.tensors.empty() && attribute.tensors[0].is_sparse;
+  if (!attribute.graphs.empty()) {
+    proto.mutable_g();
+  } else if (attribute.tensors.empty()) {
+    proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  } else if (is_sparse) {
+    *proto.mutable_sparse_tensor()->mutable_values() = attribute_tensor(attribute.tensors[0]);
+    for (const std::int64_t dim : attribute.tensors[0].dims) {
+      proto.mutable_sparse_tensor()->add_dims(dim);
+    }
+  } else {
+    *proto.mutable_t() = attribute_tensor(attribute.tensors[0]);
+  }
+  proto.set_name(std::string(attribute.name));
+  proto.set_type(static_cast<onnx::AttributeProto_AttributeType>(attribute.type));
+  return proto;
+}
+
+// The driver infers bodies, since it knows the outer values.
+class BodyInferencer final : public onnx::GraphInferencer {
+ public:
+  BodyInferencer(const OnnxGraph& body, const OnnxBodyInference& infer)
+      : body_(body), infer_(infer) {}
+
+  std::vector<const onnx::TypeProto*> doInferencing(
+      const std::vector<const onnx::TypeProto*>& inputs,
+      const std::vector<const onnx::TensorProto*>&) override {
+    std::vector<OnnxType> types;
+    types.reserve(inputs.size());
+    for (const onnx::TypeProto* input : inputs) {
+      types.push_back(input != nullptr ? from_proto(*input) : OnnxType{});
+    }
+    const std::vector<OnnxType> outputs = infer_(body_, types);
+    results_.assign(outputs.size(), {});
+    std::vector<const onnx::TypeProto*> pointers;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].is_known()) to_proto(outputs[i], results_[i]);
+      pointers.push_back(&results_[i]);
+    }
+    return pointers;
+  }
+
+ private:
+  const OnnxGraph& body_;
+  const OnnxBodyInference& infer_;
+  std::vector<onnx::TypeProto> results_;
+};
+
+// A call in the form that the library's functions expect. Parts are made when asked for, and kept.
+class Context final : public onnx::InferenceContext {
+ public:
+  Context(const OnnxOpCall& call, const OnnxBodyInference& infer_body)
+      : call_(call),
+        infer_body_(infer_body),
+        types_(call.input_count()),
+        data_(call.input_count()),
+        outputs_(call.outputs.size()) {}
+
+  const onnx::AttributeProto* getAttribute(const std::string& name) const override {
+    const OnnxAttribute* found = call_.attribute(name);
+    if (found == nullptr) return nullptr;
+    auto [at, is_new] = attributes_.try_emplace(name);
+    if (is_new) at->second = attribute_proto(*found);
+    return &at->second;
+  }
+
+  std::size_t getNumInputs() const override { return call_.input_count(); }
+  std::size_t getNumOutputs() const override { return outputs_.size(); }
+
+  const onnx::TypeProto* getInputType(std::size_t index) const override {
+    if (index >= types_.size()) throw std::out_of_range("it takes more inputs");
+    const OnnxType* type = call_.input(index);
+    if (type == nullptr) return nullptr;
+    if (!types_[index]) to_proto(*type, types_[index].emplace());
+    return &*types_[index];
+  }
+
+  const onnx::TensorProto* getInputData(std::size_t index) const override {
+    if (index >= data_.size()) throw std::out_of_range("it takes more inputs");
+    if (!data_[index]) data_[index] = input_data(index);
+    return data_[index]->has_value() ? &**data_[index] : nullptr;
+  }
+
+  // Partly known shapes are left to the driver's own rules.
+  const onnx::TensorShapeProto* getSymbolicInput(std::size_t) const override { return nullptr; }
+  const onnx::SparseTensorProto* getInputSparseData(std::size_t) const override { return nullptr; }
+
+  onnx::TypeProto* getOutputType(std::size_t index) override {
+    if (index >= outputs_.size()) throw std::out_of_range("it gives more outputs");
+    return &outputs_[index];
+  }
+
+  onnx::GraphInferencer* getGraphAttributeInferencer(const std::string& name) override {
+    const OnnxAttribute* found = call_.attribute(name);
+    if (found == nullptr || found->graphs.empty()) {
+      throw std::out_of_range("its attribute \"" + name + "\" holds no body");
+    }
+    auto& inferencer = bodies_[name];
+    if (!inferencer) {
+      inferencer = std::make_unique<BodyInferencer>(found->graphs[0], infer_body_);
+    }
+    return inferencer.get();
+  }
+
+ private:
+  std::optional<onnx::TensorProto> input_data(std::size_t index) const {
+    if (const OnnxTensor* tensor = call_.constant(index)) return tensor_proto(*tensor);
+    const OnnxElements* elements = call_.elements(index);
+    if (elements == nullptr) return std::nullopt;
+    return elements->is_real() ? real_tensor_proto(*elements) : tensor_proto(*elements);
+  }
+
+  const OnnxOpCall& call_;
+  const OnnxBodyInference& infer_body_;
+  mutable std::unordered_map<std::string, onnx::AttributeProto> attributes_;
+  mutable std::vector<std::optional<onnx::TypeProto>> types_;
+  mutable std::vector<std::optional<std::optional<onnx::TensorProto>>> data_;
+  std::vector<onnx::TypeProto> outputs_;
+  std::unordered_map<std::string, std::unique_ptr<BodyInferencer>> bodies_;
+};
+
+// The library begins its messages with "[ShapeInferenceError] ".
+std::string without_tag(std::string_view message) {
+  if (!message.starts_with('[')) return std::string(message);
+  const std::size_t end = message.find("] ");
+  return std::string(end == std::string_view::npos ? message : message.substr(end + 2));
+}
+
+}  // namespace
+
+OnnxSchemaAnswer infer_by_schema(OnnxOpCall& call, const OnnxBodyInference& infer_body) {
+  using Outcome = OnnxSchemaAnswer::Outcome;
+  const std::int64_t newest = call.domain().empty() ? kNewestOpset : 1000;
+  const onnx::OpSchema* schema =
+      find_onnx_schema(call.domain(), call.op(), std::min<std::int64_t>(call.opset(), newest));
+  if (schema == nullptr || !schema->has_type_and_shape_inference_function()) {
+    return {Outcome::no_schema, {}};
+  }
+  std::string fault = fault_before_schema(call, *schema);
+  if (!fault.empty()) return {Outcome::failed, std::move(fault)};
+  Context context(call, infer_body);
+  OnnxSchemaAnswer answer{Outcome::inferred, {}};
+  try {
+    schema->GetTypeAndShapeInferenceFunction()(context);
+  } catch (const std::exception& error) {
+    answer = {Outcome::failed, without_tag(error.what())};
+  }
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    call.outputs[i] = from_proto(*context.getOutputType(i));
+    // Results from before the failure may be wrong.
+    if (answer.outcome == Outcome::failed) {
+      call.outputs[i].has_shape = false;
+      call.outputs[i].dims.clear();
+    }
+  }
+  return answer;
+}
+
+}  // namespace cleave

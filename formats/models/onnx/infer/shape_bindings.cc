@@ -1,0 +1,253 @@
+#include "formats/models/onnx/infer/shape_bindings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+#include "formats/models/onnx/infer/element_rules.h"
+
+namespace cleave {
+namespace {
+
+std::string shape_text(const std::vector<std::int64_t>& sizes) {
+  std::string text;
+  for (const std::int64_t size : sizes) {
+    text += (text.empty() ? "" : ",") + (size < 0 ? std::string("?") : std::to_string(size));
+  }
+  return '[' + text + ']';
+}
+
+// Parses "16000", "0.5", "true" as the one element of a tensor of the type.
+std::optional<OnnxElements> held_value(const OnnxType& type, const std::string& text) {
+  OnnxElements held{.dtype = type.dtype,
+                    .dims = std::vector<std::int64_t>(type.dims.size(), 1),
+                    .integers = {},
+                    .reals = {}};
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  if (held.is_real()) {
+    double real = 0;
+    const auto parsed = std::from_chars(begin, end, real);
+    if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(real)) return std::nullopt;
+    held.reals.push_back(onnx_rounded(type.dtype, real));
+    return held;
+  }
+  if (!is_integer_dtype(type.dtype)) return std::nullopt;
+  std::int64_t number = text == "true" ? 1 : 0;
+  if (type.dtype != DType::boolean || (text != "true" && text != "false")) {
+    const auto parsed = std::from_chars(begin, end, number);
+    if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  }
+  held.integers.push_back(onnx_element_in(type.dtype, number));
+  if (!held.integers[0].value) return std::nullopt;
+  return held;
+}
+
+// Collects faults of the bindings, and the sizes that they give to symbols.
+class Checker {
+ public:
+  Checker(const std::string& file, const OnnxModel& model, const OnnxLinks& links,
+          bool is_for_several)
+      : file_(file), links_(links), is_for_several_(is_for_several) {
+    std::unordered_set<std::string_view> initializers;
+    for (const OnnxTensor& tensor : model.graph.initializers) initializers.insert(tensor.name);
+    for (const OnnxValueInfo& info : model.graph.inputs) {
+      OnnxType type = parse_onnx_type(info.type);
+      add_symbols(type);
+      if (!initializers.contains(info.name)) inputs_.emplace(info.name, std::move(type));
+    }
+    for (const auto* infos : {&model.graph.outputs, &model.graph.value_infos}) {
+      for (const OnnxValueInfo& info : *infos) add_symbols(parse_onnx_type(info.type));
+    }
+  }
+
+  void check_dim(const std::string& name, std::int64_t size) {
+    if (size < 0) return error("dim " + quoted(name) + " cannot be " + std::to_string(size), {});
+    if (!symbols_.contains(name)) {
+      if (const auto place = axis_named(name)) {
+        axes_[place->first][place->second] = size;
+        return;
+      }
+      if (is_for_several_) return notes_.push_back("no dim " + quoted(name) + " to bind");
+      return error("the model has no symbolic dim " + quoted(name), known_symbols());
+    }
+    bind(name, size);
+  }
+
+  void check_input(const std::string& name, const std::vector<std::int64_t>& sizes) {
+    const auto found = inputs_.find(name);
+    if (found == inputs_.end()) return error_input(name);
+    const OnnxType& type = found->second;
+    if (!type.has_shape) return;
+    bool agrees = type.rank() == sizes.size();
+    for (std::size_t i = 0; agrees && i < sizes.size(); ++i) {
+      const OnnxDim& dim = type.dims[i];
+      agrees = sizes[i] < 0 || !dim.is_fixed() || dim.size == sizes[i];
+      if (agrees && sizes[i] >= 0 && !dim.name.empty()) bind(dim.name, sizes[i]);
+    }
+    if (agrees) return;
+    error("input " + quoted(name) + " is " + onnx_type_text(type) + " in the file, which " +
+              shape_text(sizes) + " contradicts",
+          {});
+  }
+
+  void check_value(const std::string& name, const std::string& text) {
+    const auto found = inputs_.find(name);
+    if (found == inputs_.end()) return error_input(name);
+    const OnnxType& type = found->second;
+    const bool is_single =
+        type.is_tensor() && std::all_of(type.dims.begin(), type.dims.end(),
+                                        [](const OnnxDim& dim) { return dim.size == 1; });
+    if (!is_single) {
+      return error(
+          "--set-input sets inputs of one element; " + quoted(name) + " is " + onnx_type_text(type),
+          {});
+    }
+    std::optional<OnnxElements> held = held_value(type, text);
+    if (!held) {
+      return error("input " + quoted(name) + " is " + onnx_type_text(type) +
+                       ", which cannot hold " + quoted(text),
+                   {});
+    }
+    held_.emplace(name, *std::move(held));
+  }
+
+  std::map<std::string, OnnxElements, std::less<>> take_held() { return std::move(held_); }
+  std::vector<std::string> take_notes() { return std::move(notes_); }
+  std::map<std::string, std::int64_t, std::less<>> take_dims() { return std::move(dims_); }
+  OnnxBoundAxes take_axes() { return std::move(axes_); }
+  Diagnostics take_errors() { return std::move(errors_); }
+
+ private:
+  void add_symbols(const OnnxType& type) {
+    for (const OnnxDim& dim : type.dims) {
+      if (!dim.name.empty()) symbols_.insert(dim.name);
+    }
+  }
+
+  // Parses VALUE:AXIS, where a node of the main graph makes the value.
+  std::optional<std::pair<std::string, std::size_t>> axis_named(const std::string& name) const {
+    const std::size_t colon = name.rfind(':');
+    if (colon == std::string::npos) return std::nullopt;
+    const std::string value = name.substr(0, colon);
+    const std::uint32_t number = links_.values.find(value);
+    if (number == OnnxValueNumbers::kNone || number < links_.first_output.front()) {
+      return std::nullopt;
+    }
+    std::size_t axis = 0;
+    const char* const end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + colon + 1, end, axis);
+    if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+    return std::pair(value, axis);
+  }
+
+  void error_input(const std::string& name) {
+    if (is_for_several_) return notes_.push_back("no input " + quoted(name) + " to bind");
+    std::vector<std::string_view> names;
+    for (const auto& [input, type] : inputs_) names.push_back(input);
+    const std::string near = nearest_name(name, names);
+    error(quoted(name) + " is not an input of the model",
+          near.empty() ? "" : "did you mean " + quoted(near) + "?");
+  }
+
+  void bind(const std::string& name, std::int64_t size) {
+    const auto [at, is_new] = dims_.emplace(name, size);
+    if (is_new || at->second == size) return;
+    error("dim " + quoted(name) + " cannot be both " + std::to_string(at->second) + " and " +
+              std::to_string(size),
+          {});
+  }
+
+  std::string known_symbols() const {
+    if (symbols_.empty()) return "it has none: every dim of its inputs is fixed or unknown";
+    std::string text;
+    for (const std::string& symbol : symbols_) {
+      if (text.size() > 300) return text + ", ...";
+      text += (text.empty() ? "it has " : ", ") + quoted(symbol);
+    }
+    return text;
+  }
+
+  void error(std::string message, std::string note) {
+    std::vector<std::string> notes;
+    if (!note.empty()) notes.push_back(std::move(note));
+    errors_.push_back({.file = file_, .message = std::move(message), .notes = std::move(notes)});
+  }
+
+  const std::string& file_;
+  const OnnxLinks& links_;
+  bool is_for_several_;
+  OnnxBoundAxes axes_;
+  std::map<std::string, OnnxElements, std::less<>> held_;
+  std::vector<std::string> notes_;
+  std::map<std::string_view, OnnxType> inputs_;
+  std::set<std::string, std::less<>> symbols_;
+  std::map<std::string, std::int64_t, std::less<>> dims_;
+  Diagnostics errors_;
+};
+
+}  // namespace
+
+Loaded<OnnxBoundShapes> OnnxBoundShapes::make(const std::string& file, const OnnxModel& model,
+                                              const OnnxLinks& links,
+                                              const ShapeBindings& bindings) {
+  OnnxBoundShapes out;
+  if (bindings.dims.empty() && bindings.inputs.empty() && bindings.values.empty()) return out;
+  Checker checker(file, model, links, false);
+  for (const auto& [name, size] : bindings.dims) checker.check_dim(name, size);
+  for (const auto& [name, sizes] : bindings.inputs) checker.check_input(name, sizes);
+  for (const auto& [name, text] : bindings.values) checker.check_value(name, text);
+  Diagnostics errors = checker.take_errors();
+  if (!errors.empty()) return errors;
+  out.dims_ = checker.take_dims();
+  out.axes_ = checker.take_axes();
+  out.held_ = checker.take_held();
+  out.notes_ = checker.take_notes();
+  out.inputs_.insert(bindings.inputs.begin(), bindings.inputs.end());
+  return out;
+}
+
+OnnxType OnnxBoundShapes::bound(OnnxType type) const {
+  if (dims_.empty()) return type;
+  for (OnnxDim& dim : type.dims) {
+    const auto found = dims_.find(dim.name);
+    if (!dim.name.empty() && found != dims_.end()) dim = {.size = found->second, .name = {}};
+  }
+  return type;
+}
+
+OnnxType OnnxBoundShapes::bound_input(std::string_view name, OnnxType type) const {
+  const auto found = inputs_.find(name);
+  if (found == inputs_.end() || (type.is_known() && !type.is_tensor())) {
+    return bound(std::move(type));
+  }
+  type.type = ValueType::tensor;
+  const bool is_new = !std::exchange(type.has_shape, true);
+  if (is_new) type.dims.resize(found->second.size());
+  for (std::size_t i = 0; i < type.dims.size(); ++i) {
+    if (found->second[i] >= 0) type.dims[i] = {.size = found->second[i], .name = {}};
+  }
+  return bound(std::move(type));
+}
+
+std::optional<OnnxElements> OnnxBoundShapes::held_by(std::string_view name) const {
+  const auto found = held_.find(name);
+  return found == held_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void OnnxBoundShapes::bind_value(std::string_view name, OnnxType& type) const {
+  if (axes_.empty() || !type.is_tensor() || !type.has_shape) return;
+  const auto found = axes_.find(name);
+  if (found == axes_.end()) return;
+  for (const auto& [axis, size] : found->second) {
+    if (axis >= type.dims.size() || type.dims[axis].is_fixed()) continue;
+    type.dims[axis] = {.size = size, .name = {}};
+  }
+}
+
+}  // namespace cleave

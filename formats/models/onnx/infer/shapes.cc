@@ -1,0 +1,492 @@
+#include "formats/models/onnx/infer/shapes.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "core/graph/domain.h"
+#include "formats/models/onnx/index/links.h"
+#include "formats/models/onnx/infer/constants.h"
+#include "formats/models/onnx/infer/control_flow.h"
+#include "formats/models/onnx/infer/element_rules.h"
+#include "formats/models/onnx/infer/lost_shapes.h"
+#include "formats/models/onnx/infer/op_call.h"
+#include "formats/models/onnx/infer/schema.h"
+#include "formats/models/onnx/infer/shape_bindings.h"
+#include "formats/models/onnx/infer/shape_rules.h"
+#include "formats/models/onnx/infer/value_scope.h"
+
+// The driver. Values are looked up through scopes: a body sees its own values and those around it.
+// Steps for each node, in order:
+//   1. apply our own rule, if there is one; otherwise the schema function of the ONNX library;
+//   2. if neither gave a rank, set the rank alone if it is certain;
+//   3. merge what the file declares; where both disagree a dim is unknown;
+//   4. pass on the known elements of small integer tensors, for later shapes.
+// A node in which a step fails keeps what the file declares; other nodes keep their shapes. With
+// ShapeInference::file only step 3 runs; with `off` it ignores value_info, too.
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kNotes = 10;  // of a kind; the rest are counted
+constexpr std::size_t kNodesBetweenTold = 1024;
+constexpr int kFunctionDepth = 32;  // nested calls of the model's functions
+// Limits on nodes inferred within functions, over all calls: functions that call each other can
+// expand to exponentially many nodes, so a small file gets a small budget.
+constexpr std::size_t kMostBudget = 4'000'000;
+constexpr std::size_t kLeastBudget = 50'000;
+constexpr std::size_t kBudgetPerNode = 100;
+
+// Notes of one kind: the first few, and the number of all.
+class NoteList {
+ public:
+  // `text()` makes the note; called only for the first ones.
+  template <class Text>
+  void add(const Text& text) {
+    if (++count_ <= kNotes) notes_.push_back(text());
+  }
+  void append_to(std::vector<std::string>& out, const char* rest) const {
+    out.insert(out.end(), notes_.begin(), notes_.end());
+    if (count_ > kNotes) out.push_back("and " + std::to_string(count_ - kNotes) + rest);
+  }
+
+ private:
+  std::vector<std::string> notes_;
+  std::size_t count_ = 0;
+};
+
+bool knows_inputs(const OnnxOpCall& call) {
+  for (std::size_t i = 0; i < call.input_count(); ++i) {
+    if (call.has_input(i) && call.input(i) == nullptr) return false;
+  }
+  return true;
+}
+
+class Inference {
+ public:
+  Inference(const OnnxModel& model, const OnnxLinks& links, const OnnxBoundShapes& bound,
+            const ShapeBindings& bindings)
+      : model_(model),
+        links_(links),
+        bound_(bound),
+        from_(bindings.inference),
+        folding_(bindings.folding) {
+    for (const OnnxFunction& function : model.functions) {
+      functions_.emplace(onnx_function_key(function.domain, function.name, function.overload),
+                         &function);
+      nodes_there_ += function.nodes.size();
+    }
+    budget_ = std::min(kMostBudget, kLeastBudget + kBudgetPerNode * nodes_there_);
+  }
+
+  OnnxTypes run(const Progress& progress);
+
+ private:
+  void declare(OnnxValueScope& scope, const std::vector<OnnxValueInfo>& infos);
+  void declare_all(OnnxValueScope& scope, const OnnxGraphFields& graph);
+  void add_initializers(OnnxValueScope& scope, const OnnxGraphFields& graph);
+  void infer_main_node(OnnxValueScope& scope, std::uint32_t i);
+  void infer_node(OnnxValueScope& scope, const OnnxNode& node);
+  void infer_call(OnnxValueScope& scope, const OnnxNode& node, std::vector<OnnxValueFacts*> inputs,
+                  OnnxOutputPlaces outputs);
+  void infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
+                     std::vector<const OnnxGraph*>& inferred);
+  void infer_bodies_left(OnnxValueScope& scope, const OnnxOpCall& call,
+                         const std::vector<const OnnxGraph*>& inferred);
+  void record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call);
+  const OnnxType* merged(std::string_view name, const OnnxType& inferred, const OnnxType& declared);
+  void note_constant(const OnnxOpCall& call, OnnxValueFacts& facts) const;
+  OnnxBodyValues infer_body(OnnxValueScope& outer, const OnnxGraph& body,
+                            const OnnxBodyValues& inputs);
+  void give_inputs(OnnxValueScope& scope, const OnnxGraph& body, const OnnxBodyValues& inputs);
+  const OnnxFunction* function_of(const OnnxNode& node) const;
+  void infer_function(OnnxValueScope& caller, OnnxOpCall& call, const OnnxFunction& function);
+  bool is_noted(const char* place);
+  void keep_known(OnnxTypes& out, std::vector<OnnxValueFacts>& facts) const;
+  void report_unknown(OnnxTypes& out) const;
+  void report_unknown_ranks(OnnxTypes& out, NoteList& ranks) const;
+  static void finish(OnnxValueScope& scope, OnnxBodyTypes& out);
+  std::string node_text(const OnnxNode& node) const;
+
+  const OnnxModel& model_;
+  const OnnxLinks& links_;
+  OnnxTypePool pool_;
+  OnnxNode room_;                   // for the current node of the main graph
+  const OnnxNode* main_ = nullptr;  // the current node of the main graph
+  std::uint32_t main_index_ = 0;    // its index
+  const OnnxBoundShapes& bound_;
+  ShapeInference from_;
+  Folding folding_;
+  std::unordered_map<std::string, const OnnxFunction*> functions_;
+  std::size_t nodes_there_ = model_.graph.nodes.size();
+  std::size_t budget_;
+  std::size_t within_calls_ = 0;
+  int dead_depth_ = 0;  // bodies around the node that never run
+  std::unordered_set<const char*> noted_;
+  NoteList failures_, disagreements_;
+  std::vector<std::pair<std::uint32_t, const OnnxGraph*>> decided_;
+};
+
+std::string Inference::node_text(const OnnxNode& node) const {
+  if (&node == main_) return onnx_node_text(node, main_index_);
+  return node.name.empty() ? "an inner node (" + std::string(node.op_type) + ")"
+                           : "node " + quoted(node.name);
+}
+
+void Inference::declare(OnnxValueScope& scope, const std::vector<OnnxValueInfo>& infos) {
+  for (const OnnxValueInfo& info : infos) {
+    if (info.type.empty()) continue;
+    const OnnxType* type = pool_.keep(bound_.bound(parse_onnx_type(info.type)));
+    if (type->is_known()) scope.declare(info.name, type);
+  }
+}
+
+void Inference::declare_all(OnnxValueScope& scope, const OnnxGraphFields& graph) {
+  if (from_ != ShapeInference::off) declare(scope, graph.value_infos);
+  declare(scope, graph.outputs);
+}
+
+void Inference::add_initializers(OnnxValueScope& scope, const OnnxGraphFields& graph) {
+  for (const OnnxTensor& tensor : graph.initializers) {
+    OnnxType type = onnx_tensor_type(tensor.dtype);
+    type.has_shape = true;
+    for (const std::int64_t dim : tensor.dims) type.dims.push_back({.size = dim, .name = {}});
+    OnnxValueFacts& facts = scope.own(tensor.name);
+    facts = {};
+    facts.type = pool_.keep(std::move(type));
+    facts.tensor = &tensor;
+  }
+}
+
+void Inference::infer_main_node(OnnxValueScope& scope, std::uint32_t i) {
+  const OnnxNode& node = model_.graph.nodes.read(i, room_);
+  main_ = &node;
+  main_index_ = i;
+  const auto reads = links_.reads.of(i);
+  const auto made = std::count_if(node.outputs.begin(), node.outputs.end(),
+                                  [](std::string_view name) { return !name.empty(); });
+  const bool is_as_linked = node.inputs.size() == reads.size() &&
+                            made == links_.first_output[i + 1] - links_.first_output[i];
+  if (!is_as_linked) return;  // the file has changed; it is refused in the end
+  std::vector<OnnxValueFacts*> inputs;
+  inputs.reserve(reads.size());
+  for (const std::uint32_t number : reads) {
+    inputs.push_back(number == OnnxValueNumbers::kNone ? nullptr : &scope.main->facts[number]);
+  }
+  infer_call(scope, node, std::move(inputs), {scope, links_.first_output[i]});
+}
+
+void Inference::infer_node(OnnxValueScope& scope, const OnnxNode& node) {
+  std::vector<OnnxValueFacts*> inputs;
+  inputs.reserve(node.inputs.size());
+  for (const std::string_view name : node.inputs) inputs.push_back(scope.find(name));
+  infer_call(scope, node, std::move(inputs), {scope});
+}
+
+// Recurses for nested calls, that is for the nodes of bodies and functions.
+void Inference::infer_call(OnnxValueScope& scope, const OnnxNode& node,
+                           std::vector<OnnxValueFacts*> inputs, OnnxOutputPlaces outputs) {
+  const std::string_view domain = plain_domain(node.domain);
+  const auto opset = scope.opsets->find(domain);
+  OnnxOpCall call(node, opset != scope.opsets->end() ? opset->second : 1, std::move(inputs),
+                  scope.bindings);
+  std::vector<const OnnxGraph*> inferred;
+  // The contents of a Constant are stated in the file, as an initializer's type is.
+  const bool is_stated = call.op() == "Constant" && call.domain().empty();
+  if (from_ == ShapeInference::full || is_stated) infer_outputs(scope, call, inferred);
+  infer_bodies_left(scope, call, inferred);
+  record_outputs(outputs, call);
+}
+
+void Inference::infer_outputs(OnnxValueScope& scope, OnnxOpCall& call,
+                              std::vector<const OnnxGraph*>& inferred) {
+  if (const OnnxFunction* function = function_of(call.node())) {
+    infer_function(scope, call, *function);
+    return;
+  }
+  const OnnxBodyRun run = [&](const OnnxGraph& body, const OnnxBodyValues& inputs) {
+    inferred.push_back(&body);
+    within_calls_ += body.nodes.size();
+    return infer_body(scope, body, inputs);
+  };
+  const bool is_followed = within_calls_ <= budget_;
+  if (!(is_followed && infer_control_flow(call, run)) && !infer_by_rule(call)) {
+    const auto bodies = [&](const OnnxGraph& body, const std::vector<OnnxType>& inputs) {
+      return run(body, {.types = inputs, .elements = {}}).types;
+    };
+    const OnnxSchemaAnswer answer = infer_by_schema(call, bodies);
+    // An unknown input type explains the failure by itself; it was reported where it first
+    // appeared.
+    const bool is_failed = answer.outcome == OnnxSchemaAnswer::Outcome::failed;
+    if (is_failed && knows_inputs(call) && is_noted(call.node().record.field.data())) {
+      failures_.add([&] { return node_text(call.node()) + ": shapes do not fit: " + answer.why; });
+    }
+  }
+  add_weakest_rank(call);
+}
+
+// Infers bodies that the node's own inference did not visit, from the file's declarations.
+void Inference::infer_bodies_left(OnnxValueScope& scope, const OnnxOpCall& call,
+                                  const std::vector<const OnnxGraph*>& inferred) {
+  // The other branch never runs.
+  const OnnxGraph* const taken = taken_branch(call);
+  if (taken != nullptr && scope.main != nullptr) decided_.emplace_back(main_index_, taken);
+  const bool is_dead = taken != nullptr;
+  dead_depth_ += is_dead ? 1 : 0;
+  for (const OnnxAttribute& attribute : call.node().attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      const bool is_done = std::find(inferred.begin(), inferred.end(), &body) != inferred.end();
+      if (!is_done) infer_body(scope, body, {});
+    }
+  }
+  dead_depth_ -= is_dead ? 1 : 0;
+}
+
+// Whether this place of the file deserves a note: when it is first visited, in code that runs.
+// Bodies may be inferred several times.
+bool Inference::is_noted(const char* place) {
+  return dead_depth_ == 0 && noted_.insert(place).second;
+}
+
+void Inference::record_outputs(OnnxOutputPlaces outputs, OnnxOpCall& call) {
+  if (from_ == ShapeInference::full && call.output_elements.empty())
+    call.output_elements = infer_elements(call);
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    const std::string_view name = call.node().outputs[i];
+    if (name.empty()) continue;
+    const auto [facts, declared] = outputs.next(name);
+    facts = {};
+    if (outputs.scope.main != nullptr) bound_.bind_value(name, call.outputs[i]);
+    if (declared == nullptr) {
+      facts.type = pool_.keep(std::move(call.outputs[i]));
+    } else {
+      const OnnxType* const was = pool_.keep(std::move(call.outputs[i]));
+      facts.type = was == declared ? was : merged(name, *was, *declared);
+    }
+    if (i < call.output_elements.size() && call.output_elements[i]) {
+      facts.elements = std::make_unique<OnnxElements>(*std::move(call.output_elements[i]));
+    }
+    if (call.op() == "Constant" && call.domain().empty()) note_constant(call, facts);
+  }
+}
+
+// Adds a note if the two disagree.
+const OnnxType* Inference::merged(std::string_view name, const OnnxType& inferred,
+                                  const OnnxType& declared) {
+  OnnxMergedType both = merged_onnx_type(inferred, declared);
+  if (!both.agree && is_noted(name.data())) {
+    disagreements_.add([&] {
+      return "value " + quoted(name) + " is " + onnx_type_text(declared) +
+             " in the file, but by its operator " + onnx_type_text(inferred);
+    });
+  }
+  return pool_.keep(std::move(both.type));
+}
+
+// The node's memory is reused for other nodes of the main graph: copies its small tensors.
+void Inference::note_constant(const OnnxOpCall& call, OnnxValueFacts& facts) const {
+  const OnnxAttribute* value = call.attribute("value");
+  if (value == nullptr || value->tensors.empty()) return;
+  const OnnxTensor& tensor = value->tensors[0];
+  if (&call.node() == &room_) {
+    if (tensor.record.payload.size() > OnnxOpCall::kSmallTensor + tensor.name.size()) return;
+    facts.own_tensor = std::make_unique<OnnxTensor>(tensor);
+  }
+  facts.tensor = facts.own_tensor != nullptr ? facts.own_tensor.get() : &tensor;
+}
+
+void Inference::give_inputs(OnnxValueScope& scope, const OnnxGraph& body,
+                            const OnnxBodyValues& inputs) {
+  for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+    OnnxType declared = bound_.bound(parse_onnx_type(body.inputs[i].type));
+    OnnxType given = i < inputs.types.size() ? inputs.types[i] : OnnxType{};
+    OnnxValueFacts& facts = scope.values[body.inputs[i].name];
+    facts.type = pool_.keep(merged_onnx_type(std::move(given), declared).type);
+    if (i < inputs.elements.size() && inputs.elements[i]) {
+      facts.elements = std::make_unique<OnnxElements>(*inputs.elements[i]);
+    }
+  }
+}
+
+// The known elements of a value, also if they are in the file.
+std::optional<OnnxElements> elements_of(const OnnxValueFacts& facts) {
+  if (facts.elements != nullptr) return *facts.elements;
+  const bool is_small = facts.tensor != nullptr && !facts.tensor->is_external &&
+                        facts.tensor->record.payload.size() <= OnnxOpCall::kSmallTensor;
+  return is_small ? read_onnx_elements(*facts.tensor) : std::nullopt;
+}
+
+OnnxBodyValues Inference::infer_body(OnnxValueScope& outer, const OnnxGraph& body,
+                                     const OnnxBodyValues& inputs) {
+  OnnxValueScope scope{.outer = &outer,
+                       .opsets = outer.opsets,
+                       .bindings = outer.bindings,
+                       .function_depth = outer.function_depth};
+  OnnxBodyTypes* types = nullptr;
+  if (outer.bodies != nullptr) {
+    auto& place = (*outer.bodies)[&body];
+    place = std::make_unique<OnnxBodyTypes>();
+    types = place.get();
+    scope.bodies = &types->bodies;
+  }
+  declare_all(scope, body);
+  give_inputs(scope, body, inputs);
+  add_initializers(scope, body);
+  for (const OnnxNode& node : body.nodes) infer_node(scope, node);
+  OnnxBodyValues outputs;
+  for (const OnnxValueInfo& output : body.outputs) {
+    const OnnxValueFacts* facts = scope.find(output.name);
+    outputs.types.push_back(facts != nullptr ? *facts->type : OnnxType{});
+    outputs.elements.push_back(facts != nullptr ? elements_of(*facts) : std::nullopt);
+  }
+  if (types != nullptr) finish(scope, *types);
+  return outputs;
+}
+
+const OnnxFunction* Inference::function_of(const OnnxNode& node) const {
+  if (functions_.empty()) return nullptr;
+  const auto found = functions_.find(onnx_function_key(node.domain, node.op_type, node.overload));
+  return found != functions_.end() ? found->second : nullptr;
+}
+
+// Infers the function's body with the call's types and constants as its inputs.
+void Inference::infer_function(OnnxValueScope& caller, OnnxOpCall& call,
+                               const OnnxFunction& function) {
+  within_calls_ += function.nodes.size();
+  if (caller.function_depth == kFunctionDepth || within_calls_ > budget_) {
+    failures_.add([&] {
+      return node_text(call.node()) + ": calls of functions nest too deep, or are too many";
+    });
+    return;
+  }
+  OnnxBindings bindings;
+  for (const OnnxAttribute& attribute : function.default_attributes) {
+    bindings[attribute.name] = &attribute;
+  }
+  for (const OnnxAttribute& attribute : call.node().attributes) {
+    if (const OnnxAttribute* bound = call.attribute(attribute.name)) {
+      bindings[attribute.name] = bound;
+    }
+  }
+  const OnnxOpsets opsets = onnx_opsets(function.opsets);
+  OnnxValueScope scope{
+      .opsets = &opsets, .bindings = &bindings, .function_depth = caller.function_depth + 1};
+  declare(scope, function.value_infos);
+  for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+    OnnxValueFacts& facts = scope.values[function.inputs[i]];
+    if (const OnnxType* type = call.input(i)) facts.type = type;
+    facts.tensor = call.constant(i);
+    if (const OnnxElements* known = call.elements(i)) {
+      facts.elements = std::make_unique<OnnxElements>(*known);
+    }
+  }
+  for (const OnnxNode& node : function.nodes) infer_node(scope, node);
+  call.output_elements.resize(call.outputs.size());
+  for (std::size_t i = 0; i < std::min(function.outputs.size(), call.outputs.size()); ++i) {
+    if (const OnnxValueFacts* facts = scope.find(function.outputs[i])) {
+      call.outputs[i] = *facts->type;
+      call.output_elements[i] = elements_of(*facts);
+    }
+  }
+}
+
+void Inference::finish(OnnxValueScope& scope, OnnxBodyTypes& out) {
+  out.types.reserve(scope.values.size());
+  for (const auto& [name, facts] : scope.values) out.types.emplace(name, facts.type);
+}
+
+void Inference::report_unknown_ranks(OnnxTypes& out, NoteList& ranks) const {
+  OnnxNode room;
+  for (std::uint32_t i = 0; i < model_.graph.nodes.size(); ++i) {
+    for (std::uint32_t at = links_.first_output[i]; at < links_.first_output[i + 1]; ++at) {
+      const OnnxType& type = *out.main[at];
+      if (type.is_known() && (!type.is_tensor() || type.has_shape)) continue;
+      out.unknown.push_back(links_.values.name(at));
+      ranks.add([&] {
+        return "value " + quoted(out.unknown.back()) + ", made by " +
+               onnx_node_text(model_.graph.nodes.read_names(i, room), i) +
+               (type.is_known() ? ", has no known rank" : ", has no known type");
+      });
+    }
+  }
+}
+
+void Inference::report_unknown(OnnxTypes& out) const {
+  NoteList ranks;
+  report_unknown_ranks(out, ranks);
+  if (from_ != ShapeInference::full) {
+    if (!out.unknown.empty()) {
+      out.notes.push_back(std::to_string(out.unknown.size()) +
+                          " values are of no known type or rank: with --infer " +
+                          std::string(shape_inference_name(from_)) +
+                          " only what the file declares is known");
+    }
+    return;
+  }
+  failures_.append_to(out.notes, " more nodes whose shapes do not fit");
+  disagreements_.append_to(out.notes, " more values that the file declares otherwise");
+  ranks.append_to(out.notes, " more values without a known rank");
+  for (std::string& note : lost_shape_notes(model_, links_, out.main)) {
+    out.notes.push_back(std::move(note));
+  }
+}
+
+// Moves known integers out of the facts, for folding.
+void Inference::keep_known(OnnxTypes& out, std::vector<OnnxValueFacts>& facts) const {
+  for (std::uint32_t i = links_.first_output.front(); i < facts.size(); ++i) {
+    OnnxElements* const elements = facts[i].elements.get();
+    if (elements == nullptr || !is_integer_dtype(elements->dtype)) continue;
+    if (known_integers(*elements)) out.known.emplace(i, std::move(*elements));
+  }
+}
+
+OnnxTypes Inference::run(const Progress& progress) {
+  OnnxTypes out;
+  const OnnxOpsets opsets = onnx_opsets(model_.opsets);
+  const OnnxMainGraph& graph = model_.graph;
+  OnnxMainValues main{.links = links_, .facts = {}, .declared = {}};
+  main.facts.resize(links_.values.count());
+  OnnxValueScope scope{.main = &main, .opsets = &opsets, .bodies = &out.bodies};
+  declare_all(scope, graph);
+  for (const OnnxValueInfo& input : graph.inputs) {
+    OnnxValueFacts& facts = scope.own(input.name);
+    facts.type = pool_.keep(bound_.bound_input(input.name, parse_onnx_type(input.type)));
+    if (auto held = bound_.held_by(input.name)) {
+      facts.elements = std::make_unique<OnnxElements>(*std::move(held));
+    }
+  }
+  add_initializers(scope, graph);
+  const auto& order = links_.order;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i % kNodesBetweenTold == 0)
+      tell(progress, {"inferring types of", "nodes", i, order.size()});
+    infer_main_node(scope, order[i]);
+  }
+  out.main.reserve(main.facts.size());
+  for (const OnnxValueFacts& facts : main.facts) out.main.push_back(facts.type);
+  out.pool = std::move(pool_);
+  out.decided = std::move(decided_);
+  if (folding_ == Folding::write) keep_known(out, main.facts);
+  report_unknown(out);
+  return out;
+}
+
+}  // namespace
+
+Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& model,
+                                   const OnnxLinks& links, const ShapeBindings& bindings,
+                                   const Progress& progress) {
+  Loaded<OnnxBoundShapes> bound = OnnxBoundShapes::make(source.path(), model, links, bindings);
+  if (!bound) return std::move(bound).error();
+  OnnxTypes types = Inference(model, links, *bound, bindings).run(progress);
+  types.unbound = bound->notes();
+  for (const auto& [name, value] : bindings.values) {
+    types.notes.push_back("input " + quoted(name) + " is taken to be " + escaped(value) +
+                          ": what follows from it holds for that value only");
+  }
+  return types;
+}
+
+}  // namespace cleave

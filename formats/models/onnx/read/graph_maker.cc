@@ -1,0 +1,458 @@
+// Steps:
+// 1. declare inputs, then parameters;
+// 2. add the nodes in topological order, with the nodes of their bodies;
+// 3. add the outputs, and finish the graph;
+// 4. fill the tables that lead from nodes and values back to the file.
+#include "formats/models/onnx/read/graph_maker.h"
+
+#include <array>
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/graph/domain.h"
+#include "core/graph/graph_builder.h"
+#include "formats/models/onnx/index/attributes.h"
+#include "formats/models/onnx/infer/constants.h"
+#include "formats/models/onnx/read/scope_names.h"
+
+namespace cleave {
+namespace {
+
+using Names = std::unordered_set<std::string_view>;
+
+// The output type of an operator by its schema, for a value of otherwise unknown type.
+ValueType type_by_op(std::string_view op) {
+  static constexpr std::array<std::string_view, 7> kSequences = {
+      "SequenceConstruct", "SequenceEmpty",   "SequenceInsert", "SequenceErase",
+      "SequenceMap",       "SplitToSequence", "ZipMap"};
+  for (const std::string_view sequence : kSequences) {
+    if (op == sequence) return ValueType::sequence;
+  }
+  if (op == "Optional") return ValueType::optional;
+  return op == "CastMap" ? ValueType::map : ValueType::tensor;
+}
+
+class GraphMaker {
+ public:
+  GraphMaker(const SourceFile& source, OnnxModel& model, const OnnxLinks& links,
+             const OnnxTypes& types)
+      : source_(source), model_(model), links_(links), types_(types), constants_(model) {}
+
+  Loaded<OnnxGraphMade> run();
+
+ private:
+  // A body's values by name, with the bodies around it.
+  struct Body {
+    const Body* outer;
+    const OnnxBodyTypes* types;  // null when none are known
+    std::unordered_map<std::string_view, ValueHandle> values = {};
+    Names constants = {};
+    std::string path = {};  // attributes from the outermost node on: "then_branch/body"
+  };
+
+  SourceSpan span_of(const OnnxRecord& record) const;
+  ValueDecl value_decl(std::string_view name, const OnnxType& type, std::string_view op);
+  ShapeId shape_of(const OnnxType& type);
+  void define(std::uint32_t number, ValueHandle value);
+  void add_inputs();
+  void add_parameters();
+  void warn_of_defaults(const std::vector<std::string_view>& names);
+  void add_nodes();
+  void add_node(std::uint32_t i, const OnnxNode& node, std::string_view name);
+  void add_operands(std::uint32_t i);
+  ValueHandle value_named(std::string_view name) {
+    const std::uint32_t number = links_.values.find(name);
+    return number == OnnxValueNumbers::kNone ? builder_.value_named(name) : handles_[number];
+  }
+  bool is_constant(std::uint32_t i, const OnnxNode& node) const;
+  bool is_constant_value(std::uint32_t number) const {
+    return number == OnnxValueNumbers::kNone || constant_values_[number];
+  }
+  void add_attributes(const OnnxNode& node);
+  void add_bodies(const OnnxNode& node, NodeHandle owner, const Body* outer,
+                  const OnnxTypesOfBodies* types);
+  void declare_body(const OnnxGraph& body, Body& scope);
+  void add_body_node(const OnnxNode& node, std::size_t i, NodeHandle owner, Body& scope);
+  void add_body_operands(const OnnxNode& node, const Body& scope);
+  bool is_body_constant(const OnnxNode& node, const Body& scope) const;
+  static const ValueHandle* find_local(const Body& scope, std::string_view name);
+  void free_names(const OnnxNode& node, Names& inner, Names& seen,
+                  std::vector<std::string_view>& out) const;
+  Diagnostics errors_of(const std::vector<GraphFault>& faults) const;
+  void fill_tables(const Graph& graph);
+
+  const SourceFile& source_;
+  OnnxModel& model_;
+  const OnnxLinks& links_;
+  const OnnxTypes& types_;
+  OnnxConstants constants_;
+  GraphBuilder builder_;
+  std::vector<bool> constant_values_;  // by number of the value
+  std::vector<ValueHandle> handles_;   // by number of the value
+  std::unordered_map<const OnnxType*, ShapeId> shapes_;
+  OnnxScopes scopes_;
+  OnnxAttributeValue attribute_;               // reused for its memory
+  std::vector<std::uint32_t> node_of_handle_;  // by NodeHandle; body nodes: none
+  std::vector<std::pair<ValueHandle, std::string>> full_types_;
+  std::vector<Diagnostic> warnings_;
+  std::vector<std::string> notes_;
+};
+
+// Empty for a record that folding made.
+SourceSpan GraphMaker::span_of(const OnnxRecord& record) const {
+  const std::string_view file = source_.bytes();
+  const std::less<> earlier;
+  if (earlier(record.field.data(), file.data()) ||
+      !earlier(record.field.data(), file.data() + file.size())) {
+    return {};
+  }
+  return {.offset = static_cast<std::uint64_t>(record.field.data() - source_.bytes().data()),
+          .length = static_cast<std::uint32_t>(record.field.size())};
+}
+
+// An unknown type counts as a tensor, unless the operator makes something else.
+ValueDecl GraphMaker::value_decl(std::string_view name, const OnnxType& type, std::string_view op) {
+  ValueDecl decl{.name = name};
+  if (!type.is_known()) {
+    decl.type = type_by_op(op);
+    return decl;
+  }
+  decl.type = type.type;
+  decl.dtype = type.dtype;
+  if (!type.has_shape) return decl;
+  const auto [known, is_new] = shapes_.try_emplace(&type);
+  if (is_new) known->second = shape_of(type);
+  decl.shape = known->second;
+  return decl;
+}
+
+ShapeId GraphMaker::shape_of(const OnnxType& type) {
+  std::vector<Dim> dims;
+  for (const OnnxDim& dim : type.dims) {
+    dims.push_back(dim.is_fixed()      ? Dim::fixed(dim.size)
+                   : !dim.name.empty() ? Dim::symbol(builder_.intern(dim.name))
+                                       : Dim());
+  }
+  return builder_.intern_shape(dims);
+}
+
+// Records the value of the main graph with this number.
+void GraphMaker::define(std::uint32_t number, ValueHandle value) {
+  handles_[number] = value;
+  const std::string& full = types_.main[number]->full;
+  if (!full.empty()) full_types_.emplace_back(value, full);
+}
+
+void GraphMaker::add_inputs() {
+  std::vector<std::string_view> defaults;
+  for (const OnnxValueInfo& input : model_.graph.inputs) {
+    const std::uint32_t number = links_.values.find(input.name);
+    if (number < model_.graph.initializers.size()) {
+      defaults.push_back(input.name);
+      continue;
+    }
+    const ValueDecl decl = value_decl(input.name, *types_.main[number], {});
+    define(number, builder_.add_input(decl, span_of(input.record)));
+  }
+  if (model_.ir_version >= 4 && !defaults.empty()) warn_of_defaults(defaults);
+}
+
+void GraphMaker::warn_of_defaults(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kShown = 10;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < kShown; ++i) {
+    text += (i > 0 ? ", " : "") + quoted(names[i]);
+  }
+  if (names.size() > kShown) {
+    text += " and " + std::to_string(names.size() - kShown) + " more";
+  }
+  warnings_.push_back({.severity = Severity::warning,
+                       .file = source_.path(),
+                       .message = "initializers that are graph inputs too, so that a caller may "
+                                  "override them, are taken as constants: " +
+                                  text});
+}
+
+void GraphMaker::add_parameters() {
+  std::uint32_t number = 0;
+  for (const OnnxTensor& tensor : model_.graph.initializers) {
+    const ValueDecl decl = value_decl(tensor.name, *types_.main[number], {});
+    constant_values_[number] = true;
+    define(number++, builder_.add_parameter(decl, span_of(tensor.record)));
+  }
+}
+
+bool GraphMaker::is_constant(std::uint32_t i, const OnnxNode& node) const {
+  for (const std::uint32_t number : links_.reads.of(i)) {
+    if (!is_constant_value(number)) return false;
+  }
+  for (const std::string_view name : links_.captures_of(i)) {
+    if (!is_constant_value(links_.values.find(name))) return false;
+  }
+  return constants_.is_pure(node);
+}
+
+void GraphMaker::add_attributes(const OnnxNode& node) {
+  for (const OnnxAttribute& attribute : node.attributes) {
+    const NameId name = builder_.intern(attribute.name);
+    OnnxAttributeValue& value = attribute_;
+    decode_onnx_attribute(attribute, value);
+    switch (value.type) {
+      case AttributeType::integer:
+      case AttributeType::integers:
+        builder_.add_attribute(name, std::span(value.integers), value.type);
+        break;
+      case AttributeType::real:
+      case AttributeType::reals:
+        builder_.add_attribute(name, std::span(value.reals), value.type);
+        break;
+      case AttributeType::string:
+      case AttributeType::strings:
+        builder_.add_attribute(name, std::span(value.strings), value.type);
+        break;
+      default:
+        builder_.add_opaque_attribute(name);
+    }
+  }
+}
+
+void GraphMaker::add_operands(std::uint32_t i) {
+  std::uint32_t slot = 0;
+  for (const std::uint32_t number : links_.reads.of(i)) {
+    const OperandSlot place = OperandSlot::positional(slot++);
+    if (number != OnnxValueNumbers::kNone) builder_.add_operand(handles_[number], place);
+  }
+  for (const std::string_view captured : links_.captures_of(i)) {
+    builder_.add_operand(value_named(captured), OperandSlot::capture());
+  }
+}
+
+void GraphMaker::add_node(std::uint32_t i, const OnnxNode& node, std::string_view name) {
+  const NodeDecl decl{.name = name,
+                      .op = node.op_type,
+                      .domain = plain_domain(node.domain),
+                      .scope = scopes_.of(node, builder_),
+                      .source = span_of(node.record)};
+  const bool constant = is_constant(i, node);
+  const NodeHandle handle = constant ? builder_.add_constant(decl) : builder_.add_node(decl);
+  node_of_handle_.push_back(i);
+  add_operands(i);
+  std::uint32_t number = links_.first_output[i];
+  for (std::size_t slot = 0; slot < node.outputs.size(); ++slot) {
+    const std::string_view output = node.outputs[slot];
+    if (output.empty() || number == links_.first_output[i + 1]) continue;
+    const ValueDecl value = value_decl(output, *types_.main[number], node.op_type);
+    constant_values_[number] = constant;
+    define(number++, builder_.add_output(value, static_cast<std::uint32_t>(slot)));
+  }
+  add_attributes(node);
+  if (!constant) add_bodies(node, handle, nullptr, &types_.bodies);
+}
+
+// In topological order: whether a node is constant depends on earlier nodes.
+void GraphMaker::add_nodes() {
+  // limit of the estimate for the rest, in multiples of what is there
+  constexpr std::size_t kMostTimes = 16;
+  const OnnxUniqueNames names(model_.graph.nodes, builder_, notes_);
+  OnnxNode room;
+  std::size_t added = 0;
+  std::size_t next_expected = 4096;
+  for (const std::uint32_t i : links_.order) {
+    const OnnxNode& node = model_.graph.nodes.read(i, room);
+    add_node(i, node, names.of(i, node));
+    if (++added != next_expected) continue;
+    const double times = static_cast<double>(links_.order.size()) / static_cast<double>(added);
+    builder_.expect_times(std::min(1.02 * times, static_cast<double>(kMostTimes)));
+    next_expected *= kMostTimes;
+  }
+}
+
+const ValueHandle* GraphMaker::find_local(const Body& scope, std::string_view name) {
+  for (const Body* body = &scope; body != nullptr; body = body->outer) {
+    const auto found = body->values.find(name);
+    if (found != body->values.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+// Names that the bodies of the node read from outside, each once. `inner` are names made inside; a
+// name that one body makes may be an outer one for its neighbour.
+void GraphMaker::free_names(const OnnxNode& node, Names& inner, Names& seen,
+                            std::vector<std::string_view>& out) const {
+  const auto read = [&](std::string_view name) {
+    if (!name.empty() && !inner.contains(name) && seen.insert(name).second) out.push_back(name);
+  };
+  for (const OnnxAttribute& attribute : node.attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      std::vector<std::string_view> made;
+      const auto make = [&](std::string_view name) {
+        if (inner.insert(name).second) made.push_back(name);
+      };
+      for (const OnnxValueInfo& input : body.inputs) make(input.name);
+      for (const OnnxTensor& tensor : body.initializers) make(tensor.name);
+      for (const OnnxNode& within : body.nodes) {
+        for (const std::string_view output : within.outputs) make(output);
+      }
+      for (const OnnxNode& within : body.nodes) {
+        for (const std::string_view name : within.inputs) read(name);
+        free_names(within, inner, seen, out);
+      }
+      for (const OnnxValueInfo& output : body.outputs) read(output.name);
+      for (const std::string_view name : made) inner.erase(name);
+    }
+  }
+}
+
+void GraphMaker::add_body_operands(const OnnxNode& node, const Body& scope) {
+  const auto add = [&](std::string_view name, OperandSlot slot) {
+    const ValueHandle* local = find_local(scope, name);
+    builder_.add_operand(local != nullptr ? *local : value_named(name), slot);
+  };
+  for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+    if (node.inputs[slot].empty()) continue;
+    add(node.inputs[slot], OperandSlot::positional(static_cast<std::uint32_t>(slot)));
+  }
+  Names inner, seen(node.inputs.begin(), node.inputs.end());
+  std::vector<std::string_view> captured;
+  free_names(node, inner, seen, captured);
+  for (const std::string_view name : captured) add(name, OperandSlot::capture());
+}
+
+// Whether a node of a body is constant, by the same rules as nodes of the main graph. A body's own
+// inputs are not constant, but its captures may be.
+bool GraphMaker::is_body_constant(const OnnxNode& node, const Body& scope) const {
+  const auto is_constant_name = [&](std::string_view name) {
+    for (const Body* body = &scope; body != nullptr; body = body->outer) {
+      if (body->values.contains(name)) return body->constants.contains(name);
+    }
+    return is_constant_value(links_.values.find(name));
+  };
+  Names inner, seen;
+  std::vector<std::string_view> reads(node.inputs);
+  free_names(node, inner, seen, reads);
+  for (const std::string_view name : reads) {
+    if (!name.empty() && !is_constant_name(name)) return false;
+  }
+  return constants_.is_pure(node);
+}
+
+void GraphMaker::declare_body(const OnnxGraph& body, Body& scope) {
+  const auto declare = [&](std::string_view name, std::string_view op) {
+    if (name.empty() || scope.values.contains(name)) return;
+    const OnnxType* type = OnnxTypePool::unknown();
+    if (scope.types != nullptr) {
+      const auto found = scope.types->types.find(name);
+      if (found != scope.types->types.end()) type = found->second;
+    }
+    scope.values.emplace(name, builder_.add_local_value(value_decl(name, *type, op)));
+  };
+  for (const OnnxValueInfo& input : body.inputs) declare(input.name, {});
+  for (const OnnxTensor& tensor : body.initializers) {
+    declare(tensor.name, {});
+    scope.constants.insert(tensor.name);
+  }
+  for (const OnnxNode& node : body.nodes) {
+    for (const std::string_view output : node.outputs) declare(output, node.op_type);
+  }
+}
+
+void GraphMaker::add_body_node(const OnnxNode& node, std::size_t i, NodeHandle owner, Body& scope) {
+  if (is_body_constant(node, scope)) {
+    scope.constants.insert(node.outputs.begin(), node.outputs.end());
+    return;
+  }
+  const std::string_view name =
+      node.name.empty() ? builder_.keep(std::string(node.op_type) + '_' + std::to_string(i))
+                        : node.name;
+  const std::string_view module_scope = scopes_.of(node, builder_);
+  builder_.intern(scope.path);
+  builder_.add_body_node({.name = name,
+                          .op = node.op_type,
+                          .domain = plain_domain(node.domain),
+                          .scope = module_scope,
+                          .target = scope.path,
+                          .source = span_of(node.record)},
+                         owner);
+  node_of_handle_.push_back(UINT32_MAX);
+  add_body_operands(node, scope);
+  for (const std::string_view output : node.outputs) {
+    if (!output.empty()) builder_.add_body_output(scope.values.at(output));
+  }
+  add_attributes(node);
+  add_bodies(node, owner, &scope, scope.types == nullptr ? nullptr : &scope.types->bodies);
+}
+
+// Recurses into nested bodies.
+void GraphMaker::add_bodies(const OnnxNode& node, NodeHandle owner, const Body* outer,
+                            const OnnxTypesOfBodies* types) {
+  for (const OnnxAttribute& attribute : node.attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      Body scope{.outer = outer, .types = nullptr};
+      if (types != nullptr) {
+        const auto found = types->find(&body);
+        if (found != types->end()) scope.types = found->second.get();
+      }
+      scope.path = (outer == nullptr ? "" : outer->path + '/') + std::string(attribute.name);
+      declare_body(body, scope);
+      for (std::size_t i = 0; i < body.nodes.size(); ++i) {
+        add_body_node(body.nodes[i], i, owner, scope);
+      }
+    }
+  }
+}
+
+Diagnostics GraphMaker::errors_of(const std::vector<GraphFault>& faults) const {
+  Diagnostics errors;
+  for (const GraphFault& fault : faults) {
+    errors.push_back({.file = source_.path(), .message = fault.message, .notes = fault.notes});
+  }
+  return errors;
+}
+
+void GraphMaker::fill_tables(const Graph& graph) {
+  const auto node_ids = builder_.node_ids();
+  model_.node_index.resize(graph.nodes().size() + graph.constants().size());
+  for (std::size_t handle = 0; handle < node_of_handle_.size(); ++handle) {
+    const std::uint32_t node = node_of_handle_[handle];
+    if (node != UINT32_MAX) model_.node_index[index(node_ids[handle])] = node;
+  }
+  const auto value_ids = builder_.value_ids();
+  const auto id_of = [&](ValueHandle handle) {
+    return index(value_ids[static_cast<std::size_t>(handle)]);
+  };
+  model_.tensor_index.assign(graph.value_count(), UINT32_MAX);
+  for (std::size_t i = 0; i < model_.graph.initializers.size(); ++i) {
+    model_.tensor_index[id_of(handles_[i])] = static_cast<std::uint32_t>(i);
+  }
+  for (auto& [handle, type] : full_types_)
+    model_.full_types.emplace(id_of(handle), std::move(type));
+}
+
+Loaded<OnnxGraphMade> GraphMaker::run() {
+  handles_.resize(links_.values.count());
+  constant_values_.resize(links_.values.count());
+  builder_.set_name(model_.graph.name);
+  for (const auto& [domain, version] : model_.opsets)
+    builder_.add_opset(plain_domain(domain), version);
+  add_inputs();
+  add_parameters();
+  add_nodes();
+  for (const OnnxValueInfo& output : model_.graph.outputs) {
+    builder_.add_graph_output(value_named(output.name), span_of(output.record));
+  }
+  Result<Graph, std::vector<GraphFault>> graph = builder_.finish();
+  if (!graph) return errors_of(graph.error());
+  fill_tables(*graph);
+  return OnnxGraphMade{std::move(*graph), std::move(warnings_), std::move(notes_)};
+}
+
+}  // namespace
+
+Loaded<OnnxGraphMade> make_onnx_graph(const SourceFile& source, OnnxModel& model,
+                                      const OnnxLinks& links, const OnnxTypes& types) {
+  return GraphMaker(source, model, links, types).run();
+}
+
+}  // namespace cleave

@@ -1,0 +1,260 @@
+#include "formats/models/onnx/read/reader.h"
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/progress.h"
+#include "core/graph/domain.h"
+#include "core/graph/shape.h"
+#include "formats/models/onnx/fold/infer_folded.h"
+#include "formats/models/onnx/index/external.h"
+#include "formats/models/onnx/index/index.h"
+#include "formats/models/onnx/index/links.h"
+#include "formats/models/onnx/infer/constants.h"
+#include "formats/models/onnx/infer/shapes.h"
+#include "formats/models/onnx/read/function_calls.h"
+#include "formats/models/onnx/read/graph_maker.h"
+#include "formats/base/text/limits.h"
+#include "formats/base/text/number_text.h"
+
+// From the file to the graph:
+// 1. the index;
+// 2. checks of single records;
+// 3. links: which node makes each value that is read;
+// 4. types;
+// 5. folding: what the types decide replaces nodes, and 3 and 4 begin anew (infer_folded.h);
+// 6. the graph.
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostErrors = 20;
+constexpr std::int64_t kNewestIr = 13;
+constexpr std::int64_t kFirstIrWithOpsets = 3;
+
+// Checks records one at a time.
+class Checker {
+ public:
+  Checker(const std::string& file, const OnnxModel& model) : file_(file), model_(model) {}
+  Diagnostics run();
+  std::vector<Diagnostic> take_warnings() { return std::move(warnings_); }
+
+ private:
+  using Domains = std::unordered_set<std::string_view>;
+  using Text = std::function<std::string()>;  // names the node; called only when needed
+
+  void error(std::string message);
+  void check_ir();
+  void check_names();
+  void check_initializers();
+  void check_node(const OnnxNode& node, const Text& text, const Domains& imported);
+  void check_functions();
+  void check_cycle();
+  static Domains domains_of(const std::vector<std::pair<std::string_view, std::int64_t>>& imports);
+
+  const std::string& file_;
+  const OnnxModel& model_;
+  Domains missing_;  // domains already reported
+  Diagnostics errors_;
+  std::vector<Diagnostic> warnings_;
+};
+
+void Checker::error(std::string message) {
+  if (errors_.size() < kMostErrors)
+    errors_.push_back({.file = file_, .message = std::move(message)});
+}
+
+void Checker::check_ir() {
+  if (model_.ir_version <= kNewestIr) return;
+  warnings_.push_back({.severity = Severity::warning,
+                       .file = file_,
+                       .message = "IR version " + std::to_string(model_.ir_version) +
+                                  " is newer than cleave knows (" + std::to_string(kNewestIr) +
+                                  "); read as far as it is known"});
+}
+
+void Checker::check_names() {
+  if (model_.odd_names == 0) return;
+  warnings_.push_back(
+      {.severity = Severity::warning,
+       .file = file_,
+       .message = count_text(model_.odd_names) +
+                  (model_.odd_names == 1 ? " name is" : " names are") + " not UTF-8, as " +
+                  quoted(model_.first_odd_name) +
+                  ": other tools may refuse this model, and what is written of it"});
+}
+
+void Checker::check_initializers() {
+  const auto& tensors = model_.graph.initializers;
+  std::size_t misfits = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const OnnxTensor& tensor = tensors[i];
+    std::vector<Dim> dims;
+    for (const std::int64_t dim : tensor.dims) {
+      if (dim < 0)
+        error("initializer " + quoted(tensor.name) + " has a dim of " + std::to_string(dim));
+      dims.push_back(dim < 0 ? Dim() : Dim::fixed(dim));
+    }
+    const bool is_known =
+        std::all_of(dims.begin(), dims.end(), [](Dim dim) { return dim.is_fixed(); });
+    if (is_known && !element_count(dims)) {
+      error("initializer " + quoted(tensor.name) + " has more elements than 2^63-1");
+    }
+    const std::optional<std::uint64_t> bytes = tensor_bytes(tensor.dtype, dims);
+    const bool is_plain = !tensor.is_external && !tensor.is_sparse && !tensor.raw.empty();
+    if (!is_plain || !bytes || *bytes == tensor.raw.size() || ++misfits > 3) continue;
+    warnings_.push_back({.severity = Severity::warning,
+                         .file = file_,
+                         .message = "initializer " + quoted(tensor.name) + " has " +
+                                    std::to_string(tensor.raw.size()) +
+                                    " bytes of data where its type and dims need " +
+                                    std::to_string(*bytes)});
+  }
+}
+
+Checker::Domains Checker::domains_of(
+    const std::vector<std::pair<std::string_view, std::int64_t>>& imports) {
+  Domains domains;
+  for (const auto& [domain, version] : imports) {
+    domains.insert(plain_domain(domain));
+  }
+  return domains;
+}
+
+// Recurses into the nodes of bodies.
+void Checker::check_node(const OnnxNode& node, const Text& text, const Domains& imported) {
+  if (node.op_type.empty()) error(text() + " has no operator");
+  const std::string_view domain = plain_domain(node.domain);
+  if (model_.ir_version >= kFirstIrWithOpsets && !imported.contains(domain) &&
+      missing_.insert(domain).second) {
+    error(text() + " is of domain " + quoted(domain.empty() ? "ai.onnx" : domain) +
+          ", of which no opset is imported: add it to opset_import");
+  }
+  for (const OnnxAttribute& attribute : node.attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      for (std::size_t i = 0; i < body.nodes.size(); ++i) {
+        const OnnxNode& inner = body.nodes[i];
+        check_node(
+            inner, [&] { return onnx_node_text(inner, i) + " in a body of " + text(); }, imported);
+      }
+    }
+  }
+}
+
+void Checker::check_functions() {
+  std::unordered_map<std::string, const OnnxFunction*> seen;
+  for (const OnnxFunction& function : model_.functions) {
+    const std::string key = onnx_function_key(function.domain, function.name, function.overload);
+    if (!seen.emplace(key, &function).second) {
+      error("two functions are called " + quoted(function.name) + " in domain " +
+            quoted(function.domain));
+    }
+    const Domains imported = domains_of(function.opsets);
+    for (std::size_t i = 0; i < function.nodes.size(); ++i) {
+      const OnnxNode& node = function.nodes[i];
+      check_node(
+          node, [&] { return onnx_node_text(node, i) + " of function " + quoted(function.name); },
+          imported);
+    }
+  }
+  check_cycle();
+}
+
+// "f" calls "g", "g" calls "f": no runtime can inline such calls.
+void Checker::check_cycle() {
+  constexpr std::size_t kShown = 8;
+  const std::vector<std::uint32_t> cycle = cycle_of_functions(model_);
+  if (cycle.empty()) return;
+  std::string text = "functions call each other in a cycle: ";
+  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
+    text += quoted(model_.functions[cycle[i]].name) + " -> ";
+  }
+  if (cycle.size() > kShown) text += "... -> ";
+  error(text + quoted(model_.functions[cycle.front()].name));
+}
+
+Diagnostics Checker::run() {
+  check_ir();
+  check_names();
+  check_initializers();
+  const Domains imported = domains_of(model_.opsets);
+  OnnxNode room;
+  for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) {
+    const OnnxNode& node = model_.graph.nodes.read_names(i, room);
+    check_node(
+        node, [&] { return onnx_node_text(node, i); }, imported);
+  }
+  check_functions();
+  return std::move(errors_);
+}
+
+Diagnostic warning(const SourceFile& source, std::string message) {
+  Diagnostic made = diagnostic_of(source.path(), std::move(message));
+  made.severity = Severity::warning;
+  return made;
+}
+
+// Faults that a split will refuse: initializers whose data next to the model is missing or
+// incomplete.
+std::vector<Diagnostic> faults_of_external_data(const SourceFile& source, const OnnxModel& model) {
+  constexpr std::size_t kShown = 3;
+  std::vector<ByteSource> files;
+  OnnxExternalFiles external(source.folder(), files);
+  std::vector<Diagnostic> out;
+  std::size_t count = 0;
+  for (const OnnxTensor& tensor : model.graph.initializers) {
+    if (!tensor.is_external || tensor.is_sparse) continue;
+    const Result<ByteRange, std::string> range = external.find(tensor);
+    if (range || ++count > kShown) continue;
+    out.push_back(warning(source, "tensor " + quoted(tensor.name) + ": " + range.error() +
+                                      "; the model cannot be written"));
+  }
+  if (count > kShown) {
+    out.push_back(warning(
+        source, "the data of " + std::to_string(count - kShown) + " more tensors cannot be read"));
+  }
+  return out;
+}
+
+template <class T>
+void append(std::vector<T>& to, std::vector<T> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bindings,
+                             const ModelLimits& limits, const Progress& progress) {
+  Loaded<OnnxModel> indexed = index_onnx(source, limits);
+  if (!indexed) return std::move(indexed).error();
+  std::unique_ptr<OnnxModel, DeleteOnnxModel> model(new OnnxModel(*std::move(indexed)));
+
+  Checker checker(source.path(), *model);
+  Diagnostics errors = checker.run();
+  if (!errors.empty()) return errors;
+
+  Loaded<OnnxInferred> inferred = infer_folded_onnx(source, *model, bindings, progress);
+  if (!inferred) return std::move(inferred).error();
+  OnnxTypes& types = inferred->types;
+
+  Loaded<OnnxGraphMade> made = make_onnx_graph(source, *model, inferred->links, types);
+  if (!made) return std::move(made).error();
+  OnnxLoaded out{.model = std::move(model),
+                 .graph = std::move(made->graph),
+                 .warnings = checker.take_warnings(),
+                 .notes = std::move(made->notes)};
+  append(out.warnings, std::move(inferred->links.warnings));
+  for (const std::string& unbound : types.unbound) out.warnings.push_back(warning(source, unbound));
+  append(out.warnings, faults_of_external_data(source, *out.model));
+  append(out.warnings, std::move(made->warnings));
+  append(out.notes, std::move(inferred->notes));
+  append(out.notes, std::move(types.notes));
+  return out;
+}
+
+}  // namespace cleave

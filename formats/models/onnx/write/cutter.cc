@@ -1,0 +1,79 @@
+#include "formats/models/onnx/write/cutter.h"
+
+#include <utility>
+
+#include "core/split/piece.h"
+#include "formats/models/onnx/write/references.h"
+#include "formats/models/onnx/write/split_job.h"
+
+namespace cleave {
+namespace {
+
+constexpr PartId kPiece{0};
+
+}  // namespace
+
+// A job whose partition changes for each piece. Nodes get no tags: tags belong to splits.
+struct OnnxCutter::State {
+  State(const LoadedModel& model, OnnxSource&& source, std::vector<std::string> references)
+      : untagged(make_piece(model.graph, {}, "")),
+        job{.model = model,
+            .partition = piece,
+            .boundaries = boundary,
+            .root_boundaries = boundary,
+            .options = options,
+            .source = std::move(source),
+            .value_infos = OnnxValueInfos(model),
+            .function_calls = OnnxFunctionCalls(*model.onnx()),
+            .annotations = OnnxAnnotations(model),
+            .opsets = opset_imports(*model.onnx()),
+            .files = {""},
+            .references = std::move(references),
+            .tags = OnnxNodeTags(model, untagged, devices, options.tags)} {}
+
+  Partition piece;
+  Boundaries boundary;
+  Partition untagged;
+  OnnxWriteOptions options;
+  std::vector<std::string> devices;
+  OnnxSplitJob job;
+};
+
+OnnxCutter::OnnxCutter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+OnnxCutter::OnnxCutter(OnnxCutter&&) noexcept = default;
+OnnxCutter& OnnxCutter::operator=(OnnxCutter&&) noexcept = default;
+OnnxCutter::~OnnxCutter() = default;
+
+Result<OnnxCutter, WriteFault> OnnxCutter::open(const LoadedModel& model, RootWeights weights,
+                                                const std::string& references_from) {
+  Loaded<OnnxSource> source = OnnxSource::open(model);
+  if (!source) return input_fault(std::move(source).error());
+  std::vector<std::string> references;
+  if (weights == RootWeights::reference) {
+    auto found = onnx_references(model, *source, references_from);
+    if (!found) return output_fault({diagnostic_of(references_from, std::move(found).error())});
+    references = *std::move(found);
+  }
+  return OnnxCutter(std::make_unique<State>(model, *std::move(source), std::move(references)));
+}
+
+Result<CutPiece, WriteFault> OnnxCutter::write(std::span<const NodeId> nodes,
+                                               const OutputPath& output) {
+  State& state = *state_;
+  const std::string file = output.path.substr(output.path.rfind('/') + 1);
+  state.piece = make_piece(state.job.graph(), nodes, file.substr(0, file.rfind('.')));
+  state.boundary = find_piece_boundary(state.job.graph(), state.piece);
+  state.job.files = {file};
+  const auto built = build_onnx_part(state.job, kPiece);
+  if (!built) return output_fault({diagnostic_of(output.shown, built.error())});
+  auto written = write_pieces(built->model, state.job.source.files(), output);
+  if (written && built->data.size() > 0) {
+    written = write_pieces(built->data, state.job.source.files(),
+                           {output.path + ".data", output.shown + ".data"});
+  }
+  if (!written) return std::move(written).error();
+  const auto inputs = state.boundary.inputs[kPiece];
+  return CutPiece{{inputs.begin(), inputs.end()}, part_outputs(state.job, kPiece)};
+}
+
+}  // namespace cleave

@@ -1,0 +1,179 @@
+// Steps:
+// 1. collect the partition's nodes, values, weights and annotations;
+// 2. build the graph: nodes, inputs and outputs, declarations, weights, which go into the model or
+//    into the file next to it;
+// 3. put the model's head before it, and shift the places of weights by its length;
+// 4. add the functions that its nodes call, and metadata.
+#include "formats/models/onnx/write/part.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+#include <utility>
+
+#include "formats/models/onnx/index/encoding.h"
+
+namespace cleave {
+namespace {
+
+// Weights in a separate file begin at multiples of this, so that a runtime can map them.
+constexpr std::uint64_t kDataAlignment = 4096;
+// Smaller weights always stay in the model.
+constexpr std::uint64_t kSmallWeight = 1024;
+
+class PartBuilder {
+ public:
+  // `weights_outside`: weights go to the file next to the model.
+  PartBuilder(const OnnxSplitJob& job, PartId part, bool weights_outside)
+      : job_(job), part_(part), weights_outside_(weights_outside) {}
+
+  OnnxPart build() {
+    collect_values();
+    BytePieces graph = build_graph();
+    std::string head = model_head(job_, job_.onnx().functions.empty() ? 4 : 8);
+    put_header(head, model_field::kGraph, graph.size());
+    for (OnnxPlacedWeight& weight : result_.weights) {
+      if (!weight.in_data) weight.offset += head.size();
+    }
+    result_.model.add(head);
+    result_.model.append(graph);
+    add_tail();
+    return std::move(result_);
+  }
+
+ private:
+  void collect_values() {
+    const Boundaries& boundaries = job_.boundaries;
+    outputs_ = part_outputs(job_, part_);
+    nodes_ = needed_constants(job_.graph(), boundaries, part_);
+    for (const NodeId node : job_.partition.nodes(part_)) nodes_.push_back(node);
+    for (const NodeId node : nodes_) {
+      for (const ValueId value : job_.graph().outputs(node)) made_.push_back(value);
+    }
+    std::vector<ValueId> all(boundaries.inputs[part_].begin(), boundaries.inputs[part_].end());
+    for (const ValueId value : boundaries.parameters[part_]) {
+      all.push_back(value);
+      initializers_.push_back(job_.initializer(value));
+    }
+    all.insert(all.end(), made_.begin(), made_.end());
+    annotations_ = job_.annotations.about(all);
+    for (const OnnxAnnotation* annotation : annotations_) {
+      initializers_.insert(initializers_.end(), annotation->parameters.begin(),
+                           annotation->parameters.end());
+    }
+    // In file order, so that neighbours are copied together.
+    std::sort(initializers_.begin(), initializers_.end());
+    initializers_.erase(std::unique(initializers_.begin(), initializers_.end()),
+                        initializers_.end());
+  }
+
+  BytePieces build_graph() {
+    BytePieces graph;
+    for (const NodeId node : nodes_) add_node(job_, graph, graph_field::kNode, node);
+    std::string made;
+    put_bytes(made, graph_field::kName, job_.partition.name(part_));
+    for (const ValueId value : job_.boundaries.inputs[part_]) {
+      put_bytes(made, graph_field::kInput, job_.value_infos.known(value));
+    }
+    for (const ValueId value : outputs_) {
+      put_bytes(made, graph_field::kOutput, job_.value_infos.known(value));
+    }
+    graph.add(made);
+    add_inner_value_infos(graph);
+    for (const OnnxAnnotation* annotation : annotations_) {
+      job_.source.add_bytes(graph, annotation->field);
+    }
+    for (const std::uint32_t initializer : initializers_) add_weight(graph, initializer);
+    return graph;
+  }
+
+  // Compilers refuse an open dim inside a model whose inputs fix it.
+  void add_inner_value_infos(BytePieces& graph) const {
+    std::string made;
+    const std::unordered_set<ValueId> outputs(outputs_.begin(), outputs_.end());
+    for (const ValueId value : made_) {
+      const OnnxValueInfo* info = job_.value_infos.declared(value);
+      if (info == nullptr || outputs.contains(value)) continue;
+      if (job_.value_infos.is_declared_as_known(value)) {
+        job_.source.add_message(graph, graph_field::kValueInfo, info->record.payload);
+      } else {
+        put_bytes(made, graph_field::kValueInfo, job_.value_infos.known(value));
+      }
+    }
+    graph.add(made);
+  }
+
+  void add_weight(BytePieces& graph, std::uint32_t initializer) {
+    const auto& elements = job_.source.elements(initializer);
+    if (const auto reference = job_.reference(initializer)) {
+      job_.source.add_initializer_at(graph, initializer, *reference);
+    } else if (weights_outside_ && elements && elements->length > kSmallWeight) {
+      pad_data();
+      const std::uint64_t offset = result_.data.size();
+      result_.data.add_range(elements->source, elements->offset, elements->length);
+      const std::string file = job_.files[index(part_)] + ".data";
+      job_.source.add_initializer_at(graph, initializer, {.file = file, .offset = offset});
+      result_.weights.push_back({.initializer = initializer, .in_data = true, .offset = offset});
+    } else if (const auto offset = job_.source.add_initializer(graph, initializer)) {
+      result_.weights.push_back({.initializer = initializer, .in_data = false, .offset = *offset});
+    }
+  }
+
+  void pad_data() {
+    static constexpr std::array<char, kDataAlignment> kZeros = {};
+    const std::uint64_t over = result_.data.size() % kDataAlignment;
+    if (over != 0) result_.data.add({kZeros.data(), kDataAlignment - over});
+  }
+
+  void add_tail() {
+    OnnxModelTail tail;
+    const auto put = [&](std::string_view key, std::string_view value) {
+      put_bytes(tail.made, model_field::kMetadataProps, encode_key_value(key, value));
+      tail.metadata_left_out.push_back(key);
+    };
+    put("cleave.partition", job_.partition.name(part_));
+    if (const auto device = job_.tags.device_of(part_); !device.empty())
+      put("cleave.device", device);
+    std::vector<std::uint32_t> records;
+    for (const NodeId node : nodes_) records.push_back(job_.onnx().node_index[index(node)]);
+    tail.functions = job_.function_calls.needed_by(records);
+    add_model_tail(job_, result_.model, tail);
+  }
+
+  const OnnxSplitJob& job_;
+  PartId part_;
+  bool weights_outside_;
+  OnnxPart result_;
+  std::vector<NodeId> nodes_;  // constants first, then nodes
+  std::vector<ValueId> outputs_;
+  std::vector<ValueId> made_;  // by nodes_
+  std::vector<const OnnxAnnotation*> annotations_;
+  std::vector<std::uint32_t> initializers_;
+};
+
+}  // namespace
+
+std::vector<ValueId> part_outputs(const OnnxSplitJob& job, PartId part) {
+  const auto outputs = job.boundaries.outputs[part];
+  if (!outputs.empty()) return {outputs.begin(), outputs.end()};
+  const auto nodes = job.partition.nodes(part);
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    const IdRange<ValueId> made = job.graph().outputs(*node);
+    if (!made.empty()) return {made[0]};
+  }
+  return {};
+}
+
+Result<OnnxPart, std::string> build_onnx_part(const OnnxSplitJob& job, PartId part) {
+  const std::uint64_t most = job.options.largest_model;
+  OnnxPart result = PartBuilder(job, part, false).build();
+  if (result.model.size() <= most) return result;
+  result = PartBuilder(job, part, true).build();
+  if (result.model.size() <= most) return result;
+  return "would be a model of " + std::to_string(result.model.size()) + " bytes, of which " +
+         std::to_string(most) +
+         " can be read; tensors inside nodes cannot go to a separate file: make them "
+         "initializers";
+}
+
+}  // namespace cleave

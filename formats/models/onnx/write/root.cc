@@ -1,0 +1,215 @@
+// Steps:
+// 1. build a function for each partition that has outputs;
+// 2. find the constants and weights that the main graph needs: those that functions take, and those
+//    that are outputs;
+// 3. build the main graph: constants, calls, inputs and outputs, weights;
+// 4. put head, graph, functions and tail together.
+#include "formats/models/onnx/write/root.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+#include "formats/models/onnx/index/encoding.h"
+#include "formats/models/onnx/write/part_function.h"
+
+namespace cleave {
+namespace {
+
+// The first IR version with functions.
+constexpr std::int64_t kFunctionsIrVersion = 8;
+// Before this version every initializer had to be listed among the inputs, too.
+constexpr std::int64_t kFreeInitializersIrVersion = 4;
+
+class RootBuilder {
+ public:
+  RootBuilder(const OnnxSplitJob& job, const OnnxWeightPlaces& places)
+      : job_(job),
+        file_(job.onnx().graph),
+        places_(places),
+        functions_(job),
+        needed_(file_.initializers.size(), false) {}
+
+  BytePieces build() {
+    BytePieces bodies;
+    std::vector<NodeId> passed;
+    for (const PartId part : job_.partition.parts()) {
+      if (job_.root_boundaries.outputs[part].empty()) continue;
+      OnnxFunctionBody body = functions_.build(part);
+      for (const std::uint32_t weight : body.weights) needed_[weight] = true;
+      for (const ValueId value : job_.root_boundaries.inputs[part]) need(value);
+      passed.insert(passed.end(), body.constants.begin(), body.constants.end());
+      add_field(bodies, model_field::kFunctions, body.pieces);
+      calls_.push_back({.part = part, .inputs = std::move(body.inputs)});
+    }
+    find_constants(passed);
+    need_weights_of_outputs();
+    BytePieces out;
+    out.add(model_head(job_, kFunctionsIrVersion));
+    add_field(out, model_field::kGraph, build_graph());
+    out.append(bodies);
+    add_tail(out);
+    return out;
+  }
+
+ private:
+  struct Call {
+    PartId part;
+    std::vector<std::string_view> inputs;
+  };
+
+  // Finds the constants that are graph outputs or that functions take, and their makers, numbered
+  // makers first.
+  void find_constants(const std::vector<NodeId>& passed) {
+    const Graph& graph = job_.graph();
+    const IdRange<NodeId> all = graph.constants();
+    std::vector<bool> wanted(all.size(), false);
+    const auto want = [&](ValueId value) {
+      const NodeId maker = graph.value(value).producer;
+      if (graph.is_parameter(value) && maker != kNone<NodeId>) {
+        wanted[index(maker) - graph.node_count()] = true;
+      }
+    };
+    for (const ValueId value : graph.outputs()) want(value);
+    for (const NodeId constant : passed) wanted[index(constant) - graph.node_count()] = true;
+    for (std::size_t i = all.size(); i-- > 0;) {
+      if (!wanted[i]) continue;
+      for (const Operand& operand : graph.operands(all[i])) want(operand.value);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (wanted[i]) constants_.push_back(all[i]);
+    }
+  }
+
+  void need(ValueId value) {
+    const Value& record = job_.graph().value(value);
+    if (record.kind != ValueKind::parameter || record.producer != kNone<NodeId>) return;
+    needed_[job_.initializer(value)] = true;
+  }
+
+  void need_weights_of_outputs() {
+    for (const ValueId value : job_.graph().outputs()) need(value);
+    for (const NodeId constant : constants_) {
+      for (const Operand& operand : job_.graph().operands(constant)) need(operand.value);
+    }
+    for (std::uint32_t i = 0; i < file_.initializers.size(); ++i) {
+      if (functions_.is_overridable(i)) needed_[i] = true;
+    }
+  }
+
+  BytePieces build_graph() {
+    BytePieces graph;
+    for (const NodeId constant : constants_) add_node(job_, graph, graph_field::kNode, constant);
+    add_calls(graph);
+    std::string made;
+    put_bytes(made, graph_field::kName, file_.name.empty() ? "root" : file_.name);
+    if (!file_.doc_string.empty()) put_bytes(made, graph_field::kDocString, file_.doc_string);
+    graph.add(made);
+    add_interface(graph);
+    for (std::uint32_t i = 0; i < file_.initializers.size(); ++i) {
+      if (needed_[i]) add_shared_weight(job_, places_, graph, i);
+    }
+    for (const OnnxRecord& record : file_.metadata_props) {
+      job_.source.add_bytes(graph, record.field);
+    }
+    return graph;
+  }
+
+  void add_calls(BytePieces& graph) const {
+    std::unordered_set<std::string_view> taken;
+    for (const NodeId constant : constants_) taken.insert(job_.graph().node(constant).name);
+    for (const Call& call : calls_) {
+      const std::string& function = job_.partition.name(call.part);
+      std::string name = function;
+      while (taken.contains(name)) name += "_call";
+      OnnxCall node{.name = name,
+                    .op = function,
+                    .domain = functions_.domain(),
+                    .inputs = call.inputs,
+                    .outputs = {}};
+      for (const ValueId value : job_.root_boundaries.outputs[call.part]) {
+        node.outputs.push_back(job_.graph().value(value).name);
+      }
+      std::string made;
+      put_bytes(made, graph_field::kNode, encode_node(node) + job_.tags.of_call(call.part));
+      graph.add(made);
+    }
+  }
+
+  // Adds the file's inputs and outputs, and its declarations of the values between calls.
+  void add_interface(BytePieces& graph) {
+    std::vector<ValueId> values;
+    const bool drops_weights = job_.onnx().ir_version < kFreeInitializersIrVersion;
+    std::unordered_set<std::string_view> weights;
+    if (drops_weights) {
+      for (const OnnxTensor& tensor : file_.initializers) weights.insert(tensor.name);
+    }
+    for (const OnnxValueInfo& input : file_.inputs) {
+      if (!weights.contains(input.name)) job_.source.add_bytes(graph, input.record.field);
+    }
+    add_outputs(graph);
+    for (const ValueId value : job_.graph().inputs()) values.push_back(value);
+    for (const Call& call : calls_) {
+      for (const ValueId value : job_.root_boundaries.outputs[call.part]) {
+        values.push_back(value);
+        const OnnxValueInfo* info = job_.value_infos.declared(value);
+        if (info == nullptr || job_.graph().is_graph_output(value)) continue;
+        job_.source.add_bytes(graph, info->record.field);
+      }
+    }
+    for (const OnnxAnnotation* annotation : job_.annotations.about(values)) {
+      job_.source.add_bytes(graph, annotation->field);
+      for (const std::uint32_t weight : annotation->parameters) needed_[weight] = true;
+    }
+  }
+
+  // As the file declares them; after folding with the sizes that it assumed.
+  void add_outputs(BytePieces& graph) const {
+    for (std::size_t i = 0; i < file_.outputs.size(); ++i) {
+      const ValueId value = job_.graph().outputs()[i];
+      if (!job_.onnx().is_folded || !job_.value_infos.has_rank(value)) {
+        job_.source.add_bytes(graph, file_.outputs[i].record.field);
+        continue;
+      }
+      std::string made;
+      put_bytes(made, graph_field::kOutput, job_.value_infos.known(value));
+      graph.add(made);
+    }
+  }
+
+  void add_tail(BytePieces& out) const {
+    OnnxModelTail tail;
+    put_bytes(tail.made, model_field::kOpsetImport, encode_opset(functions_.domain(), 1));
+    for (std::uint32_t i = 0; i < job_.onnx().functions.size(); ++i) tail.functions.push_back(i);
+    add_model_tail(job_, out, tail);
+    for (const OnnxRecord& record : job_.onnx().training_infos) {
+      job_.source.add_bytes(out, record.field);
+    }
+  }
+
+  const OnnxSplitJob& job_;
+  const OnnxMainGraph& file_;
+  const OnnxWeightPlaces& places_;
+  OnnxPartFunctions functions_;
+  std::vector<bool> needed_;  // by initializer
+  std::vector<NodeId> constants_;
+  std::vector<Call> calls_;
+};
+
+}  // namespace
+
+Result<BytePieces, std::string> build_onnx_root(const OnnxSplitJob& job,
+                                                const OnnxWeightPlaces& places) {
+  BytePieces root = RootBuilder(job, places).build();
+  const std::uint64_t most = job.options.largest_model;
+  if (root.size() <= most) return root;
+  std::string message = "would be a model of " + std::to_string(root.size()) + " bytes, of which " +
+                        std::to_string(most) + " can be read";
+  if (job.options.root_weights == RootWeights::inlined) {
+    message += ": leave its weights in the partition files (--weights external)";
+  }
+  return message;
+}
+
+}  // namespace cleave

@@ -1,0 +1,220 @@
+#include "formats/models/onnx/write/source.h"
+
+#include <algorithm>
+#include <cassert>
+#include <functional>
+#include <utility>
+
+#include "formats/models/onnx/index/encoding.h"
+#include "formats/models/onnx/index/fields.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostFaults = 20;
+
+constexpr std::int64_t kTensorType = 4;  // AttributeProto.TENSOR
+
+bool holds_elements(std::uint32_t field) {
+  return (field >= 4 && field <= 7) || (field >= 9 && field <= 11) ||
+         field == tensor_field::kExternalData || field == tensor_field::kDataLocation;
+}
+
+// The tensor's fields other than those with its elements or their position.
+std::string fields_without_elements(std::string_view tensor) {
+  std::string out;
+  OnnxWalk walk;
+  for (OnnxFields field(tensor, "a tensor", walk); field.next();) {
+    field.skip();
+    if (!holds_elements(field.field_number())) out.append(field.whole());
+  }
+  return out;
+}
+
+}  // namespace
+
+OnnxSource::OnnxSource(const LoadedModel& model)
+    : bytes_(model.source.bytes()),
+      model_(model.onnx()),
+      files_{
+          {.fd = model.source.fd(), .path = model.source.path(), .stamp = model.source.stamp()}} {}
+
+Loaded<OnnxSource> OnnxSource::open(const LoadedModel& model) {
+  OnnxSource out(model);
+  Diagnostics faults = out.find_external_data(model);
+  if (!faults.empty()) return faults;
+  return out;
+}
+
+Diagnostics OnnxSource::find_external_data(const LoadedModel& model) {
+  OnnxExternalFiles external(model.source.folder(), files_);
+  Diagnostics faults;
+  const auto find = [&](const OnnxTensor& tensor) -> std::optional<ByteRange> {
+    const std::string fault = "tensor " + quoted(tensor.name) + ": ";
+    Result<ByteRange, std::string> range =
+        tensor.is_sparse ? Result<ByteRange, std::string>(
+                               std::string("a sparse tensor with external data, which is not read"))
+                         : external.find(tensor);
+    if (range) return *range;
+    if (faults.size() < kMostFaults) {
+      faults.push_back(diagnostic_of(model.source.path(), fault + range.error()));
+    }
+    return std::nullopt;
+  };
+  for (const OnnxTensor& tensor : model_->graph.initializers) {
+    std::optional<ByteRange> range;
+    if (tensor.is_external) {
+      range = find(tensor);
+    } else if (!tensor.raw.empty() && tensor.raw.size() == onnx_tensor_bytes(tensor)) {
+      range = ByteRange{.offset = static_cast<std::uint64_t>(tensor.raw.data() - bytes_.data()),
+                        .length = tensor.raw.size()};
+    }
+    elements_.push_back(range);
+  }
+  edits_ = OnnxEdits(*model_, find);
+  return faults;
+}
+
+const OnnxTensor& OnnxSource::tensor(std::uint32_t initializer) const {
+  assert(initializer < model_->graph.initializers.size());
+  return model_->graph.initializers[initializer];
+}
+
+void OnnxSource::add_bytes(BytePieces& out, std::string_view bytes) const {
+  const std::less_equal<> no_later;
+  const bool is_in_file = no_later(bytes_.data(), bytes.data()) &&
+                          no_later(bytes.data() + bytes.size(), bytes_.data() + bytes_.size());
+  if (!is_in_file) return out.add(bytes);  // made by folding
+  out.add_range(0, static_cast<std::uint64_t>(bytes.data() - bytes_.data()), bytes.size());
+}
+
+// Adds the fields of a message, with edits.
+void OnnxSource::add_fields(BytePieces& out, std::string_view payload,
+                            const OnnxFieldTest& left_out) const {
+  if (!edits_.are_within(payload) && !left_out) return add_bytes(out, payload);
+  const OnnxEdit* edit = edits_.of(payload);
+  if (edit != nullptr && edit->elements) {
+    add_tensor_fields(out, payload, *edit->elements);
+    return;
+  }
+  OnnxWalk walk;
+  for (OnnxFields field(payload, "a record", walk); field.next();) {
+    if (!field.has_bytes()) {
+      field.skip();
+      add_bytes(out, field.whole());
+      continue;
+    }
+    const std::string_view inside = field.text();
+    if (left_out && left_out(field.field_number(), inside)) continue;
+    if (!edits_.are_within(inside)) {
+      add_bytes(out, field.whole());
+    } else {
+      add_message(out, field.field_number(), inside);
+    }
+  }
+  if (edit == nullptr) return;
+  std::string domain;
+  put_bytes(domain, node_field::kDomain, "");
+  out.add(domain);
+}
+
+void OnnxSource::add_record(BytePieces& out, std::uint32_t field, const OnnxRecord& record) const {
+  if (!edits_.are_within(record.payload)) {
+    add_bytes(out, record.field);
+  } else {
+    add_message(out, field, record.payload);
+  }
+}
+
+void OnnxSource::add_message(BytePieces& out, std::uint32_t field, std::string_view payload,
+                             std::string_view appended, const OnnxFieldTest& left_out) const {
+  BytePieces fields;
+  add_fields(fields, payload, left_out);
+  fields.add(appended);
+  std::string header;
+  put_header(header, field, fields.size());
+  out.add(header);
+  out.append(fields);
+}
+
+// Adds the fields of a TensorProto with these elements; returns their offset in `out`.
+std::uint64_t OnnxSource::add_tensor_fields(BytePieces& out, std::string_view payload,
+                                            const ByteRange& elements) const {
+  std::string made = fields_without_elements(payload);
+  put_header(made, tensor_field::kRawData, elements.length);
+  out.add(made);
+  const std::uint64_t position = out.size();
+  out.add_range(elements.source, elements.offset, elements.length);
+  return position;
+}
+
+std::uint64_t OnnxSource::size(std::uint32_t initializer) const {
+  const OnnxTensor& record = tensor(initializer);
+  const std::uint64_t outside = record.is_external ? elements_[initializer]->length : 0;
+  return record.record.payload.size() + outside;
+}
+
+std::optional<std::uint64_t> OnnxSource::add_initializer(BytePieces& out,
+                                                         std::uint32_t initializer) const {
+  const OnnxTensor& record = tensor(initializer);
+  const std::optional<ByteRange>& elements = elements_[initializer];
+  if (record.is_external) {
+    BytePieces fields;
+    const std::uint64_t position = add_tensor_fields(fields, record.record.payload, *elements);
+    std::string header;
+    put_header(header, graph_field::kInitializer, fields.size());
+    out.add(header);
+    const std::uint64_t begin = out.size();
+    out.append(fields);
+    return begin + position;
+  }
+  const std::uint64_t begin = out.size();
+  add_bytes(out, record.record.field);
+  if (!elements) return std::nullopt;
+  return begin + static_cast<std::uint64_t>(record.raw.data() - record.record.field.data());
+}
+
+void OnnxSource::add_initializer_at(BytePieces& out, std::uint32_t initializer,
+                                    const OnnxLocation& location) const {
+  assert(elements_[initializer]);
+  std::string fields = fields_without_elements(tensor(initializer).record.payload);
+  const auto put = [&](std::string_view key, std::string_view value) {
+    put_bytes(fields, tensor_field::kExternalData, encode_key_value(key, value));
+  };
+  put("location", location.file);
+  put("offset", std::to_string(location.offset));
+  put("length", std::to_string(elements_[initializer]->length));
+  put_number(fields, tensor_field::kDataLocation, 1);
+  std::string field;
+  put_bytes(field, graph_field::kInitializer, fields);
+  out.add(field);
+}
+
+void OnnxSource::add_constant_node(BytePieces& out, std::uint32_t field,
+                                   std::uint32_t initializer) const {
+  const OnnxTensor& record = tensor(initializer);
+  assert(!record.is_sparse);
+  BytePieces fields;
+  if (record.is_external) {
+    add_tensor_fields(fields, record.record.payload, *elements_[initializer]);
+  } else {
+    add_bytes(fields, record.record.payload);
+  }
+  BytePieces attribute;
+  std::string made;
+  put_bytes(made, attribute_field::kName, "value");
+  put_number(made, attribute_field::kType, kTensorType);
+  put_header(made, attribute_field::kTensor, fields.size());
+  attribute.add(made);
+  attribute.append(fields);
+  std::string node = encode_node(
+      {.name = {}, .op = "Constant", .domain = {}, .inputs = {}, .outputs = {record.name}});
+  put_header(node, node_field::kAttribute, attribute.size());
+  std::string header;
+  put_header(header, field, node.size() + attribute.size());
+  out.add(header);
+  out.add(node);
+  out.append(attribute);
+}
+
+}  // namespace cleave

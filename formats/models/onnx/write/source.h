@@ -1,0 +1,78 @@
+// OnnxSource: the model as a source that writers copy from. Records are copied unchanged, except
+// for the edits of edits.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/base/io/byte_pieces.h"
+#include "formats/models/bind/loaded_model.h"
+#include "formats/models/onnx/index/external.h"
+#include "formats/models/onnx/index/model.h"
+#include "formats/models/onnx/write/edits.h"
+
+namespace cleave {
+
+// The position of a tensor's elements, as another file refers to it.
+struct OnnxLocation {
+  std::string_view file;  // relative to the file that refers to it
+  std::uint64_t offset = 0;
+};
+
+// True for a field, by number and payload, that is not copied.
+using OnnxFieldTest = std::function<bool(std::uint32_t number, std::string_view payload)>;
+
+class OnnxSource {
+ public:
+  // Finds the external data of all tensors, also those inside nodes. `model` must outlive this.
+  static Loaded<OnnxSource> open(const LoadedModel& model);
+
+  std::span<const ByteSource> files() const { return files_; }
+
+  // Adds bytes of the model's file, or of what folding made, unchanged.
+  void add_bytes(BytePieces& out, std::string_view bytes) const;
+  // Adds a record of the model's file that is the field with that number.
+  void add_record(BytePieces& out, std::uint32_t field, const OnnxRecord& record) const;
+  // Adds the message of a record as the given field, with `appended` after its own fields: in
+  // protobuf the last one wins. Leaves out the fields for which `left_out` is true.
+  void add_message(BytePieces& out, std::uint32_t field, std::string_view payload,
+                   std::string_view appended = {}, const OnnxFieldTest& left_out = nullptr) const;
+
+  // The elements of an initializer (index into the graph's) as raw bytes; nullopt if they are not
+  // stored that way: strings, numbers in varints, sparse tensors.
+  const std::optional<ByteRange>& elements(std::uint32_t initializer) const {
+    return elements_[initializer];
+  }
+  // Bytes of an initializer written with its elements inside.
+  std::uint64_t size(std::uint32_t initializer) const;
+
+  // Adds an initializer to a GraphProto. Returns the offset of its elements() in `out`.
+  std::optional<std::uint64_t> add_initializer(BytePieces& out, std::uint32_t initializer) const;
+  // The same without its elements(), which are in another file.
+  void add_initializer_at(BytePieces& out, std::uint32_t initializer,
+                          const OnnxLocation& location) const;
+  // Adds a Constant node for the initializer, which must not be sparse, as field `field` of a graph
+  // or function.
+  void add_constant_node(BytePieces& out, std::uint32_t field, std::uint32_t initializer) const;
+
+ private:
+  explicit OnnxSource(const LoadedModel& model);
+  Diagnostics find_external_data(const LoadedModel& model);
+  const OnnxTensor& tensor(std::uint32_t initializer) const;
+  void add_fields(BytePieces& out, std::string_view payload, const OnnxFieldTest& left_out) const;
+  std::uint64_t add_tensor_fields(BytePieces& out, std::string_view payload,
+                                  const ByteRange& elements) const;
+
+  std::string_view bytes_;  // of the model's file
+  const OnnxModel* model_;
+  std::vector<ByteSource> files_;  // the model's, then those of external data
+  std::vector<std::optional<ByteRange>> elements_;
+  OnnxEdits edits_;
+};
+
+}  // namespace cleave

@@ -1,0 +1,81 @@
+// The data shared by all files of one split, computed once, and the code that partitions and root
+// have in common.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/split/boundary.h"
+#include "core/split/partition.h"
+#include "formats/base/io/byte_pieces.h"
+#include "formats/models/bind/loaded_model.h"
+#include "formats/models/onnx/index/model.h"
+#include "formats/models/onnx/read/function_calls.h"
+#include "formats/models/onnx/write/annotations.h"
+#include "formats/models/onnx/write/node_tags.h"
+#include "formats/models/onnx/write/source.h"
+#include "formats/models/onnx/write/value_infos.h"
+#include "formats/models/onnx/write/writer.h"
+
+namespace cleave {
+
+struct OnnxSplitJob {
+  const LoadedModel& model;
+  const Partition& partition;
+  const Boundaries& boundaries;       // of the partitions' own files
+  const Boundaries& root_boundaries;  // as the root calls the partitions
+  const OnnxWriteOptions& options;
+  OnnxSource source;
+  OnnxValueInfos value_infos;
+  OnnxFunctionCalls function_calls;
+  OnnxAnnotations annotations;
+  // The opset imports of every written model and function: the model's, with the default domain as
+  // "".
+  std::vector<std::pair<std::string_view, std::int64_t>> opsets;
+  std::vector<std::string> files;  // by part: `<part>.onnx`
+  // With RootWeights::reference: where weights are, by file of `source`; see references.h.
+  std::vector<std::string> references;
+  OnnxNodeTags tags;
+
+  const Graph& graph() const { return model.graph; }
+  const OnnxModel& onnx() const { return *model.onnx(); }
+  // See OnnxNodes::read().
+  const OnnxNode& record(NodeId node, OnnxNode& room) const {
+    return onnx().graph.nodes.read(onnx().node_index[index(node)], room);
+  }
+  // The initializer that holds a parameter of the file, by index.
+  std::uint32_t initializer(ValueId parameter) const {
+    return onnx().tensor_index[index(parameter)];
+  }
+  // Where the initializer's elements stay; nullopt when they are copied.
+  std::optional<OnnxLocation> reference(std::uint32_t initializer) const;
+};
+
+// The model's opset imports, each domain once. Domains that nodes use but the model does not import
+// are added with version 1, as ONNX Runtime assumes.
+std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxModel& onnx);
+
+// Adds a node or constant, with its tags, as the given field of a graph or function. If the file
+// gives one name to several nodes, which no runtime accepts, it is written under its name in the
+// graph. A node without a name keeps none.
+void add_node(const OnnxSplitJob& job, BytePieces& out, std::uint32_t field, NodeId node);
+
+// The fields of a ModelProto before its graph; at least `least_ir_version`.
+std::string model_head(const OnnxSplitJob& job, std::int64_t least_ir_version);
+
+struct OnnxModelTail {
+  std::string made;                                 // fields of this file only
+  std::vector<std::uint32_t> functions;             // the model's functions that this file needs
+  std::vector<std::string_view> metadata_left_out;  // keys that `made` sets
+};
+// The fields after the graph: opset imports, metadata, functions, and what cleave does not know.
+void add_model_tail(const OnnxSplitJob& job, BytePieces& out, const OnnxModelTail& tail);
+
+// Adds a message, header and pieces, as a field of another.
+void add_field(BytePieces& out, std::uint32_t field, const BytePieces& payload);
+
+}  // namespace cleave

@@ -1,0 +1,325 @@
+// From an archive to a graph:
+//   1. read the archive's directory and tables, the program's JSON, and what its operators write
+//   2. turn shapes from --input-shape into sizes of symbols
+//   3. add inputs, lifted values and nodes, in the program's order, under the names that are read
+//      after in-place operators
+#include "formats/models/pt2/reader.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "core/graph/graph_builder.h"
+#include "formats/base/json/fields.h"
+#include "formats/models/bind/shape_binder.h"
+#include "formats/models/pt2/enumerations.h"
+#include "formats/models/pt2/memory_facts.h"
+#include "formats/models/pt2/operators.h"
+#include "formats/models/pt2/size_expression.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kNodesBetweenTold = 4096;
+
+// Turns shapes from --input-shape into sizes of symbols: dims of inputs are symbols or fixed.
+class InputShapes {
+ public:
+  InputShapes(const Pt2Program& program, const std::string& file)
+      : program_(program), file_(file) {}
+
+  // `bindings` with a dim added for each symbol that a shape binds.
+  Loaded<ShapeBindings> bind(const ShapeBindings& bindings) {
+    ShapeBindings all = bindings;
+    for (const auto& [name, dims] : bindings.inputs) {
+      const std::uint32_t number = program_.find_value(name);
+      if (number == kNoPt2 || program_.values[number].input == kNoPt2) continue;  // reported later
+      const std::string fault = bind_input(program_.values[number], dims, all);
+      if (!fault.empty()) {
+        return Diagnostics{
+            diagnostic_of(file_, "--input-shape gives " + quoted(name) + " " + fault)};
+      }
+    }
+    return all;
+  }
+
+ private:
+  std::string bind_input(const Pt2Value& value, const std::vector<std::int64_t>& dims,
+                         ShapeBindings& all) const {
+    if (!value.has_meta) return "a shape, but it is not a tensor";
+    if (dims.size() != value.size_count) {
+      return std::to_string(dims.size()) + " dims, but it has " + std::to_string(value.size_count);
+    }
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const Pt2Size& size = program_.sizes[value.size_begin + i];
+      if (dims[i] < 0 || dims[i] == size.size) continue;
+      const SizeText text = read_size_expression(
+          size.expression, [](std::string_view) { return std::optional<std::int64_t>(); });
+      const bool is_symbol = text.symbols.size() == 1 && text.symbols.front() == text.text;
+      if (!is_symbol) {
+        return "the size " + std::to_string(dims[i]) + " in dim " + std::to_string(i) +
+               ", which the model was exported with as " +
+               (size.size >= 0 ? std::to_string(size.size) : text.text);
+      }
+      all.dims.emplace_back(text.text, dims[i]);
+    }
+    return {};
+  }
+
+  const Pt2Program& program_;
+  const std::string& file_;
+};
+
+class GraphMaker {
+ public:
+  GraphMaker(Pt2Model& model, const ShapeBindings& bindings)
+      : program_(model.program), model_(model), binder_(bindings) {}
+
+  void make(const Progress& progress) {
+    handles_.resize(program_.values.size());
+    add_inputs();
+    const std::size_t count = program_.nodes.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i % kNodesBetweenTold == 0) tell(progress, {"reading", "nodes", i, count});
+      add_node(program_.nodes[i], i);
+    }
+    for (const Pt2Output& output : program_.outputs) {
+      for (const Pt2Ref& ref : output.refs) {
+        builder_.add_graph_output(handles_[model_.effects.newest[ref.value]], {});
+      }
+    }
+  }
+
+  Result<Graph, std::vector<GraphFault>> finish() {
+    auto graph = builder_.finish();
+    if (!graph) return graph;
+    model_.value_numbers = PerValue<std::uint32_t>(graph->value_count());
+    const std::span<const ValueId> ids = builder_.value_ids();
+    for (std::uint32_t i = 0; i < handles_.size(); ++i) {
+      if (is_defined(program_.values[i])) {
+        model_.value_numbers[ids[static_cast<std::size_t>(handles_[i])]] = i;
+      }
+    }
+    return graph;
+  }
+
+  const ShapeBinder& binder() const { return binder_; }
+  // Symbols without a binding, with the sizes they had when the model was exported.
+  const std::map<std::string, std::int64_t, std::less<>>& traced() const { return traced_; }
+
+ private:
+  static bool is_defined(const Pt2Value& value) {
+    return value.maker != kNoPt2 || value.input != kNoPt2;
+  }
+
+  Dim dim_of(const Pt2Size& size) {
+    if (size.expression.empty()) return size.size < 0 ? Dim() : Dim::fixed(size.size);
+    const auto [known, is_new] = dims_.try_emplace(size.expression);
+    if (!is_new) return known->second;
+    bool is_bound = false;  // some symbol of it
+    const SizeText text = read_size_expression(size.expression, [&](std::string_view symbol) {
+      const auto bound = binder_.size_of(symbol);
+      is_bound = is_bound || bound;
+      return bound;
+    });
+    if (text.value) return known->second = Dim::fixed(*text.value);
+    const bool is_symbol = text.symbols.size() == 1 && text.symbols.front() == text.text;
+    if (size.traced >= 0 && is_symbol) traced_.emplace(text.text, size.traced);
+    // With one of several symbols bound, the traced size of the whole is another model's.
+    known->second = Dim::symbol(builder_.intern(text.text), is_bound ? -1 : size.traced);
+    return known->second;
+  }
+
+  ValueDecl declaration_of(const Pt2Value& value) {
+    ValueDecl decl{.name = value.name};
+    if (value.kind != Pt2ValueKind::tensor) {
+      decl.type = value.kind == Pt2ValueKind::custom_obj ? ValueType::unknown : ValueType::scalar;
+      return decl;
+    }
+    decl.type = ValueType::tensor;
+    if (!value.has_meta) return decl;
+    decl.dtype = dtype_from_torch(value.scalar_type);
+    shape_.clear();
+    for (std::uint32_t i = 0; i < value.size_count; ++i) {
+      shape_.push_back(dim_of(program_.sizes[value.size_begin + i]));
+    }
+    decl.shape = builder_.intern_shape(shape_);
+    return decl;
+  }
+
+  void add_inputs() {
+    std::map<std::string_view, ValueHandle> by_config;
+    for (const Pt2Input& input : program_.inputs) {
+      if (input.value == kNoPt2) continue;
+      const Pt2Value& value = program_.values[input.value];
+      if (is_lifted(input.kind)) continue;
+      binder_.shape_of(value.name);
+      handles_[input.value] = builder_.add_input(declaration_of(value), {});
+    }
+    for (const Pt2Input& input : program_.inputs) {
+      if (input.value == kNoPt2 || !is_lifted(input.kind)) continue;
+      const ValueHandle handle =
+          builder_.add_parameter(declaration_of(program_.values[input.value]), {});
+      handles_[input.value] = handle;
+      const Pt2Entry* entry = model_.archive.weights.find(input.target);
+      if (entry == nullptr) entry = model_.archive.constants.find(input.target);
+      if (entry == nullptr) continue;
+      const auto [first, is_new] = by_config.try_emplace(entry->config, handle);
+      if (!is_new) builder_.set_alias(handle, first->second);
+    }
+  }
+
+  void add_node(const Pt2Node& node, std::size_t number) {
+    builder_.add_node({.name = node.name,
+                       .op = node.target,
+                       .scope = node.scope,
+                       .kind = NodeKind::call_function,
+                       .source = {}});
+    for (const bool keywords : {false, true}) add_operands(node, keywords);
+    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
+      add_attribute(program_.arguments[a]);
+    }
+    for (std::uint32_t r = node.result_begin; r < node.result_end; ++r) {
+      const std::uint32_t value = program_.refs[r].value;
+      handles_[value] =
+          builder_.add_output(declaration_of(program_.values[value]), r - node.result_begin);
+    }
+    (void)number;
+  }
+
+  // Positional ones come first; an operand is a keyword if it is one in the file.
+  void add_operands(const Pt2Node& node, bool keywords) {
+    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
+      const Pt2Argument& argument = program_.arguments[a];
+      const bool is_keyword = argument.is_keyword && !argument.name.empty();
+      if (is_keyword != keywords) continue;
+      const OperandSlot plain = is_keyword ? OperandSlot::keyword(builder_.intern(argument.name))
+                                           : OperandSlot::positional(a - node.argument_begin);
+      const OperandSlot slot = argument.is_list ? plain.inside_list() : plain;
+      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
+        builder_.add_operand(handles_[model_.effects.read_as[r]], slot);
+      }
+    }
+  }
+
+  void add_attribute(const Pt2Argument& argument) {
+    if (!argument.has_literal || argument.name.empty()) return;
+    const NameId name = builder_.intern(argument.name);
+    const Pt2Literal& literal = argument.literal;
+    switch (literal.type) {
+      case AttributeType::opaque:
+        return builder_.add_opaque_attribute(name);
+      case AttributeType::real:
+      case AttributeType::reals:
+        return builder_.add_attribute(
+            name, std::span(program_.reals).subspan(literal.begin, literal.count), literal.type);
+      case AttributeType::string:
+      case AttributeType::strings:
+        return builder_.add_attribute(name,
+                                      std::span<const std::string_view>(program_.strings)
+                                          .subspan(literal.begin, literal.count),
+                                      literal.type);
+      default:
+        return builder_.add_attribute(
+            name,
+            std::span<const std::int64_t>(program_.integers).subspan(literal.begin, literal.count),
+            literal.type);
+    }
+  }
+
+  const Pt2Program& program_;
+  Pt2Model& model_;
+  ShapeBinder binder_;
+  GraphBuilder builder_;
+  std::vector<ValueHandle> handles_;  // by value
+  std::vector<Dim> shape_;
+  std::unordered_map<std::string_view, Dim> dims_;  // by expression
+  std::map<std::string, std::int64_t, std::less<>> traced_;
+};
+
+// "bytes and FLOPs are counted at the sizes as traced, s77 = 2: --dim s77=SIZE sets others"
+std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& traced) {
+  if (traced.empty()) return {};
+  std::string sizes, options;
+  for (const auto& [symbol, size] : traced) {
+    const std::string text = escaped(symbol), number = std::to_string(size);
+    sizes += (sizes.empty() ? "" : ", ") + text + " = " + number;
+    options += (options.empty() ? "--dim " : " --dim ") + text + "=SIZE";
+  }
+  return "bytes and FLOPs are counted at the sizes as traced, " + sizes + ": " + options +
+         " sets others";
+}
+
+Diagnostics faults_of(const SourceFile& source, const std::vector<GraphFault>& faults) {
+  Diagnostics diagnostics;
+  for (const GraphFault& fault : faults) {
+    diagnostics.push_back(diagnostic_of(source.path(), fault.message));
+    diagnostics.back().notes = fault.notes;
+  }
+  return diagnostics;
+}
+
+}  // namespace
+
+Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindings,
+                           const ModelLimits& limits, const Progress& progress) {
+  auto archive = read_pt2_archive(source);
+  if (!archive) return std::move(archive).error();
+  std::unique_ptr<Pt2Model, DeletePt2Model> model(new Pt2Model());
+  model->archive = *std::move(archive);
+  auto program = read_pt2_program(model->archive, source.path(), limits);
+  if (!program) return std::move(program).error();
+  model->program = *std::move(program);
+  model->effects = find_effects(model->program);
+  auto bound = InputShapes(model->program, source.path()).bind(bindings);
+  if (!bound) return std::move(bound).error();
+  model->symbol_sizes.insert(bound->dims.begin(), bound->dims.end());
+  GraphMaker maker(*model, *bound);
+  maker.make(progress);
+  JsonFaults faults(source);
+  maker.binder().report_faults(faults);
+  if (!faults.empty()) return faults.errors();
+  auto graph = maker.finish();
+  if (!graph) return faults_of(source, graph.error());
+  Pt2Loaded loaded{std::move(model), *std::move(graph), {}};
+  if (std::string note = traced_note(maker.traced()); !note.empty()) {
+    loaded.notes.push_back(std::move(note));
+  }
+  return loaded;
+}
+
+NodeTies pt2_ties(const Pt2Model& model) {
+  NodeTies ties{.order = {},
+                .whole = {},
+                .way_out =
+                    "decompose the program before it is saved, which makes it functional: "
+                    "ep = ep.run_decompositions({})"};
+  for (const auto& [before, after] : model.effects.order) {
+    ties.order.push_back({NodeId{before}, NodeId{after}});
+  }
+  for (const std::vector<std::uint32_t>& nodes : model.effects.whole) {
+    ties.whole.emplace_back();
+    for (const std::uint32_t node : nodes) ties.whole.back().push_back(NodeId{node});
+  }
+  return ties;
+}
+
+void DeletePt2Model::operator()(Pt2Model* model) const noexcept { delete model; }
+
+OpFacts torch_op_facts(const Pt2Model& model) {
+  OpFacts facts;
+  facts.whole = pt2_ties(model).whole;
+  facts.default_attribute = [](std::string_view, std::string_view op, std::int64_t,
+                               std::string_view attribute) { return torch_default(op, attribute); };
+  facts.is_written = [&model, written = written_inputs(model)](ValueId parameter) {
+    return written[model.value_numbers[parameter]];
+  };
+  facts.layout = [&model](ValueId tensor) {
+    return tensor_layout(model, model.program.values[model.value_numbers[tensor]]);
+  };
+  return facts;
+}
+
+}  // namespace cleave

@@ -1,0 +1,37 @@
+// Reads torch.export archives (.pt2) into graphs, without PyTorch and without reading weights.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/condition/op_facts.h"
+#include "core/split/node_ties.h"
+#include "formats/models/bind/loaded_model.h"
+#include "formats/models/pt2/model.h"
+
+namespace cleave {
+
+struct Pt2Loaded {
+  std::unique_ptr<Pt2Model, DeletePt2Model> model;
+  Graph graph;
+  std::vector<std::string> notes;
+};
+
+// Linear. The graph's names are views into `source` and the model. An operator's name is its
+// target: "torch.ops.aten.conv2d.default". `bindings` sets symbols, "s77", by --dim or by the shape
+// of an input; other symbols keep their name, and a note lists the sizes that they were traced
+// with.
+Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindings,
+                           const ModelLimits& limits = {}, const Progress& progress = {});
+
+// The constraints that in-place operators put on a split: their order, and sets of nodes that view
+// written memory. Linear in both.
+NodeTies pt2_ties(const Pt2Model& model);
+
+// Defaults of arguments from torch's schemas, and the names that support lists use for its
+// operators.
+OpFacts torch_op_facts(const Pt2Model& model);
+
+}  // namespace cleave

@@ -1,0 +1,229 @@
+// Two documents:
+// 1. that of a partition: its inputs and outputs, its nodes, and the ranges of its symbols;
+// 2. that of the root: the model's own, with nodes in modules and calls of these modules.
+#include "formats/models/pt2/write/documents.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <unordered_set>
+
+#include "formats/base/json/pieces.h"
+#include "formats/models/pt2/size_expression.h"
+#include "formats/models/pt2/write/node_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::string_view kLeaf = "{\"type\": null, \"context\": null, \"children_spec\": []}";
+
+// A flat tuple with `count` items, as torch's pytree writes it.
+std::string flat_tuple(std::size_t count) {
+  const std::vector<std::string> leaves(count, std::string(kLeaf));
+  return "{\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": " +
+         json_list(leaves) + "}";
+}
+
+// Arguments: a tuple, and no keywords.
+std::string input_tree(std::size_t count) {
+  return "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", \"children_spec\": [" +
+         flat_tuple(count) +
+         ", {\"type\": \"builtins.dict\", \"context\": \"[]\", \"children_spec\": []}]}]";
+}
+
+std::string output_tree(std::size_t count) { return "[1, " + flat_tuple(count) + "]"; }
+
+// The value as an argument of its kind.
+std::string argument_of(const Pt2Value& value) {
+  const std::string name = json_string(value.name);
+  switch (value.kind) {
+    case Pt2ValueKind::sym_int:
+      return "{\"as_sym_int\": {\"as_name\": " + name + "}}";
+    case Pt2ValueKind::sym_float:
+      return "{\"as_sym_float\": {\"as_name\": " + name + "}}";
+    case Pt2ValueKind::sym_bool:
+      return "{\"as_sym_bool\": {\"as_name\": " + name + "}}";
+    default:
+      return "{\"as_tensor\": {\"name\": " + name + "}}";
+  }
+}
+
+class PartDocument {
+ public:
+  PartDocument(const Pt2Model& model, const Pt2Part& part)
+      : model_(model), program_(model.program), part_(part) {}
+
+  std::string write() {
+    gather();
+    JsonObjectText module;
+    module.add("graph", graph());
+    module.add("signature", "{\"input_specs\": " + json_list(input_specs_) +
+                                ", \"output_specs\": " + json_list(output_specs_) + "}");
+    module.add("module_call_graph", "[" + module_call() + "]");
+    module.add("metadata", "{}");
+    module.add("treespec_namedtuple_fields", "{}");
+    JsonObjectText document;
+    document.add("graph_module", module.text());
+    for (const auto& [key, span] : program_.fields) {
+      if (key != "guards_code") document.add(key, program_.text_of(span));
+    }
+    document.add("range_constraints", ranges());
+    document.add("guards_code", "[]");
+    return document.text();
+  }
+
+ private:
+  void gather() {
+    for (const std::uint32_t value : part_.lifted_inputs) {
+      const Pt2Input& input = program_.inputs[program_.values[value].input];
+      add_input(value, std::string(program_.text_of(input.argument)),
+                std::string(program_.text_of(input.spec)));
+    }
+    for (const std::uint32_t value : part_.inputs) {
+      const std::string argument = argument_of(program_.values[value]);
+      add_input(value, argument, "{\"user_input\": {\"arg\": " + argument + "}}");
+    }
+    for (const std::uint32_t number : part_.native_mutations) {
+      const Pt2Output& output = program_.outputs[number];
+      outputs_.emplace_back(program_.text_of(output.argument));
+      output_specs_.emplace_back(program_.text_of(output.spec));
+    }
+    for (const std::uint32_t value : part_.outputs) {
+      const std::string argument = argument_of(program_.values[value]);
+      outputs_.push_back(argument);
+      output_specs_.push_back("{\"user_output\": {\"arg\": " + argument + "}}");
+    }
+    for (const std::uint32_t node : part_.nodes) add_values_of(program_.nodes[node]);
+    std::sort(values_.begin(), values_.end());
+    values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+  }
+
+  void add_input(std::uint32_t value, std::string argument, std::string spec) {
+    inputs_.push_back(std::move(argument));
+    input_specs_.push_back(std::move(spec));
+    values_.push_back(value);
+  }
+
+  void add_values_of(const Pt2Node& node) {
+    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
+      const Pt2Argument& argument = program_.arguments[a];
+      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
+        values_.push_back(model_.effects.read_as[r]);
+      }
+    }
+    for (std::uint32_t r = node.result_begin; r < node.result_end; ++r) {
+      values_.push_back(program_.refs[r].value);
+    }
+  }
+
+  std::string graph() {
+    std::string text = "{\"inputs\": " + json_list(inputs_) +
+                       ", \"outputs\": " + json_list(outputs_) + ", \"nodes\": [";
+    nodes_begin_ = text.size();
+    for (std::size_t i = 0; i < part_.nodes.size(); ++i) {
+      if (i > 0) text += ", ";
+      append_pt2_node(text, model_, part_.nodes[i], Pt2Names::as_read);
+    }
+    text += "]";
+    for (std::uint8_t table = 0; table < std::size(kPt2ValueTables); ++table) {
+      text += ", \"";
+      text += kPt2ValueTables[table];
+      text += "\": ";
+      append_table(text, table);
+    }
+    if (!program_.ranges.empty()) {
+      for (const std::string_view symbol : symbols_in(text)) symbols_.emplace(symbol);
+    }
+    return text + ", \"is_single_tensor_return\": false}";
+  }
+
+  void append_table(std::string& text, std::uint8_t table) const {
+    text += "{";
+    bool is_first = true;
+    for (const std::uint32_t number : values_) {
+      const Pt2Value& value = program_.values[number];
+      if (value.entry.length == 0 || value.table != table) continue;
+      if (!is_first) text += ", ";
+      is_first = false;
+      text += json_string(value.name);
+      text += ": ";
+      text += program_.text_of(value.entry);
+    }
+    text += "}";
+  }
+
+  // The ranges of the symbols that the part uses.
+  std::string ranges() const {
+    JsonObjectText ranges;
+    for (const auto& [symbol, span] : program_.ranges) {
+      if (symbols_.contains(std::string(symbol))) ranges.add(symbol, program_.text_of(span));
+    }
+    return ranges.text();
+  }
+
+  std::string module_call() const {
+    std::vector<std::string> names;
+    for (const std::uint32_t value : part_.inputs) {
+      names.push_back(json_string(program_.values[value].name));
+    }
+    return "{\"fqn\": \"\", \"signature\": {\"inputs\": [], \"outputs\": [], \"in_spec\": " +
+           json_string(input_tree(part_.inputs.size())) +
+           ", \"out_spec\": " + json_string(output_tree(part_.outputs.size())) +
+           ", \"forward_arg_names\": " + json_list(names) + "}}";
+  }
+
+  const Pt2Model& model_;
+  const Pt2Program& program_;
+  const Pt2Part& part_;
+  std::size_t nodes_begin_ = 0;
+  std::vector<std::string> inputs_, input_specs_, outputs_, output_specs_;
+  std::vector<std::uint32_t> values_;  // that the part uses
+  std::unordered_set<std::string> symbols_;
+};
+
+}  // namespace
+
+std::string pt2_part_document(const Pt2Model& model, const Pt2Part& part) {
+  return PartDocument(model, part).write();
+}
+
+std::string pt2_root_document(const Pt2Model& model, const Pt2Plan& plan,
+                              const std::vector<std::string>& modules,
+                              const std::vector<std::string>& names) {
+  const Pt2Program& program = model.program;
+  std::string nodes = "[";
+  std::string calls;
+  for (const Pt2Part& part : plan.parts) {
+    const std::string& module = modules[index(part.part)];
+    calls += ", {\"fqn\": " + json_string(module) + ", \"signature\": null}";
+    for (const std::uint32_t node : part.nodes) {
+      if (std::binary_search(part.repeated.begin(), part.repeated.end(), node)) continue;
+      if (nodes.size() > 1) nodes += ", ";
+      append_pt2_root_node(nodes, model, node, module, names[index(part.part)]);
+    }
+  }
+  nodes += "]";
+  const bool has_root = !program.modules.empty() && program.modules.front().first.empty();
+  std::string modules_text = "[";
+  if (has_root) modules_text += program.text_of(program.modules.front().second);
+  modules_text += has_root || calls.empty() ? calls : calls.substr(2);
+  modules_text += "]";
+  // The rest of the document is unchanged.
+  struct Part {
+    SourceSpan at;
+    const std::string& text;
+  };
+  std::array<Part, 2> parts = {{{program.nodes_at, nodes}, {program.modules_at, modules_text}}};
+  const bool nodes_first = program.nodes_at.offset < program.modules_at.offset;
+  std::string document;
+  std::uint64_t at = 0;
+  for (const Part& part : {parts[nodes_first ? 0 : 1], parts[nodes_first ? 1 : 0]}) {
+    document += program.text.substr(at, part.at.offset - at);
+    document += part.text;
+    at = part.at.offset + part.at.length;
+  }
+  document += program.text.substr(at);
+  return document;
+}
+
+}  // namespace cleave

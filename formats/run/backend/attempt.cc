@@ -1,0 +1,106 @@
+#include "formats/run/backend/attempt.h"
+
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/text_layout.h"
+
+namespace cleave {
+
+std::string_view verdict_name(LowerVerdict verdict) {
+  switch (verdict) {
+    case LowerVerdict::lowered:
+      return "lowered";
+    case LowerVerdict::refused:
+      return "refused";
+    case LowerVerdict::no_output:
+      return "no output";
+    case LowerVerdict::crashed:
+      return "crashed";
+    case LowerVerdict::timed_out:
+      return "timed out";
+    case LowerVerdict::out_of_memory:
+      return "out of memory";
+    case LowerVerdict::too_large:
+      return "too large";
+    case LowerVerdict::wrong_values:
+      return "wrong values";
+    case LowerVerdict::lower_precision:
+      return "lower precision";
+    case LowerVerdict::tie_order:
+      return "order of ties";
+    case LowerVerdict::not_run:
+      return "not run";
+    case LowerVerdict::flaky:
+      return "flaky";
+    case LowerVerdict::lost:
+      return "lost";
+    case LowerVerdict::no_room:
+      return "no room";
+    case LowerVerdict::driver:
+      return "driver";
+  }
+  return {};
+}
+
+bool is_refusal(LowerVerdict verdict) {
+  switch (verdict) {
+    case LowerVerdict::refused:
+    case LowerVerdict::no_output:
+    case LowerVerdict::crashed:
+    case LowerVerdict::timed_out:
+    case LowerVerdict::out_of_memory:
+    case LowerVerdict::too_large:
+    case LowerVerdict::wrong_values:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_success(LowerVerdict verdict) {
+  return verdict == LowerVerdict::lowered || verdict == LowerVerdict::tie_order ||
+         verdict == LowerVerdict::not_run;
+}
+
+std::string verdict_words(const Attempt& attempt) {
+  std::string text(verdict_name(attempt.verdict));
+  if (attempt.detail.empty()) return text;
+  if (attempt.verdict == LowerVerdict::crashed) text += " (" + attempt.detail + ")";
+  if (attempt.verdict == LowerVerdict::timed_out) text += " after " + attempt.detail;
+  return text;
+}
+
+namespace {
+
+// The message without the place of a panic in Rust, "thread 'main' panicked at src/lib.rs:1:2:".
+std::string_view after_panic(std::string_view message) {
+  const std::size_t end = message.find('\n');
+  if (message.rfind("thread '", 0) != 0 || end == message.npos || end + 1 == message.size()) {
+    return message;
+  }
+  const bool is_panic = message.substr(0, end).find(" panicked at ") != message.npos;
+  return is_panic ? message.substr(end + 1) : message;
+}
+
+// The message without a Python traceback at its start: what follows it says what is wrong.
+std::string_view after_traceback(std::string_view message) {
+  if (message.rfind("Traceback (most recent call last)", 0) != 0) return message;
+  std::string_view rest = message;
+  do {
+    const std::size_t end = rest.find('\n');
+    if (end == rest.npos) return message;
+    rest.remove_prefix(end + 1);
+  } while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t'));
+  return rest.empty() ? message : rest;
+}
+
+}  // namespace
+
+std::string first_line(std::string_view message, std::size_t columns) {
+  while (!message.empty() && (message.front() == '\n' || message.front() == ' ')) {
+    message.remove_prefix(1);
+  }
+  message = after_panic(after_traceback(message));
+  return fitted(escaped(message.substr(0, message.find('\n'))), columns);
+}
+
+}  // namespace cleave

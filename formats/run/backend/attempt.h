@@ -1,0 +1,56 @@
+// Attempt: the outcome of passing one piece to one backend, once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "formats/run/backend/backend.h"
+
+namespace cleave {
+
+enum class LowerVerdict : std::uint8_t {
+  lowered,
+  refused,    // exit status or message: a compiler's "no"
+  no_output,  // success, but an output file that it should write is missing
+  crashed,    // by a signal
+  timed_out,
+  out_of_memory,
+  too_large,  // the piece is beyond the backend's largest model
+  wrong_values,
+  lower_precision,  // wrong at float32's tolerance, right at bfloat16's
+  tie_order,        // equal elements in another order than the reference's
+  not_run,          // there are no inputs to run it on
+  flaky,            // the piece got different verdicts
+  lost,             // the machine that it ran on failed
+  no_room,          // the disk is full
+  driver,           // a fault on our side of the backend: no information about the piece
+};
+
+// "lowered", "refused", "no output", ...
+std::string_view verdict_name(LowerVerdict verdict);
+
+// True for verdicts that mean that the backend cannot handle the piece.
+bool is_refusal(LowerVerdict verdict);
+// True for verdicts that count as lowered for the exit status.
+bool is_success(LowerVerdict verdict);
+
+struct Attempt {
+  LowerVerdict verdict = LowerVerdict::driver;
+  LowerStage stage = LowerStage::compile;
+  std::string detail = {};   // "SIGSEGV", "exit 3", "2 s" of a timeout; may be empty
+  std::string message = {};  // the backend's words; "" when it is lowered
+  double seconds = 0;
+  std::optional<std::uint64_t> artefact_bytes = {};
+  bool is_cached = false;
+};
+
+// The verdict with what is known of it: "crashed (SIGSEGV)", "timed out after 2 s".
+std::string verdict_words(const Attempt& attempt);
+
+// The first line of the message, after a traceback of Python or the place of a panic in Rust, for
+// tables; cut to `columns`.
+std::string first_line(std::string_view message, std::size_t columns);
+
+}  // namespace cleave

@@ -1,0 +1,421 @@
+// 1. Read the fields of the object, in any order; warn of unknown ones.
+// 2. Check that placeholders in words exist and that patterns are regular expressions.
+// 3. Finally check conditions on several fields.
+#include "formats/run/backend/backend_file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <regex>
+
+#include "core/base/link.h"
+#include "core/base/quantity.h"
+#include "formats/run/backend/placeholders.h"
+#include "formats/base/io/source_file.h"
+#include "formats/base/json/walk.h"
+#include "formats/base/text/number_text.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::int64_t kVersion = 1;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20U;
+
+// std::regex recurses on groups and alternatives, so that a long pattern would overflow the stack.
+constexpr std::size_t kMostPatternBytes = 1000;
+
+// std::regex lets a repetition count or a back-reference of 19 digits overflow.
+constexpr std::size_t kMostDigits = 9;
+
+bool has_long_number(std::string_view pattern) {
+  constexpr std::string_view kSigns = "{,\\";  // what such a number follows
+  std::size_t at = pattern.find_first_of(kSigns);
+  for (; at != pattern.npos; at = pattern.find_first_of(kSigns, at + 1)) {
+    const std::string_view rest = pattern.substr(at + 1);
+    if (std::min(rest.find_first_not_of("0123456789"), rest.size()) > kMostDigits) return true;
+  }
+  return false;
+}
+
+// Why the text cannot be used as a regular expression, as the rest of a sentence; "" when it can.
+std::string pattern_fault(const std::string& text) {
+  if (text.size() > kMostPatternBytes) {
+    return "has " + count_text(text.size()) + " bytes: a regular expression may have " +
+           count_text(kMostPatternBytes);
+  }
+  if (has_long_number(text)) {
+    return "repeats or refers back by a number of more than " + std::to_string(kMostDigits) +
+           " digits";
+  }
+  try {
+    const std::regex pattern(text);
+    return "";
+  } catch (const std::regex_error&) {
+    return "is not a regular expression (ECMAScript)";
+  }
+}
+
+class BackendReader {
+ public:
+  BackendReader(std::string_view text, Backend& backend, TextFaults& faults)
+      : json_(text, faults), faults_(faults), backend_(backend) {}
+
+  void read() {
+    json_.each_field("a backend file", "an object",
+                     [&](const std::string& key, std::size_t at) { read_field(key, at); });
+    json_.finish();
+    if (json_.is_over() || !faults_.errors().empty()) return;
+    check_whole();
+  }
+
+ private:
+  void check_whole() {
+    if (!has_format_)
+      faults_.error(0, "no \"format\": a backend file has \"format\": \"cleave.backend\"");
+    if (backend_.name.empty()) faults_.error(0, "no \"name\": reports name the backend by it");
+    if (!backend_.compile && !backend_.serve && !backend_.check) {
+      faults_.error(0, "neither \"compile\" nor \"serve\": there is no way to compile a model");
+    }
+  }
+
+  void read_field(const std::string& key, std::size_t at) {
+    if (key == "format") return read_format();
+    if (key == "version") return read_version();
+    if (key == "name") return take(key, backend_.name);
+    if (key == "identity") return read_words(key, backend_.identity);
+    if (key == "check") return read_command(key, backend_.check);
+    if (key == "compile") return read_command(key, backend_.compile);
+    if (key == "run") return read_command(key, backend_.run);
+    if (key == "serve") return read_serve();
+    if (key == "env") return read_environment();
+    if (key == "failed_if") return read_patterns();
+    if (key == "message") return read_message();
+    if (key == "compare") return read_compare();
+    if (key == "jobs") return read_jobs();
+    if (key == "max_model") return read_bytes(key, backend_.model_bytes);
+    if (key == "max_file") return read_bytes(key, backend_.file_bytes);
+    if (key == "opset") return read_opset();
+    json_.pass_unknown(
+        at, key, "the backend",
+        {"format", "version", "name", "identity", "check", "compile", "run", "serve", "env",
+         "failed_if", "message", "compare", "jobs", "max_model", "max_file", "opset"});
+  }
+
+  void take(const std::string& key, std::string& field) {
+    if (auto text = json_.take_text(cleave::quoted(key))) field = *std::move(text);
+  }
+
+  void read_format() {
+    const std::size_t at = json_.offset();
+    const auto format = json_.take_text("\"format\"");
+    has_format_ = true;
+    if (!format || *format == "cleave.backend") return;
+    faults_.error(at, "the format is " + cleave::quoted(*format) + ", not \"cleave.backend\"");
+  }
+
+  void read_version() {
+    const std::size_t at = json_.offset();
+    const auto version = json_.take_integer("\"version\"", 1);
+    if (!version || *version <= kVersion) return;
+    faults_.error(at, "version " + std::to_string(*version) +
+                          " of the format is newer than this program, which reads version 1");
+  }
+
+  void check_word(std::size_t at, std::string_view word) {
+    const std::size_t unknown = find_unknown_placeholder(word);
+    if (unknown == word.npos) return;
+    const std::string_view name = word.substr(unknown, word.find('}', unknown) + 1 - unknown);
+    faults_.error(at, cleave::quoted(name) + " is not a placeholder",
+                  {"there are " + placeholder_list()});
+  }
+
+  void read_words(const std::string& key, std::vector<std::string>& words) {
+    const std::size_t at = json_.offset();
+    const std::string what = cleave::quoted(key);
+    json_.each_item(what, "a list of words, the program first", [&] {
+      const std::size_t place = json_.offset();
+      auto word = json_.take_text("a word of " + what);
+      if (!word) return;
+      check_word(place, *word);
+      words.push_back(*std::move(word));
+    });
+    if (words.empty() && faults_.errors().empty()) {
+      faults_.error(at, what + " is empty: the first word is the program");
+    }
+  }
+
+  void read_duration(const std::string& key, double& seconds) {
+    const std::size_t at = json_.offset();
+    if (json_.type() == JsonType::number) {
+      if (const auto number = json_.take_real(cleave::quoted(key))) seconds = *number;
+    } else if (const auto text = json_.take_text(cleave::quoted(key))) {
+      const auto parsed = parse_duration(*text);
+      if (!parsed)
+        faults_.error(at, cleave::quoted(*text) + " is not a time: write \"60s\" or \"5min\"");
+      seconds = parsed.value_or(seconds);
+    }
+    if (seconds <= 0) faults_.error(at, cleave::quoted(key) + " must be above 0");
+  }
+
+  void read_bytes(const std::string& key, std::uint64_t& bytes) {
+    const std::size_t at = json_.offset();
+    const auto text = json_.take_text(cleave::quoted(key));
+    if (!text) return;
+    const auto parsed = parse_bytes(*text);
+    if (!parsed) faults_.error(at, cleave::quoted(*text) + " is not a size: write \"8GiB\"");
+    bytes = parsed.value_or(0);
+  }
+
+  void read_command(const std::string& key, std::optional<BackendCommand>& command) {
+    const std::size_t at = json_.offset();
+    command.emplace();
+    const auto read_one = [&](const std::string& field, std::size_t place) {
+      if (field == "argv") return read_words(field, command->argv);
+      if (field == "produces") return read_words(field, command->produces);
+      if (field == "timeout") return read_duration(field, command->timeout_seconds);
+      if (field == "memory") return read_bytes(field, command->memory_bytes);
+      if (field == "tensors" && key == "run") return read_tensors();
+      json_.pass_unknown(place, field, cleave::quoted(key),
+                         {"argv", "produces", "timeout", "memory", "tensors"});
+    };
+    json_.each_field(cleave::quoted(key), "an object like {\"argv\": [...]}", read_one);
+    if (command->argv.empty() && faults_.errors().empty()) {
+      faults_.error(at, cleave::quoted(key) + " has no \"argv\"");
+    }
+  }
+
+  void read_tensors() {
+    const std::size_t at = json_.offset();
+    const auto text = json_.take_text("\"tensors\"");
+    if (!text) return;
+    if (*text == "pb") {
+      backend_.tensors = TensorFormat::pb;
+    } else if (*text == "npy") {
+      backend_.tensors = TensorFormat::npy;
+    } else if (*text == "raw") {
+      backend_.tensors = TensorFormat::raw;
+    } else {
+      faults_.error(at, cleave::quoted(*text) + " is not one of \"pb\", \"npy\", \"raw\"");
+    }
+  }
+
+  void read_serve() {
+    const std::size_t at = json_.offset();
+    BackendServe& serve = backend_.serve.emplace();
+    const auto read_one = [&](const std::string& field, std::size_t place) {
+      if (field == "argv") return read_words(field, serve.argv);
+      if (field == "start_timeout") return read_duration(field, serve.start_timeout_seconds);
+      if (field == "timeout") return read_duration(field, serve.timeout_seconds);
+      if (field == "memory") return read_bytes(field, serve.memory_bytes);
+      if (field == "restart_after") {
+        const auto calls = json_.take_integer("\"restart_after\"", 1);
+        if (calls) serve.restart_after = static_cast<std::uint32_t>(*calls);
+        return;
+      }
+      if (field == "ops") {
+        serve.ops.clear();
+        return read_words(field, serve.ops);
+      }
+      json_.pass_unknown(place, field, "\"serve\"",
+                         {"argv", "ops", "start_timeout", "timeout", "memory", "restart_after"});
+    };
+    json_.each_field("\"serve\"", "an object like {\"argv\": [...]}", read_one);
+    if (serve.argv.empty() && faults_.errors().empty())
+      faults_.error(at, "\"serve\" has no \"argv\"");
+  }
+
+  void read_environment() {
+    json_.each_field("\"env\"", "an object", [&](const std::string& field, std::size_t place) {
+      if (field == "set") return read_variables();
+      if (field != "pass") return json_.pass_unknown(place, field, "\"env\"", {"set", "pass"});
+      backend_.environment.pass.clear();
+      json_.each_item("\"pass\"", "a list of names of variables", [&] {
+        if (auto name = json_.take_text("a name")) {
+          backend_.environment.pass.push_back(*std::move(name));
+        }
+      });
+    });
+  }
+
+  void read_variables() {
+    json_.each_field("\"set\"", "an object of strings", [&](const std::string& name, std::size_t) {
+      if (auto value = json_.take_text(cleave::quoted(name))) {
+        backend_.environment.set.emplace_back(name, *std::move(value));
+      }
+    });
+  }
+
+  void read_pattern(const std::string& what, std::string& pattern) {
+    const std::size_t at = json_.offset();
+    auto text = json_.take_text(what);
+    if (!text) return;
+    if (const std::string fault = pattern_fault(*text); !fault.empty()) {
+      faults_.error(at, cleave::quoted(*text) + " " + fault);
+    }
+    pattern = *std::move(text);
+  }
+
+  void read_patterns() {
+    json_.each_item("\"failed_if\"", "a list of regular expressions", [&] {
+      read_pattern("a pattern of \"failed_if\"", backend_.failed_if.emplace_back());
+    });
+  }
+
+  void read_message() {
+    json_.each_field("\"message\"", "an object", [&](const std::string& field, std::size_t place) {
+      if (field == "begin") return read_pattern("\"begin\"", backend_.message_begin);
+      if (field == "drop") return read_pattern("\"drop\"", backend_.message_drop);
+      json_.pass_unknown(place, field, "\"message\"", {"begin", "drop"});
+    });
+  }
+
+  void read_tolerance(const std::string& key, double& number) {
+    const std::size_t at = json_.offset();
+    const auto read = json_.take_real(cleave::quoted(key));
+    if (read && *read < 0) faults_.error(at, cleave::quoted(key) + " must not be below 0");
+    if (read) number = *read;
+  }
+
+  void read_compute() {
+    const std::size_t at = json_.offset();
+    take("compute", backend_.compute);
+    CompareTolerance& tolerance = backend_.tolerance;
+    if (backend_.compute == "float16") {
+      tolerance = {.rtol = 1e-2, .atol = 1e-3, .integers = tolerance.integers};
+    } else if (backend_.compute == "bfloat16") {
+      tolerance = {.rtol = 2e-2, .atol = 2e-2, .integers = tolerance.integers};
+    } else if (backend_.compute != "float32") {
+      faults_.error(at, cleave::quoted(backend_.compute) +
+                            " is not one of \"float32\", \"float16\", \"bfloat16\"");
+    }
+  }
+
+  void read_compare() {
+    std::optional<double> rtol, atol;
+    json_.each_field("\"compare\"", "an object", [&](const std::string& field, std::size_t place) {
+      if (field == "rtol") return read_tolerance(field, rtol.emplace(0));
+      if (field == "atol") return read_tolerance(field, atol.emplace(0));
+      if (field == "compute") return read_compute();
+      if (field == "float32") return take("float32", backend_.float32_backend);
+      if (field == "int_tolerance") {
+        const auto number = json_.take_integer("\"int_tolerance\"", 0);
+        if (number) backend_.tolerance.integers = *number;
+        return;
+      }
+      json_.pass_unknown(place, field, "\"compare\"",
+                         {"rtol", "atol", "compute", "float32", "int_tolerance"});
+    });
+    backend_.tolerance.rtol = rtol.value_or(backend_.tolerance.rtol);
+    backend_.tolerance.atol = atol.value_or(backend_.tolerance.atol);
+  }
+
+  void read_jobs() {
+    const auto jobs = json_.take_integer("\"jobs\"", 1);
+    if (jobs) backend_.jobs = static_cast<unsigned>(*jobs);
+  }
+
+  void read_opset() {
+    const std::size_t at = json_.offset();
+    std::vector<std::int64_t> range;
+    json_.each_item("\"opset\"", "a list of the lowest and the highest", [&] {
+      if (const auto number = json_.take_integer("an opset", 1)) range.push_back(*number);
+    });
+    if (range.size() != 2 || range[0] > range[1]) {
+      return faults_.error(at, "\"opset\" must be the lowest and the highest, as in [13, 21]");
+    }
+    backend_.lowest_opset = range[0];
+    backend_.highest_opset = range[1];
+  }
+
+  JsonWalk json_;
+  TextFaults& faults_;
+  Backend& backend_;
+  bool has_format_ = false;
+};
+
+// Absolute, since backends have their own working directories.
+std::string folder_of(const std::string& path) {
+  std::array<char, 4096> room;
+  const bool is_relative = !path.starts_with('/') && ::getcwd(room.data(), room.size()) != nullptr;
+  const std::string whole = is_relative ? std::string(room.data()) + "/" + path : path;
+  const std::size_t slash = whole.rfind('/');
+  return slash == 0 ? "/" : whole.substr(0, slash);
+}
+
+}  // namespace
+
+Loaded<LoadedBackend> parse_backend(const std::string& path, std::string_view bytes) {
+  LoadedBackend loaded;
+  loaded.backend.path = path;
+  loaded.backend.folder = folder_of(path);
+  loaded.backend.text = bytes;
+  std::string padded(bytes);
+  padded.append(JsonCursor::kPadding, '\0');
+  const std::string_view text = std::string_view(padded).substr(0, bytes.size());
+  TextFaults faults(path, text);
+  BackendReader(text, loaded.backend, faults).read();
+  if (!faults.errors().empty()) return std::move(faults.errors());
+  loaded.warnings = std::move(faults.warnings());
+  return loaded;
+}
+
+Loaded<LoadedBackend> read_backend_file(const std::string& path) {
+  const auto source = SourceFile::open(path, kMostBytes);
+  if (!source) return source.error();
+  return parse_backend(path, source->bytes());
+}
+
+bool is_short_backend(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  return equals != text.npos && text.substr(0, equals).find('/') == text.npos;
+}
+
+Result<Backend, std::string> parse_short_backend(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  Backend backend;
+  backend.name = text.substr(0, equals);
+  backend.text = text;
+  backend.folder = ".";
+  if (backend.name.empty()) return std::string("has no name before \"=\"");
+  const auto words = shell_words(text.substr(equals + 1));
+  if (!words) return std::string("has a quote that is not closed");
+  if (words->empty()) return std::string("has no command after \"=\"");
+  for (const std::string& word : *words) {
+    const std::size_t unknown = find_unknown_placeholder(word);
+    if (unknown == word.npos) continue;
+    return cleave::quoted(word.substr(unknown, word.find('}', unknown) + 1 - unknown)) +
+           " is not a placeholder: there are " + placeholder_list();
+  }
+  backend.compile = BackendCommand{.argv = *words};
+  return backend;
+}
+
+std::optional<std::vector<std::string>> shell_words(std::string_view text) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_blank = c == ' ' || c == '\t' || c == '\n';
+    if (quote == '\0' && is_blank) {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    if (quote == '\0' && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = '\0';
+    } else if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      words.back() += text[++i];
+    } else {
+      words.back() += c;
+    }
+  }
+  if (quote != '\0') return std::nullopt;
+  return words;
+}
+
+}  // namespace cleave

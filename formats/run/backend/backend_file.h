@@ -1,0 +1,36 @@
+// Backend files: `cleave.backend`, a JSON object that describes a compiler (backend.h).
+//
+//   {"format": "cleave.backend", "version": 1, "name": "tract",
+//    "serve": {"argv": ["python3", "{here}/tract_worker.py"]}}
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/run/backend/backend.h"
+#include "formats/base/text/diagnostic.h"
+
+namespace cleave {
+
+struct LoadedBackend {
+  Backend backend;
+  std::vector<Diagnostic> warnings;
+};
+
+// Reads one file. On error: every fault with its line and column, at most 20.
+Loaded<LoadedBackend> read_backend_file(const std::string& path);
+// Parses a text as if read from `path`.
+Loaded<LoadedBackend> parse_backend(const std::string& path, std::string_view bytes);
+
+// The short form of --backend, `NAME='cmd {model} -o {out}'`: a backend with one compile command.
+// The text is split into words as a shell does it, but without a shell. Error: what is wrong with
+// it.
+Result<Backend, std::string> parse_short_backend(std::string_view text);
+// True for a text in the short form rather than a path.
+bool is_short_backend(std::string_view text);
+
+// Splits words as a shell would: blanks, '...', "..." and \. nullopt when a quote is not closed.
+std::optional<std::vector<std::string>> shell_words(std::string_view text);
+
+}  // namespace cleave

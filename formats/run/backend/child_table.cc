@@ -1,0 +1,48 @@
+#include "formats/run/backend/child_table.h"
+
+#include <array>
+#include <atomic>
+#include <csignal>
+
+#include "formats/run/backend/child.h"
+
+namespace cleave {
+namespace {
+
+// Process ids; those of launchers are negative.
+std::array<std::atomic<pid_t>, kMostChildren> children = {};
+
+}  // namespace
+
+bool register_child(pid_t pid, ChildKind kind) {
+  for (auto& slot : children) {
+    pid_t none = 0;
+    if (slot.compare_exchange_strong(none, kind == ChildKind::launcher ? -pid : pid)) return true;
+  }
+  return false;
+}
+
+void forget_child(pid_t pid) {
+  for (auto& slot : children) {
+    pid_t expected = pid, launcher = -pid;
+    if (slot.compare_exchange_strong(expected, 0)) return;
+    if (slot.compare_exchange_strong(launcher, 0)) return;
+  }
+}
+
+bool is_registered_child(pid_t pid) {
+  for (const auto& slot : children) {
+    if (slot.load() == pid || slot.load() == -pid) return true;
+  }
+  return false;
+}
+
+void end_children() noexcept {
+  for (const auto& slot : children) {
+    const pid_t pid = slot.load();
+    if (pid > 0) ::kill(-pid, SIGKILL);
+    if (pid < 0) ::kill(pid, SIGTERM);
+  }
+}
+
+}  // namespace cleave

@@ -1,0 +1,153 @@
+#include "formats/run/backend/self_test.h"
+
+#include <algorithm>
+
+#include "formats/run/backend/tensor_compare.h"
+#include "formats/run/backend/tensor_files.h"
+#include "formats/run/backend/test_models.h"
+#include "formats/base/io/output_file.h"
+
+namespace cleave {
+namespace {
+
+using Outcome = SelfTestStep::Outcome;
+constexpr int kCalls = 20;
+
+class BackendTest {
+ public:
+  BackendTest(const Backend& backend, const SessionOptions& options)
+      : session_(backend, options), folder_(options.folder) {}
+
+  SelfTest run() {
+    const auto identity = session_.identity();
+    if (!identity) {
+      add({"starts", Outcome::failed, identity.error().message});
+      return std::move(test_);
+    }
+    test_.identity = *identity;
+    for (const TestModel& model : models_to_take()) take(model);
+    for (const TestModel& model : models_to_refuse()) refuse(model);
+    call_often(models_to_take().front());
+    return std::move(test_);
+  }
+
+ private:
+  void add(SelfTestStep step) { test_.steps.push_back(std::move(step)); }
+
+  // Writes the model and its inputs.
+  PieceFiles write(const TestModel& model) {
+    const std::string stem = folder_ + "/" + std::to_string(written_++);
+    PieceFiles piece{.model = stem + ".onnx", .out = stem + ".out"};
+    static_cast<void>(write_file(piece.model, model.bytes));
+    for (const Tensor& input : model.inputs) {
+      const std::string file = stem + ".input_" + std::to_string(piece.inputs.size()) + ".pb";
+      static_cast<void>(write_file(file, encode_tensor(input)));
+      piece.inputs.push_back({input.name, file});
+    }
+    for (const Tensor& output : model.outputs) {
+      const std::string file = stem + ".output_" + std::to_string(piece.outputs.size()) + ".pb";
+      piece.outputs.push_back({output.name, file});
+    }
+    return piece;
+  }
+
+  Attempt compile(const PieceFiles& piece) {
+    Attempt attempt{.verdict = LowerVerdict::lowered};
+    for (const LowerStage stage : {LowerStage::check, LowerStage::compile}) {
+      if (attempt.verdict != LowerVerdict::lowered || !session_.backend().has(stage)) continue;
+      attempt = session_.run(stage, piece);
+    }
+    return attempt;
+  }
+
+  static std::string text_of(const Attempt& attempt) {
+    std::string text(verdict_name(attempt.verdict));
+    if (!attempt.detail.empty()) text += " (" + attempt.detail + ")";
+    if (!attempt.message.empty()) text += ": " + first_line(attempt.message, 200);
+    return text;
+  }
+
+  void take(const TestModel& model) {
+    const PieceFiles piece = write(model);
+    const Attempt attempt = compile(piece);
+    const bool is_good = attempt.verdict == LowerVerdict::lowered;
+    add({"compiles " + model.name, is_good ? Outcome::passed : Outcome::failed,
+         is_good ? "" : text_of(attempt), attempt.seconds});
+    SelfTestStep step{.name = "runs " + model.name};
+    if (!is_good || !session_.backend().has(LowerStage::run)) {
+      step.outcome = Outcome::skipped;
+      step.detail = is_good ? "the file has no \"run\"" : "it is not compiled";
+    } else {
+      const Attempt ran = session_.run(LowerStage::run, piece);
+      step.seconds = ran.seconds;
+      step.detail = ran.verdict == LowerVerdict::lowered ? compare(model, piece) : text_of(ran);
+      if (!step.detail.empty()) step.outcome = Outcome::failed;
+    }
+    add(std::move(step));
+  }
+
+  std::string compare(const TestModel& model, const PieceFiles& piece) const {
+    for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+      const auto made = read_tensor_file(piece.outputs[i].file);
+      if (!made) return made.error().message;
+      const auto difference =
+          compare_tensors(model.outputs[i], *made, session_.backend().tolerance);
+      if (!difference.is_same()) {
+        return "output " + model.outputs[i].name + ": " +
+               difference_text(difference, model.outputs[i], *made);
+      }
+    }
+    return {};
+  }
+
+  void refuse(const TestModel& model) {
+    const Attempt attempt = compile(write(model));
+    const bool is_good = attempt.verdict == LowerVerdict::refused ||
+                         attempt.verdict == LowerVerdict::no_output ||
+                         attempt.verdict == LowerVerdict::crashed;
+    std::string detail;
+    if (attempt.verdict == LowerVerdict::lowered) {
+      detail = "it accepts that: give \"produces\" or \"failed_if\", by which success is judged";
+    } else if (!is_good) {
+      detail = text_of(attempt);
+    }
+    add({"refuses " + model.name, is_good ? Outcome::passed : Outcome::failed, detail,
+         attempt.seconds});
+  }
+
+  void call_often(const TestModel& model) {
+    SelfTestStep step{.name = "answers " + std::to_string(kCalls) + " calls alike"};
+    if (!session_.backend().serve) {
+      step.outcome = Outcome::skipped;
+      step.detail = "the file has no \"serve\"";
+      return add(std::move(step));
+    }
+    const PieceFiles piece = write(model);
+    for (int i = 0; i < kCalls && step.outcome == Outcome::passed; ++i) {
+      const Attempt attempt = compile(piece);
+      step.seconds += attempt.seconds;
+      if (attempt.verdict == LowerVerdict::lowered) continue;
+      step.outcome = Outcome::failed;
+      step.detail = "call " + std::to_string(i + 1) + ": " + text_of(attempt);
+    }
+    add(std::move(step));
+  }
+
+  BackendSession session_;
+  std::string folder_;
+  SelfTest test_;
+  int written_ = 0;
+};
+
+}  // namespace
+
+bool SelfTest::passed() const {
+  return std::none_of(steps.begin(), steps.end(),
+                      [](const SelfTestStep& step) { return step.outcome == Outcome::failed; });
+}
+
+SelfTest test_backend(const Backend& backend, const SessionOptions& options) {
+  return BackendTest(backend, options).run();
+}
+
+}  // namespace cleave

@@ -1,0 +1,403 @@
+#include "formats/run/backend/session.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "formats/run/backend/tensor_files.h"
+#include "formats/base/io/source_file.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+
+namespace cleave {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+// std::regex recurses on long texts: lines are cut to this length for it.
+constexpr std::size_t kMostRegexLine = 2000;
+
+std::vector<std::string> environment_of(const BackendEnvironment& environment) {
+  std::vector<std::string> variables;
+  for (const std::string& name : environment.pass) {
+    if (const char* const value = std::getenv(name.c_str()))
+      variables.push_back(name + "=" + value);
+  }
+  for (const auto& [name, value] : environment.set) variables.push_back(name + "=" + value);
+  return variables;
+}
+
+std::optional<std::regex> pattern_of(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return std::regex(text);
+}
+
+bool matches(const std::regex& pattern, std::string_view line) {
+  line = line.substr(0, kMostRegexLine);
+  return std::regex_search(line.begin(), line.end(), pattern);
+}
+
+// Adds the time from its construction to its destruction to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& seconds) : seconds_(seconds) {}
+  ~Stopwatch() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// Calls visit(line) for each line until it returns false.
+template <class Visit>
+void each_line(std::string_view text, Visit visit) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (!visit(text.substr(0, end))) return;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+std::string signal_text(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  return name != nullptr ? "SIG" + std::string(name) : "signal " + std::to_string(signal);
+}
+
+bool tells_of_memory(std::string_view text) {
+  for (const std::string_view sign : {"MemoryError", "std::bad_alloc", "out of memory",
+                                      "Cannot allocate memory", "memory allocation of"}) {
+    if (text.find(sign) != text.npos) return true;
+  }
+  return false;
+}
+
+bool is_disk_full(const std::string& folder) {
+  constexpr std::uint64_t kLeast = std::uint64_t{1} << 20U;
+  struct statvfs room = {};
+  if (::statvfs(folder.c_str(), &room) != 0) return false;
+  return std::uint64_t{room.f_bavail} * room.f_frsize < kLeast;
+}
+
+std::optional<std::uint64_t> size_of(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+Json files_json(const std::vector<NamedFile>& files) {
+  Json list = Json::array();
+  for (const NamedFile& one : files) list.push_back({{"name", one.name}, {"file", one.file}});
+  return list;
+}
+
+bool is_made(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return !fs::is_empty(path, error);
+  return size_of(path.string()).value_or(0) > 0;
+}
+
+// False when the command mentions {out} and there is neither such a file nor one whose name begins
+// so: "-o {out}" may make {out}.xml.
+bool has_output(const BackendCommand& command, const PlaceholderValues& values) {
+  const bool is_mentioned =
+      std::any_of(command.argv.begin(), command.argv.end(),
+                  [](const std::string& word) { return word.find("{out}") != word.npos; });
+  if (!is_mentioned || !command.produces.empty() || is_made(values.out)) return true;
+  const fs::path out(values.out);
+  const std::string stem = out.filename().string();
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(out.parent_path(), error)) {
+    if (entry.path().filename().string().rfind(stem, 0) == 0 && is_made(entry.path())) return true;
+  }
+  return false;
+}
+
+std::string text_field(const Json& json, const char* key) {
+  const auto field = json.find(key);
+  return field != json.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+BackendSession::BackendSession(const Backend& backend, SessionOptions options)
+    : backend_(backend),
+      options_(std::move(options)),
+      begin_(pattern_of(backend.message_begin)),
+      drop_(pattern_of(backend.message_drop)) {
+  for (const std::string& text : backend.failed_if) failed_if_.emplace_back(text);
+}
+
+ChildCommand BackendSession::child(const std::vector<std::string>& words,
+                                   const PlaceholderValues& values) const {
+  ChildCommand command{.argv = options_.launcher,
+                       .environment = environment_of(backend_.environment),
+                       .folder = options_.folder};
+  for (std::string& word : expand_words(words, values)) command.argv.push_back(std::move(word));
+  command.file_bytes = backend_.file_bytes;
+  if (!options_.launcher.empty()) command.kind = ChildKind::launcher;
+  return command;
+}
+
+PlaceholderValues BackendSession::values_of(const PieceFiles& piece) const {
+  PlaceholderValues values{
+      .model = piece.model, .out = piece.out, .workdir = options_.folder, .here = backend_.folder};
+  values.seed = piece.seed;
+  return values;
+}
+
+Worker& BackendSession::worker() {
+  if (!worker_) {
+    const BackendServe& serve = *backend_.serve;
+    ChildCommand command = child(serve.argv, {.workdir = options_.folder, .here = backend_.folder});
+    command.timeout_seconds = serve.timeout_seconds;
+    command.memory_bytes = serve.memory_bytes;
+    worker_ = std::make_unique<Worker>(
+        WorkerOptions{std::move(command), serve.start_timeout_seconds, serve.restart_after});
+  }
+  return *worker_;
+}
+
+Result<std::string, Error> BackendSession::identity() {
+  const Stopwatch watch(seconds_);
+  return ask_identity();
+}
+
+Result<std::string, Error> BackendSession::ask_identity() {
+  if (backend_.identity.empty()) {
+    if (!backend_.serve) return std::string();
+    auto failure = worker().start();
+    if (failure && is_lost(failure->text)) failure = worker().start();
+    if (failure) return Error{failure->text};
+    return worker().version();
+  }
+  ChildCommand command = child(backend_.identity, {.here = backend_.folder});
+  command.timeout_seconds = 60;
+  ChildResult result = run_child(command);
+  if (is_lost(result.err)) result = run_child(command);
+  if (result.end == ChildEnd::not_started) {
+    return Error{command.argv.front() + ": " + system_words(result.code)};
+  }
+  if (result.end != ChildEnd::exited || result.code != 0) {
+    return Error{"\"identity\" fails: " + first_line(result.err, 200)};
+  }
+  return first_line(result.out, 200);
+}
+
+WorkerAnswer BackendSession::request(std::string_view op, const std::string& fields) {
+  Json request = Json::parse(fields, nullptr, false);
+  request["op"] = op;
+  const Stopwatch watch(seconds_);
+  return worker().call(request.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Attempt BackendSession::run(LowerStage stage, const PieceFiles& piece) {
+  Attempt attempt{.stage = stage};
+  const auto bytes = size_of(piece.model);
+  if (backend_.model_bytes > 0 && bytes && *bytes > backend_.model_bytes) {
+    attempt.verdict = LowerVerdict::too_large;
+    return attempt;
+  }
+  const Stopwatch watch(seconds_);
+  attempt = run_stage(stage, piece);
+  if (attempt.verdict == LowerVerdict::lost) attempt = run_stage(stage, piece);
+  attempt.stage = stage;
+  const bool may_be_room = is_refusal(attempt.verdict) || attempt.verdict == LowerVerdict::driver;
+  if (may_be_room && is_disk_full(options_.folder)) attempt.verdict = LowerVerdict::no_room;
+  return attempt;
+}
+
+Attempt BackendSession::run_stage(LowerStage stage, const PieceFiles& piece) {
+  const BackendCommand* const command = backend_.command(stage);
+  if (command == nullptr) return run_worker(stage, piece);
+  if (stage == LowerStage::run) return run_with_files(piece);
+  return run_command(*command, values_of(piece));
+}
+
+Attempt BackendSession::run_command(const BackendCommand& command,
+                                    const PlaceholderValues& values) {
+  ChildCommand process = child(command.argv, values);
+  process.timeout_seconds = command.timeout_seconds;
+  process.memory_bytes = command.memory_bytes;
+  ++calls_;
+  return judge(run_child(process), command, values);
+}
+
+Attempt BackendSession::run_with_files(const PieceFiles& piece) {
+  PlaceholderValues values = values_of(piece);
+  const TensorFiles files(backend_.tensors, piece.out);
+  for (const NamedFile& input : piece.inputs) {
+    auto file = files.give(input.file, values.inputs.size());
+    if (!file) return {.verdict = LowerVerdict::driver, .message = file.error().message};
+    values.inputs.push_back(file->path);
+    values.shapes.push_back(file->shape);
+    values.input_names.push_back(input.name);
+  }
+  for (const NamedFile& output : piece.outputs) {
+    values.outputs.push_back(files.output_path(values.outputs.size()));
+    values.output_names.push_back(output.name);
+  }
+  Attempt attempt = run_command(*backend_.run, values);
+  for (std::size_t i = 0; attempt.verdict == LowerVerdict::lowered && i < piece.outputs.size();
+       ++i) {
+    const auto taken = files.take(values.outputs[i], piece.outputs[i]);
+    if (!taken) attempt = {.verdict = LowerVerdict::driver, .message = taken.error().message};
+  }
+  return attempt;
+}
+
+Attempt BackendSession::judge(const ChildResult& result, const BackendCommand& command,
+                              const PlaceholderValues& values) const {
+  Attempt attempt{.message = message_of(result.err, result.out), .seconds = result.seconds};
+  const bool has_failed = matches_failure(result.err) || matches_failure(result.out);
+  if (result.end == ChildEnd::not_started) {
+    attempt.message = command.argv.front() + ": " + system_words(result.code);
+    return attempt;
+  }
+  if (result.end == ChildEnd::timed_out) {
+    attempt.verdict = LowerVerdict::timed_out;
+    attempt.detail = duration_text(command.timeout_seconds * 1e6);
+  } else if (is_lost(result.err)) {
+    attempt.verdict = LowerVerdict::lost;
+  } else if (result.end == ChildEnd::signalled || result.code != 0) {
+    const bool is_signal = result.end == ChildEnd::signalled;
+    attempt.detail = is_signal ? signal_text(result.code) : "exit " + std::to_string(result.code);
+    attempt.verdict = is_signal ? LowerVerdict::crashed : LowerVerdict::refused;
+    const bool is_killed = is_signal && result.code == SIGKILL;
+    if (is_killed || (command.memory_bytes > 0 && tells_of_memory(result.err))) {
+      attempt.verdict = LowerVerdict::out_of_memory;
+    }
+  } else {
+    attempt.verdict = has_failed ? LowerVerdict::refused : LowerVerdict::lowered;
+  }
+  if (attempt.verdict != LowerVerdict::lowered) return attempt;
+  std::uint64_t bytes = 0;
+  for (const std::string& file : expand_words(command.produces, values)) {
+    const auto size = size_of(file);
+    if (!size || *size == 0) attempt.verdict = LowerVerdict::no_output;
+    bytes += size.value_or(0);
+  }
+  if (is_compile(command) && !has_output(command, values)) {
+    attempt.verdict = LowerVerdict::no_output;
+  }
+  if (!command.produces.empty()) attempt.artefact_bytes = bytes;
+  if (attempt.verdict == LowerVerdict::lowered) attempt.message.clear();
+  if (attempt.verdict == LowerVerdict::no_output) {
+    attempt.message = "exit status 0, but it did not write its output\n" + attempt.message;
+  }
+  return attempt;
+}
+
+bool BackendSession::is_compile(const BackendCommand& command) const {
+  return &command == backend_.command(LowerStage::compile);
+}
+
+Attempt BackendSession::run_worker(LowerStage stage, const PieceFiles& given) {
+  PieceFiles piece = given;
+  if (stage != LowerStage::run) piece.inputs = piece.outputs = {};
+  Json request = {{"op", lower_stage_name(stage)},
+                  {"model", piece.model},
+                  {"out", piece.out},
+                  {"seed", piece.seed},
+                  {"inputs", files_json(piece.inputs)},
+                  {"outputs", files_json(piece.outputs)}};
+  const std::string line = request.dump(-1, ' ', false, Json::error_handler_t::replace);
+  ++calls_;
+  WorkerAnswer answer = worker().call(line);
+  if (answer.kind == WorkerAnswer::Kind::died || answer.kind == WorkerAnswer::Kind::garbled) {
+    ++calls_;
+    answer = worker().call(line);
+  }
+  return judge(answer, piece);
+}
+
+Attempt BackendSession::judge(const WorkerAnswer& answer, const PieceFiles& piece) const {
+  Attempt attempt{.message = message_of(answer.text, {}), .seconds = answer.seconds};
+  switch (answer.kind) {
+    case WorkerAnswer::Kind::not_started:
+      if (is_lost(answer.text)) attempt.verdict = LowerVerdict::lost;
+      return attempt;
+    case WorkerAnswer::Kind::garbled:
+      return attempt;
+    case WorkerAnswer::Kind::timed_out:
+      attempt.verdict = LowerVerdict::timed_out;
+      attempt.detail = duration_text(backend_.serve->timeout_seconds * 1e6);
+      return attempt;
+    case WorkerAnswer::Kind::died:
+      attempt.detail =
+          answer.is_signal ? signal_text(answer.code) : "exit " + std::to_string(answer.code);
+      attempt.verdict = is_lost(answer.text) ? LowerVerdict::lost : LowerVerdict::crashed;
+      if ((answer.is_signal && answer.code == SIGKILL) || tells_of_memory(answer.text)) {
+        attempt.verdict = LowerVerdict::out_of_memory;
+      }
+      return attempt;
+    case WorkerAnswer::Kind::line:
+      break;
+  }
+  const Json json = Json::parse(answer.text, nullptr, false);
+  const auto ok = json.find("ok");
+  attempt.message.clear();
+  if (ok != json.end() && ok->is_boolean() && ok->get<bool>()) {
+    attempt.verdict = LowerVerdict::lowered;
+    for (const NamedFile& output : piece.outputs) {
+      if (!size_of(output.file)) attempt.verdict = LowerVerdict::no_output;
+    }
+    return attempt;
+  }
+  attempt.message = message_of(text_field(json, "error"), {});
+  const std::string stage = text_field(json, "stage");
+  attempt.detail = stage;
+  attempt.verdict =
+      stage.empty() || stage == "driver" ? LowerVerdict::driver : LowerVerdict::refused;
+  if (attempt.verdict == LowerVerdict::refused && backend_.serve->memory_bytes > 0 &&
+      tells_of_memory(attempt.message)) {
+    attempt.verdict = LowerVerdict::out_of_memory;
+  }
+  return attempt;
+}
+
+bool BackendSession::matches_failure(std::string_view output) const {
+  bool found = false;
+  if (failed_if_.empty()) return false;
+  each_line(output, [&](std::string_view line) {
+    for (const std::regex& pattern : failed_if_) found = found || matches(pattern, line);
+    return !found;
+  });
+  return found;
+}
+
+std::string BackendSession::message_of(std::string_view err, std::string_view out) const {
+  const bool has_text = err.find_first_not_of(" \n\t\r") != err.npos;
+  std::string message;
+  bool has_begun = !begin_;
+  each_line(has_text ? err : out, [&](std::string_view line) {
+    has_begun = has_begun || matches(*begin_, line);
+    if (has_begun && !(drop_ && matches(*drop_, line))) message.append(line) += '\n';
+    return true;
+  });
+  if (message.empty()) message = has_text ? err : out;
+  while (!message.empty() && message.back() == '\n') message.pop_back();
+  return message;
+}
+
+bool BackendSession::is_lost(std::string_view text) const {
+  if (options_.launcher.empty()) return false;
+  for (const std::string_view sign :
+       {"Node failure", "NODE FAILURE", "Socket timed out", "Communication connection failure",
+        "Connection reset by peer", "Connection closed by"}) {
+    if (text.find(sign) != text.npos) return true;
+  }
+  return false;
+}
+
+}  // namespace cleave

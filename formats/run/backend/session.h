@@ -1,0 +1,88 @@
+// BackendSession: one backend, for one thread. Runs its stages on pieces, with its worker or with
+// programs of their own, and judges the outcome.
+//
+//   worker died          tries the same piece once more in a fresh worker before calling it a crash
+//   worker is too slow   ends it, and starts a new one for the next piece
+//   exit status 0        is success only with every file of "produces" and no line of "failed_if";
+//                        without "produces", a compile command that mentions {out} must write it
+#pragma once
+
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "formats/run/backend/attempt.h"
+#include "formats/run/backend/backend.h"
+#include "formats/run/backend/placeholders.h"
+#include "formats/run/backend/worker.h"
+
+namespace cleave {
+
+struct SessionOptions {
+  std::vector<std::string> launcher =
+      {};                   // words before each command: for another machine or a container
+  std::string folder = {};  // for files that backends write; absolute, must exist
+};
+
+// A tensor file and the name of its value.
+struct NamedFile {
+  std::string name, file;
+};
+
+// A piece of a model in files. Paths are absolute.
+struct PieceFiles {
+  std::string model;
+  std::string out;                                   // prefix of the result files
+  std::vector<NamedFile> inputs = {}, outputs = {};  // for the stage run, TensorProto
+  std::uint64_t seed = 0;
+};
+
+class BackendSession {
+ public:
+  // `backend` must outlive this.
+  BackendSession(const Backend& backend, SessionOptions options);
+
+  const Backend& backend() const { return backend_; }
+  // Runs one stage that the backend has.
+  Attempt run(LowerStage stage, const PieceFiles& piece);
+  // The number of calls of the backend so far.
+  std::size_t calls() const { return calls_; }
+  // Time spent waiting for the backend, its start included, so far.
+  double seconds() const { return seconds_; }
+
+  // The backend's version: the output of `identity`, else the worker's greeting. Error: why it does
+  // not start.
+  Result<std::string, Error> identity();
+
+  // Sends another request to the worker, as JSON without "op": for the reference. The backend must
+  // have a worker.
+  WorkerAnswer request(std::string_view op, const std::string& fields);
+
+ private:
+  ChildCommand child(const std::vector<std::string>& words, const PlaceholderValues& values) const;
+  PlaceholderValues values_of(const PieceFiles& piece) const;
+  Attempt run_stage(LowerStage stage, const PieceFiles& piece);
+  Result<std::string, Error> ask_identity();
+  Attempt run_command(const BackendCommand& command, const PlaceholderValues& values);
+  Attempt run_with_files(const PieceFiles& piece);
+  Attempt run_worker(LowerStage stage, const PieceFiles& piece);
+  Attempt judge(const ChildResult& result, const BackendCommand& command,
+                const PlaceholderValues& values) const;
+  Attempt judge(const WorkerAnswer& answer, const PieceFiles& piece) const;
+  bool is_compile(const BackendCommand& command) const;
+  bool matches_failure(std::string_view output) const;
+  std::string message_of(std::string_view err, std::string_view out) const;
+  bool is_lost(std::string_view text) const;
+  Worker& worker();
+
+  const Backend& backend_;
+  SessionOptions options_;
+  std::unique_ptr<Worker> worker_;
+  std::vector<std::regex> failed_if_;
+  std::optional<std::regex> begin_, drop_;
+  std::size_t calls_ = 0;
+  double seconds_ = 0;
+};
+
+}  // namespace cleave

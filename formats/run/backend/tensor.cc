@@ -1,0 +1,257 @@
+#include "formats/run/backend/tensor.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <protozero/pbf_reader.hpp>
+
+#include "formats/models/onnx/index/encoding.h"
+#include "formats/models/onnx/index/field_numbers.h"
+
+namespace cleave {
+namespace {
+
+template <class Number>
+void append_number(std::string& out, Number number) {
+  std::array<char, sizeof number> bytes;
+  std::memcpy(bytes.data(), &number, sizeof number);
+  out.append(bytes.data(), bytes.size());
+}
+
+// Appends the low bytes of a number, as an element with `bytes` bytes.
+void append_low(std::string& out, std::uint64_t number, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i) out.push_back(static_cast<char>(number >> 8 * i));
+}
+
+// Reads elements that a tensor holds outside raw_data.
+class TypedElements {
+ public:
+  void add(protozero::pbf_reader& message) {
+    switch (message.tag()) {
+      case tensor_field::kFloatData:
+        for (const float number : message.get_packed_float()) append_number(bytes_, number);
+        break;
+      case tensor_field::kDoubleData:
+        for (const double number : message.get_packed_double()) append_number(bytes_, number);
+        break;
+      case tensor_field::kInt32Data:
+        for (const auto number : message.get_packed_int32())
+          whole_.push_back(static_cast<std::uint64_t>(number));
+        break;
+      case tensor_field::kInt64Data:
+        for (const auto number : message.get_packed_int64())
+          whole_.push_back(static_cast<std::uint64_t>(number));
+        break;
+      case tensor_field::kUint64Data:
+        for (const auto number : message.get_packed_uint64()) whole_.push_back(number);
+        break;
+      default:
+        message.skip();
+    }
+  }
+
+  std::string bytes_of(DType dtype) && {
+    const auto size = static_cast<std::size_t>(dtype_bits(dtype)) / 8;
+    if (size > sizeof(std::uint64_t)) return {};  // no whole number is such an element
+    for (const std::uint64_t number : whole_) append_low(bytes_, number, size);
+    return std::move(bytes_);
+  }
+
+ private:
+  std::string bytes_;
+  std::vector<std::uint64_t> whole_;
+};
+
+struct NumpyType {
+  DType dtype;
+  std::string_view name;
+};
+constexpr auto kNumpyTypes = std::to_array<NumpyType>({
+    {DType::float32, "<f4"},
+    {DType::float64, "<f8"},
+    {DType::float16, "<f2"},
+    {DType::int8, "|i1"},
+    {DType::int16, "<i2"},
+    {DType::int32, "<i4"},
+    {DType::int64, "<i8"},
+    {DType::uint8, "|u1"},
+    {DType::uint16, "<u2"},
+    {DType::uint32, "<u4"},
+    {DType::uint64, "<u8"},
+    {DType::boolean, "|b1"},
+    {DType::complex64, "<c8"},
+    {DType::complex128, "<c16"},
+});
+
+// The text between the quotes after `key`, or between the brackets.
+std::optional<std::string_view> value_of(std::string_view header, std::string_view key,
+                                         std::string_view brackets) {
+  const std::size_t at = header.find(key);
+  if (at == header.npos) return std::nullopt;
+  const std::size_t open = header.find(brackets[0], at + key.size());
+  if (open == header.npos) return std::nullopt;
+  const std::size_t close = header.find(brackets[1], open + 1);
+  if (close == header.npos) return std::nullopt;
+  return header.substr(open + 1, close - open - 1);
+}
+
+std::vector<std::int64_t> numbers_in(std::string_view text) {
+  std::vector<std::int64_t> numbers;
+  const std::string copy(text);
+  for (const char* at = copy.c_str(); *at != '\0';) {
+    char* end = nullptr;
+    const long long number = std::strtoll(at, &end, 10);
+    if (end == at) {
+      ++at;
+      continue;
+    }
+    numbers.push_back(number);
+    at = end;
+  }
+  return numbers;
+}
+
+bool has_right_size(const Tensor& tensor) {
+  const auto bits = static_cast<std::uint64_t>(dtype_bits(tensor.dtype));
+  const std::uint64_t count = tensor.count(), room = tensor.bytes.size() * 8;
+  // Without the second condition, the product of a huge count could wrap around and fit.
+  return bits > 0 && count <= room && tensor.bytes.size() == (count * bits + 7) / 8;
+}
+
+// Whether the field has the wire type that its number demands. Dims may be packed or come one by
+// one; elements must be packed.
+bool has_right_wire_type(const protozero::pbf_reader& message) {
+  using Type = protozero::pbf_wire_type;
+  switch (message.tag()) {
+    case tensor_field::kDims:
+      return message.wire_type() == Type::length_delimited || message.wire_type() == Type::varint;
+    case tensor_field::kDataType:
+      return message.wire_type() == Type::varint;
+    case tensor_field::kFloatData:
+    case tensor_field::kInt32Data:
+    case tensor_field::kInt64Data:
+    case tensor_field::kName:
+    case tensor_field::kRawData:
+    case tensor_field::kDoubleData:
+    case tensor_field::kUint64Data:
+      return message.wire_type() == Type::length_delimited;
+    default:
+      return true;
+  }
+}
+
+// nullopt when a field has the wrong wire type. Throws what protozero throws.
+std::optional<Tensor> parse_tensor(std::string_view bytes) {
+  Tensor tensor;
+  TypedElements typed;
+  protozero::pbf_reader message(bytes.data(), bytes.size());
+  while (message.next()) {
+    if (!has_right_wire_type(message)) return std::nullopt;
+    switch (message.tag()) {
+      case tensor_field::kDims:
+        if (message.wire_type() == protozero::pbf_wire_type::length_delimited) {
+          for (const auto dim : message.get_packed_int64()) tensor.dims.push_back(dim);
+        } else {
+          tensor.dims.push_back(message.get_int64());
+        }
+        break;
+      case tensor_field::kDataType:
+        tensor.dtype = dtype_from_onnx(message.get_int32());
+        break;
+      case tensor_field::kName:
+        tensor.name = message.get_string();
+        break;
+      case tensor_field::kRawData:
+        tensor.bytes = message.get_string();
+        break;
+      default:
+        typed.add(message);
+    }
+  }
+  if (tensor.bytes.empty()) tensor.bytes = std::move(typed).bytes_of(tensor.dtype);
+  return tensor;
+}
+
+}  // namespace
+
+std::uint64_t Tensor::count() const {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t count = 1;
+  bool is_empty = false;
+  for (const std::int64_t dim : dims) {
+    const auto size = static_cast<std::uint64_t>(dim < 0 ? 0 : dim);
+    is_empty = is_empty || size == 0;
+    count = size != 0 && count > kMost / size ? kMost : count * size;
+  }
+  return is_empty ? 0 : count;
+}
+
+std::string tensor_type_text(const Tensor& tensor) {
+  std::string text(dtype_name(tensor.dtype));
+  text += " (";
+  for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
+    text += (i == 0 ? "" : ",") + std::to_string(tensor.dims[i]);
+  }
+  return text + ")";
+}
+
+std::string encode_tensor(const Tensor& tensor) {
+  std::string out;
+  for (const std::int64_t dim : tensor.dims) put_number(out, tensor_field::kDims, dim);
+  put_number(out, tensor_field::kDataType, static_cast<std::int64_t>(tensor.dtype));
+  put_bytes(out, tensor_field::kName, tensor.name);
+  put_bytes(out, tensor_field::kRawData, tensor.bytes);
+  return out;
+}
+
+std::optional<Tensor> decode_tensor(std::string_view bytes) {
+  try {
+    auto tensor = parse_tensor(bytes);
+    if (!tensor || !has_right_size(*tensor)) return std::nullopt;
+    return tensor;
+  } catch (const protozero::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<std::string> encode_npy(const Tensor& tensor) {
+  std::string_view type;
+  for (const NumpyType& known : kNumpyTypes) {
+    if (known.dtype == tensor.dtype) type = known.name;
+  }
+  if (type.empty()) return std::nullopt;
+  std::string header = "{'descr': '" + std::string(type) + "', 'fortran_order': False, 'shape': (";
+  for (const std::int64_t dim : tensor.dims) header += std::to_string(dim) + ",";
+  header += "), }";
+  constexpr std::size_t kBefore = 10, kAlignment = 64;
+  header.append(kAlignment - (kBefore + header.size() + 1) % kAlignment, ' ');
+  header += '\n';
+  std::string out("\x93NUMPY\x01\x00", 8);
+  append_low(out, header.size(), 2);
+  return out + header + tensor.bytes;
+}
+
+std::optional<Tensor> decode_npy(std::string_view bytes) {
+  constexpr std::size_t kBefore = 10;
+  if (bytes.size() < kBefore || !bytes.starts_with("\x93NUMPY")) return std::nullopt;
+  const bool is_long = bytes[6] > 1;  // version 2: the length has 4 bytes
+  const std::size_t begin = is_long ? 12 : kBefore;
+  if (bytes.size() < begin) return std::nullopt;
+  std::size_t length = 0;
+  for (std::size_t i = begin; i-- > 8;)
+    length = length << 8U | static_cast<unsigned char>(bytes[i]);
+  if (length > bytes.size() - begin) return std::nullopt;
+  const std::string_view header = bytes.substr(begin, length);
+  const auto type = value_of(header, "'descr':", "''");
+  const auto shape = value_of(header, "'shape':", "()");
+  if (!type || !shape || header.find("'fortran_order': True") != header.npos) return std::nullopt;
+  Tensor tensor{.dims = numbers_in(*shape), .bytes = std::string(bytes.substr(begin + length))};
+  for (const NumpyType& known : kNumpyTypes) {
+    if (known.name == *type) tensor.dtype = known.dtype;
+  }
+  if (!has_right_size(tensor)) return std::nullopt;
+  return tensor;
+}
+
+}  // namespace cleave

@@ -1,0 +1,58 @@
+// Balances stages: from files and options to a result with its notes. Does not print; warnings are
+// part of the result.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/balance/problem.h"
+#include "core/balance/solver.h"
+#include "core/base/link.h"
+#include "core/base/progress.h"
+#include "core/graph/graph.h"
+#include "core/stages/problem_of_graph.h"
+#include "formats/lists/costs/cost_set.h"
+#include "formats/run/jobs/job_fault.h"
+#include "formats/report/stages/stage_balance.h"
+#include "formats/lists/tables/workload_file.h"
+
+namespace cleave {
+
+// What a stage costs, on which devices, and how hard to search.
+struct BalanceRequest {
+  BalanceOptions options = {};    // except the target and the progress
+  GraphCostOptions costs = {};    // except what is balanced, bandwidths, and measured times
+  std::optional<Link> link = {};  // nullopt: the default
+  Link device_bandwidth = {.name = "100GB/s", .bytes_per_second = 100e9};
+  enum class Memory : std::uint8_t { unset, none, bytes };
+  Memory memory = Memory::unset;
+  std::uint64_t memory_bytes = 0;
+  std::vector<CostSource> costs_files = {};
+  std::string devices_path = {};              // empty: all devices are equal
+  std::optional<double> target_seconds = {};  // use the fewest stages that take no longer
+  std::optional<double> target_number = {};   // the same when something other than time is balanced
+};
+
+struct BalanceRun {
+  BalanceProblem problem;  // refers to the graph or workload that it was made of
+  BalanceResult result = {};
+  StageBalance balance = {};
+  std::vector<std::string> notes = {};
+  Diagnostics warnings = {};  // about the files of times
+};
+
+// Balances the graph over at most `stages` stages (0: as many as request.devices_path lists). The
+// fault is `infeasible` when the devices cannot hold the nodes.
+Result<BalanceRun, JobFault> balance_model(const Graph& graph, std::uint32_t stages,
+                                           const BalanceRequest& request,
+                                           const Progress& progress = {});
+
+// Balances a workload: on its own devices, or, with `stages`, on that many accelerators without a
+// host. Does not use the times, link and devices of the request.
+Result<BalanceRun, JobFault> balance_workload(const Workload& workload, std::uint32_t stages,
+                                              const BalanceRequest& request,
+                                              const Progress& progress = {});
+
+}  // namespace cleave

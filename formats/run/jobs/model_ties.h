@@ -1,0 +1,12 @@
+// The constraints that a model puts on its split besides the flow of data (core/split/node_ties.h).
+#pragma once
+
+#include "core/split/node_ties.h"
+#include "formats/models/bind/loaded_model.h"
+
+namespace cleave {
+
+// Only torch.export programs have operators that write in place; other models have no ties.
+NodeTies model_ties(const LoadedModel& model);
+
+}  // namespace cleave

@@ -1,0 +1,295 @@
+#include "formats/run/jobs/tune_job.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "core/base/quantity.h"
+#include "core/base/white_space.h"
+#include "core/study/same_shape.h"
+#include "formats/run/backend/child.h"
+#include "formats/base/io/temporary.h"
+#include "formats/run/jobs/measured_shapes.h"
+#include "formats/run/jobs/tune_journal.h"
+#include "formats/run/lowering/piece_hash.h"
+#include "formats/models/onnx/write/cutter.h"
+#include "formats/base/text/shell_word.h"
+
+extern char** environ;
+
+namespace cleave {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string with_model(std::string command, const std::string& path) {
+  constexpr std::string_view kModel = "{model}";
+  const std::string word = shell_word(path);
+  for (std::size_t at = 0; (at = command.find(kModel, at)) != std::string::npos;) {
+    command.replace(at, kModel.size(), word);
+    at += word.size();
+  }
+  return command;
+}
+
+std::string_view last_line(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ' || text.back() == '\r')) {
+    text.remove_suffix(1);
+  }
+  return text.substr(text.rfind('\n') + 1);
+}
+
+// The microseconds in a line such as "1.25" or "1.25 ms".
+std::optional<double> time_of_line(std::string_view line) {
+  const auto quantity = parse_quantity(trimmed(line));
+  if (!quantity || !(quantity->unit.empty() || quantity->unit == "ms")) return std::nullopt;
+  const double us = quantity->value * 1e3;
+  return us >= 0 && us <= kMostMicroseconds ? std::optional(us) : std::nullopt;
+}
+
+class Tuner {
+ public:
+  Tuner(const TuneRequest& request, const Progress& progress)
+      : request_(request), progress_(progress), start_(Clock::now()) {}
+
+  Result<TuneJob, JobFault> run() && {
+    if (auto fault = read()) return *std::move(fault);
+    auto cutter = OnnxCutter::open(*model_);
+    if (!cutter) return job_fault(std::move(cutter).error());
+    auto journal = TuneJournal::open(request_.journal, request_.command);
+    if (!journal) return job_fault(FaultCause::output, std::move(journal).error());
+    journal_.emplace(*std::move(journal));
+    folder_ = Temporary::folder_in(std::filesystem::temp_directory_path().string());
+    if (!folder_.is_there()) {
+      return job_fault(FaultCause::output, Error{"the folder for temporary files cannot be written",
+                                                 std::nullopt,
+                                                 {"set TMPDIR to another"}});
+    }
+    std::map<std::vector<bool>, std::size_t> seen;  // rounds by their placement
+    while (true) {
+      auto job = place();
+      if (!job) return std::move(job).error();
+      const auto [earlier, is_new] = seen.try_emplace(acc_nodes(*job), made_.rounds.size());
+      if (!is_new) {
+        made_.last = earlier->second;
+        break;
+      }
+      auto went_on = time_parts(*job, *cutter);
+      if (!went_on) return std::move(went_on).error();
+      if (!*went_on) {
+        made_.end = TuneEnd::budget;
+        break;
+      }
+    }
+    made_.from_journal = journal_->used_before();
+    find_best();
+    if (made_.acc_times.empty()) return without_times();
+    return std::move(made_);
+  }
+
+ private:
+  JobFault without_times() const {
+    if (made_.end == TuneEnd::budget) {
+      return job_fault(FaultCause::request, Error{"the budget ended before a partition was timed",
+                                                  std::nullopt,
+                                                  {"--budget gives it more"}});
+    }
+    return job_fault(FaultCause::request,
+                     Error{"no partition is on the accelerator, so there is nothing to time",
+                           std::nullopt,
+                           {"cleave preview shows why"}});
+  }
+
+  std::optional<JobFault> read() {
+    const ModelRequest& from = request_.split.model;
+    auto model = read_model(from.path, from.bindings, from.limits, progress_);
+    if (!model) return JobFault{FaultCause::input, std::move(model).error()};
+    model_.emplace(*std::move(model));
+    if (model_->format() != ModelFormat::onnx) {
+      return JobFault{
+          FaultCause::input,
+          {diagnostic_of(from.path, "is not an ONNX model: only these can be cut and run")}};
+    }
+    auto costs = read_costs_and_shapes(request_.split.costs, *model_);
+    if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};
+    costs_ = *std::move(costs);
+    made_.warnings = model_->warnings;
+    made_.warnings.insert(made_.warnings.end(), costs_.warnings.begin(), costs_.warnings.end());
+    if (costs_.acc_us.empty()) costs_.acc_us = PerNode<double>(model_->graph.node_count(), -1);
+    return std::nullopt;
+  }
+
+  // Splits by cost, or by priority if the first round lacks the times that this needs.
+  Result<SplitJob, JobFault> place() {
+    exchange_observed_shapes(model_->graph, costs_);
+    SplitRequest request = request_.split;
+    request.options.place.by = PlaceBy::cost;
+    auto job = run_split({*model_, &costs_}, request, progress_);
+    if (!job && made_.rounds.empty()) {
+      request.options.place.by = PlaceBy::priority;
+      job = run_split({*model_, &costs_}, request, progress_);
+    }
+    exchange_observed_shapes(model_->graph, costs_);  // pieces have the declared shapes
+    return job;
+  }
+
+  static std::vector<bool> acc_nodes(const SplitJob& job) {
+    const Partition& partition = job.split().partition;
+    std::vector<bool> is_acc;
+    for (const NodeId node : job.graph().nodes()) {
+      is_acc.push_back(partition.is_acc(partition.part_of[node]));
+    }
+    return is_acc;
+  }
+
+  bool is_over_budget() const {
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    return request_.budget_seconds > 0 && seconds > request_.budget_seconds;
+  }
+
+  // False: the budget is spent.
+  Result<bool, JobFault> time_parts(const SplitJob& job, OnnxCutter& cutter) {
+    const Partition& partition = job.split().partition;
+    const SameShapes shapes = find_same_shapes(job.graph(), partition, job.split().boundaries);
+    TunedRound round{.acc_parts = shapes.acc_parts, .distinct = shapes.distinct};
+    PerPart<double> us(partition.count(), 0);
+    for (const PartId part : partition.parts()) {
+      if (!partition.is_acc(part)) continue;
+      if (shapes.like[part] == part) {
+        auto time = time_of(partition, part, cutter, round);
+        if (!time) return std::move(time).error();
+        if (!*time) {
+          name_times();
+          return false;
+        }
+        us[part] = **time;
+      }
+      us[part] = us[shapes.like[part]];
+      share_out(job, part, us[part]);
+    }
+    add_round(job, round);
+    return true;
+  }
+
+  // nullopt: the journal does not have it, and the budget is spent.
+  Result<std::optional<double>, JobFault> time_of(const Partition& partition, PartId part,
+                                                  OnnxCutter& cutter, TunedRound& round) {
+    const std::string path = folder_.path() + "/piece.onnx";
+    const auto written = cutter.write(partition.nodes(part), {path, path});
+    if (!written) return job_fault(written.error());
+    const auto source = SourceFile::open(path);
+    if (!source) return JobFault{FaultCause::input, source.error()};
+    const auto hash = piece_hash(source->bytes());
+    if (hash) {
+      if (const auto known = journal_->find(*hash)) {
+        ++round.known;
+        return known;
+      }
+    }
+    if (is_over_budget()) return std::optional<double>();
+    auto time = run_command(path, std::string(partition.name(part)));
+    if (!time) return std::move(time).error();
+    ++round.timed;
+    if (hash) {
+      if (auto kept = journal_->add(*hash, *time); !kept) {
+        return job_fault(FaultCause::output, std::move(kept).error());
+      }
+    }
+    return std::optional(*time);
+  }
+
+  Result<double, JobFault> run_command(const std::string& path, const std::string& name) const {
+    ChildCommand command{.argv = {"/bin/sh", "-c", with_model(request_.command, path)},
+                         .folder = std::filesystem::current_path().string(),
+                         .timeout_seconds = request_.timeout_seconds};
+    for (char** one = environ; *one != nullptr; ++one) command.environment.emplace_back(*one);
+    const ChildResult result = run_child(command);
+    const auto fault = [&](const std::string& what) {
+      const std::string said(last_line(result.err.empty() ? result.out : result.err));
+      std::vector<std::string> notes;
+      if (!said.empty()) notes.push_back("it says: " + said);
+      return job_fault(FaultCause::program, Error{"the command for " + name + " " + what,
+                                                  std::nullopt, std::move(notes)});
+    };
+    if (result.end == ChildEnd::timed_out) return fault("took too long: --timeout gives it more");
+    if (result.end != ChildEnd::exited || result.code != 0) return fault("failed");
+    const auto us = time_of_line(last_line(result.out));
+    if (!us) return fault("must print milliseconds on its last line");
+    return *us;
+  }
+
+  // Divides the partition's time among its nodes in proportion to their times on the accelerator,
+  // else on the CPU; equally when none is known.
+  void share_out(const SplitJob& job, PartId part, double us) {
+    has_timed_ = true;
+    const auto nodes = job.split().partition.nodes(part);
+    const TimeBasis& basis = job.time().basis;
+    const double work = std::max(us - basis.machine.launch_us.value_or(0), 0.0);
+    double sum = 0;
+    std::vector<double> weights;
+    for (const NodeId node : nodes) {
+      weights.push_back(basis.times.acc.of(node).value_or(basis.times.cpu.of(node).value_or(0)));
+      sum += weights.back();
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const double share = sum > 0 ? weights[i] / sum : 1 / static_cast<double>(nodes.size());
+      costs_.acc_us[nodes[i]] = work * share;
+    }
+  }
+
+  // Adds a round with the time of an inference by the present times of nodes.
+  void add_round(const SplitJob& job, TunedRound round) {
+    const TimeBasis& before = job.time().basis;
+    exchange_observed_shapes(model_->graph, costs_);
+    const TargetTimes times = measured_targets(job.graph(), before.machine, costs_).times;
+    const Latency found = latency(job.graph(), job.split().partition, job.split().boundaries,
+                                  {times, before.machine, job.time().residency});
+    exchange_observed_shapes(model_->graph, costs_);
+    round.total_us = found.total_us;
+    round.all_cpu_us = found.all_cpu_us;
+    made_.rounds.push_back(round);
+    name_times();
+  }
+
+  // Keeps the present times of nodes as the result.
+  void name_times() {
+    std::vector<NamedTime> acc_times;
+    if (!has_timed_) return;
+    for (const NodeId node : model_->graph.nodes()) {
+      if (costs_.acc_us[node] < 0) continue;
+      acc_times.push_back({std::string(model_->graph.node(node).name), costs_.acc_us[node]});
+    }
+    made_.acc_times = std::move(acc_times);
+  }
+
+  void find_best() {
+    for (std::size_t i = 1; i < made_.rounds.size(); ++i) {
+      const auto& best = made_.rounds[made_.best].total_us;
+      const auto& now = made_.rounds[i].total_us;
+      if (now && (!best || *now < *best)) made_.best = i;
+    }
+  }
+
+  const TuneRequest& request_;
+  const Progress& progress_;
+  std::optional<TuneJournal> journal_;
+  Clock::time_point start_;
+  std::optional<LoadedModel> model_;
+  CostSet costs_;
+  bool has_timed_ = false;
+  Temporary folder_;
+  TuneJob made_;
+};
+
+}  // namespace
+
+Result<TuneJob, JobFault> run_tuning(const TuneRequest& request, const Progress& progress) {
+  return Tuner(request, progress).run();
+}
+
+}  // namespace cleave

@@ -1,0 +1,59 @@
+// Tuning: the accelerator partitions of a split are timed by a command of the user, the model is
+// placed anew by these times, and so on until the placement repeats.
+//
+//   1. split by cost, or by priority while the accelerator has no times
+//   2. time each distinct accelerator partition that was not timed before (same shapes run once)
+//   3. divide each partition's time, less the launch, among its nodes in proportion to their
+//      estimated times
+//   4. repeat from 1, until a placement was seen before or the budget is spent
+//
+// A journal keeps the measured times, by hashes of the partition and of the command, so that a run
+// that was stopped can continue. Times by another command are not used.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "formats/lists/costs/costs_json.h"
+#include "formats/run/jobs/job_fault.h"
+#include "formats/run/jobs/split_job.h"
+
+namespace cleave {
+
+struct TuneRequest {
+  SplitRequest split;   // its model, costs and numbers of devices
+  std::string command;  // for /bin/sh; {model} is the path of a partition as an ONNX file. The last
+                        // line that it prints is the time of one run in milliseconds
+  std::string journal;  // its path; "": no journal is kept
+  double budget_seconds = 0;     // no command is started later; 0: no limit
+  double timeout_seconds = 600;  // of one command
+};
+
+struct TunedRound {
+  std::size_t acc_parts = 0;
+  std::size_t distinct = 0;
+  std::size_t timed = 0;                // commands that were run
+  std::size_t known = 0;                // distinct partitions whose time was in the journal
+  std::optional<double> total_us = {};  // of an inference by the times after this round
+  std::optional<double> all_cpu_us = {};
+};
+
+enum class TuneEnd : std::uint8_t { repeats, budget };
+
+struct TuneJob {
+  std::vector<TunedRound> rounds;
+  std::size_t best = 0;  // the round with the least time, of equals the first
+  std::size_t last = 0;  // TuneEnd::repeats: the round whose placement follows from `acc_times`
+  std::size_t from_journal = 0;  // distinct partitions whose times an earlier run measured
+  TuneEnd end = TuneEnd::repeats;
+  std::vector<NamedTime> acc_times;  // of nodes, in model order
+  Diagnostics warnings;
+};
+
+// Refuses what run_split() refuses, a model that is not ONNX, a command that fails or prints no
+// number, and a run that ends without the time of any partition.
+Result<TuneJob, JobFault> run_tuning(const TuneRequest& request, const Progress& progress = {});
+
+}  // namespace cleave

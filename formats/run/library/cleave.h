@@ -1,0 +1,32 @@
+// cleave as a library: read a model, read support lists, split, look at the result, write the parts.
+//
+//   const auto model = cleave::Model::read("mobile_block.onnx", {.dims = {{"N", 1}}});
+//   if (!model) return refuse(cleave::fault_text(model.error()));
+//   const auto lists = cleave::SupportLists::read({"tiny_npu.txt"});
+//   if (!lists) return refuse(cleave::fault_text(lists.error()));
+//   const auto split = cleave::split_model(*model, *lists, {.settings = {{"keep_qdq", true}}});
+//   if (!split) return refuse(cleave::fault_text(split.error()));
+//   for (const cleave::PartitionInfo& part : split->partitions()) use(part.name, part.nodes);
+//   for (const cleave::CpuNode& node : split->cpu_nodes()) use(node.name, node.reason);
+//   const auto files = split->write("mobile_split");
+//   if (!files) return refuse(cleave::fault_text(files.error()));
+//
+// Test each result first; *, -> and value() do not check. A fault says what is wrong and whether the
+// request, an input or an output is to blame; fault_text() has the words. The causes `program` and
+// `infeasible` are of commands that are not here: no call returns them. No call prints. Exceptions
+// are std::bad_alloc and bugs. Numbers that are not known are nullopt.
+//
+// Files of a model are mapped. Keep them as they are while a Model exists: one that is cut short ends
+// the process with SIGBUS. There is one record of open files per process, so call from one thread at
+// a time. Each Model keeps one descriptor open.
+//
+// Programs should use this header and those that it includes. version.h says what is kept between
+// versions; other headers may change in any.
+#pragma once
+
+#include "formats/run/library/fault_text.h"     // IWYU pragma: export
+#include "formats/run/library/model.h"          // IWYU pragma: export
+#include "formats/run/library/model_split.h"    // IWYU pragma: export
+#include "formats/run/library/split_choices.h"  // IWYU pragma: export
+#include "formats/run/library/support_lists.h"  // IWYU pragma: export
+#include "formats/run/library/version.h"        // IWYU pragma: export

@@ -1,0 +1,350 @@
+// Steps:
+// 1. start the pool: a session of each backend for each lane; the reference runs the model;
+// 2. in each round: split the model, give every accelerator partition to every backend, search for
+//    the culprit once for each way of failing, and learn rules from the findings;
+// 3. end when all partitions are lowered, when a round learns no rule, or when the search erodes
+//    (is_eroding());
+// 4. write each finding as a folder.
+#include "formats/run/lowering/lower_job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "core/lowering/failure_signature.h"
+#include "formats/run/lowering/bound_split.h"
+#include "formats/run/lowering/finding_folder.h"
+#include "formats/run/lowering/rule_book.h"
+
+namespace cleave {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::vector<std::string> full_names(const LoweringPool& pool) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < pool.backends().size(); ++i) {
+    names.push_back(pool.backends()[i].name + " " + pool.identities()[i]);
+  }
+  return names;
+}
+
+// True for equal rules, apart from their reasons.
+bool is_same(Rule one, const Rule& other) {
+  one.why = other.why;
+  return one == other;
+}
+
+class LowerJob {
+ public:
+  LowerJob(const LowerInput& input, const LowerOptions& options, LoweringPool& pool)
+      : input_(input),
+        options_(options),
+        graph_(input.model.graph),
+        pool_(pool),
+        book_(graph_, input.facts, full_names(pool)),
+        search_(graph_, pool, options.search) {}
+
+  Result<LowerOutcome, LowerFault> run() {
+    outcome_.nodes = graph_.node_count();
+    outcome_.identities = pool_.identities();
+    outcome_.reference = pool_.reference();
+    outcome_.samples = options_.pool.compares ? pool_.samples().size() : 0;
+    for (std::size_t round = 1; round <= options_.most_rounds; ++round) {
+      if (auto fault = run_round()) return *std::move(fault);
+      outcome_.is_eroding = is_eroding(graph_, outcome_);
+      const bool has_learned = !outcome_.rounds.back().learned.empty();
+      if (!options_.until_clean || !has_learned || outcome_.is_eroding) break;
+    }
+    if (auto fault = write_findings()) return *std::move(fault);
+    finish();
+    return std::move(outcome_);
+  }
+
+ private:
+  // ---- a round ----
+
+  std::optional<LowerFault> run_round() {
+    const Clock::time_point begin = Clock::now();
+    lists_ = with_denied(input_.lists, outcome_.learned);
+    auto split = split_graph({graph_, lists_, input_.facts, input_.link}, options_.split);
+    if (!split) return LowerFault{LowerFault::Kind::input, split.error().message};
+    outcome_.rounds.emplace_back();
+    collect_parts(split->partition);
+    lower_parts();
+    if (auto fault = first_error()) return fault;
+    for (const LoweredPart& part : round().parts) {
+      if (part.is_lowered) book_.add_passed(part.backend, part.nodes);
+    }
+    search();
+    if (auto fault = first_error()) return fault;
+    if (auto fault = fault_of_backends()) return fault;
+    learn();
+    round().seconds = seconds_since(begin);
+    return std::nullopt;
+  }
+
+  LowerRound& round() { return outcome_.rounds.back(); }
+
+  void collect_parts(const Partition& partition) {
+    for (const PartId part : partition.parts()) {
+      if (!partition.is_acc(part)) continue;
+      const auto nodes = partition.nodes(part);
+      ++round().acc_parts;
+      round().acc_nodes += nodes.size();
+      for (std::size_t i = 0; i < input_.backends.size(); ++i) {
+        LoweredPart& lowered = round().parts.emplace_back();
+        lowered.name = partition.name(part);
+        lowered.nodes.assign(nodes.begin(), nodes.end());
+        lowered.backend = i;
+      }
+    }
+    results_.assign(round().parts.size(), {});
+  }
+
+  void lower_parts() {
+    std::vector<Lanes::Job> jobs;
+    for (std::size_t i = 0; i < round().parts.size(); ++i) {
+      jobs.emplace_back([this, i](std::size_t lane) { lower_part(i, lane); });
+    }
+    done_ = 0;
+    pool_.lanes().do_all(std::move(jobs));
+    order_equal_parts();
+  }
+
+  // Of parts that are equal pieces one was compiled, and the verdict was known for the others. Which
+  // one depends on the threads: here it becomes the first.
+  void order_equal_parts() {
+    std::map<std::string, std::size_t> firsts;  // by hash
+    for (std::size_t i = 0; i < round().parts.size(); ++i) {
+      LoweredPart& part = round().parts[i];
+      if (part.hash.empty()) continue;
+      const auto [first, is_new] = firsts.emplace(part.hash, i);
+      if (is_new || part.attempt.is_cached) continue;
+      std::swap(round().parts[first->second].attempt.is_cached, part.attempt.is_cached);
+    }
+  }
+
+  std::string round_text(std::string_view what) const {
+    return "round " + std::to_string(outcome_.rounds.size()) + ", " + std::string(what);
+  }
+
+  void lower_part(std::size_t i, std::size_t lane) {
+    LoweredPart& part = round().parts[i];
+    const auto result = pool_.lowerer(lane, part.backend).lower({.nodes = part.nodes});
+    const std::lock_guard lock(mutex_);
+    tell(options_.pool.progress,
+         {round_text("compile"), "partitions", ++done_, round().parts.size()});
+    if (!result) {
+      if (!error_) error_ = result.error();
+      return;
+    }
+    results_[i] = *result;
+    part.attempt = result->attempt;
+    part.hash = result->hash;
+    part.is_lowered = is_success(result->attempt.verdict);
+  }
+
+  std::optional<LowerFault> first_error() const {
+    if (error_) return LowerFault{LowerFault::Kind::output, error_->message};
+    for (const LoweredPart& part : outcome_.rounds.back().parts) {
+      if (part.attempt.verdict != LowerVerdict::no_room) continue;
+      return LowerFault{
+          LowerFault::Kind::output,
+          "there is no space left for the backend's output",
+          {"the journal is complete: the same command continues where this one ended"}};
+    }
+    return std::nullopt;
+  }
+
+  // A backend whose every answer is a refusal is not believed without a look at it.
+  std::optional<LowerFault> fault_of_backends() {
+    if (options_.search.culprits == CulpritSearch::none) return std::nullopt;
+    for (std::size_t i = 0; i < input_.backends.size(); ++i) {
+      const auto& parts = round().parts;
+      const bool is_refused = std::any_of(parts.begin(), parts.end(), [i](const LoweredPart& part) {
+        return part.backend == i && is_refusal(part.attempt.verdict);
+      });
+      if (!is_refused) continue;
+      if (auto fault = pool_.fault_of_backend(i)) return fault;
+    }
+    return std::nullopt;
+  }
+
+  // ---- the culprit search ----
+
+  // Makes one search for each way in which a backend fails, since one rule may fix all partitions
+  // that fail alike. If a remedy is found, the next partition that fails alike is searched too.
+  void search() {
+    if (options_.search.culprits == CulpritSearch::none) return;
+    const std::vector<std::vector<std::size_t>> groups = alike();
+    found_.assign(groups.size(), {});
+    std::vector<Lanes::Job> jobs;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      jobs.emplace_back([this, i, &groups](std::size_t lane) {
+        for (const std::size_t part : groups[i]) {
+          if (!search_part(part, lane, found_[i])) break;
+        }
+      });
+    }
+    pool_.lanes().do_all(std::move(jobs));
+    for (auto& found : found_) {
+      for (LowerFinding& finding : found) add_finding(std::move(finding));
+    }
+  }
+
+  // The refused parts, grouped by the way in which they fail.
+  std::vector<std::vector<std::size_t>> alike() {
+    std::map<std::pair<std::size_t, std::string>, std::vector<std::size_t>> ways;
+    for (std::size_t i = 0; i < round().parts.size(); ++i) {
+      const LoweredPart& part = round().parts[i];
+      if (part.is_lowered || !is_refusal(part.attempt.verdict)) continue;
+      const MessageNames names(graph_, part.nodes);
+      ways[{part.backend, failure_signature(answer_of(results_[i]), names)}].push_back(i);
+    }
+    std::vector<std::vector<std::size_t>> groups;
+    for (auto& [way, parts] : ways) groups.push_back(std::move(parts));
+    std::sort(groups.begin(), groups.end());
+    return groups;
+  }
+
+  // Returns true when a remedy was found for the whole partition: then it is worth searching those
+  // that fail alike, too.
+  bool search_part(std::size_t i, std::size_t lane, std::vector<LowerFinding>& found) {
+    LoweredPart& part = round().parts[i];
+    const std::string task = round_text("search " + part.name);
+    const auto asked = [&](std::size_t runs) {
+      const std::lock_guard lock(mutex_);
+      tell(options_.pool.progress, {task, "runs", runs, options_.search.most_runs});
+    };
+    PartFindings findings = search_.search({part, results_[i]}, lane, asked);
+    for (LowerFinding& finding : findings.findings) {
+      finding.round = outcome_.rounds.size();
+      found.push_back(std::move(finding));
+    }
+    const std::lock_guard lock(mutex_);
+    const auto& error = pool_.lowerer(lane, part.backend).error();
+    if (error && !error_) error_ = error;
+    return findings.is_remedied;
+  }
+
+  void add_finding(LowerFinding finding) {
+    for (LoweredPart& part : round().parts) {
+      const bool is_of_part = part.name == finding.part && part.backend == finding.backend;
+      if (is_of_part && !part.finding) part.finding = outcome_.findings.size();
+    }
+    outcome_.findings.push_back(std::move(finding));
+  }
+
+  // Learns rules from all findings; round().learned gets the new ones.
+  void learn() {
+    std::vector<Rule> rules = book_.learn(outcome_.findings, outcome_.rounds.size());
+    for (const Rule& rule : rules) {
+      const auto known = std::find_if(outcome_.learned.begin(), outcome_.learned.end(),
+                                      [&](const Rule& other) { return is_same(rule, other); });
+      if (known == outcome_.learned.end()) round().learned.push_back(rule);
+    }
+    outcome_.learned = std::move(rules);
+  }
+
+  // ---- the end ----
+
+  std::optional<LowerFault> write_findings() {
+    if (options_.findings_folder.empty()) return std::nullopt;
+    for (std::size_t i = 0; i < outcome_.findings.size(); ++i) {
+      const LowerFinding& finding = outcome_.findings[i];
+      const FindingFolder folder{.path = options_.findings_folder + "/" + std::to_string(i + 1),
+                                 .finding = finding,
+                                 .model = input_.model,
+                                 .backend = input_.backends[finding.backend],
+                                 .identity = outcome_.identities[finding.backend],
+                                 .samples = pool_.samples()};
+      Status<Error> written = Done{};
+      pool_.lanes().do_all({[&](std::size_t lane) {
+        written = write_finding(folder, pool_.lowerer(lane, finding.backend));
+      }});
+      if (!written) return LowerFault{LowerFault::Kind::output, written.error().message};
+    }
+    return std::nullopt;
+  }
+
+  // Takes the sizes of the model's open inputs with which partitions compiled.
+  void take_sizes() {
+    const auto& parts = outcome_.rounds.back().parts;
+    const bool is_pinned = std::any_of(
+        parts.begin(), parts.end(), [](const LoweredPart& part) { return !part.pinned.empty(); });
+    if (!is_pinned) return;
+    if (pool_.samples().empty()) {
+      outcome_.sizes = pool_.assumed()->sizes;
+      return;
+    }
+    const ReferenceRun& sample = pool_.samples().front();
+    outcome_.sizes = sizes_of_inputs(graph_, [&](ValueId input) -> std::optional<Sizes> {
+      const ReferenceTensor* const tensor = sample.find(graph_.value(input).name);
+      return tensor == nullptr ? std::nullopt : std::optional(tensor->shape);
+    });
+    outcome_.bound = compare_bound_split({input_.model, lists_, input_.link, options_.split},
+                                         outcome_.sizes, outcome_.rounds.back());
+  }
+
+  void finish() {
+    take_sizes();
+    const LowerRound& last = outcome_.rounds.back();
+    std::map<std::string, std::size_t> lowered;  // number of backends that lower it, by partition
+    bool is_any_judged = last.parts.empty();
+    outcome_.is_clean = last.acc_nodes > 0 || outcome_.learned.empty();
+    for (const LoweredPart& part : last.parts) {
+      outcome_.is_clean = outcome_.is_clean && part.is_lowered;
+      is_any_judged = is_any_judged || part.attempt.verdict != LowerVerdict::driver;
+      if (part.is_lowered && ++lowered[part.name] == input_.backends.size()) {
+        outcome_.nodes_lowered += part.nodes.size();
+      }
+    }
+    outcome_.is_driver_fault = !is_any_judged;
+    outcome_.compiler_runs = pool_.compiler_runs();
+    outcome_.cache_hits = pool_.cache_hits();
+    outcome_.backend_seconds = pool_.backend_seconds();
+  }
+
+  const LowerInput& input_;
+  const LowerOptions& options_;
+  const Graph& graph_;
+  LoweringPool& pool_;
+  RuleBook book_;
+  PartSearch search_;
+  LowerOutcome outcome_;
+  std::vector<SupportList> lists_;                // of the round
+  std::vector<PieceResult> results_;              // by part of the round
+  std::vector<std::vector<LowerFinding>> found_;  // by search of the round
+  std::mutex mutex_;
+  std::size_t done_ = 0;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+std::vector<SupportList> with_denied(const std::vector<SupportList>& lists,
+                                     const std::vector<Rule>& learned) {
+  std::vector<SupportList> all = lists;
+  for (SupportList& list : all) {
+    list.deny.insert(list.deny.end(), learned.begin(), learned.end());
+  }
+  return all;
+}
+
+Result<LowerOutcome, LowerFault> lower_model(const LowerInput& input, const LowerOptions& options) {
+  const Clock::time_point begin = Clock::now();
+  auto pool = LoweringPool::start(input.model, input.backends, options.pool);
+  if (!pool) return pool.error();
+  auto outcome = LowerJob(input, options, **pool).run();
+  if (outcome) outcome->seconds = seconds_since(begin);
+  return outcome;
+}
+
+}  // namespace cleave

@@ -1,0 +1,94 @@
+// The outcome of a lowering: the rounds, the verdict on each partition, and the findings on those
+// that were not lowered.
+//
+//   round     a split, and the verdict of each backend on each accelerator partition
+//   learned   deny rules made from culprits
+//   remedy    a change that makes a partition compile without denying a node: see core/lowering
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/lowering/search.h"
+#include "core/lowering/wrong_values.h"
+#include "core/support/rule.h"
+#include "formats/run/backend/attempt.h"
+#include "formats/run/lowering/piece_lowerer.h"
+
+namespace cleave {
+
+// Why a backend does not lower a partition, or only with a remedy.
+struct LowerFinding {
+  std::size_t round = 1;
+  std::size_t backend = 0;
+  std::string part;
+  Finding finding;
+  std::optional<ValueVerdict> values = {};  // for wrong values
+  std::vector<NodeId> deciders = {};        // for ValueVerdict::rounding_decides
+  std::string rule = {};                    // the learned rule in words; "": none
+  bool has_open_shapes = false;             // its nodes had them when they were refused
+};
+
+struct LoweredPart {
+  std::string name;
+  std::vector<NodeId> nodes;  // model order
+  std::size_t backend = 0;
+  Attempt attempt;         // with the remedy that works, if there is one; else without remedies
+  Remedies remedies = {};  // those that make it pass
+  bool is_lowered = false;
+  std::vector<PinnedShape> pinned = {};  // inputs
+  std::size_t frozen = 0;                // inputs
+  bool needs_sizes = false;              // refused as it is, but compiles with assumed shapes
+  std::string hash = {};
+  std::optional<std::size_t> finding = {};  // its first one; an index into LowerOutcome::findings
+};
+
+// A split of the model bound to sizes, against that of the last round.
+struct BoundSplit {
+  bool is_same = false;               // the same nodes in each accelerator partition
+  std::vector<ValueId> other_shapes;  // pinned inputs that have no such shape in it
+};
+
+struct LowerRound {
+  std::size_t acc_parts = 0;
+  std::size_t acc_nodes = 0;
+  std::vector<LoweredPart> parts;  // by partition, then by backend
+  std::vector<Rule> learned;       // from this round
+  double seconds = 0;
+};
+
+struct LowerOutcome {
+  std::vector<std::string> identities;  // by backend
+  std::string reference;                // its identity; "": none
+  std::vector<LowerRound> rounds;
+  std::vector<LowerFinding> findings;
+  std::vector<Rule> learned;
+  std::size_t nodes = 0;
+  std::size_t nodes_lowered = 0;  // by every backend
+  std::size_t compiler_runs = 0;
+  std::size_t cache_hits = 0;
+  std::size_t samples = 0;  // the number of inputs on which values were compared
+  bool is_clean = false;
+  bool is_eroding = false;       // round after round the readers of the last culprit fail
+  bool is_driver_fault = false;  // no backend got as far as a verdict
+  // With which sizes of the open inputs partitions compiled: those of the reference run, else those
+  // that were assumed, which are then a proposal. Empty: no shape had to be pinned.
+  ShapeBindings sizes = {};
+  // What the same split has when the model is bound to these sizes; nullopt without sizes.
+  std::optional<BoundSplit> bound = {};
+  double seconds = 0;  // in all
+  double backend_seconds =
+      0;  // of these spent waiting for backends and the reference, by each lane
+};
+
+// Why there is no outcome.
+struct LowerFault {
+  enum class Kind : std::uint8_t { backend, reference, input, output };
+  Kind kind = Kind::backend;
+  std::string message;
+  std::vector<std::string> notes = {};
+};
+
+}  // namespace cleave

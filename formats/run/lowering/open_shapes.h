@@ -1,0 +1,53 @@
+// Open shapes: what compilers refuse in a model whose inputs have dims without a size, and sizes
+// for these dims.
+//
+//   open      a value whose rank or one of whose dims is not known
+//   sizes     of the open dims of the model's inputs, as `--dim` and `--input-shape` give them
+//   assumed   sizes that are tried when there is no reference run to take shapes from
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "formats/models/bind/loaded_model.h"
+
+namespace cleave {
+
+using Sizes = std::vector<std::int64_t>;
+
+bool is_open(const Graph& graph, ValueId value);
+
+// True when a node reads or makes an open value.
+bool has_open_shapes(const Graph& graph, std::span<const NodeId> nodes);
+
+// The model's inputs that are open, in order.
+std::vector<ValueId> open_inputs(const Graph& graph);
+
+// The sizes of all open inputs when these have the shapes that `shape_of` knows: a symbol is bound
+// by its name, and an input with a dim that has no name by its whole shape. An input of which no
+// shape is known is left out.
+ShapeBindings sizes_of_inputs(const Graph& graph,
+                              const std::function<std::optional<Sizes>(ValueId)>& shape_of);
+
+// The bindings with more sizes; an input that is in both gets the later shape.
+ShapeBindings with_sizes(ShapeBindings bindings, const ShapeBindings& sizes);
+
+// Options of the command line: {"--dim", "N=1", "--input-shape", "x=1,3"}.
+std::vector<std::string> size_options(const ShapeBindings& sizes);
+
+struct AssumedShapes {
+  ShapeBindings sizes;
+  std::unordered_map<std::string, Sizes> shapes;  // by name of the value: where all dims follow
+};
+
+// Assumes 1 for open dims, and 224 for the height and width of images, and infers the shapes of all
+// values. nullopt when no input is open, or the model cannot take these sizes. Reads the model
+// again: linear in its nodes.
+std::optional<AssumedShapes> assume_shapes(const LoadedModel& model);
+
+}  // namespace cleave

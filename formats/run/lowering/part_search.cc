@@ -1,0 +1,195 @@
+#include "formats/run/lowering/part_search.h"
+
+#include <chrono>
+
+#include "core/graph/domain.h"
+
+namespace cleave {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr Remedies kPinned = {.pin_shapes = true};
+
+SearchEffort effort_of(CulpritSearch culprits) {
+  if (culprits == CulpritSearch::hint) return SearchEffort::hint;
+  return culprits == CulpritSearch::node ? SearchEffort::node : SearchEffort::minimal;
+}
+
+AskingLimits limits_of(const SearchSettings& settings) {
+  AskingLimits limits{.most_runs = settings.most_runs};
+  if (settings.most_seconds <= 0) return limits;
+  limits.is_time_up = [begin = Clock::now(), most = settings.most_seconds] {
+    return std::chrono::duration<double>(Clock::now() - begin).count() > most;
+  };
+  return limits;
+}
+
+LowerFinding finding_of(const LoweredPart& part, Finding finding) {
+  LowerFinding made;
+  made.backend = part.backend;
+  made.part = part.name;
+  made.finding = std::move(finding);
+  return made;
+}
+
+// Ties and lower precision are not the fault of a node: then the part gets a verdict of its own.
+LowerFinding take_values(LoweredPart& part, WrongValues wrong) {
+  Finding finding{.nodes = std::move(wrong.nodes)};
+  finding.kind = wrong.verdict == ValueVerdict::culprit    ? FindingKind::culprit
+                 : wrong.verdict == ValueVerdict::together ? FindingKind::together
+                                                           : FindingKind::unexplained;
+  finding.within = finding.nodes;
+  finding.remedies = wrong.remedies;
+  finding.signature = "wrong values";
+  finding.how = verdict_name(part.attempt.verdict);
+  finding.message = std::move(wrong.message);
+  finding.runs = wrong.runs;
+  if (wrong.verdict == ValueVerdict::tie_order || wrong.verdict == ValueVerdict::rounding_decides) {
+    part.attempt.verdict = LowerVerdict::tie_order;
+    part.is_lowered = true;
+  }
+  if (wrong.verdict == ValueVerdict::lower_precision) {
+    part.attempt.verdict = LowerVerdict::lower_precision;
+  }
+  LowerFinding made = finding_of(part, std::move(finding));
+  made.values = wrong.verdict;
+  made.deciders = std::move(wrong.deciders);
+  return made;
+}
+
+}  // namespace
+
+Answer answer_of(const PieceResult& result) {
+  const Attempt& attempt = result.attempt;
+  std::string stage(lower_stage_name(attempt.stage));
+  if (attempt.verdict == LowerVerdict::wrong_values) stage = "values";
+  if (attempt.verdict != LowerVerdict::refused && attempt.verdict != LowerVerdict::wrong_values) {
+    stage = verdict_name(attempt.verdict);
+  }
+  return {.outcome = OracleOutcome::fails,
+          .stage = stage,
+          .how = verdict_words(attempt),
+          .message = attempt.message,
+          .difference =
+              attempt.verdict == LowerVerdict::wrong_values ? Difference::wrong : Difference::none,
+          .first_wrong = result.first_wrong,
+          .runs = result.calls};
+}
+
+PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
+                                const std::function<void(std::size_t runs)>& asked) const {
+  LoweredPart& part = failed.part;
+  PieceLowerer& lowerer = pool_.lowerer(lane, part.backend);
+  const std::size_t before = lowerer.calls();
+  const Oracle plain = [&](const Piece& piece) {
+    asked(lowerer.calls() - before);
+    return lowerer.answer(piece);
+  };
+  const ItemOrder order = order_items(graph_, part.nodes);
+  FailedPartition partition{.graph = graph_, .order = order, .answer = answer_of(failed.result)};
+  const AskingLimits limits = limits_of(settings_);
+  PartFindings found;
+  if (part.attempt.verdict == LowerVerdict::wrong_values) {
+    found.findings.push_back(take_values(part, find_wrong_values(partition, plain, limits)));
+    mark_open(found.findings.back());
+    return found;
+  }
+  const bool is_pinned = pin(partition, plain);
+  const Oracle pinned = [&](const Piece& piece) {
+    const Answer answer = plain(piece);
+    return answer.outcome == OracleOutcome::unchanged && piece.remedies == kPinned
+               ? plain({.nodes = piece.nodes, .attempt = piece.attempt})
+               : answer;
+  };
+  const SearchOptions options{.effort = effort_of(settings_.culprits),
+                              .limits = limits,
+                              .most_findings = settings_.most_findings,
+                              .hypotheses = hypotheses(part.backend)};
+  for (Finding& finding :
+       search_culprits(partition, is_pinned ? pinned : plain, options).findings) {
+    drop_if_assumed(finding, plain);
+    found.is_remedied = take_remedy(part, finding, lowerer) || found.is_remedied;
+    found.findings.push_back(finding_of(part, std::move(finding)));
+    mark_open(found.findings.back());
+  }
+  return found;
+}
+
+// Shapes are pinned to those of the reference; without one, to those of assumed sizes.
+bool PartSearch::may_pin() const {
+  if (!settings_.pins_shapes) return false;
+  return !pool_.samples().empty() || (settings_.assumes_sizes && pool_.assumed());
+}
+
+// A reference run pins every shape. Assumed sizes do not where a shape depends on more than those of
+// the inputs.
+void PartSearch::mark_open(LowerFinding& found) const {
+  const Finding& finding = found.finding;
+  found.has_open_shapes = has_open_shapes(graph_, finding.nodes);
+  if (!found.has_open_shapes || !finding.remedies.pin_shapes) return;
+  const auto is_left_open = [&](NodeId node) {
+    const auto operands = graph_.operands(node);
+    return std::any_of(operands.begin(), operands.end(), [&](const Operand& operand) {
+      const std::string name(graph_.value(operand.value).name);
+      return is_open(graph_, operand.value) && !pool_.assumed()->shapes.contains(name);
+    });
+  };
+  found.has_open_shapes = pool_.samples().empty() && pool_.assumed() &&
+                          std::any_of(finding.nodes.begin(), finding.nodes.end(), is_left_open);
+}
+
+// An assumed size may itself be what the backend refuses. So a node to blame must fail without it,
+// too; otherwise it is not blamed.
+void PartSearch::drop_if_assumed(Finding& finding, const Oracle& plain) const {
+  const bool is_blamed =
+      finding.kind == FindingKind::culprit || finding.kind == FindingKind::together;
+  if (!is_blamed || !finding.remedies.pin_shapes || !pool_.samples().empty()) return;
+  if (plain({.nodes = finding.within}).outcome != OracleOutcome::passes) return;
+  finding.kind = FindingKind::unexplained;
+  finding.nodes.clear();
+}
+
+// Cutting the partition may leave shapes open that it does not have as a whole. So the search goes
+// on with pinned shapes, unless pinning is off or makes the partition pass.
+bool PartSearch::pin(FailedPartition& partition, const Oracle& oracle) const {
+  if (!may_pin()) return false;
+  Answer answer =
+      oracle({.nodes = nodes_of(partition.order, all_items(partition.order)), .remedies = kPinned});
+  if (answer.outcome == OracleOutcome::passes || answer.outcome == OracleOutcome::unresolved)
+    return false;
+  partition.remedies = kPinned;
+  if (answer.outcome == OracleOutcome::fails) partition.answer = std::move(answer);
+  return true;
+}
+
+std::vector<Remedies> PartSearch::hypotheses(std::size_t backend) const {
+  std::vector<Remedies> list;
+  const bool has_values = !pool_.samples().empty();
+  if (may_pin()) list.push_back(kPinned);
+  if (has_values && settings_.freezes_values) {
+    list.push_back({.pin_shapes = settings_.pins_shapes, .freeze_values = true});
+  }
+  const std::int64_t lowest = pool_.backends()[backend].lowest_opset;
+  const auto now = imported_opset(graph_, "");
+  if (!pool_.reference().empty() && now && *now < lowest) list.push_back({.opset = lowest});
+  return list;
+}
+
+bool PartSearch::take_remedy(LoweredPart& part, const Finding& finding,
+                             PieceLowerer& lowerer) const {
+  if (finding.kind != FindingKind::remedy || finding.nodes != part.nodes) return false;
+  const auto result = lowerer.lower({.nodes = part.nodes, .remedies = finding.remedies});
+  if (!result || !is_success(result->attempt.verdict)) return false;
+  part.remedies = finding.remedies;
+  part.pinned = result->pinned;
+  part.frozen = result->frozen;
+  part.needs_sizes = pool_.samples().empty() && !part.pinned.empty();
+  if (part.needs_sizes) return true;
+  part.attempt = result->attempt;
+  part.hash = result->hash;
+  part.is_lowered = true;
+  return true;
+}
+
+}  // namespace cleave

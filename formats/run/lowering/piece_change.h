@@ -1,0 +1,27 @@
+// Changes to a piece other than to its nodes: boundary shapes pinned to those of a run, inputs
+// frozen to constants. Weights are copied from file to file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "formats/run/backend/tensor.h"
+#include "formats/base/io/write_fault.h"
+
+namespace cleave {
+
+struct PieceChange {
+  std::unordered_map<std::string, std::vector<std::int64_t>> shapes;  // of inputs and outputs
+  std::unordered_map<std::string, Tensor> frozen;                     // inputs
+
+  bool empty() const { return shapes.empty() && frozen.empty(); }
+};
+
+// Writes the model at `from` to `to` with the changes. Omits types stated for inner nodes, since
+// they may have open shapes. Linear in the bytes.
+Status<WriteFault> write_changed_piece(const std::string& from, const std::string& to,
+                                       const PieceChange& change);
+
+}  // namespace cleave

@@ -1,0 +1,412 @@
+// Steps:
+// 1. cut the piece out; pin or freeze its boundary and raise its opset as the remedies say;
+// 2. look its key up; a known verdict is the answer;
+// 3. otherwise check, compile, and run it on each sample; the first failure is the verdict.
+#include "formats/run/lowering/piece_lowerer.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/graph/attribute.h"
+#include "core/graph/domain.h"
+#include "core/lowering/descent.h"
+#include "formats/run/backend/tensor_compare.h"
+#include "formats/run/backend/tensor_files.h"
+#include "formats/base/io/output_file.h"
+#include "formats/base/io/source_file.h"
+#include "formats/run/lowering/piece_hash.h"
+#include "formats/run/lowering/sha256.h"
+#include "formats/run/lowering/tie_order.h"
+
+namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Tolerances at which bfloat16 counts as right; see the comparison of lower precisions in the
+// report.
+constexpr CompareTolerance kLowerPrecision = {.rtol = 2e-2, .atol = 2e-2, .integers = 0};
+
+Error error_of(const WriteFault& fault) {
+  return {fault.faults.front().file + ": " + fault.faults.front().message};
+}
+
+std::string text_of_file(const std::string& path) {
+  const auto source = SourceFile::open(path);
+  return source ? std::string(source->bytes()) : std::string();
+}
+
+bool is_compiled(LowerVerdict verdict) {
+  return verdict == LowerVerdict::lowered || verdict == LowerVerdict::wrong_values ||
+         verdict == LowerVerdict::lower_precision || verdict == LowerVerdict::tie_order;
+}
+
+std::int64_t axis_of(const Graph& graph, NodeId node) {
+  for (const Attribute& attribute : graph.attributes(node)) {
+    if (graph.text(attribute.name) != "axis" || attribute.type != AttributeType::integer) continue;
+    return graph.attribute_pools().integers_of(attribute).front();
+  }
+  return graph.op(node) == "TopK" ? -1 : 0;
+}
+
+}  // namespace
+
+PieceLowerer::PieceLowerer(PieceContext context, BackendSession& session, BackendSession* converter)
+    : context_(std::move(context)), session_(session), converter_(converter) {
+  random_ = random_values(context_.model.graph);
+  shaped_by_data_ = values_shaped_by_data(context_.model.graph);
+}
+
+// The shape of the value in the reference run, or with the sizes that are assumed.
+std::optional<Sizes> PieceLowerer::known_shape(ValueId value) const {
+  if (!context_.samples.empty()) {
+    const ReferenceTensor* const tensor = context_.samples.front().find(name(value));
+    return tensor == nullptr ? std::nullopt : std::optional(tensor->shape);
+  }
+  if (context_.assumed == nullptr || !*context_.assumed) return std::nullopt;
+  const auto& shapes = (*context_.assumed)->shapes;
+  const auto found = shapes.find(std::string(name(value)));
+  return found == shapes.end() ? std::nullopt : std::optional(found->second);
+}
+
+PieceChange PieceLowerer::change_of(const CutPiece& cut, const Remedies& remedies) const {
+  PieceChange change;
+  if (!remedies.pin_shapes && !remedies.freeze_values) return change;
+  const Graph& graph = context_.model.graph;
+  bool is_changed = false;
+  for (const ValueId input : cut.inputs) {
+    const ReferenceTensor* const tensor =
+        context_.samples.empty() ? nullptr : context_.samples.front().find(name(input));
+    const bool is_made = graph.value(input).kind != ValueKind::input;
+    const bool is_small = tensor != nullptr && tensor->is_small_integer;
+    if (remedies.freeze_values && is_small && is_made) {
+      auto value = read_tensor_file(tensor->file);
+      if (value) change.frozen.emplace(name(input), *std::move(value));
+      is_changed = true;
+    } else if (remedies.pin_shapes && is_open(graph, input)) {
+      const auto shape = known_shape(input);
+      if (shape) change.shapes.emplace(name(input), *shape);
+      is_changed = is_changed || shape;
+    }
+  }
+  if (!is_changed) return {};
+  for (const ValueId output : cut.outputs) {
+    const auto shape = is_open(graph, output) ? known_shape(output) : std::nullopt;
+    if (shape) change.shapes.emplace(name(output), *shape);
+  }
+  return change;
+}
+
+Result<bool, Error> PieceLowerer::raise_opset(Made& made, std::int64_t opset) {
+  const auto now = imported_opset(context_.model.graph, "");
+  if (converter_ == nullptr || !now || *now >= opset) return false;
+  const std::string raised = made.path + ".opset.onnx";
+  const nlohmann::json request = {{"model", made.path}, {"out", raised}, {"opset", opset}};
+  const WorkerAnswer answer = converter_->request("convert", request.dump());
+  const auto json = nlohmann::json::parse(answer.text, nullptr, false);
+  if (answer.kind != WorkerAnswer::Kind::line || !json.value("ok", false)) return false;
+  fs::rename(raised, made.path);
+  return true;
+}
+
+Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
+  Made made;
+  made.path = context_.folder + "/piece_" + std::to_string(written_++) + ".onnx";
+  auto cut = context_.cutter.write(piece.nodes, {made.path, made.path});
+  if (!cut) return error_of(cut.error());
+  bool is_changed = false;
+  const PieceChange change = change_of(*cut, piece.remedies);
+  made.inputs = std::move(cut->inputs);
+  made.outputs = std::move(cut->outputs);
+  if (!change.empty()) {
+    const std::string changed = made.path + ".pinned.onnx";
+    const auto written = write_changed_piece(made.path, changed, change);
+    if (!written) return error_of(written.error());
+    fs::rename(changed, made.path);
+    made.result.frozen = change.frozen.size();
+    for (const ValueId input : made.inputs) {
+      const auto pinned = change.shapes.find(std::string(name(input)));
+      if (pinned == change.shapes.end()) continue;
+      made.result.pinned.push_back({input, pinned->second, shaped_by_data_[index(input)]});
+    }
+    std::erase_if(made.inputs,
+                  [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });
+    is_changed = true;
+  }
+  if (piece.remedies.opset) {
+    const auto raised = raise_opset(made, *piece.remedies.opset);
+    if (!raised) return raised.error();
+    is_changed = is_changed || *raised;
+  }
+  made.result.is_unchanged = piece.remedies != Remedies{} && !is_changed;
+  return made;
+}
+
+bool PieceLowerer::has_values(const Made& made) const {
+  for (const ReferenceRun& sample : context_.samples) {
+    for (const auto* const values : {&made.inputs, &made.outputs}) {
+      for (const ValueId value : *values) {
+        if (sample.find(name(value)) == nullptr) return false;
+      }
+    }
+  }
+  return !context_.samples.empty();
+}
+
+std::optional<std::string> PieceLowerer::key_of(const Made& made, const Piece& piece) const {
+  std::optional<std::string> hash;
+  if (const auto source = SourceFile::open(made.path)) hash = piece_hash(source->bytes());
+  if (!hash) return std::nullopt;
+  const Backend& backend = session_.backend();
+  Sha256 key;
+  for (const std::string& text : {backend.name, backend.text, context_.identity, *hash}) {
+    key.add_text(text);
+  }
+  key.add_number(piece.attempt);
+  if (context_.compares) {
+    key.add_number(static_cast<std::uint64_t>(piece.tolerance * 1000));
+    key.add_number(static_cast<std::uint64_t>(backend.tolerance.integers));
+    key.add_number(context_.is_strict_on_ties ? 1 : 0);
+    for (const ReferenceRun& sample : context_.samples) {
+      for (const ValueId input : made.inputs) {
+        const ReferenceTensor* const tensor = sample.find(name(input));
+        key.add_text(tensor == nullptr ? "" : sha256_hex(text_of_file(tensor->file)));
+      }
+    }
+  }
+  return std::move(key).hex();
+}
+
+Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
+  auto made = make(piece);
+  if (!made) return made.error();
+  PieceResult result = made->result;
+  const auto key = key_of(*made, piece);
+  std::optional<Attempt> known;
+  if (key && !result.is_unchanged) known = context_.store.find(*key);
+  result.hash = key.value_or("");
+  result.can_run = has_values(*made);
+  if (result.is_unchanged) {
+    result.attempt.verdict = LowerVerdict::not_run;
+  } else if (known) {
+    result.attempt = *std::move(known);
+    result.calls = result.attempt.is_cached ? 0 : 1;
+  } else {
+    const std::size_t before = session_.calls();
+    made->result.can_run = result.can_run;
+    Compared compared = ask(*made, piece);
+    result.attempt = std::move(compared.attempt);
+    result.first_wrong = compared.first_wrong;
+    result.calls = session_.calls() - before;
+    if (key) {
+      const auto added = context_.store.add(*key, result.attempt);
+      if (!added) return added.error();
+    }
+  }
+  has_compiled_ = has_compiled_ || is_compiled(result.attempt.verdict);
+  calls_ += result.calls;
+  hits_ += result.attempt.is_cached ? 1 : 0;
+  std::error_code ignored;
+  fs::remove(made->path, ignored);
+  fs::remove(made->path + ".data", ignored);
+  return result;
+}
+
+PieceLowerer::Compared PieceLowerer::ask(const Made& made, const Piece& piece) {
+  const PieceFiles files{.model = made.path, .out = made.path + ".out"};
+  Compared compared{.attempt = {.verdict = LowerVerdict::lowered}};
+  Attempt& attempt = compared.attempt;
+  double seconds = 0;
+  const bool runs =
+      context_.compares && made.result.can_run && session_.backend().has(LowerStage::run);
+  for (const LowerStage stage : {LowerStage::check, LowerStage::compile}) {
+    if (attempt.verdict != LowerVerdict::lowered || !session_.backend().has(stage)) continue;
+    // A worker compiles the piece when it runs it.
+    const bool is_part_of_run = stage == LowerStage::compile && runs &&
+                                session_.backend().command(LowerStage::run) == nullptr;
+    if (is_part_of_run) continue;
+    attempt = session_.run(stage, files);
+    seconds += attempt.seconds;
+  }
+  for (const ReferenceRun& sample : context_.samples) {
+    if (!runs || attempt.verdict != LowerVerdict::lowered) break;
+    compared = run_sample(made, piece, sample);
+    seconds += attempt.seconds;
+  }
+  attempt.seconds = seconds;
+  return compared;
+}
+
+PieceLowerer::Compared PieceLowerer::run_sample(const Made& made, const Piece& piece,
+                                                const ReferenceRun& sample) {
+  PieceFiles files{.model = made.path, .out = made.path + ".out"};
+  for (const ValueId input : made.inputs) {
+    files.inputs.push_back({std::string(name(input)), sample.find(name(input))->file});
+  }
+  for (const ValueId output : made.outputs) {
+    const std::string file = made.path + ".result_" + std::to_string(files.outputs.size()) + ".pb";
+    files.outputs.push_back({std::string(name(output)), file});
+  }
+  Compared compared{.attempt = session_.run(LowerStage::run, files)};
+  if (compared.attempt.verdict == LowerVerdict::lowered) {
+    const double seconds = compared.attempt.seconds;
+    compared = compare(made, files, sample, piece.tolerance);
+    compared.attempt.seconds = seconds;
+    const bool is_wrong = compared.attempt.verdict == LowerVerdict::wrong_values;
+    if (is_wrong && !context_.is_strict_on_ties && is_order_of_ties(piece, files)) {
+      compared.attempt.verdict = LowerVerdict::tie_order;
+    }
+  }
+  std::error_code ignored;
+  for (const NamedFile& output : files.outputs) fs::remove(output.file, ignored);
+  return compared;
+}
+
+PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles& files,
+                                             const ReferenceRun& sample, double factor) const {
+  Compared compared{.attempt = {.verdict = LowerVerdict::lowered, .stage = LowerStage::run}};
+  Attempt& attempt = compared.attempt;
+  CompareTolerance tolerance = session_.backend().tolerance;
+  tolerance.rtol *= factor;
+  tolerance.atol *= factor;
+  bool is_right_lower = true;
+  for (std::size_t i = 0; i < made.outputs.size(); ++i) {
+    if (is_random(made.outputs[i])) continue;
+    const auto wants = read_tensor_file(sample.find(name(made.outputs[i]))->file);
+    const auto is = read_tensor_file(files.outputs[i].file);
+    if (!is) return {{.verdict = LowerVerdict::driver, .message = is.error().message}};
+    if (!wants) continue;  // strings and the like
+    const auto difference = compare_tensors(*wants, *is, tolerance);
+    if (difference.is_same()) continue;
+    is_right_lower = is_right_lower && compare_tensors(*wants, *is, kLowerPrecision).is_same();
+    if (attempt.verdict == LowerVerdict::wrong_values) continue;
+    attempt.verdict = LowerVerdict::wrong_values;
+    attempt.message =
+        std::string(name(made.outputs[i])) + ": " + difference_text(difference, *wants, *is);
+    compared.first_wrong = made.outputs[i];
+  }
+  const bool is_wrong = attempt.verdict == LowerVerdict::wrong_values;
+  if (is_wrong && is_right_lower && session_.backend().compute == "float32") {
+    attempt.verdict = LowerVerdict::lower_precision;
+  }
+  return compared;
+}
+
+// For a single node that outputs indices: whether the wrong ones refer to equal elements.
+bool PieceLowerer::is_order_of_ties(const Piece& piece, const PieceFiles& files) const {
+  const Graph& graph = context_.model.graph;
+  if (piece.nodes.size() != 1) return false;
+  const NodeId node = piece.nodes.front();
+  const auto operands = graph.operands(node);
+  const auto outputs = graph.outputs(node);
+  if (operands.empty() || outputs.size() == 0) return false;
+  const ReferenceRun& sample = context_.samples.front();
+  const ReferenceTensor* const data_file = sample.find(name(operands[0].value));
+  if (data_file == nullptr) return false;
+  const auto data = read_tensor_file(data_file->file);
+  if (!data) return false;
+  const std::string indices(name(outputs[outputs.size() - 1]));
+  for (const NamedFile& output : files.outputs) {
+    if (output.name != indices) continue;
+    const auto wants = read_tensor_file(sample.find(indices)->file),
+               is = read_tensor_file(output.file);
+    return wants && is && is_tie_order({graph.op(node), axis_of(graph, node), *data, *wants, *is});
+  }
+  return false;
+}
+
+Attempt PieceLowerer::compile(const PieceFiles& files) {
+  Attempt attempt{.verdict = LowerVerdict::lowered};
+  for (const LowerStage stage : {LowerStage::check, LowerStage::compile}) {
+    if (attempt.verdict != LowerVerdict::lowered || !session_.backend().has(stage)) continue;
+    attempt = session_.run(stage, files);
+  }
+  return attempt;
+}
+
+Attempt PieceLowerer::compile_simple(const TestModel& model) {
+  Sha256 key;
+  for (const std::string& text :
+       {session_.backend().name, session_.backend().text, context_.identity, model.bytes}) {
+    key.add_text(text);
+  }
+  const std::string name = std::move(key).hex();
+  if (auto known = context_.store.find(name)) {
+    calls_ += known->is_cached ? 0U : 1U;
+    return *std::move(known);
+  }
+  const std::string path = context_.folder + "/simple_" + std::to_string(written_++) + ".onnx";
+  const std::size_t before = session_.calls();
+  Attempt attempt;  // says nothing when the model cannot be written
+  if (write_file(path, model.bytes)) attempt = compile({.model = path, .out = path + ".out"});
+  calls_ += session_.calls() - before;
+  if (const auto added = context_.store.add(name, attempt); !added && !error_) {
+    error_ = added.error();
+  }
+  return attempt;
+}
+
+std::optional<Attempt> PieceLowerer::refusal_of_simple_models() {
+  std::optional<Attempt> first;
+  const std::int64_t opset = imported_opset(context_.model.graph, "").value_or(17);
+  for (const TestModel& model : models_of_one_op(opset)) {
+    Attempt attempt = compile_simple(model);
+    if (!is_refusal(attempt.verdict)) return std::nullopt;
+    if (!first) first = std::move(attempt);
+  }
+  return first;
+}
+
+Answer PieceLowerer::answer(const Piece& piece) {
+  const auto result = lower(piece);
+  if (!result) {
+    if (!error_) error_ = result.error();
+    return {
+        .outcome = OracleOutcome::unresolved, .stage = "driver", .message = result.error().message};
+  }
+  Answer answer{.runs = result->calls};
+  if (result->is_unchanged) {
+    answer.outcome = OracleOutcome::unchanged;
+    return answer;
+  }
+  const Attempt& attempt = result->attempt;
+  answer.how = verdict_words(attempt);
+  answer.message = attempt.message;
+  answer.first_wrong = result->first_wrong;
+  const bool is_wrong = attempt.verdict == LowerVerdict::wrong_values ||
+                        attempt.verdict == LowerVerdict::lower_precision ||
+                        attempt.verdict == LowerVerdict::tie_order;
+  answer.stage = is_wrong ? "values" : std::string(lower_stage_name(attempt.stage));
+  if (attempt.verdict == LowerVerdict::lowered) {
+    answer.outcome = OracleOutcome::passes;
+  } else if (is_wrong) {
+    answer.outcome = OracleOutcome::fails;
+    answer.difference = attempt.verdict == LowerVerdict::tie_order ? Difference::tie_order
+                        : attempt.verdict == LowerVerdict::lower_precision
+                            ? Difference::lower_precision
+                            : Difference::wrong;
+  } else if (is_refusal(attempt.verdict)) {
+    answer.outcome = OracleOutcome::fails;
+    // Two crashes, or two timeouts, are the same failure.
+    if (attempt.verdict != LowerVerdict::refused) answer.stage = verdict_name(attempt.verdict);
+  }
+  return answer;
+}
+
+Result<CutPiece, Error> PieceLowerer::write(const Piece& piece, const std::string& path) {
+  auto cut = context_.cutter.write(piece.nodes, {path, path});
+  if (!cut) return error_of(cut.error());
+  const PieceChange change = change_of(*cut, piece.remedies);
+  if (change.empty()) return *std::move(cut);
+  const std::string changed = path + ".pinned";
+  const auto written = write_changed_piece(path, changed, change);
+  if (!written) return error_of(written.error());
+  std::error_code error;
+  fs::rename(changed, path, error);
+  if (error) return Error{path + ": cannot be written: " + error.message()};
+  std::erase_if(cut->inputs,
+                [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });
+  return *std::move(cut);
+}
+
+}  // namespace cleave

@@ -1,0 +1,117 @@
+// PieceLowerer: cuts a piece out of the model, changes it by the given remedies, and passes it to
+// one backend: check, compile, and, with reference values, run and compare. A backend is not asked
+// again for a known verdict.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/lowering/oracle.h"
+#include "formats/run/backend/session.h"
+#include "formats/run/backend/test_models.h"
+#include "formats/run/lowering/open_shapes.h"
+#include "formats/run/lowering/piece_change.h"
+#include "formats/run/lowering/reference_run.h"
+#include "formats/run/lowering/verdict_store.h"
+#include "formats/models/onnx/write/cutter.h"
+
+namespace cleave {
+
+// The context of lowering pieces. All that it refers to must outlive the lowerer.
+struct PieceContext {
+  const LoadedModel& model;
+  OnnxCutter& cutter;  // of the model
+  VerdictStore& store;
+  std::span<const ReferenceRun> samples;  // empty: no freezing or comparison
+  // Shapes to pin when there are no samples. Its content may be made later.
+  const std::optional<AssumedShapes>* assumed = nullptr;
+  bool compares = false;
+  bool is_strict_on_ties = false;  // equal values in another order are wrong values
+  std::string folder;              // for files of pieces
+  std::string identity;            // of the backend
+};
+
+// An input with the shape that it was pinned to.
+struct PinnedShape {
+  ValueId input;
+  Sizes shape;
+  bool is_of_data = false;  // the shape depends on data: another sample may have another
+};
+
+struct PieceResult {
+  Attempt attempt;
+  bool is_unchanged = false;  // the remedies do not change this piece: the backend was not asked
+  bool can_run = true;        // every input and output has a reference value
+  std::vector<PinnedShape> pinned = {};  // in the order of the inputs
+  std::size_t frozen = 0;
+  std::size_t calls = 0;  // of the backend; 0: the verdict was known
+  std::string hash;       // see piece_hash.h; "" when there is none
+  std::optional<ValueId> first_wrong;
+};
+
+class PieceLowerer {
+ public:
+  // `converter`: the reference's session, which raises opsets; null: there is none.
+  PieceLowerer(PieceContext context, BackendSession& session, BackendSession* converter);
+
+  // Error: a failure of cleave itself to write the piece or the journal.
+  Result<PieceResult, Error> lower(const Piece& piece);
+
+  // The same as an answer to the culprit search. An error becomes `unresolved` and is kept.
+  Answer answer(const Piece& piece);
+  const std::optional<Error>& error() const { return error_; }
+
+  // Whether the backend refuses models of one Add, one Relu and one Identity in the model's opset:
+  // then its answer about the Add; nullopt when it takes one of them.
+  std::optional<Attempt> refusal_of_simple_models();
+  // True when the backend has compiled a piece of the model.
+  bool has_compiled() const { return has_compiled_; }
+
+  std::size_t calls() const { return calls_; }  // of the backend, for all pieces so far
+  std::size_t hits() const { return hits_; }    // pieces with a known verdict
+
+  // Writes the piece as it is handed to the backend; for findings and artefacts.
+  Result<CutPiece, Error> write(const Piece& piece, const std::string& path);
+
+ private:
+  struct Made {
+    std::string path;
+    std::vector<ValueId> inputs, outputs;
+    PieceResult result;
+  };
+  struct Compared {
+    Attempt attempt;
+    std::optional<ValueId> first_wrong = {};
+  };
+  Result<Made, Error> make(const Piece& piece);
+  PieceChange change_of(const CutPiece& cut, const Remedies& remedies) const;
+  std::optional<Sizes> known_shape(ValueId value) const;
+  Result<bool, Error> raise_opset(Made& made, std::int64_t opset);
+  std::optional<std::string> key_of(const Made& made, const Piece& piece) const;
+  Compared ask(const Made& made, const Piece& piece);
+  Attempt compile(const PieceFiles& files);
+  Attempt compile_simple(const TestModel& model);
+  Compared run_sample(const Made& made, const Piece& piece, const ReferenceRun& sample);
+  Compared compare(const Made& made, const PieceFiles& files, const ReferenceRun& sample,
+                   double factor) const;
+  bool has_values(const Made& made) const;
+  bool is_order_of_ties(const Piece& piece, const PieceFiles& files) const;
+  bool is_random(ValueId value) const { return random_[index(value)]; }
+  std::string_view name(ValueId value) const { return context_.model.graph.value(value).name; }
+
+  PieceContext context_;
+  BackendSession& session_;
+  BackendSession* converter_;
+  std::vector<bool> random_;          // by value: see random_values()
+  std::vector<bool> shaped_by_data_;  // by value: its shape depends on data
+  std::optional<Error> error_;
+  std::uint64_t written_ = 0;
+  bool has_compiled_ = false;
+  std::size_t calls_ = 0;
+  std::size_t hits_ = 0;
+};
+
+}  // namespace cleave

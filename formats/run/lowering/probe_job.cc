@@ -1,0 +1,246 @@
+// Steps:
+// 1. give the backend the first node of each case, model by model;
+// 2. allow the ops of accepted cases, in their opsets and with their dtypes; learn the shortest
+//    deny rules for refused cases;
+// 3. check the rules on all nodes: deny a refused node that they still support by name.
+#include "formats/run/lowering/probe_job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "core/graph/domain.h"
+#include "core/lowering/failure_signature.h"
+#include "core/lowering/node_case.h"
+#include "core/support/support.h"
+#include "formats/run/lowering/part_search.h"
+
+namespace cleave {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The allow rule of an op: covers its accepted cases.
+class AllowedOp {
+ public:
+  void add(const Graph& graph, NodeId node) {
+    if (const auto opset = imported_opset(graph, graph.domain(node))) {
+      if (!rule_.opset) rule_.opset = OpsetRule{.lowest = *opset, .highest = *opset};
+      rule_.opset->lowest = std::min(rule_.opset->lowest, *opset);
+      rule_.opset->highest = std::max(rule_.opset->highest, *opset);
+    }
+    rule_.domain = plain_domain(graph.domain(node));
+    rule_.op = graph.op(node);
+    add_dtypes(graph, node);
+  }
+
+  Rule rule() const {
+    Rule rule = rule_;
+    rule.inputs.assign(inputs_.begin(), inputs_.end());
+    return rule;
+  }
+
+ private:
+  // Adds the dtypes of the inputs before the first one that is not a tensor of known dtype.
+  void add_dtypes(const Graph& graph, NodeId node) {
+    std::vector<TypeSet> types;
+    for (const Operand& operand : graph.operands(node)) {
+      const Value& value = graph.value(operand.value);
+      const bool is_plain = operand.slot.is_positional() && !operand.slot.is_inside_list() &&
+                            operand.slot.position() == types.size();
+      if (!is_plain || !value.is_tensor() || value.dtype == DType::unknown) break;
+      types.emplace_back().add(value.dtype);
+    }
+    if (is_first_) inputs_ = types;
+    is_first_ = false;
+    inputs_.resize(std::min(inputs_.size(), types.size()));
+    for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].dtypes |= types[i].dtypes;
+  }
+
+  Rule rule_;
+  std::vector<TypeSet> inputs_;
+  bool is_first_ = true;
+};
+
+class ProbeJob {
+ public:
+  ProbeJob(const ProbeInput& input, const PoolOptions& options)
+      : input_(input), options_(options) {}
+
+  Result<ProbeOutcome, LowerFault> run() {
+    const Clock::time_point begin = Clock::now();
+    for (std::size_t i = 0; i < input_.models.size(); ++i) {
+      if (auto fault = probe_model(i)) return *std::move(fault);
+    }
+    if (auto fault = fault_of_silence()) return *std::move(fault);
+    make_rules();
+    deny_the_rest();
+    outcome_.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    return std::move(outcome_);
+  }
+
+ private:
+  const Graph& graph_of(const ProbedCase& probed) const {
+    return input_.models[probed.model].graph;
+  }
+
+  std::optional<LowerFault> probe_model(std::size_t model) {
+    const std::size_t first = outcome_.cases.size();
+    collect_cases(model);
+    if (outcome_.cases.size() == first) return std::nullopt;
+    PoolOptions options = options_;
+    options.work_folder += "/model_" + std::to_string(model);
+    std::error_code ignored;
+    std::filesystem::create_directories(options.work_folder, ignored);
+    auto pool = LoweringPool::start(input_.models[model], input_.backends, options);
+    if (!pool) return pool.error();
+    outcome_.identity = (*pool)->identities().front();
+    outcome_.reference = (*pool)->reference();
+    probe_cases(**pool, first);
+    outcome_.compiler_runs += (*pool)->compiler_runs();
+    outcome_.cache_hits += (*pool)->cache_hits();
+    if (error_) return LowerFault{LowerFault::Kind::output, error_->message};
+    return std::nullopt;
+  }
+
+  void collect_cases(std::size_t model) {
+    const Graph& graph = input_.models[model].graph;
+    for (const NodeId node : graph.nodes()) {
+      std::string text = node_case(graph, node);
+      const auto [known, is_new] = index_.emplace(text, outcome_.cases.size());
+      if (is_new) {
+        outcome_.cases.push_back({.text = std::move(text), .model = model, .node = node});
+      }
+      ++outcome_.cases[known->second].nodes;
+      ++outcome_.nodes;
+    }
+  }
+
+  void probe_cases(LoweringPool& pool, std::size_t first) {
+    std::vector<Lanes::Job> jobs;
+    std::size_t done = 0;
+    const std::size_t total = outcome_.cases.size() - first;
+    for (std::size_t i = first; i < outcome_.cases.size(); ++i) {
+      jobs.emplace_back([&, i](std::size_t lane) {
+        ProbedCase& probed = outcome_.cases[i];
+        const auto result = pool.lowerer(lane, 0).lower({.nodes = {probed.node}});
+        const std::lock_guard lock(mutex_);
+        tell(options_.progress, {"probe", "cases", ++done, total});
+        if (result) {
+          probed.attempt = result->attempt;
+        } else if (!error_) {
+          error_ = result.error();
+        }
+      });
+    }
+    pool.lanes().do_all(std::move(jobs));
+  }
+
+  // A backend that answers no case at all, as one that does not start.
+  std::optional<LowerFault> fault_of_silence() const {
+    if (outcome_.cases.empty() || outcome_.count_unanswered() < outcome_.cases.size()) {
+      return std::nullopt;
+    }
+    return LowerFault{LowerFault::Kind::backend,
+                      "backend \"" + input_.backends.front().name + "\" answers none of the " +
+                          std::to_string(outcome_.cases.size()) +
+                          " cases: " + outcome_.cases.front().attempt.message,
+                      {"cleave backend check tests a backend by itself"}};
+  }
+
+  // ---- rules ----
+
+  void make_rules() {
+    Evidence evidence;
+    std::map<OpName, AllowedOp> allowed;
+    std::map<OpName, const ProbedCase*> refused;  // the first refused case
+    for (const ProbedCase& probed : outcome_.cases) {
+      const Graph& graph = graph_of(probed);
+      const OpName op(plain_domain(graph.domain(probed.node)), graph.op(probed.node));
+      if (probed.is_taken()) {
+        evidence.add_passed(graph, {&probed.node, 1});
+        allow(allowed, graph, probed.node);
+      } else if (probed.is_refused()) {
+        evidence.add_failed(graph, probed.node);
+        refused.emplace(op, &probed);
+      }
+    }
+    for (const auto& [op, one] : allowed) outcome_.allow.push_back(one.rule());
+    if (refused.empty()) return;
+    const ProbedCase& any = *refused.begin()->second;
+    for (LearnedRule& learned : learn_rules(evidence, {graph_of(any), input_.facts[any.model]})) {
+      const ProbedCase& first = *refused.at({learned.rule.domain, learned.rule.op});
+      learned.rule.why = reason_of(first) + " (" + std::to_string(learned.failed) + " of " +
+                         std::to_string(learned.failed + learned.passed) + " cases refused" +
+                         (learned.is_weak() ? ", weak evidence)" : ")");
+      outcome_.deny.push_back(std::move(learned.rule));
+    }
+  }
+
+  // Allows the node, and all nodes of its bodies, since lists judge these too.
+  static void allow(std::map<OpName, AllowedOp>& allowed, const Graph& graph, NodeId node) {
+    std::vector<NodeId> left = {node};
+    while (!left.empty()) {
+      const NodeId next = left.back();
+      left.pop_back();
+      const OpName op(plain_domain(graph.domain(next)), graph.op(next));
+      allowed[op].add(graph, next);
+      for (const NodeId inner : graph.body_nodes(next)) left.push_back(inner);
+    }
+  }
+
+  std::string reason_of(const ProbedCase& probed) const {
+    const std::vector<NodeId> nodes = {probed.node};
+    PieceResult result;
+    result.attempt = probed.attempt;
+    const Answer answer = answer_of(result);
+    return input_.backends.front().title(outcome_.identity) + ": " +
+           failure_signature(answer, MessageNames(graph_of(probed), nodes));
+  }
+
+  // Denies the nodes of refused cases that the rules still support, by name.
+  void deny_the_rest() {
+    SupportList list;
+    list.allow = outcome_.allow;
+    list.deny = outcome_.deny;
+    const std::vector<SupportList> lists = {list};
+    for (std::size_t model = 0; model < input_.models.size(); ++model) {
+      const Graph& graph = input_.models[model].graph;
+      const Support support = match_support(graph, lists, input_.facts[model]);
+      for (const NodeId node : graph.nodes()) {
+        const ProbedCase& probed = outcome_.cases[index_.at(node_case(graph, node))];
+        if (!probed.is_refused() || !support.supported.contains(node)) continue;
+        Rule rule = rules_by_name(graph, {&node, 1}).front();
+        rule.why = reason_of(probed) + " (no condition parts it from what is taken)";
+        outcome_.deny.push_back(std::move(rule));
+      }
+    }
+  }
+
+  const ProbeInput& input_;
+  const PoolOptions& options_;
+  ProbeOutcome outcome_;
+  std::map<std::string, std::size_t> index_;  // of cases, by text
+  std::mutex mutex_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+bool ProbedCase::is_taken() const {
+  return is_success(attempt.verdict) || attempt.verdict == LowerVerdict::lower_precision;
+}
+
+std::size_t ProbeOutcome::count_unanswered() const {
+  return static_cast<std::size_t>(std::count_if(cases.begin(), cases.end(), [](const auto& probed) {
+    return probed.attempt.verdict == LowerVerdict::driver;
+  }));
+}
+
+Result<ProbeOutcome, LowerFault> probe_models(const ProbeInput& input, const PoolOptions& options) {
+  return ProbeJob(input, options).run();
+}
+
+}  // namespace cleave

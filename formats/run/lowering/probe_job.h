@@ -1,0 +1,53 @@
+// Probes a backend: gives it each distinct node of some models alone, as a model of one node. The
+// verdicts make a measured support list.
+//
+//   case     nodes with the same op, opset, dtypes, shapes and attributes: see core/lowering
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/condition/op_facts.h"
+#include "core/lowering/learned_rule.h"
+#include "formats/run/lowering/lowering_pool.h"
+
+namespace cleave {
+
+struct ProbeInput {
+  const std::vector<LoadedModel>& models;  // ONNX
+  const std::vector<OpFacts>& facts;       // by model
+  const std::vector<Backend>& backends;    // one
+};
+
+struct ProbedCase {
+  std::string text;  // see node_case.h
+  std::size_t model = 0;
+  NodeId node = {};       // the first node of the case
+  std::size_t nodes = 0;  // the number of nodes of the case, in all models
+  Attempt attempt = {};
+
+  bool is_taken() const;
+  bool is_refused() const { return is_refusal(attempt.verdict); }
+};
+
+struct ProbeOutcome {
+  std::string identity;           // of the backend
+  std::string reference;          // "": values were not compared
+  std::vector<ProbedCase> cases;  // in the order of models and nodes
+  std::vector<Rule> allow;        // by domain and op: the opsets and dtypes that were accepted
+  std::vector<Rule> deny;         // separate the refused cases from the accepted ones
+  std::size_t nodes = 0;
+  std::size_t compiler_runs = 0;
+  std::size_t cache_hits = 0;
+  double seconds = 0;
+
+  // Cases without a verdict, through a fault on our side of the backend.
+  std::size_t count_unanswered() const;
+};
+
+// All of `input` must outlive the outcome. Refuses a backend that answers no case. No node of a refused case is supported by the rules.
+// Cost: a compile for each case.
+Result<ProbeOutcome, LowerFault> probe_models(const ProbeInput& input, const PoolOptions& options);
+
+}  // namespace cleave

@@ -1,0 +1,123 @@
+#include "formats/run/lowering/rule_book.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/lowering/learned_rule.h"
+
+namespace cleave {
+namespace {
+
+std::string rule_words(const Rule& rule) {
+  std::string text = "deny op " + (rule.domain.empty() ? "" : rule.domain + "::") + rule.op;
+  if (!rule.node_name.empty()) text += " named " + rule.node_name;
+  const bool has_conditions = !rule.attributes.empty() || !rule.inputs.empty() ||
+                              !rule.shapes.empty() || !rule.outputs.empty();
+  if (has_conditions) text += " under conditions";
+  return text;
+}
+
+std::string finding_text(std::size_t index) { return "finding " + std::to_string(index + 1); }
+
+}  // namespace
+
+namespace {
+
+// Rules that deny the same nodes, learned from several backends, become one with all their reasons.
+std::vector<Rule> merged(std::vector<Rule> rules) {
+  std::map<std::string, std::size_t> place;  // by the rule's words
+  std::vector<Rule> result;
+  for (Rule& rule : rules) {
+    const auto [found, is_new] = place.emplace(rule_words(rule), result.size());
+    if (is_new) {
+      result.push_back(std::move(rule));
+    } else {
+      result[found->second].why += "; " + rule.why;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size_t round) {
+  rules_.clear();
+  for (std::size_t i = 0; i < backends_.size(); ++i) learn_from(i, findings, round);
+  std::sort(rules_.begin(), rules_.end(), [](const Rule& a, const Rule& b) {
+    return std::tie(a.domain, a.op, a.node_name, a.why) <
+           std::tie(b.domain, b.op, b.node_name, b.why);
+  });
+  return merged(std::move(rules_));
+}
+
+// A node that fails alone is evidence. One that only fails together with others is denied by name.
+void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findings,
+                          std::size_t round) {
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    LowerFinding& found = findings[i];
+    if (found.backend != backend || found.finding.nodes.empty()) continue;
+    const NodeId node = found.finding.nodes.back();
+    if (found.finding.kind == FindingKind::culprit && found.round == round) {
+      evidence_[backend].add_failed(graph_, node);
+    }
+    if (found.finding.kind != FindingKind::together) continue;
+    for (Rule& rule : rules_by_name(graph_, std::span(&node, 1))) {
+      rule.why = backends_[backend] + ": " + found.finding.signature +
+                 " (together with other nodes, " +
+                 (found.has_open_shapes ? "with open shapes, " : "") + finding_text(i) + ")";
+      found.rule = rule_words(rule);
+      rules_.push_back(std::move(rule));
+    }
+  }
+  learn_ops(backend, findings, round);
+}
+
+void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& findings,
+                         std::size_t round) {
+  std::map<std::string, std::size_t> last;  // by op: index of its last failure
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    const Finding& finding = findings[i].finding;
+    if (findings[i].backend != backend || finding.kind != FindingKind::culprit) continue;
+    last[std::string(graph_.op(finding.nodes.back()))] = i;
+  }
+  for (LearnedRule& learned : learn_rules(evidence_[backend], {graph_, facts_})) {
+    Rule& rule = learned.rule;
+    const std::size_t failure = last.at(rule.op);
+    rule.why = backends_[backend] + ": " + findings[failure].finding.signature + " (" +
+               std::to_string(learned.failed) + " of " +
+               std::to_string(learned.failed + learned.passed) + " cases refused alone" +
+               (learned.is_weak() ? ", weak evidence" : "") +
+               (findings[failure].has_open_shapes ? ", with open shapes" : "") + ", " +
+               finding_text(failure) + ")";
+    for (LowerFinding& found : findings) {
+      const bool is_new = found.backend == backend && found.round == round && found.rule.empty() &&
+                          found.finding.kind == FindingKind::culprit;
+      if (is_new && graph_.op(found.finding.nodes.back()) == rule.op) found.rule = rule_words(rule);
+    }
+    rules_.push_back(std::move(rule));
+  }
+}
+
+bool is_eroding(const Graph& graph, const LowerOutcome& outcome) {
+  constexpr std::size_t kRounds = 3;
+  const std::size_t now = outcome.rounds.size();
+  if (now < kRounds) return false;
+  std::vector<const Finding*> firsts;
+  for (std::size_t round = now - kRounds + 1; round <= now; ++round) {
+    const auto first = std::find_if(
+        outcome.findings.begin(), outcome.findings.end(),
+        [&](const LowerFinding& one) { return one.round == round && !one.rule.empty(); });
+    if (first == outcome.findings.end()) return false;
+    firsts.push_back(&first->finding);
+  }
+  for (std::size_t i = 1; i < firsts.size(); ++i) {
+    if (firsts[i]->signature != firsts[i - 1]->signature) return false;
+    const auto readers = graph.readers(firsts[i - 1]->nodes.back());
+    const NodeId culprit = firsts[i]->nodes.back();
+    if (std::find(readers.begin(), readers.end(), culprit) == readers.end()) return false;
+  }
+  return true;
+}
+
+}  // namespace cleave

@@ -1,0 +1,220 @@
+#include "formats/run/lowering/verdict_store.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace cleave {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+bool says_something(LowerVerdict verdict) {
+  switch (verdict) {
+    case LowerVerdict::lowered:
+    case LowerVerdict::refused:
+    case LowerVerdict::no_output:
+    case LowerVerdict::wrong_values:
+    case LowerVerdict::lower_precision:
+    case LowerVerdict::tie_order:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string line_of(const std::string& key, const Attempt& attempt) {
+  Json json = {{"key", key},
+               {"verdict", static_cast<int>(attempt.verdict)},
+               {"stage", static_cast<int>(attempt.stage)},
+               {"detail", attempt.detail},
+               {"message", attempt.message},
+               {"seconds", attempt.seconds},
+               {"artefact_bytes", nullptr}};
+  if (attempt.artefact_bytes) json["artefact_bytes"] = *attempt.artefact_bytes;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::optional<std::pair<std::string, Attempt>> attempt_of(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  try {
+    Attempt attempt{.verdict = static_cast<LowerVerdict>(json.at("verdict").get<int>()),
+                    .stage = static_cast<LowerStage>(json.at("stage").get<int>()),
+                    .detail = json.at("detail").get<std::string>(),
+                    .message = json.at("message").get<std::string>(),
+                    .seconds = json.at("seconds").get<double>()};
+    if (const Json& bytes = json.at("artefact_bytes"); bytes.is_number()) {
+      attempt.artefact_bytes = bytes.get<std::uint64_t>();
+    }
+    return std::pair(json.at("key").get<std::string>(), std::move(attempt));
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+constexpr std::string_view kTemporary = ".cleave-";  // and then the number of the process
+
+// The line that names a temporary folder of this run, so that no other can be taken for it; "" when
+// it is not there.
+std::string folder_line(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0) return {};
+  const Json json = {{"folder", path}, {"device", status.st_dev}, {"inode", status.st_ino}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// True when no process has the number in the name of the temporary folder.
+bool is_process_over(const std::string& name) {
+  if (!name.starts_with(kTemporary)) return false;
+  const long process = std::strtol(name.c_str() + kTemporary.size(), nullptr, 10);
+  return process > 0 && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
+}
+
+// Removes the folder that a line names, if it is still the one that was made then.
+void remove_left_folder(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object() || !json.contains("folder") || !json["folder"].is_string()) return;
+  const fs::path path = json["folder"].get<std::string>();
+  struct stat status = {};
+  if (!is_process_over(path.filename().string()) || ::lstat(path.c_str(), &status) != 0) return;
+  const bool is_same = S_ISDIR(status.st_mode) && json.value("device", Json()) == status.st_dev &&
+                       json.value("inode", Json()) == status.st_ino;
+  std::error_code ignored;
+  if (is_same) fs::remove_all(path, ignored);
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_folder_line(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  return json.is_object() && json.size() == 3 && json.contains("folder") &&
+         json.contains("device") && json.contains("inode");
+}
+
+// Keys are in order of the alphabet: these are the starts of both kinds of lines.
+bool is_line_start(std::string_view text) {
+  for (const std::string_view start : {R"({"artefact_bytes":)", R"({"device":)"}) {
+    const std::size_t shared = std::min(text.size(), start.size());
+    if (text.size() > 1 && text.substr(0, shared) == start.substr(0, shared)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string default_verdict_cache() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/cleave/lower";
+  const char* const home = std::getenv("HOME");
+  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/cleave/lower" : "";
+}
+
+std::size_t count_journaled(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+  const std::string text = text_of(path);
+  std::size_t count = 0;
+  for (const std::string_view line : lines_of(text)) {
+    count += attempt_of(line) ? 1U : 0U;
+  }
+  return count;
+}
+
+// The lock of a journal is released when the process ends, however it ends: so who gets it knows
+// that the runs before are over.
+Status<Error> VerdictStore::open_journal(const std::string& path,
+                                         const std::vector<std::string>& folders) {
+  auto journal =
+      JournalFile::open(path, {.owner = "cleave lower",
+                               .is_line =
+                                   [](std::string_view line) {
+                                     return attempt_of(line).has_value() || is_folder_line(line);
+                                   },
+                               .is_line_start = is_line_start});
+  if (!journal) return std::move(journal).error();
+  journal_.emplace(*std::move(journal));
+  for (const std::string_view line : lines_of(journal_->lines())) {
+    if (auto event = attempt_of(line)) {
+      journaled_.insert(*std::move(event));
+    } else {
+      remove_left_folder(line);
+    }
+  }
+  std::string lines;
+  for (const std::string& folder : folders) lines += folder_line(folder);
+  return journal_->add(lines);
+}
+
+std::string VerdictStore::cache_path(const std::string& key) const {
+  return cache_ + "/" + key.substr(0, 2) + "/" + key + ".json";
+}
+
+std::optional<Attempt> VerdictStore::find_in_cache(const std::string& key) const {
+  if (cache_.empty()) return std::nullopt;
+  auto event = attempt_of(text_of(cache_path(key)));
+  if (!event || event->first != key) return std::nullopt;
+  return std::move(event->second);
+}
+
+std::optional<Attempt> VerdictStore::find(const std::string& key) {
+  std::unique_lock lock(mutex_);
+  added_.wait(lock, [&] { return !asked_.contains(key); });
+  if (const auto known = seen_.find(key); known != seen_.end()) {
+    Attempt attempt = known->second;
+    attempt.is_cached = true;
+    return attempt;
+  }
+  if (const auto event = journaled_.find(key); event != journaled_.end()) {
+    Attempt attempt = event->second;
+    seen_.emplace(key, attempt);
+    journaled_.erase(event);
+    return attempt;
+  }
+  auto cached = find_in_cache(key);
+  if (!cached) {
+    asked_.insert(key);
+    return std::nullopt;
+  }
+  cached->is_cached = true;
+  seen_.emplace(key, *cached);
+  return cached;
+}
+
+bool VerdictStore::is_worth_keeping(LowerVerdict verdict) const {
+  return says_something(verdict) || (trusts_failures_ && is_refusal(verdict));
+}
+
+Status<Error> VerdictStore::add(const std::string& key, const Attempt& attempt) {
+  const std::lock_guard lock(mutex_);
+  seen_.insert_or_assign(key, attempt);
+  asked_.erase(key);
+  added_.notify_all();
+  const std::string line = line_of(key, attempt);
+  if (journal_) {
+    if (auto kept = journal_->add(line); !kept) return kept;
+  }
+  if (cache_.empty() || !is_worth_keeping(attempt.verdict)) return Done{};
+  // The cache is a convenience: what cannot be kept is computed again.
+  const std::string path = cache_path(key);
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  const std::string hidden = path + "." + std::to_string(::getpid());
+  std::ofstream(hidden, std::ios::binary) << line;
+  fs::rename(hidden, path, error);
+  return Done{};
+}
+
+}  // namespace cleave

@@ -1,0 +1,83 @@
+#include "formats/base/io/manifest.h"
+
+#include "tests/catch2.h"
+#include "tests/formats/base/io/test_folder.h"
+
+#include <filesystem>
+
+namespace cleave {
+namespace {
+
+TEST_CASE("a list of files is read back from the manifest that it was put into") {
+  const TestFolder test;
+  const std::vector<ListedFile> files = {{"a.onnx", 5}, {"b \"c\"\n.dot", 0}};
+  const std::string text = with_file_list("{\n \"format\": \"cleave.report\"\n}\n", files);
+  CHECK(text.find(" \"files\": [\n  {\"name\": \"a.onnx\", \"bytes\": 5},\n") != std::string::npos);
+  test.with_file("manifest.json", text);
+  CHECK(listed_files(test.path("")) == files);
+  test.with_file("manifest.json", with_file_list("{\n \"format\": \"cleave.stages\"\n}\n", {}));
+  CHECK(listed_files(test.path("")) == std::vector<ListedFile>{});
+}
+
+TEST_CASE("a file that is not a manifest of this program lists no files") {
+  const TestFolder test;
+  CHECK_FALSE(listed_files(test.path("")));
+  for (const char* const text :
+       {"", "[", "[]", "{}", R"({"format": "cleave.report"})",
+        R"({"format": "other", "files": []})", R"({"format": 1, "files": []})",
+        R"({"in": {"format": "cleave.report", "files": []}})",
+        R"({"format": "cleave.report", "files": [1]})",
+        R"({"format": "cleave.report", "files": [{"name": "a"}]})",
+        R"({"format": "cleave.report", "files": [{"name": "a", "bytes": -1}]})",
+        R"({"format": "cleave.report", "files": [{"name": 1, "bytes": 1}]})"}) {
+    test.with_file("manifest.json", text);
+    INFO(text);
+    CHECK_FALSE(listed_files(test.path("")));
+  }
+  test.with_file("manifest.json",
+                 R"({"files": [{"name": "a", "bytes": 1}], "format": "cleave.x"})");
+  CHECK(listed_files(test.path("")) == std::vector<ListedFile>{{"a", 1}});
+}
+
+TEST_CASE("entries that are not as they are listed are found, by name and size") {
+  const TestFolder test;
+  CHECK(unlisted_entries(test.path("none")).empty());
+  test.with_file("z", "1");
+  CHECK(unlisted_entries(test.path("")) == std::vector<std::string>{"z"});
+  test.with_file("a", "12");
+  test.with_file("b", "12");
+  test.with_file("manifest.json", with_file_list("{\n \"format\": \"cleave.report\"\n}\n",
+                                                 {{"a", 2}, {"b", 3}, {"gone", 1}, {"d", 0}}));
+  std::filesystem::create_directory(test.path("d"));
+  CHECK(unlisted_entries(test.path("")) == std::vector<std::string>{"b", "d", "z"});
+}
+
+TEST_CASE("unlisted entries are found in inner folders that hold listed files") {
+  const TestFolder test;
+  std::filesystem::create_directories(test.path("in/deep"));
+  std::filesystem::create_directory(test.path("other"));
+  test.with_file("in/deep/a", "1");
+  test.with_file("in/b", "1");
+  test.with_file("manifest.json",
+                 with_file_list("{\n \"format\": \"cleave.report\"\n}\n", {{"in/deep/a", 1}}));
+  CHECK(unlisted_entries(test.path("")) == std::vector<std::string>{"in/b", "other"});
+}
+
+TEST_CASE("a list with a name that leads out of the folder is not used") {
+  const TestFolder test;
+  for (const char* const name : {"../a", "/a", "a/../b", "./a", "a//b"}) {
+    test.with_file("manifest.json",
+                   with_file_list("{\n \"format\": \"cleave.report\"\n}\n", {{name, 1}}));
+    INFO(name);
+    CHECK_FALSE(listed_files(test.path("")));
+  }
+}
+
+TEST_CASE("three entries are named, and the others are counted") {
+  CHECK(named_entries({"a"}) == "\"a\"");
+  CHECK(named_entries({"a", "b", "c"}) == "\"a\", \"b\", \"c\"");
+  CHECK(named_entries({"a", "b", "c", "d", "e"}) == "\"a\", \"b\", \"c\" and 2 more");
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,97 @@
+#include "formats/base/text/diagnostic.h"
+
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+std::string shown_at(std::string_view text, std::size_t offset) {
+  return format_diagnostic(diagnostic_at("m.json", text, offset, "wrong"));
+}
+
+TEST_CASE("a diagnostic names file, line and column, and points at the place") {
+  CHECK(shown_at("{\n  \"a\": x7\r\n}", 9) ==
+        "m.json:2:8: error: wrong\n"
+        "      \"a\": x7\n"
+        "           ^\n");
+}
+
+TEST_CASE("notes follow, one a line") {
+  Diagnostic diagnostic = diagnostic_of("m.json", "node \"a\" reads \"x7\"");
+  diagnostic.severity = Severity::warning;
+  diagnostic.notes = {"did you mean \"x6\"?", "or not"};
+  CHECK(format_diagnostic(diagnostic) ==
+        "m.json: warning: node \"a\" reads \"x7\"\n"
+        "note: did you mean \"x6\"?\n"
+        "note: or not\n");
+}
+
+TEST_CASE("a diagnostic without a file begins with its severity") {
+  CHECK(format_diagnostic(diagnostic_of("", "wrong")) == "error: wrong\n");
+}
+
+TEST_CASE("a diagnostic can point at the end of a line, of the text, and of an empty text") {
+  CHECK(shown_at("ab", 2) == "m.json:1:3: error: wrong\n    ab\n      ^\n");
+  CHECK(shown_at("ab", 99) == "m.json:1:3: error: wrong\n    ab\n      ^\n");
+  CHECK(shown_at("ab\ncd", 2) == "m.json:1:3: error: wrong\n    ab\n      ^\n");
+  CHECK(shown_at("ab\n", 3) == "m.json:2:1: error: wrong\n");
+  CHECK(shown_at("", 0) == "m.json:1:1: error: wrong\n");
+}
+
+TEST_CASE("columns count characters, not bytes") {
+  CHECK(shown_at("\u00e4\u20ac x", 6) ==
+        "m.json:1:4: error: wrong\n    \u00e4\u20ac x\n       ^\n");
+}
+
+TEST_CASE("the source line shows no control characters and keeps the caret in place") {
+  CHECK(shown_at("\t\x1b[1mx", 5) ==
+        "m.json:1:6: error: wrong\n"
+        "     \\x1B[1mx\n"
+        "            ^\n");
+  CHECK(shown_at("\xff\xfe!", 2) == "m.json:1:3: error: wrong\n    \\xFF\\xFE!\n            ^\n");
+}
+
+TEST_CASE("a long source line is cut around the caret to 100 columns") {
+  const std::string line(1000, 'a');
+  const Diagnostic middle = diagnostic_at("m", line + "X" + line, 1000, "wrong");
+  CHECK(middle.column == 1001);
+  CHECK(middle.source_line == "..." + std::string(47, 'a') + "X" + std::string(46, 'a') + "...");
+  CHECK(middle.source_line[middle.caret - 1] == 'X');
+  const Diagnostic start = diagnostic_at("m", "X" + line, 0, "wrong");
+  CHECK(start.source_line == "X" + std::string(93, 'a') + "...");
+  CHECK(start.caret == 1);
+  const Diagnostic end = diagnostic_at("m", line + "X", 1000, "wrong");
+  CHECK(end.source_line == "..." + std::string(93, 'a') + "X");
+  CHECK(end.caret == 97);
+  const std::string whole(100, 'a');
+  CHECK(diagnostic_at("m", whole, 50, "wrong").source_line == whole);
+}
+
+TEST_CASE("names are quoted, with unsafe characters escaped") {
+  CHECK(quoted("conv1") == "\"conv1\"");
+  CHECK(quoted("na\u00efve") == "\"na\u00efve\"");
+  CHECK(quoted("a\nb\x7f") == "\"a\\x0Ab\\x7F\"");
+  CHECK(quoted("\xc3(") == "\"\\xC3(\"");
+  CHECK(quoted("\xed\xa0\x80") == "\"\\xED\\xA0\\x80\"");
+  CHECK(quoted("evil\u202egpj") == "\"evil\\xE2\\x80\\xAEgpj\"");
+  CHECK(quoted("a\uFEFFb") == "\"a\\xEF\\xBB\\xBFb\"");
+  CHECK(quoted("a\U000E0041b") == "\"a\\xF3\\xA0\\x81\\x81b\"");
+  CHECK(quoted("a\U000E0100b") == "\"a\U000E0100b\"");
+  CHECK(quoted("\u009b") == "\"\\xC2\\x9B\"");
+  CHECK(quoted(std::string(200, 'a')) == "\"" + std::string(200, 'a') + "\"");
+  CHECK(quoted(std::string(201, 'a')) == "\"" + std::string(200, 'a') + "...\"");
+}
+
+TEST_CASE("the nearest name differs by a slip of spelling") {
+  const std::vector<std::string_view> names = {"conv1", "conv2", "fc", "bfloat16"};
+  CHECK(nearest_name("conv11", names) == "conv1");
+  CHECK(nearest_name("cnov2", names) == "conv2");
+  CHECK(nearest_name("conv3", names) == "conv1");
+  CHECK(nearest_name("float16", names) == "bfloat16");
+  CHECK(nearest_name("fx", names) == "fc");
+  CHECK(nearest_name("MaxPool", names).empty());
+  CHECK(nearest_name("a", {}).empty());
+}
+
+}  // namespace
+}  // namespace cleave

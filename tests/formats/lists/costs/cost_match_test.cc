@@ -1,0 +1,159 @@
+#include "formats/lists/costs/cost_match.h"
+
+#include <sstream>
+
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+
+namespace cleave {
+namespace {
+
+CostEntry kernel(std::string name, std::string op, double us, ObservedDims made = {}) {
+  CostEntry entry{.name = std::move(name), .op = std::move(op), .us = us};
+  if (!made.empty()) entry.outputs = {std::move(made)};
+  return entry;
+}
+
+// The rule of each kernel, then "name time" of each node that has one.
+std::string match(const char* model, std::vector<CostEntry> kernels,
+                  CostFormat format = CostFormat::onnxruntime) {
+  const Graph graph = graph_from_text(model);
+  const CostMatch made =
+      match_costs({.path = "p", .format = format, .entries = std::move(kernels)}, graph);
+  std::ostringstream result;
+  for (const MatchRule rule : made.rules) result << match_rule_name(rule) << ", ";
+  for (const NodeId node : graph.nodes()) {
+    if (made.us[node] >= 0) result << graph.node(node).name << " " << made.us[node] << "; ";
+  }
+  result << 100 * made.share() << "%";
+  return result.str();
+}
+
+constexpr const char* kChain = R"(
+  input x: float32[1,8,4,4]
+  param w: float32[8,8,1,1]
+  /a/Conv@ u: float32[1,8,4,4] = Conv(x, w)
+  /a/Relu@ v: float32[1,8,4,4] = Relu(u)
+  /b/Exp@ y: float32[1,8,4,4] = Exp(v)
+)";
+
+TEST_CASE("a kernel is found by its node's name or an output's name") {
+  CHECK(
+      match(kChain, {kernel("/a/Conv", "Conv", 5), kernel("v", "Relu", 2), kernel("z", "Z", 3)}) ==
+      "name, output, none, /a/Conv 5; /a/Relu 1; /b/Exp 1; 70%");
+}
+
+TEST_CASE("a fused kernel named by its last output is divided back to the node whose op fits") {
+  const std::string text = match(kChain, {kernel("v_nchwc", "Conv", 100)});
+  CHECK(text.starts_with("stripped name, /a/Conv "));
+  CHECK(text.find("/a/Relu ") != text.npos);
+  CHECK(text.ends_with("100%"));
+}
+
+TEST_CASE("a node without a kernel joins its producer's kernel if its op is often fused") {
+  const std::string text = match(kChain, {kernel("/a/Conv", "Conv", 100)});
+  CHECK(text.find("/a/Relu ") != text.npos);
+  // In a file written by hand, a node that is left out was not measured.
+  CHECK(match(kChain, {kernel("/a/Conv", "", 100)}, CostFormat::node_csv) ==
+        "name, /a/Conv 100; 100%");
+}
+
+TEST_CASE("the time of a kernel of several nodes is divided among them") {
+  CHECK(match(kChain, {kernel("/a/Relu + /b/Exp", "", 8)}, CostFormat::tensorrt)
+            .starts_with("joined names, "));
+  CHECK(match(kChain, {kernel("{ForeignNode[/a/Conv.../b/Exp]}", "", 8)}, CostFormat::tensorrt)
+            .starts_with("joined names, /a/Conv "));
+}
+
+TEST_CASE("a kernel goes to the node with the longest common path whose op fits") {
+  CHECK(match(R"(
+    input x: float32[4]
+    /l.0/MatMul: float32[4] = MatMul(x, x)
+    /l.0/Softmax: float32[4] = Softmax(/l.0/MatMul)
+    /l.1/MatMul: float32[4] = MatMul(/l.0/Softmax, x)
+  )",
+              {kernel("/l.1/MatMul/Fusion//Scale/", "FusedMatMul", 7),
+               kernel("/l.0/MatMulAddFusion", "Gemm", 3)}) ==
+        "path, path, /l.0/MatMul 3; /l.1/MatMul 7; 100%");
+}
+
+TEST_CASE("a kernel goes past nodes near its path whose op does not fit or that have a kernel") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    /l.0/Softmax: float32[4] = Softmax(x)
+    /l.0/MatMul: float32[4] = MatMul(/l.0/Softmax, x)
+    /l.0/MatMul_1: float32[4] = MatMul(/l.0/MatMul, x)
+  )";
+  CHECK(match(kModel, {kernel("/l.0/Fusion", "Gemm", 3)}) == "path, /l.0/MatMul 3; 100%");
+  CHECK(match(kModel, {kernel("/l.0/MatMul", "MatMul", 2), kernel("/l.0/Fusion", "Gemm", 3)}) ==
+        "name, path, /l.0/MatMul 2; /l.0/MatMul_1 3; 100%");
+  CHECK(match(kModel, {kernel("/l.0/Fusion", "Conv", 3)}) == "none, 0%");
+}
+
+TEST_CASE("paths have whole folders in common, not parts of a folder's name") {
+  constexpr const char* kModel = R"(
+    input x: float32[4]
+    /m/l.2/MatMul: float32[4] = MatMul(x, x)
+    /m/l.11/MatMul: float32[4] = MatMul(/m/l.2/MatMul, x)
+  )";
+  CHECK(match(kModel, {kernel("/m/l.12/Fusion", "Gemm", 3)}) == "path, /m/l.2/MatMul 3; 100%");
+  CHECK(match(kModel, {kernel("/more/Fusion", "Gemm", 3)}) == "none, 0%");
+}
+
+TEST_CASE("a kernel matches the only node with its output shape") {
+  CHECK(match(R"(
+    input x: float32[4]
+    a: float32[4,9] = Tile(x)
+    b: float32[4,8] = Tile(x)
+  )",
+              {kernel("other", "Tile", 7, {4, 9})}) == "shape, a 7; 100%");
+}
+
+TEST_CASE("a kernel with a made-up name belongs to the node after the last one found") {
+  CHECK(match(R"(
+    input x: float32[1,8,4,4]
+    conv: float32[1,8,4,4] = Conv(x)
+    act: float32[1,8,4,4] = HardSwish(conv)
+    last: float32[1,8,2,2] = MaxPool(act)
+  )",
+              {kernel("conv", "Conv", 10), kernel("HardSigmoid_5", "HardSigmoid", 2, {1, 8, 4, 4}),
+               kernel("Mul_6", "Mul", 1, {1, 8, 4, 4}), kernel("last", "MaxPool", 1)}) ==
+        "name, order, order, name, conv 10; act 3; last 1; 100%");
+}
+
+TEST_CASE("the time of constants and bodies counts for no node") {
+  CHECK(match(R"(
+    input x: float32[4]
+    param w: float32[4]
+    const c: float32[4] = Exp(w)
+    a: float32[4] = Add(x, c)
+  )",
+              {kernel("c", "Exp", 4), kernel("a", "Add", 1)}) == "name, name, a 1; 100%");
+  std::vector<CostEntry> inside = {kernel("h", "Relu", 5), kernel("i", "If", 9)};
+  inside[0].is_inside = true;
+  inside[0].around = 1;
+  CHECK(match(R"(
+    input x: float32[4]
+    i = If(x, ^x)
+    | h = relu(x)
+  )",
+              inside) == "none, name, i 9; 100%");
+}
+
+TEST_CASE("kernels of an If that the model has replaced by its branch count, and the If does not") {
+  std::vector<CostEntry> kernels = {kernel("a", "Exp", 2), kernel("deep/b", "LSTM", 18),
+                                    kernel("deep/inner", "If", 30), kernel("other", "Relu", 5),
+                                    kernel("outer", "If", 50)};
+  kernels[1].is_inside = kernels[2].is_inside = kernels[3].is_inside = true;
+  kernels[1].around = 2;
+  kernels[2].around = kernels[3].around = 4;
+  CHECK(match(R"(
+    input x: float32[4]
+    a: float32[4] = Exp(x)
+    deep/b: float32[4] = LSTM(a)
+  )",
+              kernels) == "name, name, none, none, none, a 2; deep/b 18; 80%");
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,288 @@
+// Vendors' tables as lists: columns, types, notes that become conditions, and those that do not.
+#include "formats/lists/import/import.h"
+
+#include "formats/lists/support/support_file.h"
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+ListImport imported(const std::string& text) {
+  auto made = import_list_text("npu.md", text, {});
+  if (!made) FAIL(format_diagnostic(made.error().front()));
+  return *std::move(made);
+}
+
+std::string fault(const std::string& text) {
+  const auto made = import_list_text("npu.md", text, {});
+  return made ? "read" : made.error().front().message;
+}
+
+// The lines of the list between "allow" and its end, without commas and spaces around them.
+std::string rules_of(const ListImport& import) {
+  const std::string& text = import.result.list.text;
+  std::string rules;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    line.erase(0, line.find_first_not_of(' '));
+    if (!line.empty() && line.back() == ',') line.pop_back();
+    if (line.starts_with("{\"")) rules += line + "\n";
+  }
+  return rules;
+}
+
+std::string rule_for(const std::string& op, const std::string& note) {
+  std::string rule =
+      rules_of(imported("|Operator|Note|\n|--|--|\n|ai.onnx:" + op + "|" + note + "|\n"));
+  std::string words = note;
+  std::erase(words, '`');
+  const std::string why = ", \"why\": \"" + words + "\"";
+  if (const std::size_t at = rule.find(why); at != rule.npos) rule.erase(at, why.size());
+  if (!rule.empty()) rule.pop_back();
+  return rule;
+}
+
+TEST_CASE("ai.onnx before a name is the default domain, also with a dot") {
+  CHECK(rules_of(imported("|Operator|Note|\n|--|--|\n|ai.onnx.ReduceSum||\n|ai.onnx:Add||\n")) ==
+        rules_of(imported("|Operator|Note|\n|--|--|\n|ReduceSum||\n|Add||\n")));
+}
+
+TEST_CASE("a table's columns are found by their headings") {
+  const ListImport import = imported(
+      "Supports opset 9 to opset 20.\n\n"
+      "| Operator | Supported | Supported Types | Restrictions |\n"
+      "|----------|-----------|-----------------|--------------|\n"
+      "| [Abs](Abs.md) | Y | FP32, FP16 |\n"
+      "| AffineGrid | N |\n"
+      "| `Where` | Y | FP32, BOOL | |\n"
+      "| Concat | Y | FP32 |\n"
+      "| Argmax | Y | INF64 |\n"
+      "| ImageScaler | Y | |\n");
+  CHECK(import.kind == ImportKind::table);
+  CHECK(import.result.rows == 6);
+  CHECK(import.result.unsupported_rows == 1);
+  CHECK(rules_of(import) ==
+        "{\"op\": \"Abs\", \"opset\": [9, 20], \"inputs\": [[\"float32\", \"float16\"]]}\n"
+        "{\"op\": \"Where\", \"opset\": [9, 20], \"inputs\": [null, [\"float32\", \"bool\"], "
+        "[\"float32\", \"bool\"]]}\n"
+        "{\"op\": \"Concat\", \"opset\": [9, 20], \"inputs\": {\"all\": [\"float32\"]}}\n"
+        "{\"op\": \"ArgMax\", \"opset\": [9, 20], \"unchecked\": \"types: INF64\"}\n"
+        "{\"op\": \"ImageScaler\", \"opset\": [9, 20]}\n");
+  CHECK(import.result.renamed == std::vector<std::string>{"Argmax is ArgMax"});
+  CHECK(import.result.unknown == std::vector<std::string>{"ImageScaler"});
+  CHECK(import.result.types == std::vector<std::string>{"INF64 (ArgMax)"});
+}
+
+TEST_CASE("sentences of notes become conditions") {
+  CHECK(rule_for("Gemm", "Input B must be constant.") ==
+        R"({"op": "Gemm", "constant": {"1?": true}})");
+  CHECK(rule_for("Conv", "Bias if provided must be constant.") ==
+        R"({"op": "Conv", "constant": {"2?": true}})");
+  CHECK(rule_for("Slice", "starts/ends/axes/steps must be constant initializers.") ==
+        R"({"op": "Slice", "constant": {"1?": true, "2?": true, "3?": true, "4?": true}})");
+  CHECK(rule_for("QuantizeLinear", "`y_zero_point` must be 0") ==
+        R"({"op": "QuantizeLinear", "values": {"2?": {"each": {"one_of": [0]}}}})");
+  CHECK(
+      rule_for("TopK", "`sorted` must be 1. `K` input must be less than 3840.") ==
+      R"({"op": "TopK", "attributes": {"sorted": [1]}, "values": {"1?": {"each": {"max": 3839}}}})");
+  CHECK(rule_for("TopK", "The value must be 0") ==
+        R"({"op": "TopK", "unchecked": "The value must be 0"})");
+  CHECK(rule_for("LpPool", "`dilations` must be empty or all ones") ==
+        R"x({"op": "LpPool", "where": ["all(attr.dilations == 1)"]})x");
+  CHECK(rule_for("LayerNormalization", "Only the first output `Y` is supported.") ==
+        R"({"op": "LayerNormalization", "outputs_used": [0]})");
+  CHECK(rule_for("MaxPool", "2D or 3D pooling only. `Indices` output tensor unsupported.") ==
+        R"({"op": "MaxPool", "shapes": {"0": {"rank": [4, 5]}}, "outputs_used": [0]})");
+  CHECK(rule_for("GridSample", "Input must be 4D input.") ==
+        R"({"op": "GridSample", "shapes": {"0": {"rank": [4]}}})");
+  CHECK(rule_for("EyeLike", "`input` must have static dimensions") ==
+        R"({"op": "EyeLike", "shapes": {"0": {"static": true}}})");
+  CHECK(rule_for("Resize", "Supported resize modes: `nearest`, `linear`.") ==
+        R"({"op": "Resize", "attributes": {"mode": ["nearest", "linear"]}})");
+  CHECK(rule_for("Constant", "`sparse_value` and `value_string` attributes are unsupported.") ==
+        R"({"op": "Constant", "attributes": {"sparse_value": {"absent": true}, )"
+        R"("value_string": {"absent": true}}})");
+}
+
+TEST_CASE("notes of ONNX Runtime's providers become conditions") {
+  CHECK(rule_for("And", "Both inputs must be bool") ==
+        R"({"op": "And", "inputs": {"all": ["bool"]}})");
+  CHECK(rule_for("DepthToSpace", "Only DCR mode DepthToSpace is supported.") ==
+        R"({"op": "DepthToSpace", "attributes": {"mode": ["DCR"]}})");
+  CHECK(
+      rule_for("DequantizeLinear", "All quantization scales and zero points should be constant.") ==
+      R"({"op": "DequantizeLinear", "constant": {"1?": true, "2?": true}})");
+  CHECK(rule_for("ReduceMax", "axes must be an initializer") ==
+        R"({"op": "ReduceMax", "constant": {"1?": true}})");
+  CHECK(rule_for("Pad", "axes must be an initializer") ==
+        R"({"op": "Pad", "constant": {"3?": true}})");
+}
+
+TEST_CASE("types apply to the inputs and outputs that they can be about") {
+  const auto types_of = [](const std::string& op, const std::string& types) {
+    return rules_of(imported("|Operator|Types|\n|--|--|\n|" + op + "|" + types + "|\n"));
+  };
+  CHECK(types_of("Cast", "FP32, INT32") ==
+        "{\"op\": \"Cast\", \"inputs\": [[\"float32\", \"int32\"]], \"outputs\": [[\"float32\", "
+        "\"int32\"]]}\n");
+  CHECK(types_of("ConstantOfShape", "FP32") ==
+        "{\"op\": \"ConstantOfShape\", \"outputs\": [[\"float32\"]]}\n");
+  CHECK(types_of("QuantizeLinear", "FP32, FP16") ==
+        "{\"op\": \"QuantizeLinear\", \"inputs\": [[\"float32\", \"float16\"]]}\n");
+  CHECK(types_of("DequantizeLinear", "INT8") ==
+        "{\"op\": \"DequantizeLinear\", \"inputs\": [[\"int8\"], null, [\"int8\"]]}\n");
+  CHECK(types_of("NonMaxSuppression", "FP32, FP16") == "{\"op\": \"NonMaxSuppression\"}\n");
+  CHECK(types_of("NonMaxSuppression", "INT8") ==
+        "{\"op\": \"NonMaxSuppression\", \"unchecked\": \"types: INT8\"}\n");
+  CHECK(types_of("Loop", "FP32") == "{\"op\": \"Loop\", \"unchecked\": \"types: FP32\"}\n");
+}
+
+constexpr const char* kVela = R"(
+## U1 Summary Table
+| Operator | TFLite Constraints |
+| --- | --- |
+| ADD | [Generic](#u1-generic-constraints) |
+| DEPTHWISE_CONV_2D | [Generic](#u1-generic-constraints), [Specific](#u1-depthwise-constraints) |
+| LOGISTIC | [Generic](#u1-generic-constraints) |
+| FULLY_CONNECTED | [Generic](#u1-generic-constraints) |
+| ASSIGN_VARIABLE | [Generic](#u1-generic-constraints) |
+## U1 Generic Constraints
+- Tensors must have constant shape.
+  - Exceptions: [LOGISTIC, FULLYCONNECTED]
+- Scale must be positive
+### U1 Depthwise Constraints
+- Stride must be small:
+  - below 4
+)";
+
+TEST_CASE("constraints are found by their links, and TensorFlow Lite's operators are ONNX's") {
+  const ListImport import = imported(kVela);
+  CHECK(
+      rules_of(import) ==
+      R"({"op": "Add", "why": "ADD", "unchecked": "Tensors must have constant shape; Scale must be positive"}
+{"op": "Conv", "where": ["attr.group > 1 and attr.group == in[0].dim[1]"], "why": "DEPTHWISE_CONV_2D", "unchecked": "Tensors must have constant shape; Scale must be positive; Stride must be small: - below 4"}
+{"op": "Sigmoid", "why": "LOGISTIC", "unchecked": "Scale must be positive"}
+{"op": "Gemm", "why": "FULLY_CONNECTED", "unchecked": "Scale must be positive"}
+)");
+  CHECK(import.result.unknown == std::vector<std::string>{"ASSIGN_VARIABLE"});
+  REQUIRE(import.result.unchecked.size() == 3);
+  CHECK(import.result.unchecked[1].ops.size() == 4);
+}
+
+TEST_CASE("one of several accelerators' tables is chosen by its heading") {
+  const std::string text =
+      "# A\n|Operator|\n|--|\n|Conv|\n\n# B\n|Operator|\n|--|\n|Conv|\n|Relu|\n";
+  CHECK(fault(text) == "is about several accelerators: choose one with --section \"A\", \"B\"");
+  const auto chosen = import_list_text("npu.md", text, {.section = "b"});
+  REQUIRE(chosen);
+  CHECK(chosen->result.list.allow.size() == 2);
+}
+
+TEST_CASE("a note that is not understood is unchecked in the vendor's words") {
+  for (const char* const note :
+       {"If mode is CRD the input must have a fixed shape", "Both inputs must be quick",
+        "reduction is not supported", "Input B must not be constant",
+        "K must be less than the last dim", "padding_type of SAME_UPPER is not supported"}) {
+    const std::string rule = rule_for("Conv", note);
+    CHECK(rule == R"({"op": "Conv", "unchecked": ")" + std::string(note) + "\"}");
+  }
+}
+
+TEST_CASE("an imported list can be read without a fault") {
+  const ListImport import =
+      imported("|Operator|Note|\n|--|--|\n|Conv|Only 2D Conv is supported.|\n");
+  const auto again = parse_support("npu.json", import.result.list.text);
+  REQUIRE(again);
+  CHECK(again->warnings.empty());
+  CHECK(again->list.name == "npu");
+  CHECK(again->list.allow.size() == 1);
+}
+
+TEST_CASE("devices by node become verdicts") {
+  const ListImport import =
+      imported(R"({"conv": "NPU", "relu": "CPU", "add": "CPUExecutionProvider"})");
+  CHECK(import.kind == ImportKind::devices);
+  const auto again = parse_support("v.json", import.result.list.text);
+  REQUIRE(again);
+  CHECK(again->list.role == ListRole::verdicts);
+  REQUIRE(again->list.allow.size() == 1);
+  CHECK(again->list.allow[0].node_name == "conv");
+  CHECK(again->list.deny.size() == 2);
+}
+
+TEST_CASE("torch's SupportDict becomes rules") {
+  const ListImport import = imported(
+      R"({"aten.add.Tensor": null, "aten.mm": {"args": [["torch.float32"], null, [null, "float16"]],)"
+      R"( "kwargs": {"alpha": ["int64"]}}})");
+  CHECK(import.kind == ImportKind::torch);
+  CHECK(rules_of(import) ==
+        "{\"op\": \"aten.add.Tensor\"}\n"
+        "{\"op\": \"aten.mm\", \"inputs\": [[\"float32\"], null, null], \"kwargs\": {\"alpha\": "
+        "[\"int64\"]}}\n");
+}
+
+TEST_CASE("a text without a table is refused") {
+  CHECK(fault("# Operators\nConv, Relu\n").starts_with("is neither a Markdown table"));
+  CHECK(fault("| a | b |\n|--|--|\n| 1 | 2 |\n").starts_with("is neither a Markdown table"));
+  CHECK(fault("|Operator|\n|--|\n") == "has nothing to import");
+  CHECK(fault("\xFF\xFE").starts_with("what is imported is text in UTF-8"));
+}
+
+std::string table_of(const std::string& heading, const std::string& supported) {
+  return "|Operator|" + heading + "|\n|--|--|\n|Relu|yes|\n|Softmax|" + supported + "|\n";
+}
+
+TEST_CASE("a column whose cells all say yes or no says what is supported, whatever its heading") {
+  for (const std::string no : {"No", "❌", "Not supported", "-", "N", "unsupported"}) {
+    const ListImport import = imported(table_of("Status", no));
+    CHECK(import.result.unsupported_rows == 1);
+    CHECK(rules_of(import) == "{\"op\": \"Relu\"}\n");
+  }
+}
+
+TEST_CASE("a cell that says neither yes nor no never makes a plain rule") {
+  const ListImport planned = imported(table_of("Supported", "planned"));
+  CHECK(planned.result.list.allow.at(1).unchecked == "planned");
+  const ListImport empty = imported(table_of("Supported", ""));
+  CHECK(empty.result.list.allow.at(1).unchecked ==
+        "the table does not say whether it is supported");
+}
+
+TEST_CASE("of several columns that say what is supported one has to be chosen") {
+  const std::string table =
+      "|Operator|GPU|Our NPU|\n|--|--|--|\n|Relu|yes|yes|\n|Softmax|yes|no|\n";
+  CHECK(fault(table) ==
+        "is about several accelerators: choose one with --section \"GPU\", \"Our NPU\"");
+  const auto npu = import_list_text("npu.md", table, {.section = "npu"});
+  REQUIRE(npu);
+  CHECK(rules_of(*npu) == "{\"op\": \"Relu\"}\n");
+  const auto none = import_list_text("npu.md", "## A\n\n" + table, {.section = "cpu"});
+  REQUIRE_FALSE(none);
+  CHECK(none.error().front().message ==
+        "has no heading, or several, with \"cpu\": there are \"A\"");
+}
+
+TEST_CASE("columns that mean nothing to cleave, and words that are no types, are named") {
+  const ListImport import =
+      imported("|Operator|Types|Speed|\n|--|--|--|\n|Relu|FP32, INF64|fast|\n");
+  const std::string text = import_text(import);
+  CHECK(text.find("types that are not known: INF64 (Relu)") != text.npos);
+  CHECK(text.find("columns that were not read: Speed") != text.npos);
+}
+
+TEST_CASE("line breaks of Markdown do not get into reasons") {
+  const ListImport import =
+      imported("|Operator|Note|\n|--|--|\n|Relu|Is fast.<br />Is good<br>|\n");
+  CHECK(import.result.list.allow.at(0).why == "Is fast; Is good");
+}
+
+TEST_CASE("a support list is no devices to import") {
+  CHECK(fault("{\"format\": \"cleave.support\", \"version\": 1}") ==
+        "is a file of cleave's already: a support list is given to -s as it is");
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,110 @@
+#include "formats/lists/settings/split_settings.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+const SplitSetting& setting_of(std::string_view name) {
+  const SplitSetting* const setting = find_split_setting(name);
+  REQUIRE(setting != nullptr);
+  return *setting;
+}
+
+SplitOptions with(std::string_view name, const SettingValue& value) {
+  SplitOptions options;
+  CHECK(setting_of(name).set(options, value));
+  return options;
+}
+
+TEST_CASE("an option is called like the setting, with dashes") {
+  CHECK(option_name(setting_of("keep_qdq")) == "--keep-qdq");
+  CHECK(find_split_setting("colour") == nullptr);
+}
+
+TEST_CASE("each setting takes the value that it gives") {
+  SplitOptions changed;
+  changed.fusion.skip = changed.acc_finder.allow_non_tensor = changed.qdq.keep = true;
+  changed.host_shapes.follow = true;
+  changed.place.by = PlaceBy::cost;
+  changed.latency.residency = Residency::on;
+  changed.subgraphs = {.start = StartSide::fewest, .min_acc_size = 3};
+  changed.keep = {.most = 2, .by = KeepBy::nodes};
+  changed.extend = {.which = ExtendOptions::Which::one, .subgraph = 4};
+  changed.partition = {.acc_prefix = "a", .non_acc_prefix = "b"};
+  SplitOptions read;
+  for (const SplitSetting& setting : split_settings()) {
+    INFO(setting.name);
+    CHECK(setting.set(read, setting.get(changed)));
+  }
+  CHECK(read == changed);
+}
+
+TEST_CASE("counts are numbers, or the words that the setting has") {
+  CHECK(with("min_acc_module_size", std::uint64_t{3}).subgraphs.min_acc_size == 3);
+  CHECK(with("min_acc_module_size", "4").subgraphs.min_acc_size == 4);
+  CHECK(with("min_acc_module_size", "auto").subgraphs.is_min_automatic);
+  CHECK(with("keep_acc_subgraphs", "unlimited").keep.most == KeepOptions::kUnlimited);
+  CHECK(with("keep_acc_subgraphs", nullptr).keep.most == KeepOptions::kUnlimited);
+  CHECK(with("keep_acc_subgraphs", "auto").keep.only_gaining);
+  CHECK(with("extend", "_run_on_acc_12").extend ==
+        ExtendOptions{.which = ExtendOptions::Which::one, .subgraph = 12});
+}
+
+TEST_CASE("a value that a setting does not accept is refused in words and has no effect") {
+  SplitOptions options;
+  CHECK_FALSE(setting_of("start").set(options, "middle"));
+  CHECK_FALSE(setting_of("min_acc_module_size").set(options, "-1"));
+  CHECK_FALSE(setting_of("min_acc_module_size").set(options, nullptr));
+  CHECK_FALSE(setting_of("keep_qdq").set(options, "yes"));
+  CHECK_FALSE(setting_of("extend").set(options, "acc"));
+  CHECK_FALSE(setting_of("acc_prefix").set(options, false));
+  CHECK(options == SplitOptions{});
+  CHECK(refusal_of(setting_of("start")) == "is not reference, cpu, acc or fewest");
+  CHECK(refusal_of(setting_of("keep_qdq")) == "is neither true nor false");
+  CHECK(refusal_of(setting_of("acc_prefix")) == "is not a string");
+  CHECK(refusal_of(setting_of("extend")) == "is not a subgraph's number, all or auto");
+}
+
+TEST_CASE("differences between two settings are reported, except for names of parts") {
+  SplitOptions now;
+  now.qdq.keep = true;
+  now.keep.most = 3;
+  now.subgraphs.start = StartSide::cpu;
+  now.partition.acc_prefix = "npu_";
+  CHECK(changed_settings({}, now) ==
+        std::vector<std::string>{"keep-qdq: yes, was no", "start: cpu, was reference",
+                                 "keep-acc-subgraphs: 3, was unlimited"});
+  CHECK(changed_settings(now, now).empty());
+}
+
+// CLEAVE_UPDATE_SCHEMA=1 writes the section instead.
+TEST_CASE("the schema of reports has the settings of the table") {
+  const std::string path = CLEAVE_PROJECT_DIR "/formats/report/schema/report.schema.json";
+  std::ostringstream read;
+  read << std::ifstream(path).rdbuf();
+  std::string schema = read.str();
+  const std::string head = "    \"settings\": ";
+  const std::size_t begin = schema.find(head);
+  const std::size_t end = schema.find("\n    },", begin);
+  REQUIRE(begin != schema.npos);
+  REQUIRE(end != schema.npos);
+  std::string wanted = settings_schema();
+  wanted.pop_back();
+  for (std::size_t at = 0; (at = wanted.find('\n', at)) != wanted.npos; at += 5) {
+    wanted.insert(at + 1, "    ");
+  }
+  const std::size_t size = end + std::string("\n    }").size() - begin;
+  if (std::getenv("CLEAVE_UPDATE_SCHEMA") != nullptr) {
+    std::ofstream(path) << schema.replace(begin, size, head + wanted);
+    return;
+  }
+  CHECK(schema.substr(begin, size) == head + wanted);
+}
+
+}  // namespace
+}  // namespace cleave

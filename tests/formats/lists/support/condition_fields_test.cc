@@ -1,0 +1,127 @@
+// The fields of rules for constants, values, ranks, dims and relations: read, written again, and
+// refused at their places.
+#include "formats/lists/support/condition_fields.h"
+
+#include "formats/lists/support/rule_json.h"
+#include "formats/lists/support/support_file.h"
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+std::string list_text(const std::string& allow, const std::string& more = "") {
+  return R"({"format": "cleave.support", "allow": [)" + allow + "]" + more + "}";
+}
+
+// The first allow rule as the list's reader and writer have it, or the first fault.
+std::string again(const std::string& rule, const std::string& more = "") {
+  const auto loaded = parse_support("npu.json", list_text(rule, more));
+  if (!loaded) {
+    const Diagnostic& fault = loaded.error().front();
+    return std::to_string(fault.column) + ": " + fault.message;
+  }
+  JsonText json;
+  write_allow_rule(json, loaded->list.allow.front());
+  std::string text = std::move(json).finish();
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string field(const std::string& text) { return again(R"({"op": "f", )" + text + "}"); }
+
+TEST_CASE("a rule is written as it was read") {
+  for (const char* const text : {
+           R"("constant": {"1": true, "2?": true, "3": false})",
+           R"("values": {"1": {"each": {"one_of": [0, 1.5], "min": 0, "max": 3840}}})",
+           R"("values": {"2?": {"list": [1, 1], "each": {"power_of_two": true, "finite": true}}})",
+           R"("layout": {"0": ["contiguous", "channels_last"], "1?": ["sparse"]})",
+           R"("given": {"2": false, "3": true})",
+           R"("outputs_used": [0, 2])",
+           R"("input_shape": "static")",
+           R"("input_shape": "open")",
+           R"("max_rank": 4)",
+           R"("where": ["attr.group == 1", "in[0].rank == 4"])",
+           R"("inputs": {"all": ["float32", "float16"], "same": true})",
+           R"("inputs": {"same": true})",
+           R"("shapes": {"0": {"rank": [3, 5]}})",
+           R"("shapes": {"0?": {"rank": {"min": 3, "max": 5}}})",
+           R"("shapes": {"0": {"rank": 4, "static": true, "dims": {"0": {"equals": [1]}}}})",
+           R"("shapes": {"0": {"dims": {"-1": {"multiple_of": 16}, "1": {"static": true}}}})",
+           R"("shapes": {"1": {"dims": {"0": {"min": 1, "max": 8}}}})",
+           R"("attributes": {"k": {"absent": true}, "n": {"min": 1}})",
+           R"("name": "layer?.*")",
+           R"("why": "it is fast", "unchecked": "the window fits the buffer")",
+       }) {
+    CHECK(field(text) == R"({"op": "f", )" + std::string(text) + "}");
+  }
+}
+
+TEST_CASE("short forms are written in full") {
+  CHECK(field(R"("values": {"1": 0})") ==
+        R"({"op": "f", "values": {"1": {"each": {"one_of": [0]}}}})");
+  CHECK(field(R"("values": {"1": [1, 2]})") == R"({"op": "f", "values": {"1": {"list": [1, 2]}}})");
+  CHECK(field(R"("values": {"1": {"all": 1, "max": 2}})") ==
+        R"({"op": "f", "values": {"1": {"each": {"one_of": [1], "max": 2}}}})");
+  CHECK(field(R"("layout": {"0": "strided"})") == R"({"op": "f", "layout": {"0": ["strided"]}})");
+  CHECK(field(R"("where": "1 == 1")") == R"({"op": "f", "where": ["1 == 1"]})");
+  CHECK(field(R"("inputs": "same")") == R"({"op": "f", "inputs": {"same": true}})");
+  CHECK(field(R"("shapes": {"0": {"dims": {"0": 1}}})") ==
+        R"({"op": "f", "shapes": {"0": {"dims": {"0": {"equals": [1]}}}}})");
+}
+
+TEST_CASE("a list's defaults hold for rules that do not state the field") {
+  const std::string defaults =
+      R"(, "defaults": {"opset": [9, 20], "inputs": {"all": ["float32"]}, "max_rank": 5,)"
+      R"( "input_shape": "static"})";
+  CHECK(again(R"("f")", defaults) ==
+        R"({"op": "f", "opset": [9, 20], "inputs": {"all": ["float32"]}, )"
+        R"("input_shape": "static", "max_rank": 5})");
+  CHECK(again(R"({"op": "f", "opset": [7, 8], "max_rank": 4})", defaults) ==
+        R"({"op": "f", "opset": [7, 8], "inputs": {"all": ["float32"]}, )"
+        R"("input_shape": "static", "max_rank": 4})");
+  CHECK(again(R"({"op": "f", "opset": null, "inputs": null, "max_rank": null,)"
+              R"( "input_shape": null})",
+              defaults) == R"({"op": "f"})");
+  CHECK(again(R"({"op": "f", "inputs": [["int8"]]})", defaults) ==
+        R"({"op": "f", "opset": [9, 20], "inputs": [["int8"]], )"
+        R"("input_shape": "static", "max_rank": 5})");
+  const auto loaded = parse_support("npu.json", list_text("\"f\"", R"(, "defaults": {"why": ""})"));
+  REQUIRE(loaded);
+  CHECK(loaded->warnings.size() == 1);
+}
+
+TEST_CASE("faults of conditions are reported at their positions") {
+  CHECK(
+      field(R"("constant": {"x": true})") ==
+      "65: \"x\" is no input: \"constant\" goes by number, \"0\", or \"0?\" for an input that may "
+      "be left out");
+  CHECK(field(R"("constant": {"1": 1})") ==
+        "70: \"constant\" of an input must be true or false, not a number");
+  CHECK(field(R"("given": {"1?": true})") == "62: \"1?\" is no input by number");
+  CHECK(field(R"("input_shape": "fixed")") ==
+        "67: \"input_shape\" must be \"static\" or \"open\", not \"fixed\"");
+  CHECK(field(R"("inputs": "all")") ==
+        "62: \"inputs\" must be a list, \"same\", or an object like {\"all\": [\"float32\"]}");
+  CHECK(field(R"("values": {"1": {}})") ==
+        "68: \"values\" of an input asks for nothing: give a number, a list, or {\"each\": "
+        "{\"max\": ...}}");
+  CHECK(field(R"("shapes": {"0": {"dims": {"x": 1}}})") ==
+        "78: \"x\" is no axis: \"dims\" goes by number");
+  CHECK(field(R"("attributes": {"k": {"absent": true, "min": 1}})") ==
+        "67: attribute \"k\" cannot be absent and have a value");
+}
+
+TEST_CASE("a fault in a relation is reported at its byte") {
+  CHECK(field(R"("where": "attr.group = 1")") == "73: \"where\": write == to compare");
+  CHECK(field(R"("where": ["1 == 1", "in[0].ranks == 1"])") ==
+        "79: \"where\": no such property: did you mean \"rank\"?");
+}
+
+TEST_CASE("fields for allow rules are refused in deny rules, and the other way round") {
+  CHECK(again("\"f\"", R"(, "deny": [{"op": "g", "unchecked": "x"}])") ==
+        "67: \"unchecked\" is for allow rules only");
+  CHECK(field(R"("input_dtype": "int8")") == "52: \"input_dtype\" is for deny rules only");
+}
+
+}  // namespace
+}  // namespace cleave

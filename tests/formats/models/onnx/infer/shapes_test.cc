@@ -1,0 +1,355 @@
+#include "formats/models/onnx/infer/shapes.h"
+
+#include <numeric>
+
+#include "formats/models/onnx/read/reader.h"
+#include "formats/report/words/value_text.h"
+#include "tests/catch2.h"
+#include "tests/formats/models/onnx/onnx_text.h"
+
+namespace cleave {
+namespace {
+
+// "t: float32[2, 3]\n" for each value that a node makes.
+std::string types(const SourceFile& source, const ShapeBindings& bindings = {}) {
+  const auto loaded = read_onnx(source, bindings);
+  if (!loaded) return format_diagnostic(loaded.error().front());
+  const Graph& graph = loaded->graph;
+  std::string text;
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId value : graph.outputs(node)) {
+      text += std::string(graph.value(value).name) + ": " + type_text(graph, value) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string types(const std::string& graph, const ShapeBindings& bindings = {}) {
+  return types(onnx_file(graph), bindings);
+}
+
+ShapeBindings dim(const std::string& name, std::int64_t size) {
+  ShapeBindings bindings;
+  bindings.dims = {{name, size}};
+  return bindings;
+}
+
+ShapeBindings input(const std::string& name, const std::vector<std::int64_t>& shape) {
+  ShapeBindings bindings;
+  bindings.inputs = {{name, shape}};
+  return bindings;
+}
+
+ShapeBindings from(ShapeInference inference) {
+  ShapeBindings bindings;
+  bindings.inference = inference;
+  return bindings;
+}
+
+void with_elsewhere(onnx::ModelProto& model) {
+  auto* import = model.add_opset_import();
+  import->set_domain("elsewhere");
+  import->set_version(1);
+}
+
+// For a model at that opset whose one node is the operator.
+std::string type_at(int opset, const std::string& graph) {
+  const std::string head =
+      "<ir_version: 8, opset_import: [\"\" : " + std::to_string(opset) + "]>\n";
+  return types(SourceFile::from_text("m.onnx", onnx_bytes(head + graph)));
+}
+
+TEST_CASE("Types are inferred from the operators, one node at a time") {
+  CHECK(types(R"(
+g (float[N, 3, 8, 8] x) => (float[N, 4, 6, 6] y) <float[4, 3, 3, 3] w = {0}> {
+  t = Conv (x, w)
+  y = Relu (t)
+})") == "t: float32[N, 4, 6, 6]\ny: float32[N, 4, 6, 6]\n");
+}
+
+TEST_CASE("A node whose type cannot be inferred does not affect others") {
+  CHECK(types(onnx_file(R"(
+g (float[2, 3] x) => (float[2, 3] y) {
+  u = elsewhere.Unknown (x)
+  t = Neg (x)
+  v = MatMul (t, t)
+  y = Abs (t)
+})",
+                        with_elsewhere)) ==
+        "u: tensor\nt: float32[2, 3]\nv: float32[...]\ny: float32[2, 3]\n");
+}
+
+TEST_CASE("A computed shape is inferred") {
+  CHECK_THAT(types(R"(
+g (float[N, T, 8] x) => (float[a, b, c, d] y) <int64[1] zero = {0}, int64[2] tail = {4, 2}> {
+  s = Shape (x)
+  n = Gather (s, zero)
+  minus = Constant <value = int64[1] {-1}> ()
+  t = Concat <axis = 0> (n, minus, tail)
+  u = Reshape (x, t)
+  y = Neg (u)
+})"),
+             Catch::Matchers::Contains("u: float32[N, T, 4, 2]\n"));
+}
+
+TEST_CASE("The rank is known if only the length of a shape is known") {
+  CHECK(types(R"(
+g (float[N, 8] x, int64[3] shape) => (float[a, b, c] y) { t = Reshape (x, shape)  y = Abs (t) })")
+            .find("t: float32[?, ?, ?]\n") != std::string::npos);
+}
+
+TEST_CASE("Dims that an exporter calls ? are unknown, not one symbol") {
+  const auto edit = [](onnx::ModelProto& model) {
+    auto* const type = model.mutable_graph()->mutable_input(0)->mutable_type();
+    for (auto& dim : *type->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+      dim.set_dim_param("?");
+    }
+  };
+  const SourceFile source =
+      onnx_file("g (float[A, B] x) => (float[C, D] y) { y = Transpose (x) }", edit);
+  CHECK(types(source, input("x", {2, 8})) == "y: float32[8, 2]\n");
+  CHECK(types(source) == "y: float32[C, D]\n");
+}
+
+TEST_CASE("Symbols are bound before anything is computed from them") {
+  const char* const graph = "g (float[N, 3] x) => (float[M, 3] y) { y = Concat <axis = 0> (x, x) }";
+  CHECK(types(graph, dim("N", 4)) == "y: float32[8, 3]\n");
+}
+
+TEST_CASE("A binding of an unknown dim or input is refused") {
+  const char* const graph = "g (float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }";
+  CHECK_THAT(types(graph, dim("M", 4)), Catch::Matchers::Contains("\"M\""));
+  CHECK_THAT(types(graph, input("z", {1})), Catch::Matchers::Contains("\"z\""));
+  CHECK_THAT(types(graph, input("x", {4, 5})), Catch::Matchers::Contains("\"x\""));
+}
+
+TEST_CASE("Bodies are inferred with what they capture") {
+  const std::string text = types(R"(
+g (bool c, float[2, 3] x) => (float[2, 3] y) {
+  y = If (c) <
+    then_branch = th () => (float[a, b] p) { p = Neg (x) },
+    else_branch = el () => (float[a, b] q) { q = Abs (x) }
+  >
+  z = Relu (y)
+})");
+  CHECK(text.find("y: float32[2, 3]\n") != std::string::npos);
+  CHECK(text.find("z: float32[2, 3]\n") != std::string::npos);
+}
+
+TEST_CASE("What the branch taken or a function gives as a constant is known outside") {
+  CHECK(types(R"(
+g (float[8] x) => (float[a, b] y) <bool c = {1}> {
+  s = If (c) <
+    then_branch = th () => (int64[2] p) <int64[2] p = {4, 2}> { u = Identity (p) },
+    else_branch = el () => (int64[2] q) <int64[2] q = {2, 4}> { v = Identity (q) }
+  >
+  y = Reshape (x, s)
+})") == "y: float32[4, 2]\n");
+  const std::string with_function = R"(
+<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+g (float[8] x) => (float[a, b] y) { s = local.sizes (x)  y = Reshape (x, s) }
+<domain: "local", opset_import: ["" : 17]>
+sizes (a) => (b) { b = Constant <value = int64[2] {2, 4}> () })";
+  CHECK(types(SourceFile::from_text("m.onnx", onnx_bytes(with_function))) ==
+        "s: int64[2]\ny: float32[2, 4]\n");
+}
+
+TEST_CASE("Outputs after one without a name have their types") {
+  const SourceFile source = onnx_file(
+      "g (float[5, 1, 3] x, float[1, 8, 3] w, float[1, 8, 2] r) => (float[1, 1, 2] h) {"
+      " unread, h = LSTM <hidden_size = 2> (x, w, r)  z = Relu (h) }",
+      [](onnx::ModelProto& model) {
+        model.mutable_graph()->mutable_node(0)->set_output(0, "");
+        model.mutable_graph()->mutable_output(0)->mutable_type()->clear_value();
+      });
+  CHECK(types(source) == "h: float32[1, 1, 2]\nz: float32[1, 1, 2]\n");
+}
+
+// The notes about nodes that do not fit their operators, a line each.
+std::string misfits_of(const std::string& graph, const ModelEdit& edit = nullptr) {
+  const auto loaded = read_onnx(onnx_file(graph, edit), {});
+  if (!loaded) return format_diagnostic(loaded.error().front());
+  std::string text;
+  for (const std::string& note : loaded->notes) {
+    if (note.find("do not fit") != std::string::npos) text += note + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("A node that does not fit its operator is named, with what is wrong") {
+  const auto without_second = [](onnx::ModelProto& model) {
+    model.mutable_graph()->mutable_node(0)->set_input(1, "");
+  };
+  CHECK(misfits_of("g (float[2, 3] x, float[3, 2] w) => (float[a, b] y) { y = MatMul (x, w) }",
+                   without_second) ==
+        "node 0 (MatMul): shapes do not fit: its input 1 is left out\n");
+  CHECK(
+      misfits_of("g (float[2, 3] x) => (float[a, b] y) { y = ReduceMax <axes = [5]> (x) }") ==
+      "node 0 (ReduceMax): shapes do not fit: axis must be in [-rank, rank-1]. input rank was 2\n");
+  CHECK(misfits_of("g (float[2, 3] x) => (float[a, b] y) { y = ReduceMax <axes = [1]> (x) }") ==
+        "");
+}
+
+TEST_CASE("What does not fit is not named in a branch that never runs, but after it") {
+  CHECK(
+      misfits_of(R"(
+g (bool c, float[2, 3] x) => (float[b] y, float[d] z) <bool yes = {1}> {
+  y = If (c) <
+    then_branch = th () => (float[e] p) {
+      p = If (yes) <
+        then_branch = tt () => (float[f] u) { u = Neg (x) },
+        else_branch = te () => (float[h] v) { v = ReduceMax <axes = [5]> (x) }
+      >
+    },
+    else_branch = el () => (float[i] q) { q = ReduceSum <axes = [5]> (x) }
+  >
+  z = ReduceMin <axes = [5]> (x)
+})") ==
+      "an inner node (ReduceSum): shapes do not fit: axis must be in [-rank, rank-1]. input rank "
+      "was 2\n"
+      "node 1 (ReduceMin): shapes do not fit: axis must be in [-rank, rank-1]. input rank was 2\n");
+}
+
+TEST_CASE("Ten nodes that do not fit are named, and the others counted") {
+  const auto misfits = [](std::size_t count) {
+    std::string nodes = "y = Neg (x)\n";
+    for (std::size_t i = 0; i < count; ++i) {
+      nodes += "t" + std::to_string(i) + " = ReduceMax <axes = [5]> (x)\n";
+    }
+    return misfits_of("g (float[2, 3] x) => (float[2, 3] y) {\n" + nodes + "}");
+  };
+  std::string ten;
+  for (std::size_t i = 1; i <= 10; ++i) {
+    ten += "node " + std::to_string(i) + " (ReduceMax): shapes do not fit: axis must be in " +
+           "[-rank, rank-1]. input rank was 2\n";
+  }
+  CHECK(misfits(10) == ten);
+  CHECK(misfits(12) == ten + "and 2 more nodes whose shapes do not fit\n");
+}
+
+TEST_CASE("A stated type is kept when the operator implies none") {
+  const SourceFile source =
+      onnx_file("g (float[2] x) => (float[7, 9] y) { t = elsewhere.Odd (x)  y = Relu (t) }",
+                [](onnx::ModelProto& model) {
+                  with_elsewhere(model);
+                  onnx::ValueInfoProto info = model.graph().output(0);
+                  info.set_name("t");
+                  *model.mutable_graph()->add_value_info() = info;
+                });
+  CHECK(types(source) == "t: float32[7, 9]\ny: float32[7, 9]\n");
+  CHECK(types(source, from(ShapeInference::file)) == "t: float32[7, 9]\ny: float32[7, 9]\n");
+  CHECK(types(source, from(ShapeInference::off)) == "t: tensor\ny: float32[7, 9]\n");
+}
+
+// ---- operators that changed after the library's version, and those it does not know ----
+
+TEST_CASE("The shapes of pools with dilations are inferred") {
+  CHECK(type_at(19, R"(g (float[1, 1, 8, 8] x) => (float[a, b, c, d] y) {
+    y = AveragePool <kernel_shape = [2, 2], dilations = [2, 2]> (x) })") ==
+        "y: float32[1, 1, 6, 6]\n");
+}
+
+TEST_CASE("A window never begins in the padding when sizes round up") {
+  CHECK(type_at(17, R"(g (float[1, 1, 2, 2] x) => (float[a, b, c, d] y) {
+    y = MaxPool <kernel_shape = [1, 1], strides = [2, 2], ceil_mode = 1> (x) })") ==
+        "y: float32[1, 1, 1, 1]\n");
+}
+
+TEST_CASE("A DFT of a tensor without a shape has its type") {
+  CHECK(type_at(17, "g (float[] x) => (float[] y) { y = DFT (x) }") == "y: float32[...]\n");
+  CHECK(type_at(17, "g (float[1, 8, 1] x) => (float[a, b, c] y) { y = DFT (x) }") ==
+        "y: float32[1, 8, 2]\n");
+  CHECK(type_at(17, "g (float[8] x) => (float[a] y) { y = DFT (x) }") == "y: float32[a]\n");
+}
+
+TEST_CASE("Attention gives as many heads as queries have, and the keys of past and present") {
+  CHECK(type_at(23, R"(g (float[2, 3, 8, 16] q, float[2, 3, 9, 16] k, float[2, 3, 9, 32] v) =>
+    (float[a, b, c, d] y) { y = Attention (q, k, v) })") == "y: float32[2, 3, 8, 32]\n");
+  CHECK(type_at(23, R"(g (float[2, 8, 48] q, float[2, 9, 48] k, float[2, 9, 96] v) =>
+    (float[a, b, c] y) { y = Attention <q_num_heads = 3, kv_num_heads = 3> (q, k, v) })") ==
+        "y: float32[2, 8, 96]\n");
+  CHECK(type_at(23, R"(g (float[2, 3, 8, 16] q, float[2, 3, 1, 16] k, float[2, 3, 1, 16] v,
+    float[2, 3, 5, 16] pk, float[2, 3, 5, 16] pv) => (float[a, b, c, d] y) {
+    y, nk, nv = Attention (q, k, v, , pk, pv)  z = Relu (nk)  w = Relu (nv) })") ==
+        "y: float32[2, 3, 8, 16]\nnk: float32[2, 3, 6, 16]\nnv: float32[2, 3, 6, 16]\n"
+        "z: float32[2, 3, 6, 16]\nw: float32[2, 3, 6, 16]\n");
+  CHECK(type_at(23, R"(g (float[8, 16] q, float[9, 16] k, float[9, 16] v) => (float[a, b] y) {
+    y = Attention (q, k, v) })") == "y: float32[a, b]\n");
+}
+
+TEST_CASE("Split makes equal parts, of which the last may be smaller from opset 18 on") {
+  const auto split = [](int opset, const std::string& size, const std::string& attributes) {
+    return type_at(opset, "g (float[" + size +
+                              ", 2] x) => (float[a, 2] y, float[b, 2] z) {\n"
+                              "y, z = Split" +
+                              attributes + " (x) }");
+  };
+  CHECK(split(17, "6", "") == "y: float32[3, 2]\nz: float32[3, 2]\n");
+  CHECK(split(17, "5", "") == "y: float32[a, 2]\nz: float32[b, 2]\n");
+  CHECK(split(18, "6", " <num_outputs = 2>") == "y: float32[3, 2]\nz: float32[3, 2]\n");
+  CHECK(split(18, "5", " <num_outputs = 2>") == "y: float32[3, 2]\nz: float32[2, 2]\n");
+  CHECK(split(17, "N", "") == "y: float32[a, 2]\nz: float32[b, 2]\n");
+}
+
+TEST_CASE("NonZero gives an index for each dim, and how many is not known") {
+  CHECK(type_at(17, "g (float[2, 3] x) => (int64[a, b] y) { y = NonZero (x) }") ==
+        "y: int64[2, b]\n");
+  CHECK(type_at(17, "g (float[] x) => (int64[a, b] y) { y = NonZero (x) }") == "y: int64[a, b]\n");
+}
+
+TEST_CASE("Padding is an attribute of Pad before opset 11") {
+  CHECK(type_at(10, "g (float[2, 3] x) => (float[a, b] y) { y = Pad <pads = [0, 1, 2, 3]> (x) }") ==
+        "y: float32[4, 7]\n");
+}
+
+TEST_CASE("Dequantized values have the type of the scale") {
+  CHECK(type_at(19, R"(g (uint8[2, 3] x, float16 s) => (float16[a, b] y) {
+    y = DequantizeLinear (x, s) })") == "y: float16[2, 3]\n");
+}
+
+TEST_CASE("The types of operators newer than the library are inferred") {
+  CHECK(type_at(20, "g (float[2, 3] x) => (float[a, b] y) { y = Gelu (x) }") ==
+        "y: float32[2, 3]\n");
+  CHECK(type_at(18, "g (int32[2, 3] x) => (int32[a, b] y) { y = BitwiseNot (x) }") ==
+        "y: int32[2, 3]\n");
+  CHECK(type_at(23, R"(g (float[2, 3, 8] x, float[8] s) => (float[a, b, c] y) {
+    y = RMSNormalization (x, s) })") == "y: float32[2, 3, 8]\n");
+}
+
+TEST_CASE("The types of the regressors and classifiers of ai.onnx.ml are inferred") {
+  const std::string head = "<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx.ml\" : 3]>\n";
+  const auto type_of = [&](const std::string& outputs, const std::string& call) {
+    return types(SourceFile::from_text(
+        "m.onnx", onnx_bytes(head + "g (float[5, 4] x) => (" + outputs + ") { " + call + " }")));
+  };
+  CHECK(type_of("float[a, b] y",
+                "y = ai.onnx.ml.LinearRegressor <targets = 3, coefficients = "
+                "[1.0]> (x)") == "y: float32[5, 3]\n");
+  CHECK(type_of("float[a, b] y", "y = ai.onnx.ml.SVMRegressor (x)") == "y: float32[5, 1]\n");
+  CHECK(type_of("float[a, b] y", "y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 2> (x)") ==
+        "y: float32[5, 2]\n");
+  CHECK(type_of("int64[a] y, float[a, b] z",
+                "y, z = ai.onnx.ml.LinearClassifier <coefficients = [1.0], classlabels_ints = "
+                "[0, 1]> (x)") == "y: int64[5]\nz: float32[5, b]\n");
+}
+
+TEST_CASE("The types of ONNX Runtime's common operators are inferred") {
+  const std::string model = R"(
+<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+g (float[2, 3, 8] x, float[8] s) => (float[a, b, c] y) {
+  t = com.microsoft.SkipLayerNormalization (x, x, s)
+  u = com.microsoft.FusedMatMul <transB = 1> (t, x)
+  y = com.microsoft.Gelu (u)
+})";
+  CHECK(types(SourceFile::from_text("m.onnx", onnx_bytes(model))) ==
+        "t: float32[2, 3, 8]\nu: float32[2, 3, 3]\ny: float32[2, 3, 3]\n");
+  const std::string product = R"(
+<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+g (float[2, 3, 8] x, int8[8, 5] w, float s) => (float[a, b, c] y) {
+  y = com.microsoft.DynamicQuantizeMatMul (x, w, s)
+})";
+  CHECK(types(SourceFile::from_text("m.onnx", onnx_bytes(product))) == "y: float32[2, 3, 5]\n");
+}
+
+}  // namespace
+}  // namespace cleave

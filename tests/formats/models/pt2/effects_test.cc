@@ -1,0 +1,106 @@
+#include "formats/models/pt2/effects.h"
+
+#include <algorithm>
+
+#include "tests/catch2.h"
+#include "tests/formats/models/pt2/program_text.h"
+
+namespace cleave {
+namespace {
+
+// "[a b] [c]": nodes that must be in one partition.
+std::string whole(ProgramText& text, const std::vector<std::string>& outputs) {
+  const Pt2Model& model = text.model(outputs);
+  std::string sets;
+  for (const auto& nodes : model.effects.whole) {
+    std::string set;
+    for (const std::uint32_t node : nodes) {
+      set += (set.empty() ? "" : " ") + std::string(model.program.nodes[node].name);
+    }
+    sets += (sets.empty() ? "[" : " [") + set + "]";
+  }
+  return sets;
+}
+
+// The values that the node reads, after renaming.
+std::string reads(ProgramText& text, const std::vector<std::string>& outputs,
+                  std::string_view name) {
+  const Pt2Model& model = text.model(outputs);
+  const Pt2Program& program = model.program;
+  const auto node = std::find_if(program.nodes.begin(), program.nodes.end(),
+                                 [&](const Pt2Node& each) { return each.name == name; });
+  REQUIRE(node != program.nodes.end());
+  std::string values;
+  for (std::uint32_t a = node->argument_begin; a < node->argument_end; ++a) {
+    const Pt2Argument& argument = program.arguments[a];
+    for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
+      values +=
+          (values.empty() ? "" : " ") + std::string(program.values[model.effects.read_as[r]].name);
+    }
+  }
+  return values;
+}
+
+TEST_CASE("Readers of what an operator wrote in place read its result") {
+  ProgramText program;
+  program.node("a", "neg.default", {"x"})
+      .node("b", "relu_.default", {"a"})
+      .node("c", "neg.default", {"a"});
+  CHECK(whole(program, {"c"}).empty());
+  CHECK(reads(program, {"c"}, "c") == "b");
+}
+
+TEST_CASE("A view that is made after the last write may be elsewhere") {
+  ProgramText program;
+  program.node("a", "mul.Tensor", {"x", "y"})
+      .node("b", "add_.Tensor", {"a", "y"})
+      .node("v", "t.default", {"b"})
+      .node("c", "neg.default", {"v"});
+  CHECK(whole(program, {"c", "b"}).empty());
+}
+
+TEST_CASE("A view may be written elsewhere if what it views is not read again") {
+  ProgramText program;
+  program.node("a", "neg.default", {"x"})
+      .node("v", "t.default", {"a"})
+      .node("w", "relu_.default", {"v"})
+      .node("c", "neg.default", {"v"});
+  CHECK(whole(program, {"c"}).empty());
+  CHECK(reads(program, {"c"}, "c") == "w");
+}
+
+TEST_CASE("A tensor that is read after its view was written stays with it, up to the last write") {
+  ProgramText program;
+  program.node("a", "neg.default", {"x"})
+      .node("v", "t.default", {"a"})
+      .node("w", "relu_.default", {"v"})
+      .node("c", "neg.default", {"a"});
+  CHECK(whole(program, {"c"}) == "[a v w]");
+  CHECK(reads(program, {"c"}, "c") == "a");
+}
+
+TEST_CASE("A view that is read after its tensor was written stays with it") {
+  ProgramText program;
+  program.node("a", "neg.default", {"x"})
+      .node("v", "t.default", {"a"})
+      .node("w", "relu_.default", {"a"})
+      .node("c", "add.Tensor", {"v", "w"});
+  CHECK(whole(program, {"c"}) == "[a v w]");
+}
+
+TEST_CASE("The caller reads an input that was written through a view, and outputs") {
+  ProgramText input;
+  input.node("v", "t.default", {"x"})
+      .node("w", "relu_.default", {"v"})
+      .node("c", "neg.default", {"w"});
+  CHECK(whole(input, {"c"}) == "[v w c]");
+  ProgramText output;
+  output.node("a", "neg.default", {"x"})
+      .node("v", "t.default", {"a"})
+      .node("w", "relu_.default", {"v"});
+  CHECK(whole(output, {"w"}).empty());
+  CHECK(whole(output, {"a"}) == "[a v w]");
+}
+
+}  // namespace
+}  // namespace cleave

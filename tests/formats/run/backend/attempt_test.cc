@@ -1,0 +1,40 @@
+#include "formats/run/backend/attempt.h"
+
+#include "tests/catch2.h"
+
+namespace cleave {
+namespace {
+
+TEST_CASE("The first line of a message is shown, cut to the columns that there are") {
+  CHECK(first_line("bad op\nmore", 80) == "bad op");
+  CHECK(first_line("\n  bad op", 80) == "bad op");
+  CHECK(first_line("", 80).empty());
+  CHECK(first_line("0123456789abcdef", 10).size() <= 12);
+}
+
+TEST_CASE("A traceback of Python is passed over: the exception is shown") {
+  CHECK(first_line("Traceback (most recent call last):\n  File \"a.py\", line 1\n    f()\n"
+                   "ValueError: no such op\n",
+                   80) == "ValueError: no such op");
+  // One that is cut off is all that there is.
+  CHECK(first_line("Traceback (most recent call last):\n  File \"a.py\"\n", 80) ==
+        "Traceback (most recent call last):");
+}
+
+TEST_CASE("The place of a panic in Rust is passed over: its reason is shown") {
+  CHECK(first_line("thread '<unnamed>' (31578) panicked at lib.rs:1:13:\nindex out of bounds\n",
+                   80) == "index out of bounds");
+  CHECK(first_line("thread 'main' panicked at lib.rs:1:13:\n", 80) ==
+        "thread 'main' panicked at lib.rs:1:13:");
+}
+
+TEST_CASE("A verdict says what is known of a crash and of a timeout") {
+  CHECK(verdict_words({.verdict = LowerVerdict::crashed, .detail = "SIGSEGV"}) ==
+        "crashed (SIGSEGV)");
+  CHECK(verdict_words({.verdict = LowerVerdict::timed_out, .detail = "2 s"}) ==
+        "timed out after 2 s");
+  CHECK(verdict_words({.verdict = LowerVerdict::refused}) == "refused");
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,109 @@
+#include "formats/run/backend/child.h"
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+
+#include "formats/run/backend/kept_output.h"
+#include "formats/run/backend/worker.h"
+#include "tests/catch2.h"
+
+using namespace cleave;
+
+namespace {
+
+ChildCommand shell(const std::string& text) {
+  return {.argv = {"sh", "-c", text}, .environment = {"PATH=/usr/bin:/bin"}, .folder = "/tmp"};
+}
+
+// Zombies count: a process that was not waited for is left behind.
+bool is_there(const std::string& pid) { return std::ifstream("/proc/" + pid + "/stat").good(); }
+
+std::string line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+TEST_CASE("a child has its own environment, session and input") {
+  const ChildResult result =
+      run_child(shell("env | grep -v -e PWD -e _= -e SHLVL | sort | cut -d= -f1; "
+                      "cat; pwd; exit 3"));
+  CHECK(result.end == ChildEnd::exited);
+  CHECK(result.code == 3);
+  CHECK(result.out == "CLEAVE_CHILD\nPATH\n/tmp\n");
+}
+
+TEST_CASE("a missing program is reported by errno") {
+  const ChildResult result = run_child({.argv = {"no-such-program"}, .environment = {"PATH=/bin"}});
+  CHECK(result.end == ChildEnd::not_started);
+  CHECK(result.code == ENOENT);
+}
+
+TEST_CASE("a child that crashes is reported by its signal") {
+  const ChildResult result = run_child(shell("kill -SEGV $$"));
+  CHECK(result.end == ChildEnd::signalled);
+  CHECK(result.code == SIGSEGV);
+}
+
+TEST_CASE("a child that hangs and ignores SIGTERM is killed") {
+  ChildCommand command = shell("trap '' TERM; echo $$; while :; do sleep 0.1; done");
+  command.timeout_seconds = 0.3;
+  const ChildResult result = run_child(command);
+  CHECK(result.end == ChildEnd::timed_out);
+  CHECK_FALSE(is_there(line_of(result.out)));
+  CHECK(result.seconds < 20);
+}
+
+TEST_CASE("grandchildren that hold the output or leave the group are ended") {
+  const auto begin = std::chrono::steady_clock::now();
+  const ChildResult result = run_child(
+      shell("sleep 600 & echo $!; setsid sh -c 'echo $$; exec sleep 601' & sleep 0.3; exit 0"));
+  CHECK(result.end == ChildEnd::exited);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
+  const std::string first = line_of(result.out);
+  const std::string second = line_of(result.out.substr(first.size() + 1));
+  REQUIRE_FALSE(second.empty());
+  CHECK_FALSE(is_there(first));
+  CHECK_FALSE(is_there(second));
+}
+
+TEST_CASE("a flood of output is read and cut") {
+  const ChildResult result = run_child(shell("head -c 50000000 /dev/zero | tr '\\0' x; echo end"));
+  CHECK(result.end == ChildEnd::exited);
+  CHECK(result.out.ends_with("end\n"));
+  CHECK(result.out.size() < 3 * KeptOutput::kKept);
+}
+
+TEST_CASE("limits of memory and of files hold") {
+  ChildCommand command = shell(
+      "head -c 3000000 /dev/zero > /tmp/cleave_child_test; echo $?; "
+      "wc -c < /tmp/cleave_child_test; rm /tmp/cleave_child_test");
+  command.file_bytes = 1000000;
+  CHECK(run_child(command).out.find("1000000") != std::string::npos);
+}
+
+TEST_CASE("a worker answers, is restarted after a crash, and hangs no caller") {
+  Worker worker(
+      {.command = shell("echo '{\"ready\": \"w\", \"version\": \"1\"}'; while read line; do "
+                        "case $line in *crash*) kill -ABRT $$;; *hang*) sleep 600;; "
+                        "*) echo \"{\\\"ok\\\": true}\";; esac; done"),
+       .start_timeout_seconds = 30});
+  CHECK(worker.call("{\"op\": \"x\"}").text == "{\"ok\": true}");
+  CHECK(worker.version() == "1");
+  const WorkerAnswer crash = worker.call("{\"op\": \"crash\"}");
+  CHECK(crash.kind == WorkerAnswer::Kind::died);
+  CHECK(crash.is_signal);
+  CHECK(crash.code == SIGABRT);
+  CHECK(worker.call("{\"op\": \"x\"}").kind == WorkerAnswer::Kind::line);
+}
+
+TEST_CASE("a worker that hangs is ended, and one without greeting is not a worker") {
+  ChildCommand command = shell("echo '{\"ready\": \"w\"}'; exec sleep 600");
+  command.timeout_seconds = 0.2;
+  Worker worker({.command = command});
+  CHECK(worker.call("{}").kind == WorkerAnswer::Kind::timed_out);
+  Worker mute(
+      {.command = shell("echo hello; echo why >&2; sleep 600"), .start_timeout_seconds = 30});
+  const WorkerAnswer answer = mute.call("{}");
+  CHECK(answer.kind == WorkerAnswer::Kind::not_started);
+  CHECK(answer.text == "its first line is not a greeting: hello");
+}

@@ -1,0 +1,63 @@
+#include "formats/run/backend/tensor.h"
+
+#include "tests/catch2.h"
+
+using namespace cleave;
+
+namespace {
+
+Tensor integers() {
+  return {.name = "t", .dtype = DType::int16, .dims = {2, 1}, .bytes = std::string("\1\0\2\0", 4)};
+}
+
+}  // namespace
+
+TEST_CASE("a tensor is unchanged after writing and reading a TensorProto or npy file") {
+  const Tensor tensor = integers();
+  const auto proto = decode_tensor(encode_tensor(tensor));
+  REQUIRE(proto);
+  CHECK(proto->name == "t");
+  CHECK(tensor_type_text(*proto) == "int16 (2,1)");
+  CHECK(proto->bytes == tensor.bytes);
+  const auto npy = decode_npy(*encode_npy(tensor));
+  REQUIRE(npy);
+  CHECK(tensor_type_text(*npy) == "int16 (2,1)");
+  CHECK(npy->bytes == tensor.bytes);
+  CHECK(encode_npy(tensor)->size() % 64 == 4);
+}
+
+TEST_CASE("a scalar keeps rank 0 in npy") {
+  const Tensor scalar{.dtype = DType::float32, .bytes = std::string(4, '\0')};
+  CHECK(tensor_type_text(*decode_npy(*encode_npy(scalar))) == "float32 ()");
+}
+
+TEST_CASE("numpy has no bfloat16") {
+  CHECK_FALSE(encode_npy({.dtype = DType::bfloat16, .dims = {1}, .bytes = "ab"}));
+}
+
+TEST_CASE("bytes that are not a tensor are refused") {
+  CHECK_FALSE(decode_tensor("garbage"));
+  CHECK_FALSE(decode_npy("garbage that is long enough"));
+  Tensor short_one = integers();
+  short_one.bytes.pop_back();
+  CHECK_FALSE(decode_tensor(encode_tensor(short_one)));
+}
+
+TEST_CASE("whole numbers are not the elements of a complex tensor") {
+  // data_type 15, complex128; int32_data 1.
+  CHECK_FALSE(decode_tensor("\x10\x0F\x2A\x01\x01"));
+  CHECK(decode_tensor("\x10\x07\x2A\x01\x01"));  // int64
+}
+
+TEST_CASE("a tensor whose size wraps around is refused") {
+  // 2^63 elements of 16 bits, and 2^66 of 8: the sizes in bits wrap to 0.
+  Tensor huge{.dtype = DType::int16, .dims = {std::int64_t{1} << 62, 2}};
+  CHECK(huge.count() == std::uint64_t{1} << 63);
+  CHECK_FALSE(decode_tensor(encode_tensor(huge)));
+  huge = {.dtype = DType::int8, .dims = std::vector<std::int64_t>(22, 8)};
+  CHECK(huge.count() == ~std::uint64_t{0});
+  CHECK_FALSE(decode_tensor(encode_tensor(huge)));
+  huge.dims.push_back(0);
+  CHECK(huge.count() == 0);
+  CHECK(decode_tensor(encode_tensor(huge)));
+}

@@ -1,0 +1,62 @@
+#include "formats/run/lowering/rule_book.h"
+
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+
+namespace cleave {
+namespace {
+
+LowerFinding finding_of(std::size_t backend, FindingKind kind, std::vector<NodeId> nodes) {
+  LowerFinding found;
+  found.backend = backend;
+  found.part = "p";
+  found.finding.kind = kind;
+  found.finding.nodes = std::move(nodes);
+  found.finding.signature = "compile: bad";
+  return found;
+}
+
+struct Case {
+  Graph graph = graph_from_text("input x\na = f(x)\nb = g(a)\nc = f(b)\noutput c");
+  OpFacts facts;
+  RuleBook book{graph, facts, {"one", "two"}};
+};
+
+TEST_CASE("Nodes that fail together are denied by the name of the last, for their backend only") {
+  Case made;
+  std::vector<LowerFinding> findings = {
+      finding_of(0, FindingKind::together, {NodeId{0}, NodeId{1}}),
+      finding_of(1, FindingKind::together, {})};
+  const std::vector<Rule> rules = made.book.learn(findings, 1);
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].node_name == "b");
+  CHECK(rules[0].why.find("one: compile: bad (together with other nodes, ") == 0);
+  CHECK_FALSE(findings[0].rule.empty());
+  CHECK(findings[1].rule.empty());
+}
+
+TEST_CASE("An op that two backends refuse is denied by one rule with both reasons") {
+  Case made;
+  made.book.add_passed(0, std::vector<NodeId>{NodeId{0}, NodeId{2}});
+  made.book.add_passed(1, std::vector<NodeId>{NodeId{0}, NodeId{2}});
+  std::vector<LowerFinding> findings = {finding_of(0, FindingKind::culprit, {NodeId{1}}),
+                                        finding_of(1, FindingKind::culprit, {NodeId{1}})};
+  const std::vector<Rule> rules = made.book.learn(findings, 1);
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].op == "g");
+  CHECK(rules[0].why.find("one: compile: bad") != std::string::npos);
+  CHECK(rules[0].why.find("; two: compile: bad") != std::string::npos);
+}
+
+TEST_CASE("Each op that is refused is denied by a rule of its own") {
+  Case made;
+  std::vector<LowerFinding> findings = {finding_of(0, FindingKind::culprit, {NodeId{1}}),
+                                        finding_of(0, FindingKind::culprit, {NodeId{0}})};
+  const std::vector<Rule> rules = made.book.learn(findings, 1);
+  REQUIRE(rules.size() == 2);
+  CHECK(rules[0].op == "f");
+  CHECK(rules[1].op == "g");
+}
+
+}  // namespace
+}  // namespace cleave
