@@ -150,7 +150,7 @@ ExitCode run_guarded(const std::vector<std::string>& arguments) {
   } catch (const OutputFailed& failed) {
     std::vector<std::string> notes;
     for (const std::string& path : failed.written) {
-      notes.push_back(cleave::quoted(path) + " is complete");
+      notes.push_back(escaped_in_quotes(path) + " is complete");
     }
     print_error("standard output cannot be written: " + failed.why, notes);
     return ExitCode::cannot_write;

@@ -7,10 +7,10 @@
 #include "cli/options/file_option.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
-#include "formats/lists/costs/costs_json.h"
 #include "formats/base/io/output_file.h"
-#include "formats/run/jobs/calibrate_job.h"
+#include "formats/lists/costs/costs_json.h"
 #include "formats/report/words/calibration_text.h"
+#include "formats/run/jobs/calibrate_job.h"
 
 namespace cleave {
 namespace {

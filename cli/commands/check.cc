@@ -59,7 +59,7 @@ class CheckCommand : public Command {
       if (!read) return refuse_baseline(std::move(read).error());
       baseline_ = *std::move(read);
       if (baseline_->is_single && models_.size() * columns().size() > 1) {
-        print_error(cleave::quoted(gates_.baseline) +
+        print_error(escaped_in_quotes(gates_.baseline) +
                     " is one report, for one model and one list; --update-baseline makes a "
                     "baseline for several");
         return ExitCode::bad_input;
@@ -173,14 +173,14 @@ class CheckCommand : public Command {
     if (is_whole_) {
       for (const auto& [key, result] : baseline_->results) {
         if (notes.size() == 10) break;
-        notes.push_back("it has " + cleave::quoted(key.first) + " with " +
-                        cleave::quoted(key.second));
+        notes.push_back("it has " + escaped_in_quotes(key.first) + " with " +
+                        escaped_in_quotes(key.second));
       }
       notes.emplace_back("--update-baseline writes one for the models and lists given");
     }
     is_whole_ = false;
-    print_error("the baseline " + cleave::quoted(gates_.baseline) + " has no result for " +
-                    cleave::quoted(model) + " with " + cleave::quoted(list),
+    print_error("the baseline " + escaped_in_quotes(gates_.baseline) + " has no result for " +
+                    escaped_in_quotes(model) + " with " + escaped_in_quotes(list),
                 notes);
   }
 

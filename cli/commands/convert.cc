@@ -5,8 +5,8 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
-#include "formats/models/graph_json/graph_json.h"
 #include "formats/base/io/output_file.h"
+#include "formats/models/graph_json/graph_json.h"
 
 namespace cleave {
 namespace {

@@ -8,11 +8,11 @@
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "core/split/piece.h"
-#include "formats/models/graph_json/graph_json.h"
 #include "formats/base/io/output_folder.h"
-#include "formats/run/jobs/job_fault.h"
-#include "formats/models/onnx/write/cutter.h"
 #include "formats/lists/tables/node_list.h"
+#include "formats/models/graph_json/graph_json.h"
+#include "formats/models/onnx/write/cutter.h"
+#include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
 namespace {
@@ -62,7 +62,9 @@ class CutCommand : public Command {
 
  private:
   Diagnostic fault_of(const Detour& gap, const LoadedModel& model) const {
-    const auto name = [&model](NodeId node) { return cleave::quoted(model.graph.node(node).name); };
+    const auto name = [&model](NodeId node) {
+      return escaped_in_quotes(model.graph.node(node).name);
+    };
     Diagnostic fault = diagnostic_of(
         nodes_ == "-" ? "<stdin>" : nodes_,
         "these nodes cannot be one piece: " + name(gap.to) + " reads " + name(gap.over) +

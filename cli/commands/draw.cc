@@ -95,8 +95,8 @@ class DrawCommand : public Command {
     const std::string near =
         nearest_name(what_, std::vector<std::string_view>(names.begin(), names.end()));
     std::string hint = "--what takes support, preview or a partition's name";
-    if (!near.empty()) hint += "; did you mean " + cleave::quoted(near) + "?";
-    print_error("there is no partition " + cleave::quoted(what_), {hint});
+    if (!near.empty()) hint += "; did you mean " + escaped_in_quotes(near) + "?";
+    print_error("there is no partition " + escaped_in_quotes(what_), {hint});
     return ExitCode::usage;
   }
 

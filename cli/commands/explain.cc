@@ -85,8 +85,8 @@ class ExplainCommand : public Command {
       const auto inner = std::find_if(body.begin(), body.end(), is_meant);
       if (inner == body.end()) continue;
       owners.push_back(owner);
-      print_info(cleave::quoted(graph.node(*inner).name) + " is in a body of " +
-                 cleave::quoted(graph.node(owner).name));
+      print_info(escaped_in_quotes(graph.node(*inner).name) + " is in a body of " +
+                 escaped_in_quotes(graph.node(owner).name));
     }
     return owners;
   }
@@ -97,10 +97,10 @@ class ExplainCommand : public Command {
     for (const std::string& pattern : unknown_) {
       const std::string near = nearest_name(pattern, names);
       std::vector<std::string> notes;
-      if (!near.empty()) notes.push_back("did you mean " + cleave::quoted(near) + "?");
+      if (!near.empty()) notes.push_back("did you mean " + escaped_in_quotes(near) + "?");
       const bool is_glob = pattern.find_first_of("*?") != pattern.npos;
       print_error((is_glob ? "no node of the model matches " : "the model has no node ") +
-                      cleave::quoted(pattern),
+                      escaped_in_quotes(pattern),
                   notes);
     }
     return ExitCode::usage;

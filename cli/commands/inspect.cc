@@ -5,8 +5,8 @@
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/terminal.h"
 #include "formats/lists/import/known_lists.h"
-#include "formats/report/split/inspect_text.h"
 #include "formats/lists/support/support_file.h"
+#include "formats/report/split/inspect_text.h"
 
 namespace cleave {
 namespace {

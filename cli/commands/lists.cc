@@ -12,11 +12,11 @@
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
+#include "formats/base/text/text_layout.h"
 #include "formats/lists/import/import.h"
 #include "formats/lists/import/known_lists.h"
 #include "formats/lists/import/skeleton.h"
 #include "formats/lists/support/support_file.h"
-#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -17,10 +17,10 @@
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
 #include "formats/base/io/output_folder.h"
-#include "formats/run/lowering/verdict_store.h"
-#include "formats/report/lowering/lowering_report.h"
-#include "formats/lists/support/support_file.h"
 #include "formats/base/text/number_text.h"
+#include "formats/lists/support/support_file.h"
+#include "formats/report/lowering/lowering_report.h"
+#include "formats/run/lowering/verdict_store.h"
 
 namespace cleave {
 namespace {

@@ -8,8 +8,8 @@
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/terminal/terminal.h"
-#include "formats/run/jobs/model_ties.h"
 #include "formats/lists/tables/partition_map.h"
+#include "formats/run/jobs/model_ties.h"
 
 namespace cleave {
 namespace {

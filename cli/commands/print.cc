@@ -9,9 +9,9 @@
 #include "cli/options/file_option.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
+#include "formats/report/split/print_text.h"
 #include "formats/run/jobs/model_ties.h"
 #include "formats/run/jobs/stage_plan.h"
-#include "formats/report/split/print_text.h"
 
 namespace cleave {
 namespace {

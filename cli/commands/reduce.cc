@@ -12,8 +12,8 @@
 #include "cli/terminal/terminal.h"
 #include "core/split/piece.h"
 #include "formats/base/io/output_folder.h"
-#include "formats/report/lowering/reduce_report.h"
 #include "formats/lists/tables/node_list.h"
+#include "formats/report/lowering/reduce_report.h"
 
 namespace cleave {
 namespace {
@@ -95,7 +95,7 @@ class ReduceCommand : public Command {
       }
       names += (names.empty() ? "" : ", ") + std::string(partition.name(part));
     }
-    print_error("there is no partition " + cleave::quoted(partition_), {"there are " + names});
+    print_error("there is no partition " + escaped_in_quotes(partition_), {"there are " + names});
     return ExitCode::bad_input;
   }
 

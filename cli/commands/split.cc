@@ -15,9 +15,9 @@
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/io/part_files.h"
-#include "formats/run/jobs/write_models.h"
-#include "formats/report/drawings/dot.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/drawings/dot.h"
+#include "formats/run/jobs/write_models.h"
 
 namespace cleave {
 namespace {

@@ -10,10 +10,10 @@
 #include "cli/options/stage_args.h"
 #include "cli/terminal/terminal.h"
 #include "core/stages/stage_boundary.h"
-#include "formats/models/graph_json/graph_json.h"
-#include "formats/run/jobs/measured_shapes.h"
-#include "formats/report/split/print_text.h"
 #include "formats/lists/tables/loss_spec.h"
+#include "formats/models/graph_json/graph_json.h"
+#include "formats/report/split/print_text.h"
+#include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {
 namespace {

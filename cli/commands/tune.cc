@@ -9,9 +9,9 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
-#include "formats/lists/costs/costs_json.h"
 #include "formats/base/io/input_record.h"
 #include "formats/base/io/output_file.h"
+#include "formats/lists/costs/costs_json.h"
 #include "formats/run/jobs/tune_job.h"
 #include "formats/run/jobs/tune_text.h"
 

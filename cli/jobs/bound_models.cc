@@ -84,7 +84,8 @@ ModelArgs BoundModels::args_of(const std::string& path, const LoadedModel& probe
   const Names names = names_in(probe.graph);
   const auto say = [&](const char* option, const std::vector<std::string>& dropped) {
     for (const std::string& name : dropped) {
-      print_info(path + " has no " + cleave::quoted(name) + ": " + option + " is not bound there");
+      print_info(path + " has no " + escaped_in_quotes(name) + ": " + option +
+                 " is not bound there");
     }
   };
   say("--dim", keep_if(args.bindings.dims, [&](const auto& name) { return has_dim(names, name); }));
@@ -107,18 +108,20 @@ std::string BoundModels::unbound() const {
   const auto is_unbound = [&](const auto& binding) { return !bound_.contains(binding.first); };
   const auto dim = std::find_if(args_.bindings.dims.begin(), args_.bindings.dims.end(), is_unbound);
   if (dim != args_.bindings.dims.end()) {
-    return "--dim names " + cleave::quoted(dim->first) + ", which is no symbolic dim of any model";
+    return "--dim names " + escaped_in_quotes(dim->first) +
+           ", which is no symbolic dim of any model";
   }
   const auto input =
       std::find_if(args_.bindings.inputs.begin(), args_.bindings.inputs.end(), is_unbound);
   if (input != args_.bindings.inputs.end()) {
-    return "--input-shape names " + cleave::quoted(input->first) +
+    return "--input-shape names " + escaped_in_quotes(input->first) +
            ", which is no input of any model";
   }
   const auto value =
       std::find_if(args_.bindings.values.begin(), args_.bindings.values.end(), is_unbound);
   if (value == args_.bindings.values.end()) return {};
-  return "--set-input names " + cleave::quoted(value->first) + ", which is no input of any model";
+  return "--set-input names " + escaped_in_quotes(value->first) +
+         ", which is no input of any model";
 }
 
 }  // namespace cleave

@@ -6,8 +6,8 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/side_file.h"
-#include "formats/run/jobs/model_ties.h"
 #include "formats/report/stages/workload_report.h"
+#include "formats/run/jobs/model_ties.h"
 
 namespace cleave {
 namespace {

@@ -6,8 +6,8 @@
 #include "cli/jobs/write_stages.h"
 #include "cli/options/stage_plan_args.h"
 #include "cli/terminal/exit_code.h"
-#include "formats/run/jobs/stage_plan.h"
 #include "formats/models/model_file.h"
+#include "formats/run/jobs/stage_plan.h"
 
 namespace cleave {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "cli/terminal/exit_code.h"
-#include "formats/run/jobs/write_models.h"
 #include "formats/report/stages/stages_report.h"
+#include "formats/run/jobs/write_models.h"
 
 namespace CLI {
 class App;

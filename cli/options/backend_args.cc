@@ -9,8 +9,8 @@
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
-#include "formats/run/backend/backend_folders.h"
 #include "formats/base/io/input_record.h"
+#include "formats/run/backend/backend_folders.h"
 #include "formats/run/lowering/verdict_store.h"
 
 namespace cleave {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/options/file_option.h"
-#include "formats/lists/costs/cost_set.h"
 #include "formats/base/io/input_record.h"
+#include "formats/lists/costs/cost_set.h"
 
 namespace cleave {
 namespace {

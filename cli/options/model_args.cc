@@ -7,11 +7,11 @@
 #include "core/base/quantity.h"
 #include "core/base/quotes.h"
 #include "core/cost/target_spec.h"
-#include "formats/lists/settings/split_settings.h"
-#include "formats/lists/support/support_file.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/utf8.h"
+#include "formats/lists/settings/split_settings.h"
+#include "formats/lists/support/support_file.h"
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -41,7 +41,7 @@ std::pair<std::string, std::string> parse_binding(const std::string& option,
 CLI::Validator utf8_text() {
   const auto refusal = [](const std::string& text) {
     if (first_invalid_utf8(text) == text.npos) return std::string();
-    return cleave::quoted(text) + " is not UTF-8, as names of partitions must be";
+    return escaped_in_quotes(text) + " is not UTF-8, as names of partitions must be";
   };
   return {refusal, "", "UTF-8"};
 }

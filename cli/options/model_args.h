@@ -9,8 +9,8 @@
 #include "core/cost/target_spec.h"
 #include "core/split/options.h"
 #include "formats/lists/costs/cost_set.h"
-#include "formats/run/jobs/split_job.h"
 #include "formats/models/model_file.h"
+#include "formats/run/jobs/split_job.h"
 
 namespace CLI {
 class App;

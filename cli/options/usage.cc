@@ -159,8 +159,8 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
   if (!key.empty()) {
     const std::string table = unknown_table(app, key);
     message = key.front() == '[' ? "the name of a table ends with ]"
-              : !table.empty()   ? "table " + cleave::quoted(table) + " is the name of no command"
-                                 : cleave::quoted(key) + " is not an option";
+              : !table.empty() ? "table " + escaped_in_quotes(table) + " is the name of no command"
+                               : escaped_in_quotes(key) + " is not an option";
     const std::string name = table.empty() ? "--" + key.substr(key.rfind('.') + 1) : table;
     const std::string near = suggestion(app, table.empty() ? command : app, name);
     if (!near.empty()) notes.push_back(near);
@@ -176,7 +176,7 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
     message = std::string(option             ? "unknown option "
                           : &command == &app ? "unknown command "
                                              : "unexpected argument ") +
-              cleave::quoted(unknown);
+              escaped_in_quotes(unknown);
     if (const std::string near = suggestion(app, command, unknown); !near.empty()) {
       notes.push_back(near);
     }

@@ -1,14 +1,14 @@
 #include "formats/models/model_file.h"
 
+#include "formats/base/text/limits.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/utf8.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/models/onnx/index/probe.h"
 #include "formats/models/onnx/infer/op_facts.h"
 #include "formats/models/onnx/read/constant_elements.h"
 #include "formats/models/onnx/read/reader.h"
 #include "formats/models/pt2/reader.h"
-#include "formats/base/text/limits.h"
-#include "formats/base/text/number_text.h"
-#include "formats/base/text/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -115,7 +115,8 @@ std::string description_of(std::string_view bytes) {
   constexpr std::size_t kShown = 16;
   if (const Stranger* const stranger = find_stranger(bytes)) return std::string(stranger->what);
   const std::string_view start = bytes.substr(0, kShown);
-  if (is_text(start)) return "it begins with " + quoted(start.substr(0, start.find('\n')));
+  if (is_text(start))
+    return "it begins with " + escaped_in_quotes(start.substr(0, start.find('\n')));
   return "its first bytes are " + hex_of(start);
 }
 

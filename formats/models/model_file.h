@@ -7,9 +7,9 @@
 
 #include "core/base/progress.h"
 #include "core/condition/op_facts.h"
-#include "formats/models/bind/loaded_model.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/limits.h"
+#include "formats/models/bind/loaded_model.h"
 
 namespace cleave {
 

@@ -57,7 +57,8 @@ endfunction()
 
 # Sets `result` to the types and constants that the project's headers define, as words.
 function(cleave_header_names result)
-  file(GLOB_RECURSE headers core/*.h formats/*.h cli/*.h)
+  file(GLOB_RECURSE headers ${PROJECT_SOURCE_DIR}/core/*.h ${PROJECT_SOURCE_DIR}/formats/*.h
+       ${PROJECT_SOURCE_DIR}/cli/*.h ${PROJECT_SOURCE_DIR}/tests/*.h)
   set(names)
   foreach(header IN LISTS headers)
     file(STRINGS "${header}" lines
@@ -83,8 +84,8 @@ function(cleave_any_occurs names text result)
   endforeach()
 endfunction()
 
-# Turns the unity build of the target on. `before`: code in front of each source of a group.
-function(cleave_unity target before)
+# Turns the unity build of the target on.
+function(cleave_unity target)
   set(most 12)
   set(groups 0)
   cleave_header_names(header_names)
@@ -126,8 +127,7 @@ function(cleave_unity target before)
     list(APPEND names_${group} ${names})
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${group})
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
-                        UNITY_BUILD_CODE_BEFORE_INCLUDE "${before}")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   list(LENGTH sources count)
   message(STATUS "${target}: ${count} sources in ${groups} compilations")
 endfunction()

@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "core/stages/problem_of_graph.h"
-#include "formats/models/graph_json/graph_json.h"
 #include "formats/lists/tables/workload_file.h"
+#include "formats/models/graph_json/graph_json.h"
 #include "tests/bench/bench_memory.h"
 
 namespace cleave::bench {

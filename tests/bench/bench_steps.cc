@@ -11,11 +11,11 @@
 
 #include "core/measures/preview.h"
 #include "core/split/split.h"
+#include "formats/lists/support/support_file.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/models/model_file.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/words/report.h"
-#include "formats/lists/support/support_file.h"
 #include "tests/bench/bench_memory.h"
 
 namespace cleave::bench {

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "core/split/split.h"
+#include "formats/base/text/utf8.h"
+#include "formats/lists/support/support_file.h"
 #include "formats/report/check/baseline_file.h"
 #include "formats/report/check/check.h"
 #include "formats/report/check/check_text.h"
@@ -10,8 +12,6 @@
 #include "formats/report/check/junit.h"
 #include "formats/report/check/markdown.h"
 #include "formats/report/check/sarif.h"
-#include "formats/lists/support/support_file.h"
-#include "formats/base/text/utf8.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

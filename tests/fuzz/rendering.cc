@@ -5,6 +5,7 @@
 #include "core/measures/preview.h"
 #include "core/split/partition.h"
 #include "core/split/split.h"
+#include "formats/base/text/utf8.h"
 #include "formats/report/check/check.h"
 #include "formats/report/check/check_text.h"
 #include "formats/report/check/github_annotations.h"
@@ -16,7 +17,6 @@
 #include "formats/report/drawings/netron.h"
 #include "formats/report/split/explain_text.h"
 #include "formats/report/split/print_text.h"
-#include "formats/base/text/utf8.h"
 #include "tests/fuzz/demands.h"
 
 namespace cleave::fuzz {

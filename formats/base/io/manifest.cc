@@ -138,7 +138,7 @@ std::string named_entries(const std::vector<std::string>& names) {
   constexpr std::size_t kMostNamed = 3;
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
-    text += (i == 0 ? "" : ", ") + cleave::quoted(names[i]);
+    text += (i == 0 ? "" : ", ") + escaped_in_quotes(names[i]);
   }
   if (names.size() > kMostNamed) {
     text += " and " + std::to_string(names.size() - kMostNamed) + " more";

@@ -137,7 +137,7 @@ Status<Diagnostics> undo_journal(const std::string& temporary, const std::string
     Diagnostic fault = diagnostic_of(
         folder + "/" + move->name,
         "cannot be put back as it was before a run that was killed: " + system_words(errno));
-    fault.notes.push_back("the file is in " + cleave::quoted(temporary));
+    fault.notes.push_back("the file is in " + escaped_in_quotes(temporary));
     return Diagnostics{fault};
   }
   remove_temporary(temporary, *moves);

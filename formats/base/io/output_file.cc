@@ -62,7 +62,7 @@ Status<Diagnostics> check_is_no_input(const std::string& path) {
   const std::string input = input_at_path(path);
   if (input.empty()) return Done{};
   return fault(path, "would overwrite an input" +
-                         (input == path ? std::string() : " (" + cleave::quoted(input) + ")") +
+                         (input == path ? std::string() : " (" + escaped_in_quotes(input) + ")") +
                          ": give the output another name");
 }
 
@@ -73,8 +73,8 @@ Status<Diagnostics> check_may_write(const std::string& path) {
   if (mode && S_ISDIR(*mode)) return fault(path, "cannot be written: is a folder");
   if (mode && !S_ISREG(*mode)) return Done{};
   if (!is_folder(parent_folder(target))) {
-    return fault(path,
-                 "cannot be written: there is no folder " + cleave::quoted(parent_folder(target)));
+    return fault(
+        path, "cannot be written: there is no folder " + escaped_in_quotes(parent_folder(target)));
   }
   const TemporaryFile begun = Temporary::file_in(parent_folder(target));  // removed again at once
   if (!begun.file.is_there()) return fault(path, "cannot be written: " + system_words(errno));

@@ -89,7 +89,7 @@ bool remove_listed_folder(const std::string& folder) {
 // Why the folder at `path`, called `shown` in messages, may not be replaced.
 Status<Diagnostics> check_is_ours(const std::string& path, const std::string& shown) {
   if (const std::string input = input_in_folder(path); !input.empty()) {
-    return fault(shown, "holds an input (" + cleave::quoted(input) +
+    return fault(shown, "holds an input (" + escaped_in_quotes(input) +
                             "), and would be replaced: give another folder");
   }
   const bool has_list = listed_files(path).has_value();
@@ -127,7 +127,7 @@ Loaded<OutputFolder> OutputFolder::create(const std::string& path, bool force) {
   folder.temporary_ = Temporary::folder_in(parent);
   if (folder.temporary_.is_there()) return folder;
   const std::string words = system_words(errno);
-  return fault(path, "cannot be made in folder " + cleave::quoted(parent) + ": " + words);
+  return fault(path, "cannot be made in folder " + escaped_in_quotes(parent) + ": " + words);
 }
 
 Loaded<OutputFolder> OutputFolder::open_within(const std::string& path) {
@@ -212,8 +212,8 @@ Status<Diagnostics> OutputFolder::commit_folder() {
   const std::string old = temporary_.path();
   temporary_.keep();
   if (remove_listed_folder(old)) return Done{};
-  return fault(
-      final_, "is complete, but what it replaced could not be removed: see " + cleave::quoted(old));
+  return fault(final_, "is complete, but what it replaced could not be removed: see " +
+                           escaped_in_quotes(old));
 }
 
 // Another folder may have been swapped out than the one checked before. If it is not ours, swaps it
@@ -225,7 +225,7 @@ Status<Diagnostics> OutputFolder::put_back_unless_ours() {
   if (!swap_places(old, real_)) {
     temporary_.keep();
     return fault(final_, "is complete; what it replaced is not cleave's and is now in " +
-                             cleave::quoted(old));
+                             escaped_in_quotes(old));
   }
   if (!ours) return ours;
   return fault(final_, "appeared while cleave ran: it is left as it is");

@@ -61,7 +61,7 @@ void JsonCursor::fail_here(std::string_view expected) {
   const std::uint64_t begin = tokens_[at_];
   const std::string_view token = text_.substr(begin, token_end() - begin);
   const std::string_view found = token.substr(0, token.find_first_of(" \t\n\r"));
-  fail({begin, "expected " + std::string(expected) + ", found " + cleave::quoted(found) +
+  fail({begin, "expected " + std::string(expected) + ", found " + escaped_in_quotes(found) +
                    std::string(number_hint(found))});
 }
 
@@ -91,7 +91,7 @@ std::optional<JsonString> JsonCursor::key_expected() {
 // Returns the string just taken, after checking its escapes.
 JsonString JsonCursor::with_escapes(JsonString string) {
   if (const auto bad = find_bad_escape(string.text)) {
-    fail({string.offset + 1 + bad->at, cleave::quoted(bad->shown) + " is not a valid escape"});
+    fail({string.offset + 1 + bad->at, escaped_in_quotes(bad->shown) + " is not a valid escape"});
     return {};
   }
   string.has_escapes = true;
@@ -110,7 +110,7 @@ JsonNumber JsonCursor::take_word_as_number() {
   const std::uint64_t begin = offset();
   const std::string_view word = take_word();
   if (is_json_number(word)) return {word};
-  fail({begin, cleave::quoted(word) + " is not a number as JSON writes it" +
+  fail({begin, escaped_in_quotes(word) + " is not a number as JSON writes it" +
                    std::string(number_hint(word))});
   return {"0", 0};
 }
@@ -120,7 +120,7 @@ bool JsonCursor::take_boolean() {
   const std::uint64_t begin = offset();
   const std::string_view word = take_word();
   if (word != "true" && word != "false") {
-    fail({begin, "expected true or false, found " + cleave::quoted(word)});
+    fail({begin, "expected true or false, found " + escaped_in_quotes(word)});
   }
   return word == "true";
 }
@@ -129,7 +129,7 @@ void JsonCursor::take_null() {
   const std::uint64_t begin = offset();
   const std::string_view word = take_word();
   if (word == "null") return;
-  fail({begin, "expected null, found " + cleave::quoted(word)});
+  fail({begin, "expected null, found " + escaped_in_quotes(word)});
 }
 
 std::string_view JsonCursor::short_number_list() {

@@ -15,7 +15,7 @@ std::string JsonSubject::text() const {
     } else if (at->name.empty()) {
       text += std::string(at->list) + '[' + std::to_string(at->position) + ']';
     } else {
-      text += std::string(at->kind) + ' ' + quoted(at->name);
+      text += std::string(at->kind) + ' ' + escaped_in_quotes(at->name);
     }
   }
   return text.empty() ? "the graph" : text;
@@ -35,8 +35,11 @@ void JsonFaults::warn_of_unknown(JsonString key, const JsonSubject& subject,
   std::string name = unescaped(key);
   if (std::find(warned_.begin(), warned_.end(), name) != warned_.end()) return;
   Fault warning{
-      key.offset, "unknown field " + quoted(name) + " of " + subject.text() + " is not read", {}};
-  if (!suggestion.empty()) warning.notes.push_back("did you mean " + quoted(suggestion) + "?");
+      key.offset,
+      "unknown field " + escaped_in_quotes(name) + " of " + subject.text() + " is not read",
+      {}};
+  if (!suggestion.empty())
+    warning.notes.push_back("did you mean " + escaped_in_quotes(suggestion) + "?");
   warnings_.push_back(std::move(warning));
   warned_.push_back(std::move(name));
 }
@@ -98,7 +101,8 @@ std::optional<std::size_t> JsonFields::look_for_next() {
       faults_.warn_of_unknown(*key, subject_, nearest_name(unescaped(*key), names));
       cursor_.skip();
     } else if (has(*field)) {
-      faults_.add(key->offset, quoted(known_[*field]) + " is given twice in " + subject_.text());
+      faults_.add(key->offset,
+                  escaped_in_quotes(known_[*field]) + " is given twice in " + subject_.text());
       cursor_.skip();
     } else {
       if (order_ != nullptr) order_->learn(last_, *field);
@@ -111,7 +115,7 @@ std::optional<std::size_t> JsonFields::look_for_next() {
 }
 
 std::string JsonFields::field_text() const {
-  const std::string field = quoted(known_[last_.value_or(0)]);
+  const std::string field = escaped_in_quotes(known_[last_.value_or(0)]);
   return subject_.is_outermost() ? field : field + " of " + subject_.text();
 }
 
@@ -138,7 +142,8 @@ bool JsonFields::is_refused(JsonType wanted) {
 
 void JsonKeys::report_repeated(JsonFaults& faults, const JsonFields& fields) {
   const auto report = [&](const Key& key) {
-    faults.add(key.offset, quoted(key.text) + " is given twice in " + fields.field_text());
+    faults.add(key.offset,
+               escaped_in_quotes(key.text) + " is given twice in " + fields.field_text());
   };
   if (keys_.size() <= 8) {  // nearly always: no need to sort
     for (std::size_t i = 1; i < keys_.size(); ++i) {

@@ -31,8 +31,8 @@ JsonFault utf8_fault(std::string_view text) {
   const std::size_t offset = first_invalid_utf8(text);
   if (offset == text.npos) return {0, "is not UTF-8"};
   const std::string_view around = json_string_around(text, offset);
-  return {offset,
-          json_holder_of(text, offset) + " holds text that is not UTF-8: " + quoted(around)};
+  return {offset, json_holder_of(text, offset) +
+                      " holds text that is not UTF-8: " + escaped_in_quotes(around)};
 }
 
 }  // namespace

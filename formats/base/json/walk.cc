@@ -55,8 +55,9 @@ void JsonWalk::refuse(std::string_view what, std::string_view wanted) {
 void JsonWalk::pass_unknown(std::size_t at, std::string_view key, std::string_view where,
                             const std::vector<std::string_view>& known) {
   const std::string near = nearest_name(key, known);
-  faults_.warning(at, "unknown field " + quoted(key) + " of " + std::string(where) + " is ignored" +
-                          (near.empty() ? "" : ": did you mean " + quoted(near) + "?"));
+  faults_.warning(at, "unknown field " + escaped_in_quotes(key) + " of " + std::string(where) +
+                          " is ignored" +
+                          (near.empty() ? "" : ": did you mean " + escaped_in_quotes(near) + "?"));
   skip();
 }
 

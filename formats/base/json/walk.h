@@ -72,7 +72,7 @@ void JsonWalk::each_field(std::string_view what, std::string_view wanted, Visit 
     if (seen.insert(name).second) {
       visit(name, base_ + key->offset);
     } else {
-      faults_.error(base_ + key->offset, quoted(name) + " is given twice");
+      faults_.error(base_ + key->offset, escaped_in_quotes(name) + " is given twice");
       skip();
     }
   }

@@ -165,7 +165,7 @@ std::string escaped_lines(std::string_view text) {
   return lines;
 }
 
-std::string quoted(std::string_view text) {
+std::string escaped_in_quotes(std::string_view text) {
   const std::string_view start = cut_end(text, kQuotedCharacters);
   std::string out = "\"" + escaped(start);
   if (start.size() < text.size()) out += "...";

@@ -55,7 +55,7 @@ std::string escaped(std::string_view text);
 std::string escaped_lines(std::string_view text);
 
 // The text in double quotes, escaped; at most 200 characters of it, then "...".
-std::string quoted(std::string_view text);
+std::string escaped_in_quotes(std::string_view text);
 
 // The candidate nearest to `name` if it is near enough to be a misspelling, else empty: see
 // core/base/spelling.h.

@@ -39,12 +39,13 @@ std::string unknown_limit(std::string_view name) {
   names.push_back(kUtf8);
   for (const std::string_view each : names) all += (all.empty() ? "" : ", ") + std::string(each);
   const std::string nearest = nearest_name(name, names);
-  return quoted(name) + " is not a limit: " +
+  return escaped_in_quotes(name) + " is not a limit: " +
          (nearest.empty() ? "there are " + all : "did you mean " + nearest + "?");
 }
 
 Status<std::string> set_utf8(ModelLimits& limits, std::string_view word) {
-  if (word != "strict" && word != "lenient") return quoted(word) + " is not strict or lenient";
+  if (word != "strict" && word != "lenient")
+    return escaped_in_quotes(word) + " is not strict or lenient";
   limits.names = word == "strict" ? NameBytes::utf8 : NameBytes::any;
   return Done{};
 }
@@ -55,7 +56,7 @@ std::span<const LimitRow> limit_rows() { return kRows; }
 
 Status<std::string> set_limit(ModelLimits& limits, std::string_view text) {
   const std::size_t equals = text.find('=');
-  if (equals == text.npos) return quoted(text) + " is not of the form nodes=5000000";
+  if (equals == text.npos) return escaped_in_quotes(text) + " is not of the form nodes=5000000";
   const std::string_view name = text.substr(0, equals), number = text.substr(equals + 1);
   if (name == kUtf8) return set_utf8(limits, number);
   const auto row = std::find_if(kRows.begin(), kRows.end(),
@@ -65,7 +66,8 @@ Status<std::string> set_limit(ModelLimits& limits, std::string_view text) {
   const char* const end = number.data() + number.size();
   const auto [stop, error] = std::from_chars(number.data(), end, value);
   if (error != std::errc() || stop != end) {
-    return quoted(number) + " is not a limit of " + std::string(name) + ": give a whole number";
+    return escaped_in_quotes(number) + " is not a limit of " + std::string(name) +
+           ": give a whole number";
   }
   if (value > row->most) {
     return std::string(number) + " is above the most that " + std::string(name) +

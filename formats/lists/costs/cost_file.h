@@ -1,8 +1,8 @@
 // Reads a cost file of any format: recognises the format by content, then calls its reader.
 #pragma once
 
-#include "formats/lists/costs/cost_entries.h"
 #include "formats/base/io/source_file.h"
+#include "formats/lists/costs/cost_entries.h"
 
 namespace cleave {
 

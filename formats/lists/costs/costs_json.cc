@@ -77,12 +77,12 @@ class CostsReader {
     if (walk_.is_over()) return;
     if (!time || !(*time >= 0 && *time <= 1e15)) {
       return faults_.error(entry.offset,
-                           "the time of " + quoted(entry.name) +
+                           "the time of " + escaped_in_quotes(entry.name) +
                                " must be microseconds in \"time_us\", from 0 to 1e15");
     }
     entry.us = *time;
     if (!names_.insert(entry.name).second) {
-      return faults_.error(entry.offset, quoted(entry.name) + " is given twice");
+      return faults_.error(entry.offset, escaped_in_quotes(entry.name) + " is given twice");
     }
     made_.entries.push_back(std::move(entry));
   }
@@ -114,7 +114,7 @@ class CostsReader {
     });
     if (walk_.is_over()) return;
     if (!ops_.insert(time.op).second) {
-      return faults_.error(start, "the op " + quoted(time.op) + " is given twice");
+      return faults_.error(start, "the op " + escaped_in_quotes(time.op) + " is given twice");
     }
     made_.op_times.push_back(std::move(time));
   }

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/cost/device.h"
-#include "formats/lists/costs/cost_entries.h"
 #include "formats/base/io/source_file.h"
+#include "formats/lists/costs/cost_entries.h"
 
 namespace cleave {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/spelling.h"
-#include "formats/lists/costs/cost_file.h"
 #include "formats/base/text/number_text.h"
+#include "formats/lists/costs/cost_file.h"
 
 namespace cleave {
 namespace {
@@ -17,14 +17,14 @@ constexpr std::size_t kMostNamed = 10;
 constexpr double kLeastShare = 0.1;
 
 Diagnostic unknown_name(const SourceFile& source, const CostEntry& entry, const Graph& graph) {
-  Diagnostic warning =
-      diagnostic_at(source.path(), source.bytes(), entry.offset,
-                    "the model has no node " + quoted(entry.name) + ": its time is not read");
+  Diagnostic warning = diagnostic_at(
+      source.path(), source.bytes(), entry.offset,
+      "the model has no node " + escaped_in_quotes(entry.name) + ": its time is not read");
   warning.severity = Severity::warning;
   NearestName nearest(entry.name);
   for (const NodeId node : graph.nodes()) nearest.offer(graph.node(node).name);
   if (!nearest.best().empty()) {
-    warning.notes.push_back("did you mean " + quoted(nearest.best()) + "?");
+    warning.notes.push_back("did you mean " + escaped_in_quotes(nearest.best()) + "?");
   }
   return warning;
 }
@@ -55,11 +55,12 @@ double named_share(const CostMatch& match) {
 
 Diagnostics other_model(const SourceFile& source, const CostEntries& file, const CostMatch& match) {
   const UnmatchedCost& largest = match.largest_unmatched.front();
-  Diagnostic fault = diagnostic_of(
-      source.path(), "is " + std::string(cost_format_name(file.format)) +
-                         " of another model: this one has no node for " + quoted(largest.name) +
-                         " and " + count_text(match.unmatched - 1) + " of the " +
-                         count_text(file.entries.size()) + " kernels");
+  Diagnostic fault =
+      diagnostic_of(source.path(), "is " + std::string(cost_format_name(file.format)) +
+                                       " of another model: this one has no node for " +
+                                       escaped_in_quotes(largest.name) + " and " +
+                                       count_text(match.unmatched - 1) + " of the " +
+                                       count_text(file.entries.size()) + " kernels");
   fault.notes.push_back("give the profile of this model");
   return {fault};
 }
@@ -76,8 +77,9 @@ Diagnostics contradicted(const SourceFile& source, const ShapeContradiction& con
 }
 
 Diagnostic conflicting(const SourceFile& source, const std::string& dim) {
-  Diagnostic warning = diagnostic_of(
-      source.path(), "kernels saw different sizes of the dim " + quoted(dim) + ": it is not bound");
+  Diagnostic warning =
+      diagnostic_of(source.path(), "kernels saw different sizes of the dim " +
+                                       escaped_in_quotes(dim) + ": it is not bound");
   warning.severity = Severity::warning;
   warning.notes.push_back("--dim binds it");
   return warning;

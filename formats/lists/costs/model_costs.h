@@ -8,10 +8,10 @@
 
 #include "core/cost/target_times.h"
 #include "core/graph/graph.h"
+#include "formats/base/io/source_file.h"
 #include "formats/lists/costs/cost_entries.h"
 #include "formats/lists/costs/cost_match.h"
 #include "formats/lists/costs/observed_shapes.h"
-#include "formats/base/io/source_file.h"
 
 namespace cleave {
 

@@ -60,7 +60,7 @@ class NodeCsvReader {
     const bool is_other =
         row.cells.size() == 2 && row.cells[0] == "node" && !microseconds(row.cells[1]);
     if (is_other) {
-      faults_.error(row.offset, "the second column is " + quoted(row.cells[1]) +
+      faults_.error(row.offset, "the second column is " + escaped_in_quotes(row.cells[1]) +
                                     ", not \"time_us\": the times must be microseconds");
     }
     return is_other;
@@ -75,13 +75,13 @@ class NodeCsvReader {
     }
     const auto time = microseconds(row.cells[1]);
     if (!time) {
-      return faults_.error(row.offset, "the time of " + quoted(row.cells[0]) + " is " +
-                                           quoted(row.cells[1]) +
+      return faults_.error(row.offset, "the time of " + escaped_in_quotes(row.cells[0]) + " is " +
+                                           escaped_in_quotes(row.cells[1]) +
                                            ": give microseconds as a number from 0 to 1e15");
     }
     std::string name(row.cells[0]);
     if (!names_.insert(name).second) {
-      return faults_.error(row.offset, quoted(name) + " is given twice");
+      return faults_.error(row.offset, escaped_in_quotes(name) + " is given twice");
     }
     made_.entries.push_back({.name = std::move(name), .us = *time, .offset = row.offset});
   }

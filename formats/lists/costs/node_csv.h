@@ -5,8 +5,8 @@
 //   "relu, fused",3
 #pragma once
 
-#include "formats/lists/costs/cost_entries.h"
 #include "formats/base/io/source_file.h"
+#include "formats/lists/costs/cost_entries.h"
 
 namespace cleave {
 

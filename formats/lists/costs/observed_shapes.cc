@@ -202,10 +202,11 @@ class ShapeObserver {
                           Use use) {
     const bool is_of_input = use.verb == "read";
     if (first_ && (!is_of_input || made_.contradiction)) return;
-    first_ = {entry.offset, "node " + quoted(graph_.node(use.node).name) + " " +
+    first_ = {entry.offset, "node " + escaped_in_quotes(graph_.node(use.node).name) + " " +
                                 std::string(use.verb) + " " + dims_text(dims) +
-                                " in the profile, but " + quoted(graph_.value(value).name) +
-                                " is " + dims_text(graph_.shape(value), graph_) + " in the model"};
+                                " in the profile, but " +
+                                escaped_in_quotes(graph_.value(value).name) + " is " +
+                                dims_text(graph_.shape(value), graph_) + " in the model"};
   }
 
   void add(ValueId value, const ObservedDims& dims) {

@@ -127,8 +127,9 @@ class ProfileReader {
   void refuse(std::string_view key, std::string_view wanted) {
     const JsonType found = cursor_.type();
     if (cursor_.fault()) return;
-    faults_.error(cursor_.offset(), quoted(key) + " of an event must be " + std::string(wanted) +
-                                        ", not " + std::string(json_type_name(found)));
+    faults_.error(cursor_.offset(), escaped_in_quotes(key) + " of an event must be " +
+                                        std::string(wanted) + ", not " +
+                                        std::string(json_type_name(found)));
   }
 
   void take_text(JsonString& text, std::string_view key) {
@@ -141,7 +142,7 @@ class ProfileReader {
     const std::uint64_t at = cursor_.offset();
     time = cursor_.take_number().real();
     if (!cursor_.fault() && !(time >= 0 && time <= 1e15)) {
-      faults_.error(at, quoted(key) + " of an event must be microseconds, 0 or more");
+      faults_.error(at, escaped_in_quotes(key) + " of an event must be microseconds, 0 or more");
     }
   }
 
@@ -268,9 +269,10 @@ class ProfileReader {
     }
     if (first == nullptr || 2 * varied <= outside) return;
     Diagnostic warning = diagnostic_of(
-        source_.path(), "the runs had inputs of different sizes: " + quoted(first->entry.name) +
-                            " read " + dims_text(first->entry.inputs) + " and " +
-                            dims_text(first->other_inputs) + ", so its times are of a mixture");
+        source_.path(),
+        "the runs had inputs of different sizes: " + escaped_in_quotes(first->entry.name) +
+            " read " + dims_text(first->entry.inputs) + " and " + dims_text(first->other_inputs) +
+            ", so its times are of a mixture");
     warning.severity = Severity::warning;
     warning.notes = {"profile runs with inputs of one size"};
     warnings.push_back(std::move(warning));

@@ -2,8 +2,8 @@
 // events. Source: onnxruntime/core/common/profiler.cc, core/framework/sequential_executor.cc.
 #pragma once
 
-#include "formats/lists/costs/cost_entries.h"
 #include "formats/base/io/source_file.h"
+#include "formats/lists/costs/cost_entries.h"
 
 namespace cleave {
 

@@ -137,7 +137,7 @@ class JsonReader {
     });
     if (walk_.is_over()) return;
     if (!ms || !(*ms >= 0 && *ms <= kMostMs)) {
-      return faults_.error(layer.offset, "layer " + quoted(layer.name) +
+      return faults_.error(layer.offset, "layer " + escaped_in_quotes(layer.name) +
                                              " has no time: give \"real_time\" in milliseconds");
     }
     layer.us = *ms * kMicrosecondsInMs;
@@ -179,7 +179,7 @@ Loaded<CostEntries> read_openvino_csv(const SourceFile& source) {
     }
     const auto ms = milliseconds(row->cells[columns->time]);
     if (!ms) {
-      faults.error(row->offset, quoted(row->cells[columns->time]) +
+      faults.error(row->offset, escaped_in_quotes(row->cells[columns->time]) +
                                     " is not a time: give milliseconds from 0 to 1e12");
       continue;
     }

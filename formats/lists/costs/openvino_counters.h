@@ -5,8 +5,8 @@
 // Source: openvino/tools/benchmark/utils/statistics_report.py, samples/cpp/benchmark_app.
 #pragma once
 
-#include "formats/lists/costs/cost_entries.h"
 #include "formats/base/io/source_file.h"
+#include "formats/lists/costs/cost_entries.h"
 
 namespace cleave {
 

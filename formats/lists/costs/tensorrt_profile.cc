@@ -50,8 +50,8 @@ Loaded<CostEntries> read_tensorrt_profile(const SourceFile& source) {
     if (!layer.name) return;
     const auto ms = layer.median_ms ? layer.median_ms : layer.average_ms;
     if (!ms || !(*ms >= 0 && *ms <= kMostMs)) {
-      return faults.error(
-          at, "layer " + quoted(*layer.name) + " has no time: give \"medianMs\", 0 or more");
+      return faults.error(at, "layer " + escaped_in_quotes(*layer.name) +
+                                  " has no time: give \"medianMs\", 0 or more");
     }
     made.entries.push_back({.name = *layer.name, .us = *ms * kMicrosecondsInMs, .offset = at});
   });

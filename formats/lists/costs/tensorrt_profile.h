@@ -4,8 +4,8 @@
 // Source: TensorRT, samples/common/sampleReporting.cpp.
 #pragma once
 
-#include "formats/lists/costs/cost_entries.h"
 #include "formats/base/io/source_file.h"
+#include "formats/lists/costs/cost_entries.h"
 
 namespace cleave {
 

@@ -9,13 +9,13 @@
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/text.h"
 #include "formats/base/json/walk.h"
-#include "formats/lists/support/rule_json.h"
-#include "formats/lists/support/support_reader.h"
-#include "formats/lists/support/verdict_file.h"
 #include "formats/base/text/faults.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/base/text/utf8.h"
+#include "formats/lists/support/rule_json.h"
+#include "formats/lists/support/support_reader.h"
+#include "formats/lists/support/verdict_file.h"
 
 namespace cleave {
 namespace {
@@ -26,7 +26,7 @@ void read_devices(JsonWalk& json, SupportList& list) {
   list.role = ListRole::verdicts;
   json.each_field("the devices", "an object {\"node\": \"NPU\", ...}",
                   [&](const std::string& node, std::size_t) {
-                    const auto device = json.take_text("the device of " + quoted(node));
+                    const auto device = json.take_text("the device of " + escaped_in_quotes(node));
                     if (!device) return;
                     Rule& rule = (is_cpu_device(*device) ? list.deny : list.allow).emplace_back();
                     rule.node_name = node;
@@ -139,11 +139,11 @@ std::string list_text(const SupportList& list, const std::string& path) {
 }
 
 std::string choice_text(const std::vector<std::string>& sections, const std::string& wanted) {
-  std::string text = wanted.empty()
-                         ? "is about several accelerators: choose one with --section"
-                         : "has no heading, or several, with " + quoted(wanted) + ": there are";
+  std::string text = wanted.empty() ? "is about several accelerators: choose one with --section"
+                                    : "has no heading, or several, with " +
+                                          escaped_in_quotes(wanted) + ": there are";
   for (const std::string& section : sections) {
-    text += (section == sections.front() ? " " : ", ") + quoted(section);
+    text += (section == sections.front() ? " " : ", ") + escaped_in_quotes(section);
   }
   return text;
 }

@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "formats/lists/import/operator_table.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/lists/import/operator_table.h"
 
 namespace cleave {
 

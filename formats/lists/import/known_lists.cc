@@ -40,7 +40,7 @@ Loaded<LoadedSupport> read_list(const std::string& name) {
   fault.notes.push_back(nearest.empty()
                             ? "\"cleave lists show\" names the known lists, also those in "
                               "the folders of $CLEAVE_LISTS"
-                            : "did you mean " + cleave::quoted(nearest) + "?");
+                            : "did you mean " + escaped_in_quotes(nearest) + "?");
   return Diagnostics{std::move(fault)};
 }
 

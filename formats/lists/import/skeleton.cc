@@ -10,8 +10,8 @@
 #include "core/graph/signature.h"
 #include "core/support/rule.h"
 #include "formats/base/json/text.h"
-#include "formats/lists/support/rule_json.h"
 #include "formats/base/text/number_text.h"
+#include "formats/lists/support/rule_json.h"
 
 namespace cleave {
 namespace {

@@ -20,7 +20,7 @@ template <class Read>
 void each_input(JsonWalk& json, std::string_view what, std::string_view wanted, Read read) {
   json.each_field(what, wanted, [&](const std::string& key, std::size_t at) {
     if (const auto input = input_of_key(key)) return read(*input);
-    json.faults().error(at, quoted(key) + " is no input: " + std::string(what) +
+    json.faults().error(at, escaped_in_quotes(key) + " is no input: " + std::string(what) +
                                 " goes by number, \"0\", or \"0?\" for an input that may be left "
                                 "out");
     json.skip();
@@ -40,7 +40,7 @@ void read_given(JsonWalk& json, Rule& rule) {
       "\"given\"", "an object like {\"2\": false}", [&](const std::string& key, std::size_t at) {
         const auto input = number_of_key(key, 0);
         const auto wanted = json.take_flag("\"given\" of an input");
-        if (!input) json.faults().error(at, quoted(key) + " is no input by number");
+        if (!input) json.faults().error(at, escaped_in_quotes(key) + " is no input by number");
         if (!input || !wanted) return;
         rule.conditions.emplace_back(GivenCondition{static_cast<std::uint32_t>(*input), *wanted});
       });
@@ -54,7 +54,7 @@ void read_layout_name(JsonWalk& json, LayoutSet& layouts) {
   if (known != kLayoutNames.end()) {
     return layouts.add(static_cast<LayoutName>(known - kLayoutNames.begin()));
   }
-  json.faults().error(at, "there is no layout " + quoted(*name) +
+  json.faults().error(at, "there is no layout " + escaped_in_quotes(*name) +
                               ": there are contiguous, channels_last, channels_last_3d, strided "
                               "and sparse");
 }
@@ -95,8 +95,8 @@ void read_input_shape(JsonWalk& json, Rule& rule) {
   } else if (*shape == "open") {
     rule.conditions.emplace_back(InputShapeCondition{Shape::open});
   } else {
-    json.faults().error(at,
-                        "\"input_shape\" must be \"static\" or \"open\", not " + quoted(*shape));
+    json.faults().error(
+        at, "\"input_shape\" must be \"static\" or \"open\", not " + escaped_in_quotes(*shape));
   }
 }
 
@@ -320,7 +320,8 @@ void read_dims(JsonWalk& json, const InputPlace& input, Rule& rule) {
                     if (const auto axis = number_of_key(key, kLeastAxis)) {
                       return read_dim(json, input, *axis, rule);
                     }
-                    json.faults().error(at, quoted(key) + " is no axis: \"dims\" goes by number");
+                    json.faults().error(
+                        at, escaped_in_quotes(key) + " is no axis: \"dims\" goes by number");
                     json.skip();
                   });
 }

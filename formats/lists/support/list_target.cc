@@ -15,7 +15,7 @@ TargetSpec read_target_numbers(JsonWalk& json, TextFaults& faults) {
   json.each_field("\"target\"", kWanted, [&](const std::string& key, std::size_t at) {
     const std::size_t place = json.offset();
     if (!is_target_number(key)) return json.pass_unknown(at, key, "\"target\"", {});
-    const auto value = json.take_text(quoted(key));
+    const auto value = json.take_text(escaped_in_quotes(key));
     if (!value) return;
     const auto set = set_target_number(key, *value, target);
     if (!set) faults.error(place, set.error().message);

@@ -7,8 +7,8 @@
 #include "core/base/white_space.h"
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/cursor.h"
-#include "formats/lists/support/support_reader.h"
 #include "formats/base/text/utf8.h"
+#include "formats/lists/support/support_reader.h"
 
 namespace cleave {
 namespace {
@@ -105,10 +105,10 @@ Status<std::string> add_type(TypeSet& types, std::string_view name) {
     return Done{};
   }
   const std::string meant = meant_type(name);
-  return quoted(name) + " is not a dtype" +
+  return escaped_in_quotes(name) + " is not a dtype" +
          (meant.empty() ? ": the names are float32, float16, int8, ..., and tuple, scalar, ... for "
                           "non-tensors"
-                        : ": did you mean " + quoted(meant) + "?");
+                        : ": did you mean " + escaped_in_quotes(meant) + "?");
 }
 
 Loaded<LoadedSupport> parse_support(const std::string& path, std::string_view bytes) {

@@ -102,7 +102,7 @@ class ListReader {
     const auto format = json_.take_text("\"format\"");
     has_format_ = true;
     if (!format || *format == "cleave.support") return;
-    refuse(at, "the format is " + quoted(*format) + ", not \"cleave.support\"" +
+    refuse(at, "the format is " + escaped_in_quotes(*format) + ", not \"cleave.support\"" +
                    (*format == "cleave.graph" ? ": this is a model" : ""));
   }
 
@@ -125,12 +125,12 @@ class ListReader {
       if (!bandwidth) return;
       list_.link = parse_link(*bandwidth);
       if (list_.link) return;
-      faults_.error(place, quoted(*bandwidth) + bandwidth_refusal(*bandwidth));
+      faults_.error(place, escaped_in_quotes(*bandwidth) + bandwidth_refusal(*bandwidth));
     });
   }
 
   void read_limit(const std::string& key, std::optional<std::uint64_t>& limit) {
-    const auto most = json_.take_integer(quoted(key), 0);
+    const auto most = json_.take_integer(escaped_in_quotes(key), 0);
     if (most) limit = static_cast<std::uint64_t>(*most);
   }
 

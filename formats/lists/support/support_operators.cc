@@ -92,7 +92,7 @@ class OperatorsReader {
     if (line.empty() || line.front() == '#') return;
     if (line.front() == '!') {
       const std::string_view directive = line.substr(0, line.find(';'));
-      faults_.warning(offset_of(line), quoted(directive) +
+      faults_.warning(offset_of(line), escaped_in_quotes(directive) +
                                            " is ignored: it says how ONNX Runtime "
                                            "is built, not what runs");
       return;
@@ -100,7 +100,8 @@ class OperatorsReader {
     const std::size_t first = line.find(';');
     const std::size_t second = first == line.npos ? line.npos : line.find(';', first + 1);
     if (second == line.npos) {
-      faults_.error(offset_of(line), "expected domain;opset;op1,op2, found " + quoted(line));
+      faults_.error(offset_of(line),
+                    "expected domain;opset;op1,op2, found " + escaped_in_quotes(line));
       return;
     }
     const std::string_view domain = trimmed(line.substr(0, first));
@@ -119,7 +120,7 @@ class OperatorsReader {
       const auto parsed = std::from_chars(word.data(), word.data() + word.size(), opset);
       if (parsed.ec != std::errc{} || parsed.ptr != word.data() + word.size() || opset < 1) {
         faults_.error(offset_of(line),
-                      quoted(text) + " is not an opset: expected domain;opset;op1,op2");
+                      escaped_in_quotes(text) + " is not an opset: expected domain;opset;op1,op2");
         return {};
       }
       opsets.push_back(opset);
@@ -149,7 +150,7 @@ class OperatorsReader {
     const std::size_t brace = std::min(entry.find('{'), entry.size());
     const std::string_view op = trimmed(entry.substr(0, brace));
     if (op.empty() || op.find_first_of(" \t;\"") != op.npos) {
-      faults_.error(offset_of(entry), quoted(entry) + " is not a name of an op");
+      faults_.error(offset_of(entry), escaped_in_quotes(entry) + " is not a name of an op");
       return;
     }
     Rule rule;
@@ -181,13 +182,13 @@ class OperatorsReader {
   void read_positions(JsonWalk& json, const std::string& what, std::vector<MaybeTypes>& positions) {
     constexpr std::size_t kMostPositions = 1000;
     json.each_field(
-        quoted(what), "an object like {\"0\": [\"float\"]}",
+        escaped_in_quotes(what), "an object like {\"0\": [\"float\"]}",
         [&](const std::string& key, std::size_t at) {
           std::size_t position = 0;
           const char* const end = key.data() + key.size();
           const auto parsed = std::from_chars(key.data(), end, position);
           if (parsed.ec != std::errc{} || parsed.ptr != end || position >= kMostPositions) {
-            faults_.error(at, quoted(key) + " is not an index of an input or output");
+            faults_.error(at, escaped_in_quotes(key) + " is not an index of an input or output");
             return json.skip();
           }
           if (positions.size() <= position) positions.resize(position + 1);
@@ -203,7 +204,7 @@ class OperatorsReader {
       const auto name = json.take_text("a type");
       if (!name) return;
       if (const auto dtype = cpp_dtype(*name)) return types.add(*dtype);
-      faults_.warning(at, "unknown type " + quoted(*name) + " is ignored");
+      faults_.warning(at, "unknown type " + escaped_in_quotes(*name) + " is ignored");
     });
     if (types.dtypes == 0) return std::nullopt;
     return types;

@@ -80,7 +80,8 @@ void read_outputs(JsonWalk& json, Rule& rule) { read_positions(json, "\"outputs\
 
 void read_kwargs(JsonWalk& json, Rule& rule) {
   json.each_field("\"kwargs\"", "an object", [&](const std::string& name, std::size_t) {
-    if (const auto types = read_types(json, quoted(name))) rule.kwargs.emplace_back(name, *types);
+    if (const auto types = read_types(json, escaped_in_quotes(name)))
+      rule.kwargs.emplace_back(name, *types);
   });
 }
 
@@ -127,7 +128,7 @@ void read_range(JsonWalk& json, const std::string& what, AttributeRule& rule, bo
 // it.
 bool read_attribute(JsonWalk& json, std::size_t at, AttributeRule& rule) {
   bool is_absent = false;
-  const std::string what = "attribute " + quoted(rule.name);
+  const std::string what = "attribute " + escaped_in_quotes(rule.name);
   TextFaults& faults = json.faults();
   const std::size_t errors_before = faults.errors().size();
   if (json.type() == JsonType::object) {
@@ -175,7 +176,8 @@ void read_multiples(JsonWalk& json, ShapeRule& rule) {
     const auto axis = number_of_key(key, kLeastAxis);
     const auto factor = json.take_integer("a factor", 1);
     if (!axis) {
-      json.faults().error(at, quoted(key) + " is not an axis: \"multiple_of\" goes by number");
+      json.faults().error(
+          at, escaped_in_quotes(key) + " is not an axis: \"multiple_of\" goes by number");
     }
     if (axis && factor) rule.multiple_of.emplace_back(*axis, *factor);
   });
@@ -205,7 +207,7 @@ void read_shapes(JsonWalk& json, Rule& rule) {
     const auto input = input_of_key(key);
     if (!input) {
       json.faults().error(
-          at, quoted(key) + " is not an input: \"shapes\" goes by number, {\"0\": ...}");
+          at, escaped_in_quotes(key) + " is not an input: \"shapes\" goes by number, {\"0\": ...}");
       json.skip();
       return;
     }
@@ -297,10 +299,10 @@ class RuleReader {
     const auto field = find_field(key);
     if (!field) return json_.pass_unknown(at, key, "a rule", rule_field_names());
     if (field->kind == RuleKind::deny && verdict_ == Verdict::allow) {
-      json_.faults().error(at, quoted(key) + " is for deny rules only");
+      json_.faults().error(at, escaped_in_quotes(key) + " is for deny rules only");
     }
     if (field->kind == RuleKind::allow && verdict_ == Verdict::deny) {
-      json_.faults().error(at, quoted(key) + " is for allow rules only");
+      json_.faults().error(at, escaped_in_quotes(key) + " is for allow rules only");
     }
     has_condition_ = has_condition_ || field->is_condition;
     has_op_ = has_op_ || key == "op";

@@ -35,7 +35,7 @@ class TextReader {
       return;
     }
     if (op.empty() || (has_domain && domain.empty())) {
-      faults_.error(offset_of(entry), quoted(entry) + " lacks the " +
+      faults_.error(offset_of(entry), escaped_in_quotes(entry) + " lacks the " +
                                           (op.empty() ? "op" : "domain") +
                                           ": write domain::op, or the op alone");
       return;
@@ -49,13 +49,15 @@ class TextReader {
 
   static std::string fault_of(std::string_view entry, char bad) {
     if (bad == ';') {
-      return "expected one op per line, or domain;opset;op1,op2 throughout: found " + quoted(entry);
+      return "expected one op per line, or domain;opset;op1,op2 throughout: found " +
+             escaped_in_quotes(entry);
     }
     if (std::string_view("{}[]\"'").find(bad) != std::string_view::npos) {
-      return "expected the bare name of an op, found " + quoted(entry) +
+      return "expected the bare name of an op, found " + escaped_in_quotes(entry) +
              ": a JSON list is an object with \"format\": \"cleave.support\"";
     }
-    return "expected one op per line, found " + quoted(entry) + ": put each op on its own line";
+    return "expected one op per line, found " + escaped_in_quotes(entry) +
+           ": put each op on its own line";
   }
 
   std::size_t offset_of(std::string_view part) const {

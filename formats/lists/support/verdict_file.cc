@@ -8,10 +8,10 @@
 #include "core/base/white_space.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/text.h"
-#include "formats/lists/support/support_file.h"
 #include "formats/base/text/csv_rows.h"
 #include "formats/base/text/faults.h"
 #include "formats/base/text/utf8.h"
+#include "formats/lists/support/support_file.h"
 
 namespace cleave {
 namespace {
@@ -72,7 +72,7 @@ ReadVerdict read_verdict_object(JsonWalk& json, const std::string& node, std::si
                     }
                   });
   if (!read.is_supported && !json.is_over()) {
-    json.faults().error(at, "the verdict on " + quoted(node) + " has no \"supported\"");
+    json.faults().error(at, "the verdict on " + escaped_in_quotes(node) + " has no \"supported\"");
   }
   return read;
 }
@@ -86,7 +86,7 @@ ReadVerdict read_device(JsonWalk& json) {
 ReadVerdict read_verdict(JsonWalk& json, const std::string& node, std::size_t at) {
   if (json.type() == JsonType::object) return read_verdict_object(json, node, at);
   if (json.type() == JsonType::string) return read_device(json);
-  return {json.take_flag("the verdict on " + quoted(node)), {}};
+  return {json.take_flag("the verdict on " + escaped_in_quotes(node)), {}};
 }
 
 void read_json(std::string_view bytes, PlaceCounter& places, SupportList& list,
@@ -112,9 +112,9 @@ void read_rows(std::string_view bytes, PlaceCounter& places, SupportList& list,
     }
     const auto is_supported = parse_verdict(trimmed(cells[1]));
     if (!is_supported) {
-      faults.error(row->offset, quoted(cells[1]) + " is neither true nor false");
+      faults.error(row->offset, escaped_in_quotes(cells[1]) + " is neither true nor false");
     } else if (!seen.emplace(cells[0]).second) {
-      faults.error(row->offset, quoted(cells[0]) + " is given twice");
+      faults.error(row->offset, escaped_in_quotes(cells[0]) + " is given twice");
     } else {
       const std::string_view why = cells.size() > 2 ? cells[2] : std::string_view();
       add({cells[0], *is_supported, why}, row->offset, places, list);

@@ -16,8 +16,8 @@
 
 #include "core/support/support_list.h"
 #include "formats/base/json/walk.h"
-#include "formats/lists/support/support_reader.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/lists/support/support_reader.h"
 
 namespace cleave {
 

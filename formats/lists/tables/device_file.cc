@@ -85,8 +85,8 @@ class DevicesReader {
     }
     if (device.name.empty()) return faults_.error(row.offset, "the device has no name");
     if (!names_.insert(device.name).second) {
-      return faults_.error(
-          row.offset, "two devices are named " + quoted(device.name) + ": give each its own name");
+      return faults_.error(row.offset, "two devices are named " + escaped_in_quotes(device.name) +
+                                           ": give each its own name");
     }
     devices_.push_back(std::move(device));
   }
@@ -94,8 +94,8 @@ class DevicesReader {
   void read_cell(const CsvRow& row, std::string_view column, std::string_view cell,
                  DeviceSpec& device) {
     const auto refuse = [&](std::string_view wanted) {
-      faults_.error(row.offset, quoted(cell) + " is not a " + std::string(column) + ": give " +
-                                    std::string(wanted));
+      faults_.error(row.offset, escaped_in_quotes(cell) + " is not a " + std::string(column) +
+                                    ": give " + std::string(wanted));
     };
     if (column == "name") {
       device.name = cell;
@@ -109,7 +109,8 @@ class DevicesReader {
       }
     } else {
       device.link = parse_link(cell);
-      if (!device.link) faults_.error(row.offset, quoted(cell) + bandwidth_refusal(cell));
+      if (!device.link)
+        faults_.error(row.offset, escaped_in_quotes(cell) + bandwidth_refusal(cell));
     }
   }
 

@@ -27,14 +27,14 @@ Json returned_by(const LoadedModel& model) {
 std::string kind_text(const Json& json) {
   if (json.is_array()) return "a list of " + std::to_string(json.size());
   if (json.is_object()) return "an object";
-  if (json.is_string()) return "the value " + cleave::quoted(json.get_ref<const std::string&>());
+  if (json.is_string()) return "the value " + escaped_in_quotes(json.get_ref<const std::string&>());
   return json.dump();
 }
 
 std::string keys_text(const Json& object) {
   std::string text;
   for (const auto& [key, value] : object.items())
-    text += (text.empty() ? "" : ", ") + cleave::quoted(key);
+    text += (text.empty() ? "" : ", ") + escaped_in_quotes(key);
   return text.empty() ? "no keys" : text;
 }
 
@@ -104,8 +104,8 @@ Result<std::string> name_by_structure(const Json& spec, const Json& returned) {
   const std::vector<std::string>& marked = reader.marked();
   if (marked.empty()) return Error{"the loss spec marks no output: one must be true"};
   if (marked.size() > 1) {
-    return Error{"the loss spec marks several outputs, " + cleave::quoted(marked[0]) + " and " +
-                 cleave::quoted(marked[1]) + ": one must be true"};
+    return Error{"the loss spec marks several outputs, " + escaped_in_quotes(marked[0]) + " and " +
+                 escaped_in_quotes(marked[1]) + ": one must be true"};
   }
   return marked[0];
 }
@@ -134,14 +134,14 @@ class NameFinder {
     for (const ValueId output : model_.graph.outputs()) {
       names.push_back(model_.graph.value(output).name);
       if (names.size() <= kMostNamed) {
-        list += (list.empty() ? "" : ", ") + cleave::quoted(names.back());
+        list += (list.empty() ? "" : ", ") + escaped_in_quotes(names.back());
       }
     }
-    Error error{"the model has no output " + cleave::quoted(name)};
+    Error error{"the model has no output " + escaped_in_quotes(name)};
     const std::string near = nearest_name(name, names);
     error.notes.push_back(near.empty()
                               ? "its outputs: " + list + (names.size() > kMostNamed ? ", ..." : "")
-                              : "did you mean " + cleave::quoted(near) + "?");
+                              : "did you mean " + escaped_in_quotes(near) + "?");
     return error;
   }
 

@@ -53,7 +53,7 @@ std::vector<std::string> advice_on(const Graph& graph, std::string_view name) {
   NearestName nearest(name);
   for (const NodeId node : graph.nodes()) nearest.offer(graph.node(node).name);
   if (nearest.best().empty()) return {};
-  return {"did you mean " + quoted(nearest.best()) + "?"};
+  return {"did you mean " + escaped_in_quotes(nearest.best()) + "?"};
 }
 
 std::vector<NodeId> find_nodes(const Graph& graph, const std::vector<ListedName>& names,
@@ -67,7 +67,7 @@ std::vector<NodeId> find_nodes(const Graph& graph, const std::vector<ListedName>
     const auto at = by_name.find(listed.name);
     if (at == by_name.end()) {
       if (++unknown > kMostNamed) continue;
-      faults.error(listed.offset, "the model has no node " + quoted(listed.name),
+      faults.error(listed.offset, "the model has no node " + escaped_in_quotes(listed.name),
                    advice_on(graph, listed.name));
     } else if (graph.nodes().contains(at->second)) {
       nodes.push_back(at->second);

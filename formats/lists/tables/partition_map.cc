@@ -11,10 +11,10 @@
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/walk.h"
-#include "formats/lists/support/support_reader.h"
 #include "formats/base/text/csv_rows.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/utf8.h"
+#include "formats/lists/support/support_reader.h"
 
 namespace cleave {
 namespace {
@@ -26,7 +26,7 @@ using Entries = std::vector<PartitionMapEntry>;
 // ---- JSON ----
 
 void read_json_entry(JsonWalk& json, const std::string& node, std::size_t at, PartitionMap& map) {
-  const std::string what = "the partition of " + quoted(node);
+  const std::string what = "the partition of " + escaped_in_quotes(node);
   if (json.type() == JsonType::number) {
     const std::size_t place = json.offset();
     const JsonNumber number = json.take_number();
@@ -118,7 +118,7 @@ void read_rows(std::string_view text, PartitionMap& map, TextFaults& faults) {
                                     " between, found " + std::to_string(row->cells.size()) +
                                     (row->cells.size() == 1 ? " cell" : " cells"));
     } else if (seen.find_or_insert(row->cells[0], fresh, name_of) != NameTable::kAbsent) {
-      faults.error(row->offset, quoted(row->cells[0]) + " is given twice");
+      faults.error(row->offset, escaped_in_quotes(row->cells[0]) + " is given twice");
     } else {
       map.entries.push_back({row->cells[0], row->cells[1], row->offset});
     }
@@ -129,10 +129,12 @@ void read_rows(std::string_view text, PartitionMap& map, TextFaults& faults) {
 void refuse_bad_part_names(const Entries& entries, TextFaults& faults) {
   for (const PartitionMapEntry& entry : entries) {
     if (entry.part.empty()) {
-      faults.error(entry.offset, "the partition of " + quoted(entry.node) + " has no name");
+      faults.error(entry.offset,
+                   "the partition of " + escaped_in_quotes(entry.node) + " has no name");
     } else if (first_invalid_utf8(entry.part) != entry.part.npos) {
-      faults.error(entry.offset, "the partition of " + quoted(entry.node) +
-                                     " has a name that is not " + "UTF-8: " + quoted(entry.part));
+      faults.error(entry.offset, "the partition of " + escaped_in_quotes(entry.node) +
+                                     " has a name that is not " +
+                                     "UTF-8: " + escaped_in_quotes(entry.part));
     }
   }
 }
@@ -207,8 +209,8 @@ class MapResolver {
     }
     if (is_met || ++unknown_count_ > kMostNamed) return;
     faults_.error(entries_[entry].offset, key.starts_with(kScope)
-                                              ? "no node is in " + quoted(key)
-                                              : "no node's name is like " + quoted(key));
+                                              ? "no node is in " + escaped_in_quotes(key)
+                                              : "no node's name is like " + escaped_in_quotes(key));
   }
 
   std::string_view name_of(std::uint32_t node) const { return graph_.node(NodeId{node}).name; }
@@ -229,8 +231,10 @@ class MapResolver {
     NearestName nearest(entry.node);
     for (const NodeId node : graph_.nodes()) nearest.offer(graph_.node(node).name);
     std::vector<std::string> notes;
-    if (!nearest.best().empty()) notes.push_back("did you mean " + quoted(nearest.best()) + "?");
-    faults_.error(entry.offset, "the model has no node " + quoted(entry.node), std::move(notes));
+    if (!nearest.best().empty())
+      notes.push_back("did you mean " + escaped_in_quotes(nearest.best()) + "?");
+    faults_.error(entry.offset, "the model has no node " + escaped_in_quotes(entry.node),
+                  std::move(notes));
   }
 
   void name_missing() {
@@ -238,7 +242,7 @@ class MapResolver {
     std::string names;
     for (const NodeId node : graph_.nodes()) {
       if (entry_of_[node] != kUnmapped || ++count > kMostNamed) continue;
-      names += (names.empty() ? "" : ", ") + quoted(graph_.node(node).name);
+      names += (names.empty() ? "" : ", ") + escaped_in_quotes(graph_.node(node).name);
     }
     if (count == 0) return;
     const std::string more =

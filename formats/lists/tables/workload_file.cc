@@ -165,7 +165,7 @@ class WorkloadReader {
     bool all = true;
     for (std::size_t field = 0; field < needed.size(); ++field) {
       if (fields.has(field)) continue;
-      faults_.add(offset, subject.text() + " has no " + quoted(needed[field]));
+      faults_.add(offset, subject.text() + " has no " + escaped_in_quotes(needed[field]));
       all = false;
     }
     return all;
@@ -239,7 +239,8 @@ std::string why_no_workload(const SourceFile& source) {
   }
   std::string missing;
   for (std::size_t field = 0; field < kFormat; ++field) {
-    if (!has[field]) missing += (missing.empty() ? "" : ", ") + quoted(kFileFields[field]);
+    if (!has[field])
+      missing += (missing.empty() ? "" : ", ") + escaped_in_quotes(kFileFields[field]);
   }
   return missing.empty() ? missing : "is not a workload: it has no " + missing;
 }

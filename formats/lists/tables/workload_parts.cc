@@ -14,7 +14,7 @@ namespace {
 constexpr double kSameCost = 1e-6;
 constexpr std::size_t kMostShown = 12;  // nodes of a cycle
 
-std::string id_text(std::int64_t id) { return quoted(std::to_string(id)); }
+std::string id_text(std::int64_t id) { return escaped_in_quotes(std::to_string(id)); }
 
 class WorkloadMaker {
  public:

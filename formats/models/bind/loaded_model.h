@@ -9,9 +9,9 @@
 
 #include "core/graph/graph.h"
 #include "formats/base/io/source_file.h"
-#include "formats/models/bind/shape_bindings.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/limits.h"
+#include "formats/models/bind/shape_bindings.h"
 
 namespace cleave {
 

@@ -12,7 +12,7 @@ std::string some_of(const std::set<std::string, std::less<>>& names) {
   std::size_t count = 0;
   for (const std::string& name : names) {
     if (++count > kMost) return text + ", ...";
-    text += (text.empty() ? "" : ", ") + quoted(name);
+    text += (text.empty() ? "" : ", ") + escaped_in_quotes(name);
   }
   return text;
 }
@@ -21,7 +21,7 @@ void report_unknown(JsonFaults& faults, std::string message, std::string_view na
                     const std::set<std::string, std::less<>>& met) {
   const std::string nearest = nearest_name(name, {met.begin(), met.end()});
   std::vector<std::string> notes;
-  if (!nearest.empty()) notes.push_back("did you mean " + quoted(nearest) + "?");
+  if (!nearest.empty()) notes.push_back("did you mean " + escaped_in_quotes(nearest) + "?");
   if (nearest.empty() && !met.empty()) notes.push_back("there are: " + some_of(met));
   faults.add(std::move(message), std::move(notes));
 }
@@ -50,21 +50,24 @@ const std::vector<std::int64_t>* ShapeBinder::shape_of(std::string_view input) {
 void ShapeBinder::report_faults(JsonFaults& faults) const {
   for (const auto& [name, size] : bindings_.dims) {
     if (!symbols_.contains(name)) {
-      report_unknown(faults,
-                     "--dim names " + quoted(name) + ", which is not a symbolic dim of the model",
-                     name, symbols_);
+      report_unknown(
+          faults,
+          "--dim names " + escaped_in_quotes(name) + ", which is not a symbolic dim of the model",
+          name, symbols_);
     } else if (size < 0) {
-      faults.add("--dim gives " + quoted(name) + " the size " + std::to_string(size) +
+      faults.add("--dim gives " + escaped_in_quotes(name) + " the size " + std::to_string(size) +
                  "; it must be 0 or more");
     }
   }
   for (const auto& [name, dims] : bindings_.inputs) {
     if (!inputs_.contains(name)) {
-      report_unknown(faults,
-                     "--input-shape names " + quoted(name) + ", which is not an input of the model",
-                     name, inputs_);
+      report_unknown(
+          faults,
+          "--input-shape names " + escaped_in_quotes(name) + ", which is not an input of the model",
+          name, inputs_);
     } else if (std::any_of(dims.begin(), dims.end(), [](std::int64_t d) { return d < -1; })) {
-      faults.add("--input-shape gives " + quoted(name) + " a dim below -1; -1 leaves a dim free");
+      faults.add("--input-shape gives " + escaped_in_quotes(name) +
+                 " a dim below -1; -1 leaves a dim free");
     }
   }
 }

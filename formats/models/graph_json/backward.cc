@@ -2,8 +2,8 @@
 
 #include <unordered_set>
 
-#include "formats/models/graph_json/made.h"
 #include "formats/base/json/pieces.h"
+#include "formats/models/graph_json/made.h"
 
 namespace cleave {
 namespace {

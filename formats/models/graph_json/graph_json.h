@@ -11,9 +11,9 @@
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "core/stages/backward.h"
-#include "formats/models/bind/loaded_model.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/limits.h"
+#include "formats/models/bind/loaded_model.h"
 
 namespace cleave {
 

@@ -1,9 +1,9 @@
 #include "formats/models/graph_json/items.h"
 
-#include "formats/models/graph_json/made.h"
-#include "formats/models/graph_json/places.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/pieces.h"
+#include "formats/models/graph_json/made.h"
+#include "formats/models/graph_json/places.h"
 
 #include <algorithm>
 #include <array>

@@ -67,7 +67,7 @@ void GraphJsonNodes::read(std::size_t position) {
   if (cursor_.fault()) return;
   for (const std::size_t needed : {kName, kOp}) {
     if (fields.has(needed)) continue;
-    faults_.add(begin, subject_.text() + " has no " + quoted(kFields[needed]));
+    faults_.add(begin, subject_.text() + " has no " + escaped_in_quotes(kFields[needed]));
   }
   decl_.source = {begin, static_cast<std::uint32_t>(cursor_.end_of_last() - begin)};
   value_count_ += inputs_.size() + kwargs_.size() + outputs_.size();
@@ -138,7 +138,7 @@ void GraphJsonNodes::read_kind(JsonFields& fields) {
     return;
   }
   if (cursor_.fault()) return;
-  faults_.add(offset, fields.field_text() + " is " + quoted(name) +
+  faults_.add(offset, fields.field_text() + " is " + escaped_in_quotes(name) +
                           "; it must be call_function, call_method or call_module");
 }
 

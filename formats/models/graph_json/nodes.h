@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/graph/graph_builder.h"
-#include "formats/models/graph_json/attributes.h"
-#include "formats/models/graph_json/values.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/fields.h"
+#include "formats/models/graph_json/attributes.h"
+#include "formats/models/graph_json/values.h"
 
 namespace cleave {
 

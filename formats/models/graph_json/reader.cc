@@ -1,12 +1,12 @@
 // Reads native graph JSON in one pass: the fields of the graph may come in any order, and values
 // may be read before they are declared, so names are resolved at the end, by the builder.
+#include "formats/base/io/heap.h"
+#include "formats/base/json/cursor.h"
+#include "formats/base/json/fields.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/models/graph_json/nodes.h"
 #include "formats/models/graph_json/places.h"
 #include "formats/models/graph_json/values.h"
-#include "formats/base/io/heap.h"
-#include "formats/base/json/cursor.h"
-#include "formats/base/json/fields.h"
 
 #include <algorithm>
 #include <array>
@@ -154,7 +154,8 @@ void GraphJsonReader::read_format(JsonFields& fields) {
   if (!fields.is(JsonType::string)) return;
   const std::string format = unescaped(cursor_->take_string());
   if (format == kFormatName || cursor_->fault()) return;
-  header_faults_.add(offset, "not a cleave.graph file (\"format\" is " + quoted(format) + ")");
+  header_faults_.add(offset,
+                     "not a cleave.graph file (\"format\" is " + escaped_in_quotes(format) + ")");
 }
 
 void GraphJsonReader::read_version(JsonFields& fields) {
@@ -300,10 +301,10 @@ void GraphJsonReader::tie_aliases() {
     for (const Parameter& parameter : parameters_) names.push_back(parameter.name);
     const std::string nearest = nearest_name(alias.of, names);
     std::vector<std::string> notes;
-    if (!nearest.empty()) notes.push_back("did you mean " + quoted(nearest) + "?");
+    if (!nearest.empty()) notes.push_back("did you mean " + escaped_in_quotes(nearest) + "?");
     faults_.add(alias.offset,
-                "parameter " + quoted(alias.name) + " is an alias of " + quoted(alias.of) +
-                    ", which is not a parameter",
+                "parameter " + escaped_in_quotes(alias.name) + " is an alias of " +
+                    escaped_in_quotes(alias.of) + ", which is not a parameter",
                 std::move(notes));
     if (faults_.is_full()) return;
   }
@@ -338,8 +339,8 @@ void GraphJsonReader::check_module_parameters(const Graph& graph) {
       const Node& node = graph.node(id);
       const std::string_view name = graph.value(value).name;
       faults_.add(place_in_field(source_.bytes(), node.source, "module_parameters", name),
-                  "\"module_parameters\" of node " + quoted(node.name) + " names " + quoted(name) +
-                      ", which is not a parameter");
+                  "\"module_parameters\" of node " + escaped_in_quotes(node.name) + " names " +
+                      escaped_in_quotes(name) + ", which is not a parameter");
     }
   }
 }

@@ -47,7 +47,7 @@ constexpr std::size_t kMostNested = 100;
 
 std::vector<std::string> suggestion(std::string_view nearest) {
   if (nearest.empty()) return {};
-  return {"did you mean " + quoted(nearest) + "?"};
+  return {"did you mean " + escaped_in_quotes(nearest) + "?"};
 }
 
 std::vector<std::string_view> dtype_names() {
@@ -177,8 +177,10 @@ void GraphJsonValues::read_type(Fields& read) {
   if (type) {
     read.value.decl.type = *type;
   } else if (!cursor_.fault()) {
-    faults_.add(offset, read.fields.field_text() + " is " + quoted(name) + ", which is not a type",
-                suggestion(nearest_name(name, value_type_names())));
+    faults_.add(
+        offset,
+        read.fields.field_text() + " is " + escaped_in_quotes(name) + ", which is not a type",
+        suggestion(nearest_name(name, value_type_names())));
   }
 }
 
@@ -197,7 +199,8 @@ void GraphJsonValues::read_dtype(Fields& read) {
     last_dtype_ = {dtype_name(*dtype), *dtype};
   } else if (!cursor_.fault()) {
     faults_.add(offset,
-                read.fields.field_text() + " is " + quoted(name) + ", which is not an element type",
+                read.fields.field_text() + " is " + escaped_in_quotes(name) +
+                    ", which is not an element type",
                 suggestion(nearest_name(name, dtype_names())));
   }
 }
@@ -282,7 +285,7 @@ Dim GraphJsonValues::symbol(std::string_view name) {
 void GraphJsonValues::bind_input_shape(DeclaredValue& value) {
   const std::vector<std::int64_t>* const shape = binder_.shape_of(value.decl.name);
   if (shape == nullptr) return;
-  const std::string intro = "--input-shape gives " + quoted(value.decl.name) + " ";
+  const std::string intro = "--input-shape gives " + escaped_in_quotes(value.decl.name) + " ";
   if (value.decl.type != ValueType::tensor) {
     return faults_.add(value.where.offset, intro + "a shape, but it is not a tensor");
   }

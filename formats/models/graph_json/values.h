@@ -10,8 +10,8 @@
 #include "core/graph/graph_builder.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/fields.h"
-#include "formats/models/bind/shape_binder.h"
 #include "formats/base/text/limits.h"
+#include "formats/models/bind/shape_binder.h"
 
 namespace cleave {
 

@@ -1,10 +1,10 @@
 // Writes native graph JSON: one input, parameter or node a line, in the order of the graph's ids.
 // Reading a written file and writing it again gives the same bytes.
+#include "formats/base/json/pieces.h"
 #include "formats/models/graph_json/backward.h"
 #include "formats/models/graph_json/device.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/models/graph_json/items.h"
-#include "formats/base/json/pieces.h"
 
 #include <utility>
 

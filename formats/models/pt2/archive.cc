@@ -45,9 +45,9 @@ class ArchiveReader {
 
   // What is wrong with the record to be read; empty if nothing is.
   std::string check(const ZipRecord* record, std::string_view name) const {
-    if (record == nullptr) return "has no record " + quoted(name);
+    if (record == nullptr) return "has no record " + escaped_in_quotes(name);
     if (has_its_crc(source_.bytes(), *record)) return {};
-    return "is damaged: record " + quoted(record->name) + " does not have its checksum";
+    return "is damaged: record " + escaped_in_quotes(record->name) + " does not have its checksum";
   }
 
   std::string read_old() {
@@ -106,7 +106,7 @@ class ArchiveReader {
     std::string names;
     for (const ZipRecord& record : records) {
       if (!record.name.starts_with(prefix)) continue;
-      names += (names.empty() ? "" : ", ") + quoted(record.name.substr(prefix.size()));
+      names += (names.empty() ? "" : ", ") + escaped_in_quotes(record.name.substr(prefix.size()));
     }
     if (names.empty()) return stranger(records);
     return "holds several models and none is called \"model\": " + names;
@@ -143,9 +143,9 @@ class ArchiveReader {
 
   std::string read_saved(const std::string& name, std::string_view prefix, Pt2Table& table) const {
     const ZipRecord* const record = find(name);
-    if (record == nullptr) return "has no record " + quoted(name);
+    if (record == nullptr) return "has no record " + escaped_in_quotes(name);
     auto read = read_saved_table(source_.bytes(), *record, prefix);
-    if (!read) return "is damaged: record " + quoted(name) + " " + read.error();
+    if (!read) return "is damaged: record " + escaped_in_quotes(name) + " " + read.error();
     table = *std::move(read);
     return {};
   }
@@ -158,7 +158,7 @@ class ArchiveReader {
       return find(folder + std::string(path));
     };
     auto read = read_config_table(source_, *record, find_record);
-    if (!read) return "is damaged: record " + quoted(folder + name) + " " + read.error();
+    if (!read) return "is damaged: record " + escaped_in_quotes(folder + name) + " " + read.error();
     table = *std::move(read);
     return {};
   }

@@ -3,8 +3,8 @@
 #include <array>
 #include <limits>
 
-#include "formats/models/pt2/enumerations.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/models/pt2/enumerations.h"
 
 namespace cleave {
 namespace {
@@ -308,8 +308,8 @@ void Pt2Arguments::read_kind(std::string_view kind, Read& read) {
     read.has_literal = true;
     return cursor_.skip();
   }
-  fail(cursor_.offset(), "has an argument of a kind that cleave does not know, " + quoted(kind) +
-                             ": a newer torch wrote it");
+  fail(cursor_.offset(), "has an argument of a kind that cleave does not know, " +
+                             escaped_in_quotes(kind) + ": a newer torch wrote it");
 }
 
 Pt2Arguments::Read Pt2Arguments::read() {

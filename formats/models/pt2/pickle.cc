@@ -329,7 +329,8 @@ class Unpickler {
     name += take_line();
     if (!fault_.empty()) return;
     if (!is_known_name(name)) {
-      return fail("holds " + quoted(name) + ", a Python object that only Python can make");
+      return fail("holds " + escaped_in_quotes(name) +
+                  ", a Python object that only Python can make");
     }
     push({.kind = Kind::name, .text = std::move(name), .items = {}});
   }
@@ -415,9 +416,10 @@ class Unpickler {
       const PickleValue& value = values_[dict.items[i + 1]];
       if (key.kind != Kind::text) return fail("holds a dict whose keys are not names");
       if (value.kind != Kind::tensor) {
-        return fail("holds " + quoted(key.text) + ", which is not a plain tensor");
+        return fail("holds " + escaped_in_quotes(key.text) + ", which is not a plain tensor");
       }
-      if (!names_.insert(key.text).second) return fail("holds " + quoted(key.text) + " twice");
+      if (!names_.insert(key.text).second)
+        return fail("holds " + escaped_in_quotes(key.text) + " twice");
       add_result(key.text, value);
     }
   }

@@ -20,8 +20,8 @@
 #include "core/base/string_arena.h"
 #include "core/graph/attribute.h"
 #include "core/graph/graph.h"
-#include "formats/models/pt2/archive.h"
 #include "formats/base/text/limits.h"
+#include "formats/models/pt2/archive.h"
 
 namespace cleave {
 

@@ -254,7 +254,7 @@ void ProgramReader::read_results(Pt2Node& node) {
 void ProgramReader::add_maker(std::uint32_t number) {
   Pt2Value& value = program_.values[number];
   if (value.maker != kNoPt2) {
-    return fail(cursor_.end_of_last(), "value " + quoted(value.name) + " is made twice");
+    return fail(cursor_.end_of_last(), "value " + escaped_in_quotes(value.name) + " is made twice");
   }
   value.maker = static_cast<std::uint32_t>(program_.nodes.size());
 }
@@ -296,7 +296,8 @@ void ProgramReader::check_inputs() {
     input.value = program_.refs[begin].value;
     Pt2Value& value = program_.values[input.value];
     if (value.maker != kNoPt2 || value.input != kNoPt2 || end - begin > 1) {
-      return fail(input.argument.offset, "value " + quoted(value.name) + " is made twice");
+      return fail(input.argument.offset,
+                  "value " + escaped_in_quotes(value.name) + " is made twice");
     }
     value.input = static_cast<std::uint32_t>(i);
   }
@@ -313,10 +314,10 @@ void ProgramReader::check_refs() {
     const Pt2Value& value = program_.values[ref.value];
     if (value.input != kNoPt2) return;
     if (value.maker == kNoPt2) {
-      return fail(ref.name_at, "nothing makes the value " + quoted(value.name));
+      return fail(ref.name_at, "nothing makes the value " + escaped_in_quotes(value.name));
     }
     if (value.maker >= reader) {
-      fail(ref.name_at, "value " + quoted(value.name) + " is read before it is made");
+      fail(ref.name_at, "value " + escaped_in_quotes(value.name) + " is read before it is made");
     }
   };
   const auto count = static_cast<std::uint32_t>(program_.nodes.size());

@@ -39,7 +39,7 @@ class InputShapes {
       const std::string fault = bind_input(program_.values[number], dims, all);
       if (!fault.empty()) {
         return Diagnostics{
-            diagnostic_of(file_, "--input-shape gives " + quoted(name) + " " + fault)};
+            diagnostic_of(file_, "--input-shape gives " + escaped_in_quotes(name) + " " + fault)};
       }
     }
     return all;

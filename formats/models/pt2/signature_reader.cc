@@ -42,7 +42,7 @@ class SignatureReader {
       if (known == kInputKinds.end()) {
         return in_.arguments.fail(in_.cursor.offset(),
                                   "has an input of a kind that cleave does not know, " +
-                                      quoted(kind) + ": a newer torch wrote it");
+                                      escaped_in_quotes(kind) + ": a newer torch wrote it");
       }
       const auto number = static_cast<std::size_t>(known - kInputKinds.begin());
       input.kind = static_cast<Pt2InputKind>(number);
@@ -69,7 +69,7 @@ class SignatureReader {
       if (known == kOutputKinds.end()) {
         return in_.arguments.fail(in_.cursor.offset(),
                                   "has an output of a kind that cleave does not know, " +
-                                      quoted(kind) + ": a newer torch wrote it");
+                                      escaped_in_quotes(kind) + ": a newer torch wrote it");
       }
       output.kind = static_cast<Pt2OutputKind>(known - kOutputKinds.begin());
       in_.arguments.each_field([&](std::string_view key) {

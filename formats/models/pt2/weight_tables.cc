@@ -48,7 +48,8 @@ class ConfigReader {
     if (fault_.empty() && cursor_.fault()) fault_ = "is not JSON: " + cursor_.fault()->message;
     if (fault_.empty() && !has_config) fault_ = "has no \"config\"";
     if (!fault_.empty()) return fault_;
-    if (const auto twice = sort_entries(table_)) return "names " + quoted(*twice) + " twice";
+    if (const auto twice = sort_entries(table_))
+      return "names " + escaped_in_quotes(*twice) + " twice";
     return std::move(table_);
   }
 
@@ -87,8 +88,8 @@ class ConfigReader {
     if (is_new) {
       const ZipRecord* const record = find_record_(path);
       if (record == nullptr) {
-        return fail("names a record " + quoted(path) + " for " + quoted(name) +
-                    ", which is not there");
+        return fail("names a record " + escaped_in_quotes(path) + " for " +
+                    escaped_in_quotes(name) + ", which is not there");
       }
       table_.records.push_back(record_of(path, *record));
     }
@@ -175,7 +176,7 @@ Result<Pt2Table, std::string> read_saved_table(std::string_view bytes, const Zip
     const std::string path = std::string(prefix) + tensor.storage;
     if (is_new) {
       const auto data = by_name.find(root + "data/" + tensor.storage);
-      if (data == by_name.end()) return "has no data for " + quoted(tensor.name);
+      if (data == by_name.end()) return "has no data for " + escaped_in_quotes(tensor.name);
       table.records.push_back(record_of(path, *data->second, file.offset));
     }
     table.entries.push_back({tensor.name, config_of(tensor, path), found->second});

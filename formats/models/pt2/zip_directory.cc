@@ -181,12 +181,12 @@ class DirectoryReader {
 
   void check_name(std::string_view name) {
     if (first_invalid_utf8(name) != name.npos) {
-      fail("has a record " + quoted(name) + ", whose name is not UTF-8");
+      fail("has a record " + escaped_in_quotes(name) + ", whose name is not UTF-8");
     } else if (name.empty() || name.front() == '/' || name.find('\\') != name.npos ||
                name.find('\0') != name.npos || leaves_folder(name)) {
-      fail("has a record " + quoted(name) + ", which is not a path inside a folder");
+      fail("has a record " + escaped_in_quotes(name) + ", which is not a path inside a folder");
     } else if (!names_.insert(name).second) {
-      fail("has two records " + quoted(name));
+      fail("has two records " + escaped_in_quotes(name));
     }
   }
 
@@ -200,7 +200,7 @@ class DirectoryReader {
   }
 
   void check_entry(const Entry& entry) {
-    const std::string record = "record " + quoted(entry.record.name);
+    const std::string record = "record " + escaped_in_quotes(entry.record.name);
     if ((entry.flags & kEncryptedFlags) != 0) {
       fail("has an encrypted " + record + ": save it again without a password");
     } else if (entry.method != 0) {
@@ -213,7 +213,7 @@ class DirectoryReader {
 
   // Finds the start of the data from the local header.
   void place(Entry& entry, std::uint64_t directory) {
-    const std::string record = "record " + quoted(entry.record.name);
+    const std::string record = "record " + escaped_in_quotes(entry.record.name);
     if (entry.header > directory || directory - entry.header < kLocalSize ||
         number_at(bytes_, entry.header, 4) != kLocalSignature) {
       fail("has a " + record + " that is not where the directory says");
@@ -240,8 +240,8 @@ class DirectoryReader {
               [](const Taken& a, const Taken& b) { return a.begin < b.begin; });
     for (std::size_t i = 1; i < taken_.size(); ++i) {
       if (taken_[i].begin >= taken_[i - 1].end) continue;
-      fail("has records " + quoted(taken_[i - 1].name) + " and " + quoted(taken_[i].name) +
-           " that overlap");
+      fail("has records " + escaped_in_quotes(taken_[i - 1].name) + " and " +
+           escaped_in_quotes(taken_[i].name) + " that overlap");
       return;
     }
   }

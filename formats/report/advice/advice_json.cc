@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "formats/base/json/text.h"
+#include "formats/lists/settings/split_settings.h"
+#include "formats/lists/support/rule_json.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/input_names.h"
-#include "formats/lists/settings/split_settings.h"
-#include "formats/lists/support/rule_json.h"
 
 namespace cleave {
 namespace {

@@ -5,6 +5,10 @@
 #include <set>
 
 #include "core/base/decimal.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
+#include "formats/lists/settings/split_settings.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/coverage_words.h"
 #include "formats/report/words/failed_part_text.h"
@@ -12,10 +16,6 @@
 #include "formats/report/words/link_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/value_text.h"
-#include "formats/lists/settings/split_settings.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
-#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

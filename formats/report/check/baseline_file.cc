@@ -41,8 +41,9 @@ class Field {
   Field operator[](const char* name) const {
     if (!json_.is_object()) return missing("is not an object");
     const auto found = json_.find(name);
-    if (found == json_.end()) return missing("has no " + cleave::quoted(name));
-    return {*found, place_.empty() ? cleave::quoted(name) : place_ + " / " + cleave::quoted(name),
+    if (found == json_.end()) return missing("has no " + escaped_in_quotes(name));
+    return {*found,
+            place_.empty() ? escaped_in_quotes(name) : place_ + " / " + escaped_in_quotes(name),
             fault_};
   }
   Field at(const std::string& key) const { return (*this)[key.c_str()]; }
@@ -143,10 +144,10 @@ NamedPlaces take_places(const Field& report, Measures& measures) {
   NamedPlaces places;
   const Field map = report["node_map"];
   for (const auto& [node, part] : map.object().items()) {
-    const Field name(part, "node_map of " + cleave::quoted(node), map.fault());
+    const Field name(part, "node_map of " + escaped_in_quotes(node), map.fault());
     const auto found = parts.find(name.text());
     if (found == parts.end()) {
-      map.refuse("puts " + cleave::quoted(node) + " into no partition");
+      map.refuse("puts " + escaped_in_quotes(node) + " into no partition");
       continue;
     }
     if (found->second == Place::cpu) ++measures.cpu_nodes;
@@ -164,7 +165,7 @@ void take_infer(const Field& value, EarlierResult& result) {
     result.bindings.inference = inference;
     return;
   }
-  value.refuse("is " + cleave::quoted(value.text()) + ", not off, file or full");
+  value.refuse("is " + escaped_in_quotes(value.text()) + ", not off, file or full");
 }
 
 void take_fold(const Field& value, EarlierResult& result) {
@@ -173,7 +174,7 @@ void take_fold(const Field& value, EarlierResult& result) {
     result.bindings.folding = folding;
     return;
   }
-  value.refuse("is " + cleave::quoted(value.text()) + ", not off, report or write");
+  value.refuse("is " + escaped_in_quotes(value.text()) + ", not off, report or write");
 }
 
 std::int64_t take_size(const Field& value) {
@@ -320,7 +321,7 @@ Baseline take_baseline(const Field& document) {
     return baseline;
   }
   if (format != "cleave.baseline") {
-    document["format"].refuse("is " + cleave::quoted(format) +
+    document["format"].refuse("is " + escaped_in_quotes(format) +
                               ": a baseline is \"cleave.baseline\" or \"cleave.report\"");
   }
   require_version(document, "cleave.baseline");

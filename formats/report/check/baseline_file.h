@@ -13,8 +13,8 @@
 #include "core/measures/measures.h"
 #include "core/split/options.h"
 #include "core/study/comparison.h"
-#include "formats/models/bind/loaded_model.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/models/bind/loaded_model.h"
 
 namespace cleave {
 

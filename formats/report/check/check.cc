@@ -13,16 +13,16 @@
 #include "core/study/trail.h"
 #include "core/support/glob.h"
 #include "core/support/overlay.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
+#include "formats/lists/settings/split_settings.h"
+#include "formats/lists/support/support_file.h"
 #include "formats/models/model_file.h"
 #include "formats/report/check/changed_bindings.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/latency_words.h"
 #include "formats/report/words/machine_words.h"
 #include "formats/report/words/value_text.h"
-#include "formats/lists/settings/split_settings.h"
-#include "formats/lists/support/support_file.h"
-#include "formats/base/text/number_text.h"
-#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

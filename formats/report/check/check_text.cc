@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "formats/report/check/check_words.h"
-#include "formats/report/check/move_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/move_text.h"
 
 namespace cleave {
 namespace {

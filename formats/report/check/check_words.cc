@@ -92,7 +92,7 @@ std::string gate_title(const Gate& gate) {
     case GateKind::latency_regression:
       return "latency kept";
     case GateKind::require:
-      return "require " + fitted(cleave::quoted(gate.subject), 60);
+      return "require " + fitted(escaped_in_quotes(gate.subject), 60);
     case GateKind::no_unknown_shapes:
       return "unknown shapes";
     case GateKind::max_new_cpu_nodes:

@@ -5,10 +5,10 @@
 
 #include "core/graph/fingerprint.h"
 #include "core/study/trail.h"
+#include "formats/lists/settings/split_settings.h"
 #include "formats/models/model_file.h"
 #include "formats/report/check/changed_bindings.h"
 #include "formats/report/words/machine_words.h"
-#include "formats/lists/settings/split_settings.h"
 
 namespace cleave {
 namespace {

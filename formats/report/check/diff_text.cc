@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "formats/report/check/diff.h"
-#include "formats/report/check/move_text.h"
-#include "formats/report/words/coverage_words.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/check/diff.h"
+#include "formats/report/check/move_text.h"
+#include "formats/report/words/coverage_words.h"
 
 namespace cleave {
 namespace {

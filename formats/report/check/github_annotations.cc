@@ -4,12 +4,12 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/report/check/check_words.h"
-#include "formats/report/check/move_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/markup_text.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/move_text.h"
 
 namespace cleave {
 namespace {

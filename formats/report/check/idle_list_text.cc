@@ -6,8 +6,8 @@
 #include <unordered_set>
 
 #include "core/lint/idle_list.h"
-#include "formats/report/words/value_text.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {
@@ -43,7 +43,7 @@ Diagnostics idle_list_warnings(const SplitInput& input) {
     const SupportList& list = input.lists[idle.list];
     std::string ops;
     for (const UsedOp& op : idle.ops) {
-      ops += (ops.empty() ? "" : ", ") + quoted(op_text(op.domain, op.op)) + " (" +
+      ops += (ops.empty() ? "" : ", ") + escaped_in_quotes(op_text(op.domain, op.op)) + " (" +
              counted(op.nodes, "node", "nodes") + ")";
     }
     warnings.push_back(
@@ -69,7 +69,7 @@ Diagnostics idle_verdict_warnings(const SplitInput& input) {
     if (strange.empty()) continue;
     std::string some;
     for (std::size_t i = 0; i < std::min(kMostNamed, strange.size()); ++i) {
-      some += (i == 0 ? "" : ", ") + quoted(strange[i]);
+      some += (i == 0 ? "" : ", ") + escaped_in_quotes(strange[i]);
     }
     if (strange.size() > kMostNamed) some += " ...";
     warnings.push_back({.severity = Severity::warning,

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "core/base/decimal.h"
-#include "formats/report/check/check_words.h"
-#include "formats/report/check/move_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/markup_text.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/move_text.h"
 
 namespace cleave {
 namespace {

@@ -7,15 +7,15 @@
 #include "core/lint/ir_twins.h"
 #include "core/support/glob.h"
 #include "core/support/rules_by_op.h"
+#include "formats/base/text/number_text.h"
 #include "formats/models/onnx/infer/names.h"
 #include "formats/report/words/failed_part_text.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {
 
 std::string op_text(const Rule& rule) {
-  return cleave::quoted(rule.domain.empty() ? rule.op : rule.domain + "::" + rule.op);
+  return escaped_in_quotes(rule.domain.empty() ? rule.op : rule.domain + "::" + rule.op);
 }
 
 // The position of the other rule: "line 12"; with the column if it is on the same line as `rule`.
@@ -30,7 +30,7 @@ std::string rule_text(const Rule& rule, bool is_deny) {
   if (!is_deny) return "rule " + op_text(rule);
   if (!rule.op.empty()) return "the deny rule for " + op_text(rule);
   if (rule.node_name.empty()) return "the deny rule";
-  return "the deny rule for nodes " + cleave::quoted(rule.node_name);
+  return "the deny rule for nodes " + escaped_in_quotes(rule.node_name);
 }
 
 bool is_plain_name(const Rule& rule) {
@@ -177,7 +177,7 @@ class Linter {
   }
 
   static std::string pattern_text(const Pattern& pattern) {
-    return "pattern " + cleave::quoted(pattern.name);
+    return "pattern " + escaped_in_quotes(pattern.name);
   }
 
   // ---- against ONNX's names ----
@@ -207,8 +207,8 @@ class Linter {
                                    "com.microsoft", "com.microsoft.nchwc", "com.ms.internal.nhwc"});
     if (near.empty() || near == rule.domain) return;
     add(LintKind::unknown_domain, Severity::warning, rule,
-        "no domain " + cleave::quoted(rule.domain) + " is known",
-        "did you mean " + cleave::quoted(near) + "?");
+        "no domain " + escaped_in_quotes(rule.domain) + " is known",
+        "did you mean " + escaped_in_quotes(near) + "?");
   }
 
   void look_up_glob(const Rule& rule) {
@@ -228,7 +228,7 @@ class Linter {
     }
     std::string note;
     if (const std::string near = nearest_name(rule.op, onnx_op_names(rule.domain)); !near.empty()) {
-      note = "did you mean " + cleave::quoted(near) + "?";
+      note = "did you mean " + escaped_in_quotes(near) + "?";
     }
     add(LintKind::unknown_op, Severity::error, rule, "ONNX has no op " + op_text(rule),
         std::move(note));
@@ -239,7 +239,7 @@ class Linter {
     const std::string near = nearest_name(name, op.attributes);
     std::string note;
     if (!near.empty()) {
-      note = "did you mean " + cleave::quoted(near) + "?";
+      note = "did you mean " + escaped_in_quotes(near) + "?";
     } else {
       for (const std::string_view known : op.attributes) {
         note += (note.empty() ? "it has " : ", ") + std::string(known);
@@ -247,7 +247,7 @@ class Linter {
       if (note.empty()) note = "it has none";
     }
     add(LintKind::unknown_attribute, Severity::error, rule,
-        "op " + op_text(rule) + " has no attribute " + cleave::quoted(name), std::move(note));
+        "op " + op_text(rule) + " has no attribute " + escaped_in_quotes(name), std::move(note));
   }
 
   void look_up_inputs(const Rule& rule, RuleRef ref, const OnnxOpNames& op) {
@@ -326,7 +326,7 @@ class Linter {
       const bool is_named = !allow_.names("", base + ".default").empty() ||
                             !allow_.names("", base + op.substr(op.rfind('.'))).empty();
       if (!is_named) continue;
-      return "the list names " + cleave::quoted(twin.op) + ", as the layer is called " +
+      return "the list names " + escaped_in_quotes(twin.op) + ", as the layer is called " +
              (twin.is_decomposed ? "after run_decompositions()" : "before run_decompositions()") +
              "; this model is saved " + (twin.is_decomposed ? "without it" : "after it");
     }
@@ -337,7 +337,7 @@ class Linter {
     for (const RuleUse::Op& op : use_->ops_without_rule()) {
       const std::string name = op.domain.empty() ? op.op : op.domain + "::" + op.op;
       findings_.push_back({LintKind::no_rule, Severity::note, 0, 0,
-                           "no rule names op " + cleave::quoted(name) + ", which " +
+                           "no rule names op " + escaped_in_quotes(name) + ", which " +
                                counted(op.nodes, "node has", "nodes have") + " (" +
                                escaped(op.first) + (op.nodes > 1 ? ", ...)" : ")"),
                            twin_note(op.op)});

@@ -1,6 +1,6 @@
 // The findings in the form of compiler messages: one per line, which editors can jump to.
-#include "formats/report/check/lint.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/check/lint.h"
 
 namespace cleave {
 

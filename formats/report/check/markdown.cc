@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <string_view>
 
-#include "formats/report/check/check_words.h"
-#include "formats/report/check/move_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/markup_text.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/move_text.h"
 
 namespace cleave {
 namespace {

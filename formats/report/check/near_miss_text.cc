@@ -17,9 +17,9 @@ Diagnostics near_miss_warnings(const SplitInput& input) {
                         .file = list.path,
                         .line = rule.line,
                         .column = rule.column,
-                        .message = "rule " + quoted(rule.op) +
+                        .message = "rule " + escaped_in_quotes(rule.op) +
                                    " matches no node of the model: did you mean " +
-                                   quoted(op_text(miss.domain, miss.op)) + "?"});
+                                   escaped_in_quotes(op_text(miss.domain, miss.op)) + "?"});
   }
   return warnings;
 }

@@ -7,11 +7,11 @@
 
 #include "core/graph/fingerprint.h"
 #include "formats/base/json/text.h"
-#include "formats/report/check/check_words.h"
-#include "formats/report/check/sarif_words.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/markup_text.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/sarif_words.h"
 
 namespace cleave {
 namespace {
@@ -150,7 +150,7 @@ class SarifWriter {
       for (const CheckedNode& node : run.cpu_nodes) {
         if (node.breaks_gate != is_breaking) continue;
         write_result({static_cast<std::size_t>(node.code), is_breaking,
-                      cleave::quoted(node.name) + " (" + escaped(node.op) + ") of " +
+                      escaped_in_quotes(node.name) + " (" + escaped(node.op) + ") of " +
                           escaped(run.model) + " runs on the CPU: " + node.detail,
                       node.place, run, node.name});
       }

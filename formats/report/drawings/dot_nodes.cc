@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/cost/cost.h"
+#include "formats/base/text/number_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/value_text.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "formats/report/drawings/dot_style.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/drawings/dot_style.h"
 
 namespace cleave {
 

@@ -3,13 +3,13 @@
 #include <utility>
 #include <vector>
 
+#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_ops.h"
 #include "formats/report/drawings/dot_part_box.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report_values.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <span>
 
+#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_ops.h"
 #include "formats/report/words/report_values.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/cost/cost.h"
+#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/value_text.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "core/cost/cost.h"
-#include "formats/report/words/value_text.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {

@@ -2,12 +2,12 @@
 #include <utility>
 #include <vector>
 
+#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_parts.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/report_values.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/cost/cost.h"
+#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_part_box.h"
 #include "formats/report/drawings/dot_style.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -7,6 +7,8 @@
 
 #include "core/cost/cost.h"
 #include "formats/base/json/text.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/drawings/node_heat.h"
 #include "formats/report/words/coverage_words.h"
@@ -16,8 +18,6 @@
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "core/study/views.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/gzip_text.h"
+#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_view.h"
 #include "formats/report/drawings/html_assets.h"
 #include "formats/report/drawings/html_data.h"
 #include "formats/report/words/input_names.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/gzip_text.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {
@@ -93,7 +93,7 @@ struct Drawings {
 };
 
 std::string view_name(const Views& views, std::size_t view) {
-  return view == 0 ? "the whole model" : quoted(views.views[view].title);
+  return view == 0 ? "the whole model" : escaped_in_quotes(views.views[view].title);
 }
 
 LaidOutAll lay_out_views(const Report& report, const Views& views, bool needs_first,

@@ -21,9 +21,9 @@
 #include <utility>
 
 #include "formats/base/io/worker_process.h"
+#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/dot_program.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

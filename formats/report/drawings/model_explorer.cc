@@ -5,13 +5,13 @@
 
 #include "core/cost/cost.h"
 #include "formats/base/json/text.h"
+#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_style.h"
 #include "formats/report/words/coverage_words.h"
 #include "formats/report/words/input_names.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

@@ -1,5 +1,5 @@
-#include "formats/report/lowering/lowering_report.h"
 #include "formats/base/text/markup_text.h"
+#include "formats/report/lowering/lowering_report.h"
 
 namespace cleave {
 namespace {

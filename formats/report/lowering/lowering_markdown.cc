@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "formats/report/lowering/lowering_report.h"
 #include "formats/base/text/markup_text.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/lowering/lowering_report.h"
 
 namespace cleave {
 namespace {

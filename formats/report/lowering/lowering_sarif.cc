@@ -2,10 +2,10 @@
 #include <array>
 
 #include "formats/base/json/text.h"
-#include "formats/report/check/sarif_words.h"
-#include "formats/report/lowering/lowering_report.h"
 #include "formats/base/text/markup_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/check/sarif_words.h"
+#include "formats/report/lowering/lowering_report.h"
 
 namespace cleave {
 namespace {

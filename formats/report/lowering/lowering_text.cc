@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "formats/run/lowering/open_shapes.h"
-#include "formats/report/lowering/lowering_report.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/lowering/lowering_report.h"
+#include "formats/run/lowering/open_shapes.h"
 
 namespace cleave {
 namespace {

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/base/json/text.h"
-#include "formats/report/lowering/lowering_report.h"
-#include "formats/lists/support/rule_json.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/lists/support/rule_json.h"
+#include "formats/report/lowering/lowering_report.h"
 
 namespace cleave {
 namespace {

@@ -1,9 +1,9 @@
 #include "formats/report/lowering/reduce_report.h"
 
 #include "formats/base/json/text.h"
-#include "formats/report/lowering/lowering_report.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/lowering/lowering_report.h"
 
 namespace cleave {
 namespace {

@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/support/accepting_rule.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 #include "formats/report/words/latency_words.h"
 #include "formats/report/words/pattern_text.h"
 #include "formats/report/words/reason_text.h"
-#include "formats/base/text/number_text.h"
-#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {
@@ -145,7 +145,7 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
   if (nodes.empty()) return "no node is on the CPU\n";
   std::string text;
   for (const NodeId node : nodes) {
-    text += quoted(graph.node(node).name) + "  " + signature(graph, node) + '\n';
+    text += escaped_in_quotes(graph.node(node).name) + "  " + signature(graph, node) + '\n';
     if (is_constant(graph, node)) {
       text += "  in:   every partition that reads it\n";
     } else {
@@ -162,8 +162,8 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
     for (const NodeId blamed : blame_chain(report, node)) {
       const Reason& reason = report.split.reasons[blamed];
       if (reason.code == ReasonCode::none) continue;
-      text += labelled(
-          "", quoted(graph.node(blamed).name) + ": " + reason_text(context, blamed, reason));
+      text += labelled("", escaped_in_quotes(graph.node(blamed).name) + ": " +
+                               reason_text(context, blamed, reason));
     }
   }
   return text;

@@ -10,13 +10,13 @@
 #include "core/graph/domain.h"
 #include "core/support/support.h"
 #include "formats/base/json/text.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/input_names.h"
 #include "formats/report/words/notes.h"
 #include "formats/report/words/value_text.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
-#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "core/cost/cost.h"
 #include "core/graph/domain.h"
-#include "formats/report/words/value_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {
@@ -21,7 +21,7 @@ std::string reference(std::string_view name) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:/-$@";
   const bool is_plain = !name.empty() && name.find_first_not_of(kPlain) == name.npos;
-  return "%" + (is_plain ? std::string(name) : quoted(name));
+  return "%" + (is_plain ? std::string(name) : escaped_in_quotes(name));
 }
 
 // ---- nodes ----

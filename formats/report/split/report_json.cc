@@ -5,6 +5,7 @@
 #include "core/study/same_shape.h"
 #include "core/support/overlay.h"
 #include "formats/base/json/text.h"
+#include "formats/lists/settings/split_settings.h"
 #include "formats/report/split/unchecked_text.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/coverage_words.h"
@@ -17,7 +18,6 @@
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
-#include "formats/lists/settings/split_settings.h"
 
 namespace cleave {
 namespace {

@@ -5,6 +5,10 @@
 
 #include "core/cost/cost.h"
 #include "core/study/same_shape.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
+#include "formats/lists/settings/split_settings.h"
 #include "formats/report/split/unchecked_text.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/coverage_words.h"
@@ -18,10 +22,6 @@
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
-#include "formats/lists/settings/split_settings.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
-#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {

@@ -5,10 +5,10 @@
 #include <tuple>
 #include <utility>
 
-#include "formats/report/words/pattern_text.h"
-#include "formats/report/words/reason_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/words/pattern_text.h"
+#include "formats/report/words/reason_text.h"
 
 namespace cleave {
 
@@ -36,7 +36,7 @@ std::string unchecked_text(const std::vector<SupportList>& lists, const Unchecke
            fitted(escaped(list.patterns[rule.rule].unchecked), kMostColumns);
   }
   const Rule& allow = list.allow[rule.rule];
-  return "rule " + quoted(allow.op) + " of " + rule_place(list, allow) + ": " +
+  return "rule " + escaped_in_quotes(allow.op) + " of " + rule_place(list, allow) + ": " +
          fitted(escaped(allow.unchecked), kMostColumns);
 }
 

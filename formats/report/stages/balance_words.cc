@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/stages/stages.h"
-#include "formats/report/words/cost_words.h"
-#include "formats/report/words/link_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/words/cost_words.h"
+#include "formats/report/words/link_text.h"
 
 namespace cleave {
 namespace {

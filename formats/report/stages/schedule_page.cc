@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "formats/report/stages/schedule_report.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/stages/schedule_report.h"
 
 namespace cleave {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "formats/report/stages/stage_balance.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/stages/stage_balance.h"
 
 namespace cleave {
 namespace {

@@ -4,13 +4,13 @@
 #include <tuple>
 
 #include "core/cost/cost.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_ops.h"
 #include "formats/report/drawings/dot_stages.h"
 #include "formats/report/stages/stages_report.h"
 #include "formats/report/words/input_names.h"
 #include "formats/report/words/report_values.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {

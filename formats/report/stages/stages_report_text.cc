@@ -5,14 +5,14 @@
 
 #include "core/cost/cost.h"
 #include "core/stages/shared_parameters.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 #include "formats/report/stages/stages_report.h"
 #include "formats/report/words/hazard_text.h"
 #include "formats/report/words/input_names.h"
 #include "formats/report/words/notes.h"
 #include "formats/report/words/report_values.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
-#include "formats/base/text/text_layout.h"
 
 namespace cleave {
 namespace {
@@ -271,8 +271,8 @@ class StagesText {
     }
     const std::size_t sums = report_.backward->steps.size() - calls;
     text_ += '\n';
-    add_line("backward from " + quoted(graph_.value(report_.backward->loss).name) + ": " +
-             counted(calls, "stage", "stages") + " called backwards, " +
+    add_line("backward from " + escaped_in_quotes(graph_.value(report_.backward->loss).name) +
+             ": " + counted(calls, "stage", "stages") + " called backwards, " +
              counted(sums, "gradient is a sum", "gradients are sums"));
   }
 

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "formats/base/json/text.h"
-#include "formats/report/drawings/dot_stages.h"
-#include "formats/report/words/notes.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/drawings/dot_stages.h"
+#include "formats/report/words/notes.h"
 
 namespace cleave {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/balance/solver.h"
-#include "formats/report/stages/stage_balance.h"
 #include "formats/lists/tables/workload_file.h"
+#include "formats/report/stages/stage_balance.h"
 
 namespace cleave {
 

@@ -59,7 +59,8 @@ std::string unmatched_text(const ModelCosts& costs) {
   std::string text;
   const auto& largest = costs.match.largest_unmatched;
   for (const UnmatchedCost& kernel : largest) {
-    text += (text.empty() ? "" : ", ") + quoted(kernel.name) + " " + duration_text(kernel.us);
+    text += (text.empty() ? "" : ", ") + escaped_in_quotes(kernel.name) + " " +
+            duration_text(kernel.us);
   }
   if (costs.match.unmatched > largest.size()) {
     text += " and " + count_text(costs.match.unmatched - largest.size()) + " more";

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/lists/costs/model_costs.h"
 #include "formats/base/json/text.h"
+#include "formats/lists/costs/model_costs.h"
 
 namespace cleave {
 

@@ -3,9 +3,9 @@
 #include <array>
 #include <variant>
 
+#include "formats/base/text/diagnostic.h"
 #include "formats/report/words/condition_text.h"
 #include "formats/report/words/condition_words.h"
-#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 namespace {

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "formats/report/words/value_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/shell_word.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
 
 std::string hazard_text(const Graph& graph, const Hazard& hazard) {
-  const std::string name = quoted(graph.value(hazard.value).name);
+  const std::string name = escaped_in_quotes(graph.value(hazard.value).name);
   const std::string type = type_text(graph, hazard.value);
   switch (hazard.kind) {
     case Hazard::Kind::non_tensor_input:

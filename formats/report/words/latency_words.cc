@@ -5,11 +5,11 @@
 
 #include "core/base/decimal.h"
 #include "core/base/quantity.h"
-#include "formats/report/words/hazard_text.h"
-#include "formats/report/words/value_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/shell_word.h"
+#include "formats/report/words/hazard_text.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {
@@ -195,7 +195,7 @@ std::string missing_node_text(const Graph& graph, const Latency& latency) {
   const NodeId node = latency.missing_node;
   const std::string_view name = graph.node(node).name;
   const bool has_bodies = !graph.body_nodes(node).empty();
-  std::string text = "node " + quoted(name) + " (" + escaped(graph.op(node)) +
+  std::string text = "node " + escaped_in_quotes(name) + " (" + escaped(graph.op(node)) +
                      ") has no time on the " + (latency.is_missing_on_acc ? "accelerator" : "CPU") +
                      ", since " +
                      (has_bodies ? "its work depends on which of its bodies runs and how often"
@@ -247,7 +247,7 @@ std::string missing_number_text(const Graph& graph, const InferenceTime& time) {
     case MissingNumber::node_time:
       return missing_node_text(graph, latency);
     case MissingNumber::value_bytes:
-      return "the size of " + quoted(graph.value(latency.missing_value).name) +
+      return "the size of " + escaped_in_quotes(graph.value(latency.missing_value).name) +
              ", which crosses the link, is not known: " + size_mend(graph, latency.missing_value);
   }
   return {};

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "core/condition/relation_value.h"
-#include "formats/report/words/condition_text.h"
-#include "formats/report/words/failed_part_text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/words/condition_text.h"
+#include "formats/report/words/failed_part_text.h"
 
 namespace cleave {
 namespace {
@@ -52,8 +52,8 @@ class MissWords {
   }
 
  private:
-  std::string node(NodeId id) const { return quoted(graph_.node(id).name); }
-  std::string op(std::uint32_t number) const { return quoted(pattern_.ops[number].op); }
+  std::string node(NodeId id) const { return escaped_in_quotes(graph_.node(id).name); }
+  std::string op(std::uint32_t number) const { return escaped_in_quotes(pattern_.ops[number].op); }
 
   // ` from output 1 at input 0`, as far as the edge says.
   std::string slots() const {
@@ -78,7 +78,7 @@ class MissWords {
   }
 
   std::string read_outside() const {
-    const std::string value = "value " + quoted(graph_.value(miss_.value).name);
+    const std::string value = "value " + escaped_in_quotes(graph_.value(miss_.value).name);
     if (miss_.other == kNone<NodeId>) return value + " is an output of the model";
     return value + " is read by " + node(miss_.other) + ", which is not in it";
   }
@@ -106,7 +106,7 @@ std::string pattern_place(const ReasonContext& context, const PatternMatch& matc
 
 std::string pattern_place(const SupportList& list, const Pattern& pattern) {
   const std::string file = escaped(list.path.empty() ? list.name : list.path);
-  return "pattern " + quoted(pattern.name) + " of " + file +
+  return "pattern " + escaped_in_quotes(pattern.name) + " of " + file +
          (pattern.line == 0 ? "" : ":" + std::to_string(pattern.line));
 }
 
@@ -123,7 +123,7 @@ std::string pattern_counts_text(const ReasonContext& context, const PatternMatch
   std::string text;
   for (const auto& [place, count] : counts) {
     const Pattern& pattern = pattern_of(context, {place.first, place.second});
-    text += (text.empty() ? "" : ", ") + quoted(pattern.name) + " " +
+    text += (text.empty() ? "" : ", ") + escaped_in_quotes(pattern.name) + " " +
             (count == 1 ? "once" : count_text(count) + " times");
   }
   return text;

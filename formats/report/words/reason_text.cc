@@ -8,12 +8,12 @@
 #include "core/graph/domain.h"
 #include "core/support/rule_check.h"
 #include "core/support/support.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
 #include "formats/report/words/condition_words.h"
 #include "formats/report/words/failed_part_text.h"
 #include "formats/report/words/pattern_text.h"
 #include "formats/report/words/report.h"
-#include "formats/base/text/diagnostic.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {
@@ -21,8 +21,8 @@ namespace {
 // `"Conv"`, `"com.microsoft::FusedConv"`
 std::string op_text(const Graph& graph, NodeId node) {
   const std::string_view domain = plain_domain(graph.domain(node));
-  if (domain.empty()) return quoted(graph.op(node));
-  return quoted(std::string(domain) + "::" + std::string(graph.op(node)));
+  if (domain.empty()) return escaped_in_quotes(graph.op(node));
+  return escaped_in_quotes(std::string(domain) + "::" + std::string(graph.op(node)));
 }
 
 std::string why_text(const Rule& rule) {
@@ -30,12 +30,12 @@ std::string why_text(const Rule& rule) {
 }
 
 std::string rule_text(const SupportList& list, const Rule& rule) {
-  return "rule " + quoted(rule.op) + " of " + rule_place(list, rule) + " fails";
+  return "rule " + escaped_in_quotes(rule.op) + " of " + rule_place(list, rule) + " fails";
 }
 
 std::string body_text(const ReasonContext& context, NodeId inner) {
   const Reason reason = match_node(context.graph, inner, context.lists, context.facts);
-  return "node " + quoted(context.graph.node(inner).name) +
+  return "node " + escaped_in_quotes(context.graph.node(inner).name) +
          " of its body is not supported: " + reason_text(context, inner, reason);
 }
 
@@ -47,7 +47,7 @@ std::string other_names_text(const ReasonContext& context, NodeId node) {
       if (rule.node_name.empty() || rule.op.empty()) continue;
       if (names_op(rule, context.graph.domain(node), context.graph.op(node))) {
         return " and this node: " + rule_place(list, rule) + " is for nodes " +
-               quoted(rule.node_name);
+               escaped_in_quotes(rule.node_name);
       }
     }
   }
@@ -98,12 +98,12 @@ std::string tying_pattern(const ReasonContext& context, NodeId node) {
 }
 
 std::string non_tensor_text(const Graph& graph, ValueId value) {
-  return quoted(graph.value(value).name) + " (" +
+  return escaped_in_quotes(graph.value(value).name) + " (" +
          std::string(value_type_name(graph.value(value).type)) + ")";
 }
 
 std::string non_tensor_input_text(const Graph& graph, NodeId node, NodeId because) {
-  const std::string maker = "made by CPU node " + quoted(graph.node(because).name);
+  const std::string maker = "made by CPU node " + escaped_in_quotes(graph.node(because).name);
   for (const Operand& operand : graph.operands(node)) {
     const Value& value = graph.value(operand.value);
     if (value.producer == because && !value.is_tensor()) {
@@ -117,9 +117,9 @@ std::string non_tensor_input_text(const Graph& graph, NodeId node, NodeId becaus
 // outputs.
 std::string non_tensor_output_text(const Graph& graph, NodeId node, NodeId because) {
   const bool to_graph = because == kNone<NodeId>;
-  const std::string reader = to_graph
-                                 ? "which the model returns"
-                                 : "which CPU node " + quoted(graph.node(because).name) + " reads";
+  const std::string reader =
+      to_graph ? "which the model returns"
+               : "which CPU node " + escaped_in_quotes(graph.node(because).name) + " reads";
   for (const ValueId output : graph.outputs(node)) {
     if (graph.value(output).is_tensor()) continue;
     const auto users = graph.users(output);
@@ -158,7 +158,8 @@ std::string costs_more_text(const Reason& reason) {
 
 // ` "conv1"`; empty for kNone.
 std::string blamed(const Graph& graph, NodeId because) {
-  return because == kNone<NodeId> ? std::string() : " " + quoted(graph.node(because).name);
+  return because == kNone<NodeId> ? std::string()
+                                  : " " + escaped_in_quotes(graph.node(because).name);
 }
 
 // Reasons with the same key have the same cause.
@@ -218,8 +219,8 @@ std::string rule_place(const SupportList& list, const Rule& rule) {
 
 std::string deny_rule_text(const SupportList& list, const Rule& rule) {
   std::vector<std::string> what;
-  if (!rule.op.empty()) what.push_back("op " + quoted(rule.op));
-  if (!rule.node_name.empty()) what.push_back("name " + quoted(rule.node_name));
+  if (!rule.op.empty()) what.push_back("op " + escaped_in_quotes(rule.op));
+  if (!rule.node_name.empty()) what.push_back("name " + escaped_in_quotes(rule.node_name));
   if (rule.input_dtype) what.push_back("an input of " + types_text(*rule.input_dtype));
   if (!rule.attributes.empty()) what.emplace_back("its attributes");
   if (!rule.shapes.empty()) what.emplace_back("its shapes");

@@ -4,8 +4,8 @@
 
 #include "core/cost/cost.h"
 #include "core/graph/fingerprint.h"
-#include "formats/models/model_file.h"
 #include "formats/base/text/number_text.h"
+#include "formats/models/model_file.h"
 
 namespace cleave {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "core/base/link.h"
 #include "core/base/quantity.h"
-#include "formats/run/backend/placeholders.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/walk.h"
 #include "formats/base/text/number_text.h"
+#include "formats/run/backend/placeholders.h"
 
 namespace cleave {
 namespace {
@@ -103,7 +103,7 @@ class BackendReader {
   }
 
   void take(const std::string& key, std::string& field) {
-    if (auto text = json_.take_text(cleave::quoted(key))) field = *std::move(text);
+    if (auto text = json_.take_text(escaped_in_quotes(key))) field = *std::move(text);
   }
 
   void read_format() {
@@ -111,7 +111,7 @@ class BackendReader {
     const auto format = json_.take_text("\"format\"");
     has_format_ = true;
     if (!format || *format == "cleave.backend") return;
-    faults_.error(at, "the format is " + cleave::quoted(*format) + ", not \"cleave.backend\"");
+    faults_.error(at, "the format is " + escaped_in_quotes(*format) + ", not \"cleave.backend\"");
   }
 
   void read_version() {
@@ -126,13 +126,13 @@ class BackendReader {
     const std::size_t unknown = find_unknown_placeholder(word);
     if (unknown == word.npos) return;
     const std::string_view name = word.substr(unknown, word.find('}', unknown) + 1 - unknown);
-    faults_.error(at, cleave::quoted(name) + " is not a placeholder",
+    faults_.error(at, escaped_in_quotes(name) + " is not a placeholder",
                   {"there are " + placeholder_list()});
   }
 
   void read_words(const std::string& key, std::vector<std::string>& words) {
     const std::size_t at = json_.offset();
-    const std::string what = cleave::quoted(key);
+    const std::string what = escaped_in_quotes(key);
     json_.each_item(what, "a list of words, the program first", [&] {
       const std::size_t place = json_.offset();
       auto word = json_.take_text("a word of " + what);
@@ -148,22 +148,22 @@ class BackendReader {
   void read_duration(const std::string& key, double& seconds) {
     const std::size_t at = json_.offset();
     if (json_.type() == JsonType::number) {
-      if (const auto number = json_.take_real(cleave::quoted(key))) seconds = *number;
-    } else if (const auto text = json_.take_text(cleave::quoted(key))) {
+      if (const auto number = json_.take_real(escaped_in_quotes(key))) seconds = *number;
+    } else if (const auto text = json_.take_text(escaped_in_quotes(key))) {
       const auto parsed = parse_duration(*text);
       if (!parsed)
-        faults_.error(at, cleave::quoted(*text) + " is not a time: write \"60s\" or \"5min\"");
+        faults_.error(at, escaped_in_quotes(*text) + " is not a time: write \"60s\" or \"5min\"");
       seconds = parsed.value_or(seconds);
     }
-    if (seconds <= 0) faults_.error(at, cleave::quoted(key) + " must be above 0");
+    if (seconds <= 0) faults_.error(at, escaped_in_quotes(key) + " must be above 0");
   }
 
   void read_bytes(const std::string& key, std::uint64_t& bytes) {
     const std::size_t at = json_.offset();
-    const auto text = json_.take_text(cleave::quoted(key));
+    const auto text = json_.take_text(escaped_in_quotes(key));
     if (!text) return;
     const auto parsed = parse_bytes(*text);
-    if (!parsed) faults_.error(at, cleave::quoted(*text) + " is not a size: write \"8GiB\"");
+    if (!parsed) faults_.error(at, escaped_in_quotes(*text) + " is not a size: write \"8GiB\"");
     bytes = parsed.value_or(0);
   }
 
@@ -176,12 +176,12 @@ class BackendReader {
       if (field == "timeout") return read_duration(field, command->timeout_seconds);
       if (field == "memory") return read_bytes(field, command->memory_bytes);
       if (field == "tensors" && key == "run") return read_tensors();
-      json_.pass_unknown(place, field, cleave::quoted(key),
+      json_.pass_unknown(place, field, escaped_in_quotes(key),
                          {"argv", "produces", "timeout", "memory", "tensors"});
     };
-    json_.each_field(cleave::quoted(key), "an object like {\"argv\": [...]}", read_one);
+    json_.each_field(escaped_in_quotes(key), "an object like {\"argv\": [...]}", read_one);
     if (command->argv.empty() && faults_.errors().empty()) {
-      faults_.error(at, cleave::quoted(key) + " has no \"argv\"");
+      faults_.error(at, escaped_in_quotes(key) + " has no \"argv\"");
     }
   }
 
@@ -196,7 +196,7 @@ class BackendReader {
     } else if (*text == "raw") {
       backend_.tensors = TensorFormat::raw;
     } else {
-      faults_.error(at, cleave::quoted(*text) + " is not one of \"pb\", \"npy\", \"raw\"");
+      faults_.error(at, escaped_in_quotes(*text) + " is not one of \"pb\", \"npy\", \"raw\"");
     }
   }
 
@@ -240,7 +240,7 @@ class BackendReader {
 
   void read_variables() {
     json_.each_field("\"set\"", "an object of strings", [&](const std::string& name, std::size_t) {
-      if (auto value = json_.take_text(cleave::quoted(name))) {
+      if (auto value = json_.take_text(escaped_in_quotes(name))) {
         backend_.environment.set.emplace_back(name, *std::move(value));
       }
     });
@@ -251,7 +251,7 @@ class BackendReader {
     auto text = json_.take_text(what);
     if (!text) return;
     if (const std::string fault = pattern_fault(*text); !fault.empty()) {
-      faults_.error(at, cleave::quoted(*text) + " " + fault);
+      faults_.error(at, escaped_in_quotes(*text) + " " + fault);
     }
     pattern = *std::move(text);
   }
@@ -272,8 +272,8 @@ class BackendReader {
 
   void read_tolerance(const std::string& key, double& number) {
     const std::size_t at = json_.offset();
-    const auto read = json_.take_real(cleave::quoted(key));
-    if (read && *read < 0) faults_.error(at, cleave::quoted(key) + " must not be below 0");
+    const auto read = json_.take_real(escaped_in_quotes(key));
+    if (read && *read < 0) faults_.error(at, escaped_in_quotes(key) + " must not be below 0");
     if (read) number = *read;
   }
 
@@ -286,7 +286,7 @@ class BackendReader {
     } else if (backend_.compute == "bfloat16") {
       tolerance = {.rtol = 2e-2, .atol = 2e-2, .integers = tolerance.integers};
     } else if (backend_.compute != "float32") {
-      faults_.error(at, cleave::quoted(backend_.compute) +
+      faults_.error(at, escaped_in_quotes(backend_.compute) +
                             " is not one of \"float32\", \"float16\", \"bfloat16\"");
     }
   }
@@ -384,7 +384,7 @@ Result<Backend, std::string> parse_short_backend(std::string_view text) {
   for (const std::string& word : *words) {
     const std::size_t unknown = find_unknown_placeholder(word);
     if (unknown == word.npos) continue;
-    return cleave::quoted(word.substr(unknown, word.find('}', unknown) + 1 - unknown)) +
+    return escaped_in_quotes(word.substr(unknown, word.find('}', unknown) + 1 - unknown)) +
            " is not a placeholder: there are " + placeholder_list();
   }
   backend.compile = BackendCommand{.argv = *words};

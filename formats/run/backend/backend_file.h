@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/run/backend/backend.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/run/backend/backend.h"
 
 namespace cleave {
 

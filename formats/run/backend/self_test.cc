@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "formats/base/io/output_file.h"
 #include "formats/run/backend/tensor_compare.h"
 #include "formats/run/backend/tensor_files.h"
 #include "formats/run/backend/test_models.h"
-#include "formats/base/io/output_file.h"
 
 namespace cleave {
 namespace {

@@ -10,10 +10,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "formats/run/backend/tensor_files.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
+#include "formats/run/backend/tensor_files.h"
 
 namespace cleave {
 namespace {

@@ -1,8 +1,8 @@
 #include "formats/run/backend/tensor_files.h"
 
-#include "formats/run/backend/session.h"
 #include "formats/base/io/output_file.h"
 #include "formats/base/io/source_file.h"
+#include "formats/run/backend/session.h"
 
 namespace cleave {
 namespace {

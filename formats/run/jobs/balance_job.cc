@@ -4,11 +4,11 @@
 #include <chrono>
 #include <utility>
 
-#include "formats/lists/costs/cost_set.h"
 #include "formats/base/io/side_file.h"
-#include "formats/report/stages/balance_words.h"
-#include "formats/lists/tables/device_file.h"
 #include "formats/base/text/number_text.h"
+#include "formats/lists/costs/cost_set.h"
+#include "formats/lists/tables/device_file.h"
+#include "formats/report/stages/balance_words.h"
 
 namespace cleave {
 namespace {

@@ -14,9 +14,9 @@
 #include "core/graph/graph.h"
 #include "core/stages/problem_of_graph.h"
 #include "formats/lists/costs/cost_set.h"
-#include "formats/run/jobs/job_fault.h"
-#include "formats/report/stages/stage_balance.h"
 #include "formats/lists/tables/workload_file.h"
+#include "formats/report/stages/stage_balance.h"
+#include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
 

@@ -29,9 +29,10 @@ struct DimsOfFiles {
 };
 
 Diagnostic disagreement(const ModelCosts& file, const InputDim& dim, std::int64_t other) {
-  Diagnostic warning = diagnostic_of(
-      file.path, "saw size " + std::to_string(dim.size) + " of the dim " + quoted(dim.name) +
-                     ", but another file saw " + std::to_string(other) + ": it is not bound");
+  Diagnostic warning =
+      diagnostic_of(file.path, "saw size " + std::to_string(dim.size) + " of the dim " +
+                                   escaped_in_quotes(dim.name) + ", but another file saw " +
+                                   std::to_string(other) + ": it is not bound");
   warning.severity = Severity::warning;
   warning.notes.push_back("--dim binds it");
   return warning;

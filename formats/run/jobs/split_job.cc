@@ -8,16 +8,16 @@
 
 #include <utility>
 
-#include "formats/run/jobs/measured_shapes.h"
 #include "formats/lists/import/known_lists.h"
+#include "formats/lists/support/denials.h"
+#include "formats/lists/support/list_target.h"
+#include "formats/lists/support/verdict_file.h"
 #include "formats/report/check/check.h"
 #include "formats/report/check/idle_list_text.h"
 #include "formats/report/check/near_miss_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/split_notes.h"
-#include "formats/lists/support/denials.h"
-#include "formats/lists/support/list_target.h"
-#include "formats/lists/support/verdict_file.h"
+#include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {
 namespace {
@@ -199,7 +199,7 @@ Diagnostics idle_denial_warnings(const Graph& graph, const std::vector<SupportLi
     for (const std::string& what : idle_denials(graph, list)) {
       warnings.push_back({.severity = Severity::warning,
                           .file = list.path,
-                          .message = quoted(what) +
+                          .message = escaped_in_quotes(what) +
                                      " is no op of the model and the name of no node: it denies "
                                      "nothing"});
     }

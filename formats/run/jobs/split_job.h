@@ -18,9 +18,9 @@
 #include "core/split/split.h"
 #include "core/study/inference_time.h"
 #include "formats/lists/costs/cost_set.h"
-#include "formats/run/jobs/job_fault.h"
 #include "formats/models/model_file.h"
 #include "formats/report/words/report.h"
+#include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
 

@@ -10,8 +10,8 @@
 
 #include "core/split/node_ties.h"
 #include "core/stages/stages.h"
-#include "formats/run/jobs/balance_job.h"
 #include "formats/lists/tables/partition_map.h"
+#include "formats/run/jobs/balance_job.h"
 
 namespace cleave {
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "core/split/partition.h"
-#include "formats/run/jobs/balance_job.h"
 #include "formats/report/stages/schedule_report.h"
+#include "formats/run/jobs/balance_job.h"
 
 namespace cleave {
 

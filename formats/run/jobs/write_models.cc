@@ -3,10 +3,10 @@
 #include <mutex>
 #include <optional>
 
-#include "formats/models/graph_json/graph_json.h"
 #include "formats/base/io/each_item.h"
 #include "formats/base/io/part_files.h"
 #include "formats/base/text/number_text.h"
+#include "formats/models/graph_json/graph_json.h"
 
 namespace cleave {
 namespace {
@@ -88,7 +88,8 @@ std::string renamed_note(const std::vector<std::string>& names,
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string_view stem = std::string_view(files[i]).substr(0, files[i].rfind('.'));
     if (files[i].empty() || stem == names[i] || ++count > kMostNamed) continue;
-    text += (text.empty() ? "" : ", ") + quoted(names[i]) + " in " + quoted(files[i]);
+    text += (text.empty() ? "" : ", ") + escaped_in_quotes(names[i]) + " in " +
+            escaped_in_quotes(files[i]);
   }
   if (count == 0) return {};
   if (count > kMostNamed) {

@@ -8,11 +8,11 @@
 #include "core/split/partition.h"
 #include "core/stages/backward.h"
 #include "formats/base/io/output_folder.h"
-#include "formats/run/jobs/job_fault.h"
+#include "formats/base/text/diagnostic.h"
 #include "formats/models/model_file.h"
 #include "formats/models/onnx/write/writer.h"
 #include "formats/models/pt2/write/writer.h"
-#include "formats/base/text/diagnostic.h"
+#include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "formats/run/jobs/job_fault.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
 

@@ -10,8 +10,8 @@ namespace cleave {
 namespace {
 
 JobFault wrong_size(const std::string& input, std::int64_t size) {
-  return job_fault(FaultCause::request, {.message = "shape of input " + quoted(input) + ": " +
-                                                    std::to_string(size) + " is not a size",
+  return job_fault(FaultCause::request, {.message = "shape of input " + escaped_in_quotes(input) +
+                                                    ": " + std::to_string(size) + " is not a size",
                                          .notes = {"-1 leaves a dim open"}});
 }
 

@@ -11,11 +11,11 @@
 
 #include "core/cost/cost.h"
 #include "formats/base/io/input_watch.h"
+#include "formats/models/model_file.h"
+#include "formats/report/words/report_values.h"
 #include "formats/run/jobs/measured_shapes.h"
 #include "formats/run/jobs/split_job.h"
 #include "formats/run/jobs/write_models.h"
-#include "formats/models/model_file.h"
-#include "formats/report/words/report_values.h"
 
 namespace cleave {
 namespace {

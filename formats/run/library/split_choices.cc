@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "core/base/quantity.h"
-#include "formats/run/jobs/split_job.h"
-#include "formats/lists/settings/split_settings.h"
 #include "formats/base/text/utf8.h"
+#include "formats/lists/settings/split_settings.h"
+#include "formats/run/jobs/split_job.h"
 
 namespace cleave {
 namespace {
@@ -31,7 +31,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kModelSet
 JobFault unknown_setting(const std::string& name) {
   for (const auto& [setting, instead] : kModelSettings) {
     if (name == setting) {
-      return request_fault(quoted(name) + " is a setting of the model, not of a split",
+      return request_fault(escaped_in_quotes(name) + " is a setting of the model, not of a split",
                            {std::string(instead)});
     }
   }
@@ -39,14 +39,15 @@ JobFault unknown_setting(const std::string& name) {
   for (const SplitSetting& setting : split_settings()) names.push_back(setting.name);
   const std::string nearest = nearest_name(name, names);
   std::vector<std::string> notes;
-  if (!nearest.empty()) notes.push_back("did you mean " + quoted(nearest) + "?");
-  return request_fault(quoted(name) + " is no setting of a split", std::move(notes));
+  if (!nearest.empty()) notes.push_back("did you mean " + escaped_in_quotes(nearest) + "?");
+  return request_fault(escaped_in_quotes(name) + " is no setting of a split", std::move(notes));
 }
 
 // As the caller wrote it: true, -1, "gpu".
 std::string text_of(const NamedSetting& given) {
   if (const bool* const flag = std::get_if<bool>(&given.value)) return *flag ? "true" : "false";
-  if (const std::string* const text = std::get_if<std::string>(&given.value)) return quoted(*text);
+  if (const std::string* const text = std::get_if<std::string>(&given.value))
+    return escaped_in_quotes(*text);
   return std::to_string(std::get<std::int64_t>(given.value));
 }
 
@@ -73,14 +74,15 @@ Result<SplitOptions, JobFault> options_of(const std::vector<NamedSetting>& setti
     if (setting == nullptr) return unknown_setting(given->name);
     const auto is_same = [&](const NamedSetting& other) { return other.name == given->name; };
     if (std::any_of(settings.begin(), given, is_same)) {
-      return request_fault("the setting " + quoted(given->name) + " is given twice");
+      return request_fault("the setting " + escaped_in_quotes(given->name) + " is given twice");
     }
     const SettingValue value = value_of(*given, setting->form);
     if (is_wrong_name(*setting, value)) {
-      return request_fault(quoted(given->name) + ": " + text_of(*given) + " is not UTF-8");
+      return request_fault(escaped_in_quotes(given->name) + ": " + text_of(*given) +
+                           " is not UTF-8");
     }
     if (!setting->set(options, value)) {
-      return request_fault(quoted(given->name) + ": " + text_of(*given) + " " +
+      return request_fault(escaped_in_quotes(given->name) + ": " + text_of(*given) + " " +
                            refusal_of(*setting));
     }
   }
@@ -96,13 +98,15 @@ Result<SplitRequest, JobFault> request_of(const SplitChoices& choices) {
   request.options = *std::move(options);
   for (const std::string& text : choices.targets) {
     const auto target = parse_target(text);
-    if (!target) return request_fault("target " + quoted(text) + ": " + target.error().message);
+    if (!target)
+      return request_fault("target " + escaped_in_quotes(text) + ": " + target.error().message);
     request.targets.push_back(*target);
     if (target->link) request.link = target->link;
   }
   if (!choices.link.empty()) {
     request.link = parse_link(choices.link);
-    if (!request.link) return request_fault(quoted(choices.link) + bandwidth_refusal(choices.link));
+    if (!request.link)
+      return request_fault(escaped_in_quotes(choices.link) + bandwidth_refusal(choices.link));
   }
   for (const std::string& text : choices.costs) request.costs.push_back(cost_source_of(text));
   request.require = choices.require;

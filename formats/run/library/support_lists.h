@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "formats/run/jobs/job_fault.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
 

@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "formats/base/text/diagnostic.h"
 #include "formats/run/backend/tensor_files.h"
 #include "formats/run/lowering/repeat_files.h"
-#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "formats/run/backend/tensor.h"
 #include "formats/base/io/write_fault.h"
+#include "formats/run/backend/tensor.h"
 
 namespace cleave {
 

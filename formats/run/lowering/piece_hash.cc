@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "formats/run/lowering/sha256.h"
 #include "formats/models/onnx/index/field_numbers.h"
 #include "formats/models/onnx/index/message_fields.h"
+#include "formats/run/lowering/sha256.h"
 
 namespace cleave {
 namespace {

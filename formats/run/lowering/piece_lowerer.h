@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "core/lowering/oracle.h"
+#include "formats/models/onnx/write/cutter.h"
 #include "formats/run/backend/session.h"
 #include "formats/run/backend/test_models.h"
 #include "formats/run/lowering/open_shapes.h"
 #include "formats/run/lowering/piece_change.h"
 #include "formats/run/lowering/reference_run.h"
 #include "formats/run/lowering/verdict_store.h"
-#include "formats/models/onnx/write/cutter.h"
 
 namespace cleave {
 

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "formats/run/backend/session.h"
 #include "formats/models/bind/loaded_model.h"
+#include "formats/run/backend/session.h"
 
 namespace cleave {
 

@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include "formats/run/backend/backend.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/run/backend/backend.h"
 
 namespace cleave {
 

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "formats/run/backend/attempt.h"
 #include "formats/base/io/journal_file.h"
+#include "formats/run/backend/attempt.h"
 
 namespace cleave {
 

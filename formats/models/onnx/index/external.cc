@@ -79,7 +79,7 @@ Result<OnnxExternalFiles::File, std::string> OnnxExternalFiles::file_at(std::str
 }
 
 Result<ByteRange, std::string> OnnxExternalFiles::find(const OnnxTensor& tensor) {
-  const std::string place = "external data at " + quoted(tensor.location) + " ";
+  const std::string place = "external data at " + escaped_in_quotes(tensor.location) + " ";
   Result<File, std::string> file = file_at(tensor.location);
   if (!file) return place + file.error();
   if (tensor.offset > file->size) {

@@ -130,7 +130,7 @@ std::string_view OnnxFields::name() {
 void OnnxFields::note_odd_name(std::string_view name) {
   if (walk_.limits.names == NameBytes::utf8) {
     refuse("a name in " + std::string(what_) + ", at byte " + std::to_string(start_ - walk_.begin) +
-           ", is not UTF-8: " + quoted(name) +
+           ", is not UTF-8: " + escaped_in_quotes(name) +
            "; --limit utf8=lenient reads such names, other tools may not");
   } else if (++walk_.odd_names == 1) {
     walk_.first_odd_name = name;

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "formats/base/text/limits.h"
 #include "formats/models/onnx/index/field_numbers.h"
 #include "formats/models/onnx/index/model.h"
-#include "formats/base/text/limits.h"
 
 namespace cleave {
 

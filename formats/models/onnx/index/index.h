@@ -2,9 +2,9 @@
 #pragma once
 
 #include "formats/base/io/source_file.h"
-#include "formats/models/onnx/index/model.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/limits.h"
+#include "formats/models/onnx/index/model.h"
 
 namespace cleave {
 

@@ -88,9 +88,10 @@ void Linker::error_unknown(const std::string& reader, std::string_view name) {
     for (std::uint32_t i = 0; i < out_.values.count(); ++i) names.push_back(out_.values.name(i));
     std::sort(names.begin(), names.end());
     const std::string near = nearest_name(name, names);
-    if (!near.empty()) notes.push_back("did you mean " + quoted(near) + "?");
+    if (!near.empty()) notes.push_back("did you mean " + escaped_in_quotes(near) + "?");
   }
-  error(reader + " reads " + quoted(name) + ", which nothing produces", std::move(notes));
+  error(reader + " reads " + escaped_in_quotes(name) + ", which nothing produces",
+        std::move(notes));
 }
 
 void Linker::enter(std::string_view name, std::uint32_t node) {
@@ -104,12 +105,13 @@ void Linker::enter(std::string_view name, std::uint32_t node) {
     return i == kNoNode ? std::string("an input or initializer") : node_text(i);
   };
   if (node == kNoNode) {
-    error("two initializers or inputs are called " + quoted(name) +
+    error("two initializers or inputs are called " + escaped_in_quotes(name) +
           ": names of values must be unique");
   } else if (first == node) {
-    error(node_text(node) + " makes " + quoted(name) + " twice: names of values must be unique");
+    error(node_text(node) + " makes " + escaped_in_quotes(name) +
+          " twice: names of values must be unique");
   } else {
-    error(node_text(node) + " makes " + quoted(name) + ", which " + maker(first) +
+    error(node_text(node) + " makes " + escaped_in_quotes(name) + ", which " + maker(first) +
           (first == kNoNode ? " is" : " makes") + " too: names of values must be unique");
   }
 }
@@ -144,7 +146,7 @@ Names Linker::names_made(const OnnxGraph& body, std::size_t node, const Scopes& 
   for (const OnnxNode& inner : body.nodes) {
     for (const std::string_view name : inner.outputs) {
       if (!name.empty() && !made.insert(name).second) {
-        error("a body of " + node_text(node) + " makes " + quoted(name) +
+        error("a body of " + node_text(node) + " makes " + escaped_in_quotes(name) +
               " twice: names of values must be unique");
       }
     }
@@ -181,7 +183,7 @@ void Linker::read_body(const OnnxGraph& body, std::size_t node, Scopes& scopes) 
     out_.warnings.push_back(
         {.severity = Severity::warning,
          .file = file_,
-         .message = "a body of " + node_text(node) + " returns " + quoted(output.name) +
+         .message = "a body of " + node_text(node) + " returns " + escaped_in_quotes(output.name) +
                     ", which is made outside it: runtimes refuse that; put an Identity between"});
   }
   scopes.pop_back();
@@ -270,7 +272,7 @@ void Linker::report_cycle(const std::vector<std::uint32_t>& cycle) {
     const auto value = std::find_if(made.begin(), made.end(), [&](std::string_view name) {
       return !name.empty() && std::find(reads.begin(), reads.end(), name) != reads.end();
     });
-    notes.push_back(node_text(cycle[i]) + " makes " + quoted(*value) + ", which " +
+    notes.push_back(node_text(cycle[i]) + " makes " + escaped_in_quotes(*value) + ", which " +
                     node_text(reader) + " reads");
   }
   error(text + node_text(cycle.front()), std::move(notes));
@@ -299,7 +301,7 @@ void Linker::report_order() {
         {.severity = Severity::warning,
          .file = file_,
          .message = "the nodes are not in topological order; they are read in an order that is",
-         .notes = {node_text(i) + " reads " + quoted(*read) + ", which " +
+         .notes = {node_text(i) + " reads " + escaped_in_quotes(*read) + ", which " +
                    node_text(maker_of(*read)) + " makes later"}});
     return;
   }
@@ -351,7 +353,8 @@ void Linker::warn_of_hidden() {
   out_.warnings.push_back(
       {.severity = Severity::warning,
        .file = file_,
-       .message = "a body of " + node_text(first->owner) + " makes " + quoted(first->name) +
+       .message = "a body of " + node_text(first->owner) + " makes " +
+                  escaped_in_quotes(first->name) +
                   ", which hides the outer value of that name: inside the body its own value is "
                   "read, as runtimes do" +
                   (more == 0 ? ""
@@ -374,7 +377,7 @@ Loaded<OnnxLinks> Linker::run() {
 }  // namespace
 
 std::string onnx_node_text(const OnnxNode& node, std::size_t index) {
-  if (!node.name.empty()) return "node " + quoted(node.name);
+  if (!node.name.empty()) return "node " + escaped_in_quotes(node.name);
   return "node " + std::to_string(index) + " (" + std::string(node.op_type) + ")";
 }
 

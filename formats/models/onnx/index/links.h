@@ -14,8 +14,8 @@
 
 #include "core/base/adjacency.h"
 #include "core/base/name_table.h"
-#include "formats/models/onnx/index/model.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/models/onnx/index/model.h"
 
 namespace cleave {
 

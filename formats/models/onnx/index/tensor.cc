@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/graph/dtype.h"
-#include "formats/models/onnx/index/fields.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/models/onnx/index/fields.h"
 
 namespace cleave {
 
@@ -33,8 +33,8 @@ std::uint64_t external_number(const OnnxKeyValue& entry, OnnxWalk& walk) {
   const char* end = entry.value.data() + entry.value.size();
   const auto [stop, error] = std::from_chars(entry.value.data(), end, number);
   if (error != std::errc() || stop != end) {
-    walk.refuse("external data with " + std::string(entry.key) + " " + quoted(entry.value) +
-                ", which is not a number of bytes");
+    walk.refuse("external data with " + std::string(entry.key) + " " +
+                escaped_in_quotes(entry.value) + ", which is not a number of bytes");
   }
   return number;
 }

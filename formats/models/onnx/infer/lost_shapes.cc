@@ -193,7 +193,7 @@ class LostShapes {
     std::size_t count = 0;
     for (const std::string_view symbol : symbols) {
       if (++count > kMostDims) continue;
-      names += (count == 1 ? "" : ", ") + quoted(symbol);
+      names += (count == 1 ? "" : ", ") + escaped_in_quotes(symbol);
       binding += " --dim " + shell_word(escaped(symbol) + "=SIZE");
     }
     const bool is_one = symbols.size() == 1;
@@ -261,7 +261,7 @@ class LostShapes {
   std::string input_text(std::uint32_t i, std::size_t input) const {
     const auto reads = links_.reads.of(i);
     if (input >= reads.size() || reads[input] == OnnxValueNumbers::kNone) return "its inputs";
-    return quoted(links_.values.name(reads[input]));
+    return escaped_in_quotes(links_.values.name(reads[input]));
   }
 
   // The graph's inputs that decide the condition of an If, if each has one element.

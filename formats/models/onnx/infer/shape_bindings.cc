@@ -67,14 +67,16 @@ class Checker {
   }
 
   void check_dim(const std::string& name, std::int64_t size) {
-    if (size < 0) return error("dim " + quoted(name) + " cannot be " + std::to_string(size), {});
+    if (size < 0)
+      return error("dim " + escaped_in_quotes(name) + " cannot be " + std::to_string(size), {});
     if (!symbols_.contains(name)) {
       if (const auto place = axis_named(name)) {
         axes_[place->first][place->second] = size;
         return;
       }
-      if (is_for_several_) return notes_.push_back("no dim " + quoted(name) + " to bind");
-      return error("the model has no symbolic dim " + quoted(name), known_symbols());
+      if (is_for_several_)
+        return notes_.push_back("no dim " + escaped_in_quotes(name) + " to bind");
+      return error("the model has no symbolic dim " + escaped_in_quotes(name), known_symbols());
     }
     bind(name, size);
   }
@@ -91,8 +93,8 @@ class Checker {
       if (agrees && sizes[i] >= 0 && !dim.name.empty()) bind(dim.name, sizes[i]);
     }
     if (agrees) return;
-    error("input " + quoted(name) + " is " + onnx_type_text(type) + " in the file, which " +
-              shape_text(sizes) + " contradicts",
+    error("input " + escaped_in_quotes(name) + " is " + onnx_type_text(type) +
+              " in the file, which " + shape_text(sizes) + " contradicts",
           {});
   }
 
@@ -104,14 +106,14 @@ class Checker {
         type.is_tensor() && std::all_of(type.dims.begin(), type.dims.end(),
                                         [](const OnnxDim& dim) { return dim.size == 1; });
     if (!is_single) {
-      return error(
-          "--set-input sets inputs of one element; " + quoted(name) + " is " + onnx_type_text(type),
-          {});
+      return error("--set-input sets inputs of one element; " + escaped_in_quotes(name) + " is " +
+                       onnx_type_text(type),
+                   {});
     }
     std::optional<OnnxElements> held = held_value(type, text);
     if (!held) {
-      return error("input " + quoted(name) + " is " + onnx_type_text(type) +
-                       ", which cannot hold " + quoted(text),
+      return error("input " + escaped_in_quotes(name) + " is " + onnx_type_text(type) +
+                       ", which cannot hold " + escaped_in_quotes(text),
                    {});
     }
     held_.emplace(name, *std::move(held));
@@ -147,19 +149,20 @@ class Checker {
   }
 
   void error_input(const std::string& name) {
-    if (is_for_several_) return notes_.push_back("no input " + quoted(name) + " to bind");
+    if (is_for_several_)
+      return notes_.push_back("no input " + escaped_in_quotes(name) + " to bind");
     std::vector<std::string_view> names;
     for (const auto& [input, type] : inputs_) names.push_back(input);
     const std::string near = nearest_name(name, names);
-    error(quoted(name) + " is not an input of the model",
-          near.empty() ? "" : "did you mean " + quoted(near) + "?");
+    error(escaped_in_quotes(name) + " is not an input of the model",
+          near.empty() ? "" : "did you mean " + escaped_in_quotes(near) + "?");
   }
 
   void bind(const std::string& name, std::int64_t size) {
     const auto [at, is_new] = dims_.emplace(name, size);
     if (is_new || at->second == size) return;
-    error("dim " + quoted(name) + " cannot be both " + std::to_string(at->second) + " and " +
-              std::to_string(size),
+    error("dim " + escaped_in_quotes(name) + " cannot be both " + std::to_string(at->second) +
+              " and " + std::to_string(size),
           {});
   }
 
@@ -168,7 +171,7 @@ class Checker {
     std::string text;
     for (const std::string& symbol : symbols_) {
       if (text.size() > 300) return text + ", ...";
-      text += (text.empty() ? "it has " : ", ") + quoted(symbol);
+      text += (text.empty() ? "it has " : ", ") + escaped_in_quotes(symbol);
     }
     return text;
   }

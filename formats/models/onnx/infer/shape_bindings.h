@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/base/text/diagnostic.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/index/links.h"
 #include "formats/models/onnx/index/model.h"
 #include "formats/models/onnx/index/type.h"
 #include "formats/models/onnx/infer/elements.h"
-#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

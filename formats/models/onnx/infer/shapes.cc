@@ -132,7 +132,7 @@ class Inference {
 std::string Inference::node_text(const OnnxNode& node) const {
   if (&node == main_) return onnx_node_text(node, main_index_);
   return node.name.empty() ? "an inner node (" + std::string(node.op_type) + ")"
-                           : "node " + quoted(node.name);
+                           : "node " + escaped_in_quotes(node.name);
 }
 
 void Inference::declare(OnnxValueScope& scope, const std::vector<OnnxValueInfo>& infos) {
@@ -278,7 +278,7 @@ const OnnxType* Inference::merged(std::string_view name, const OnnxType& inferre
   OnnxMergedType both = merged_onnx_type(inferred, declared);
   if (!both.agree && is_noted(name.data())) {
     disagreements_.add([&] {
-      return "value " + quoted(name) + " is " + onnx_type_text(declared) +
+      return "value " + escaped_in_quotes(name) + " is " + onnx_type_text(declared) +
              " in the file, but by its operator " + onnx_type_text(inferred);
     });
   }
@@ -405,7 +405,7 @@ void Inference::report_unknown_ranks(OnnxTypes& out, NoteList& ranks) const {
       if (type.is_known() && (!type.is_tensor() || type.has_shape)) continue;
       out.unknown.push_back(links_.values.name(at));
       ranks.add([&] {
-        return "value " + quoted(out.unknown.back()) + ", made by " +
+        return "value " + escaped_in_quotes(out.unknown.back()) + ", made by " +
                onnx_node_text(model_.graph.nodes.read_names(i, room), i) +
                (type.is_known() ? ", has no known rank" : ", has no known type");
       });
@@ -483,7 +483,7 @@ Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& mo
   OnnxTypes types = Inference(model, links, *bound, bindings).run(progress);
   types.unbound = bound->notes();
   for (const auto& [name, value] : bindings.values) {
-    types.notes.push_back("input " + quoted(name) + " is taken to be " + escaped(value) +
+    types.notes.push_back("input " + escaped_in_quotes(name) + " is taken to be " + escaped(value) +
                           ": what follows from it holds for that value only");
   }
   return types;

@@ -13,12 +13,12 @@
 
 #include "core/base/progress.h"
 #include "core/condition/op_facts.h"
+#include "formats/base/text/diagnostic.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/index/links.h"
 #include "formats/models/onnx/index/model.h"
 #include "formats/models/onnx/index/type_pool.h"
 #include "formats/models/onnx/infer/elements.h"
-#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

@@ -163,7 +163,7 @@ void GraphMaker::warn_of_defaults(const std::vector<std::string_view>& names) {
   constexpr std::size_t kShown = 10;
   std::string text;
   for (std::size_t i = 0; i < names.size() && i < kShown; ++i) {
-    text += (i > 0 ? ", " : "") + quoted(names[i]);
+    text += (i > 0 ? ", " : "") + escaped_in_quotes(names[i]);
   }
   if (names.size() > kShown) {
     text += " and " + std::to_string(names.size() - kShown) + " more";

@@ -6,10 +6,10 @@
 
 #include "core/graph/graph.h"
 #include "formats/base/io/source_file.h"
+#include "formats/base/text/diagnostic.h"
 #include "formats/models/onnx/index/links.h"
 #include "formats/models/onnx/index/model.h"
 #include "formats/models/onnx/infer/shapes.h"
-#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

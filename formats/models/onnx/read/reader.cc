@@ -11,6 +11,8 @@
 #include "core/base/progress.h"
 #include "core/graph/domain.h"
 #include "core/graph/shape.h"
+#include "formats/base/text/limits.h"
+#include "formats/base/text/number_text.h"
 #include "formats/models/onnx/fold/infer_folded.h"
 #include "formats/models/onnx/index/external.h"
 #include "formats/models/onnx/index/index.h"
@@ -19,8 +21,6 @@
 #include "formats/models/onnx/infer/shapes.h"
 #include "formats/models/onnx/read/function_calls.h"
 #include "formats/models/onnx/read/graph_maker.h"
-#include "formats/base/text/limits.h"
-#include "formats/base/text/number_text.h"
 
 // From the file to the graph:
 // 1. the index;
@@ -85,7 +85,7 @@ void Checker::check_names() {
        .file = file_,
        .message = count_text(model_.odd_names) +
                   (model_.odd_names == 1 ? " name is" : " names are") + " not UTF-8, as " +
-                  quoted(model_.first_odd_name) +
+                  escaped_in_quotes(model_.first_odd_name) +
                   ": other tools may refuse this model, and what is written of it"});
 }
 
@@ -97,20 +97,21 @@ void Checker::check_initializers() {
     std::vector<Dim> dims;
     for (const std::int64_t dim : tensor.dims) {
       if (dim < 0)
-        error("initializer " + quoted(tensor.name) + " has a dim of " + std::to_string(dim));
+        error("initializer " + escaped_in_quotes(tensor.name) + " has a dim of " +
+              std::to_string(dim));
       dims.push_back(dim < 0 ? Dim() : Dim::fixed(dim));
     }
     const bool is_known =
         std::all_of(dims.begin(), dims.end(), [](Dim dim) { return dim.is_fixed(); });
     if (is_known && !element_count(dims)) {
-      error("initializer " + quoted(tensor.name) + " has more elements than 2^63-1");
+      error("initializer " + escaped_in_quotes(tensor.name) + " has more elements than 2^63-1");
     }
     const std::optional<std::uint64_t> bytes = tensor_bytes(tensor.dtype, dims);
     const bool is_plain = !tensor.is_external && !tensor.is_sparse && !tensor.raw.empty();
     if (!is_plain || !bytes || *bytes == tensor.raw.size() || ++misfits > 3) continue;
     warnings_.push_back({.severity = Severity::warning,
                          .file = file_,
-                         .message = "initializer " + quoted(tensor.name) + " has " +
+                         .message = "initializer " + escaped_in_quotes(tensor.name) + " has " +
                                     std::to_string(tensor.raw.size()) +
                                     " bytes of data where its type and dims need " +
                                     std::to_string(*bytes)});
@@ -132,7 +133,7 @@ void Checker::check_node(const OnnxNode& node, const Text& text, const Domains& 
   const std::string_view domain = plain_domain(node.domain);
   if (model_.ir_version >= kFirstIrWithOpsets && !imported.contains(domain) &&
       missing_.insert(domain).second) {
-    error(text() + " is of domain " + quoted(domain.empty() ? "ai.onnx" : domain) +
+    error(text() + " is of domain " + escaped_in_quotes(domain.empty() ? "ai.onnx" : domain) +
           ", of which no opset is imported: add it to opset_import");
   }
   for (const OnnxAttribute& attribute : node.attributes) {
@@ -151,14 +152,17 @@ void Checker::check_functions() {
   for (const OnnxFunction& function : model_.functions) {
     const std::string key = onnx_function_key(function.domain, function.name, function.overload);
     if (!seen.emplace(key, &function).second) {
-      error("two functions are called " + quoted(function.name) + " in domain " +
-            quoted(function.domain));
+      error("two functions are called " + escaped_in_quotes(function.name) + " in domain " +
+            escaped_in_quotes(function.domain));
     }
     const Domains imported = domains_of(function.opsets);
     for (std::size_t i = 0; i < function.nodes.size(); ++i) {
       const OnnxNode& node = function.nodes[i];
       check_node(
-          node, [&] { return onnx_node_text(node, i) + " of function " + quoted(function.name); },
+          node,
+          [&] {
+            return onnx_node_text(node, i) + " of function " + escaped_in_quotes(function.name);
+          },
           imported);
     }
   }
@@ -172,10 +176,10 @@ void Checker::check_cycle() {
   if (cycle.empty()) return;
   std::string text = "functions call each other in a cycle: ";
   for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
-    text += quoted(model_.functions[cycle[i]].name) + " -> ";
+    text += escaped_in_quotes(model_.functions[cycle[i]].name) + " -> ";
   }
   if (cycle.size() > kShown) text += "... -> ";
-  error(text + quoted(model_.functions[cycle.front()].name));
+  error(text + escaped_in_quotes(model_.functions[cycle.front()].name));
 }
 
 Diagnostics Checker::run() {
@@ -211,8 +215,8 @@ std::vector<Diagnostic> faults_of_external_data(const SourceFile& source, const 
     if (!tensor.is_external || tensor.is_sparse) continue;
     const Result<ByteRange, std::string> range = external.find(tensor);
     if (range || ++count > kShown) continue;
-    out.push_back(warning(source, "tensor " + quoted(tensor.name) + ": " + range.error() +
-                                      "; the model cannot be written"));
+    out.push_back(warning(source, "tensor " + escaped_in_quotes(tensor.name) + ": " +
+                                      range.error() + "; the model cannot be written"));
   }
   if (count > kShown) {
     out.push_back(warning(

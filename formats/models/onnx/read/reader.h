@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "formats/models/bind/loaded_model.h"
-#include "formats/models/onnx/index/model.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/limits.h"
+#include "formats/models/bind/loaded_model.h"
+#include "formats/models/onnx/index/model.h"
 
 namespace cleave {
 

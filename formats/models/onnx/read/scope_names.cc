@@ -81,7 +81,7 @@ OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
     taken.find_or_insert(made_[i], i, made_name);
     ++(node.name.empty() ? unnamed : repeated);
     if (!node.name.empty() && example.empty()) {
-      example = ", the first of them " + quoted(name);
+      example = ", the first of them " + escaped_in_quotes(name);
     }
   }
   if (unnamed > 0) {

@@ -53,7 +53,7 @@ Result<std::vector<std::string>, std::string> onnx_references(const LoadedModel&
     const fs::path file = real_path(source.files()[i].path);
     const auto within = path_within(to, file);
     if (!within) {
-      return "weights are in " + cleave::quoted(file.string()) +
+      return "weights are in " + escaped_in_quotes(file.string()) +
              ", outside this folder, and runtimes do not follow references there; with --weights "
              "reference give the model's folder: -o " +
              real_path(model.source.folder()).string();

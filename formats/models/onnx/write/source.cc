@@ -50,7 +50,7 @@ Diagnostics OnnxSource::find_external_data(const LoadedModel& model) {
   OnnxExternalFiles external(model.source.folder(), files_);
   Diagnostics faults;
   const auto find = [&](const OnnxTensor& tensor) -> std::optional<ByteRange> {
-    const std::string fault = "tensor " + quoted(tensor.name) + ": ";
+    const std::string fault = "tensor " + escaped_in_quotes(tensor.name) + ": ";
     Result<ByteRange, std::string> range =
         tensor.is_sparse ? Result<ByteRange, std::string>(
                                std::string("a sparse tensor with external data, which is not read"))

@@ -12,13 +12,13 @@
 #include "core/graph/domain.h"
 #include "formats/base/io/each_item.h"
 #include "formats/base/io/part_files.h"
+#include "formats/base/text/number_text.h"
 #include "formats/models/onnx/write/annotated.h"
 #include "formats/models/onnx/write/part.h"
 #include "formats/models/onnx/write/references.h"
 #include "formats/models/onnx/write/root.h"
 #include "formats/models/onnx/write/split_job.h"
 #include "formats/models/onnx/write/weight_places.h"
-#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {
@@ -106,7 +106,7 @@ class SplitWriter {
     for (const ByteSource& source : job_.source.files()) {
       if (folder_.would_remove(source.path)) {
         faults.push_back(diagnostic_of(folder_.final_path(),
-                                       "holds " + quoted(source.path) +
+                                       "holds " + escaped_in_quotes(source.path) +
                                            ", of the model itself, and would be replaced: give "
                                            "another folder"));
       }
@@ -204,14 +204,15 @@ class SplitWriter {
       };
       const auto& stated = job_.onnx().opsets;
       if (std::any_of(stated.begin(), stated.end(), is_this)) continue;
-      written_.notes.push_back("domain " + quoted(domain) +
+      written_.notes.push_back("domain " + escaped_in_quotes(domain) +
                                " is used but not imported by the model: imported as version " +
                                std::to_string(version));
     }
   }
 
   void note(PartId part, const std::string& message) {
-    written_.notes.push_back("part " + quoted(job_.partition.name(part)) + " " + message);
+    written_.notes.push_back("part " + escaped_in_quotes(job_.partition.name(part)) + " " +
+                             message);
   }
 
   void note_part(PartId part) {
@@ -220,14 +221,15 @@ class SplitWriter {
       note(part, outputs.empty()
                      ? "makes no value: it is neither written nor in root.onnx"
                      : "has no outputs: it is not in root.onnx, and its own file gives " +
-                           quoted(job_.graph().value(outputs[0]).name));
+                           escaped_in_quotes(job_.graph().value(outputs[0]).name));
     }
     for (const ValueId value : job_.boundaries.inputs[part]) note_type(part, value, "reads");
     for (const ValueId value : outputs) note_type(part, value, "gives");
   }
 
   void note_type(PartId part, ValueId value, std::string_view verb) {
-    const std::string what = std::string(verb) + " " + quoted(job_.graph().value(value).name);
+    const std::string what =
+        std::string(verb) + " " + escaped_in_quotes(job_.graph().value(value).name);
     if (!job_.value_infos.has_type(value)) {
       note(part, what + ", whose type is not known" +
                      (verb == "reads" ? ": its file cannot be loaded by ONNX Runtime" : ""));

@@ -12,9 +12,9 @@
 #include "core/split/partition.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/io/write_fault.h"
+#include "formats/base/text/diagnostic.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/write/node_tags.h"
-#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 

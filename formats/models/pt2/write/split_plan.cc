@@ -63,8 +63,10 @@ class SplitPlanner {
   }
   Part part_of(std::uint32_t node) const { return index(part_of_[node]); }
   bool has_part(std::uint32_t node) const { return part_of_[node] != kNone<PartId>; }
-  std::string name_of(Part part) const { return quoted(partition_.names[part]); }
-  std::string value_name(std::uint32_t value) const { return quoted(program_.values[value].name); }
+  std::string name_of(Part part) const { return escaped_in_quotes(partition_.names[part]); }
+  std::string value_name(std::uint32_t value) const {
+    return escaped_in_quotes(program_.values[value].name);
+  }
   const Pt2Input* input_of(std::uint32_t value) const {
     const std::uint32_t input = program_.values[value].input;
     return input == kNoPt2 ? nullptr : &program_.inputs[input];
@@ -104,7 +106,7 @@ class SplitPlanner {
       if (other == nodes.end() || !has_part(*other) || !has_part(nodes.front())) continue;
       std::string names;
       for (std::size_t i = 0; i < nodes.size() && i < 6; ++i) {
-        names += (i == 0 ? "" : ", ") + quoted(program_.nodes[nodes[i]].name);
+        names += (i == 0 ? "" : ", ") + escaped_in_quotes(program_.nodes[nodes[i]].name);
       }
       if (nodes.size() > 6) names += ", ...";
       return fail("nodes that write or view the same memory are in several partitions, " +
@@ -262,7 +264,7 @@ class SplitPlanner {
       if (mutation_of(output.kind).empty() || output.refs.empty()) continue;
       const std::uint32_t target = target_of(output);
       if (target == kNoPt2)
-        return fail("the signature mutates " + quoted(output.target) +
+        return fail("the signature mutates " + escaped_in_quotes(output.target) +
                     ", which is not an input of the program");
       if (is_native(output, target)) {
         const Part part = part_of(program_.values[output.refs.front().value].maker);

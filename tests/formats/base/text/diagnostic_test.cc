@@ -68,18 +68,18 @@ TEST_CASE("a long source line is cut around the caret to 100 columns") {
 }
 
 TEST_CASE("names are quoted, with unsafe characters escaped") {
-  CHECK(quoted("conv1") == "\"conv1\"");
-  CHECK(quoted("na\u00efve") == "\"na\u00efve\"");
-  CHECK(quoted("a\nb\x7f") == "\"a\\x0Ab\\x7F\"");
-  CHECK(quoted("\xc3(") == "\"\\xC3(\"");
-  CHECK(quoted("\xed\xa0\x80") == "\"\\xED\\xA0\\x80\"");
-  CHECK(quoted("evil\u202egpj") == "\"evil\\xE2\\x80\\xAEgpj\"");
-  CHECK(quoted("a\uFEFFb") == "\"a\\xEF\\xBB\\xBFb\"");
-  CHECK(quoted("a\U000E0041b") == "\"a\\xF3\\xA0\\x81\\x81b\"");
-  CHECK(quoted("a\U000E0100b") == "\"a\U000E0100b\"");
-  CHECK(quoted("\u009b") == "\"\\xC2\\x9B\"");
-  CHECK(quoted(std::string(200, 'a')) == "\"" + std::string(200, 'a') + "\"");
-  CHECK(quoted(std::string(201, 'a')) == "\"" + std::string(200, 'a') + "...\"");
+  CHECK(escaped_in_quotes("conv1") == "\"conv1\"");
+  CHECK(escaped_in_quotes("na\u00efve") == "\"na\u00efve\"");
+  CHECK(escaped_in_quotes("a\nb\x7f") == "\"a\\x0Ab\\x7F\"");
+  CHECK(escaped_in_quotes("\xc3(") == "\"\\xC3(\"");
+  CHECK(escaped_in_quotes("\xed\xa0\x80") == "\"\\xED\\xA0\\x80\"");
+  CHECK(escaped_in_quotes("evil\u202egpj") == "\"evil\\xE2\\x80\\xAEgpj\"");
+  CHECK(escaped_in_quotes("a\uFEFFb") == "\"a\\xEF\\xBB\\xBFb\"");
+  CHECK(escaped_in_quotes("a\U000E0041b") == "\"a\\xF3\\xA0\\x81\\x81b\"");
+  CHECK(escaped_in_quotes("a\U000E0100b") == "\"a\U000E0100b\"");
+  CHECK(escaped_in_quotes("\u009b") == "\"\\xC2\\x9B\"");
+  CHECK(escaped_in_quotes(std::string(200, 'a')) == "\"" + std::string(200, 'a') + "\"");
+  CHECK(escaped_in_quotes(std::string(201, 'a')) == "\"" + std::string(200, 'a') + "...\"");
 }
 
 TEST_CASE("the nearest name differs by a slip of spelling") {

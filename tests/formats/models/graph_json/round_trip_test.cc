@@ -1,8 +1,8 @@
 // Random graphs written as JSON, read, written and read again, whole and in parts.
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "formats/models/graph_json/graph_json.h"
 #include "formats/base/json/pieces.h"
+#include "formats/models/graph_json/graph_json.h"
 #include "tests/catch2.h"
 #include "tests/formats/models/bind/graph_description.h"
 

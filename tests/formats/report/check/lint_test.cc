@@ -1,7 +1,7 @@
 #include "formats/report/check/lint.h"
 
-#include "formats/models/onnx/infer/names.h"
 #include "formats/lists/support/support_file.h"
+#include "formats/models/onnx/infer/names.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

@@ -1,10 +1,10 @@
 #include "formats/report/words/report.h"
 
 #include "core/graph/graph_builder.h"
-#include "formats/report/split/print_text.h"
-#include "formats/lists/support/support_file.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/lists/support/support_file.h"
+#include "formats/report/split/print_text.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/formats/report/report_case.h"

@@ -4,9 +4,9 @@
 #include <map>
 #include <string>
 
+#include "formats/lists/settings/split_settings.h"
 #include "formats/run/jobs/split_job.h"
 #include "formats/run/library/cleave.h"
-#include "formats/lists/settings/split_settings.h"
 #include "tests/catch2.h"
 
 namespace cleave {

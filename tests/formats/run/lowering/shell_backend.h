@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "formats/run/backend/backend.h"
 #include "formats/models/bind/loaded_model.h"
+#include "formats/run/backend/backend.h"
 #include "tests/formats/base/io/test_folder.h"
 
 namespace cleave {

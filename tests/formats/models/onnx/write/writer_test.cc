@@ -1,8 +1,8 @@
 #include "formats/models/onnx/write/writer.h"
 
 #include "core/split/split.h"
-#include "formats/models/model_file.h"
 #include "formats/lists/support/support_file.h"
+#include "formats/models/model_file.h"
 #include "tests/catch2.h"
 #include "tests/formats/base/io/test_folder.h"
 #include "tests/formats/models/onnx/onnx_text.h"
