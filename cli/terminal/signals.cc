@@ -41,15 +41,19 @@ void say(std::string_view text) noexcept {
 
 std::atomic<const char*> stop_note = nullptr;
 
-// The signal is raised again when the handler returns, and then has its default effect.
+std::atomic_flag is_stopping;
+
+// Cleans up and ends the process by the signal's default effect. Further signals change nothing, on
+// whichever thread they arrive: `timeout` sends two, and so does an impatient user, and the second
+// must not end the clean-up. Only SIGKILL does.
 void stop(int signal) {
-  const int error = errno;
+  if (is_stopping.test_and_set()) return;
   const char* const note = stop_note.load();
   if (note != nullptr) say(note);
   end_children();
   remove_temporaries();
-  ::raise(signal);
-  errno = error;
+  std::signal(signal, SIG_DFL);
+  ::raise(signal);  // blocked until the handler returns
 }
 
 [[noreturn]] void refuse_input(const char* path, std::string_view why) noexcept {
@@ -84,7 +88,7 @@ void stop_at(int signal) {
   struct sigaction action = {}, before = {};
   if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
   action.sa_handler = stop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigfillset(&action.sa_mask);
   ::sigaction(signal, &action, nullptr);
 }
 

@@ -127,7 +127,8 @@ function(cleave_unity target)
     list(APPEND names_${group} ${names})
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${group})
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
+                        UNITY_BUILD_RELOCATABLE ON)  # ccache then knows them in another clone
   list(LENGTH sources count)
   message(STATUS "${target}: ${count} sources in ${groups} compilations")
 endfunction()

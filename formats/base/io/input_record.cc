@@ -39,8 +39,9 @@ std::string input_at_path(const std::string& path) {
 
 std::string input_in_folder(const std::string& folder) {
   std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+  std::filesystem::recursive_directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator();
+       entry.increment(error)) {
     if (std::string input = input_at_path(entry->path().string()); !input.empty()) return input;
   }
   return {};

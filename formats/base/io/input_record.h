@@ -22,7 +22,7 @@ void record_input(const FileId& file, const std::string& shown);
 // The shown name of the input at the path, following links; "" when it is not an input.
 std::string input_at_path(const std::string& path);
 
-// The same for any entry of the folder, but not for folders inside it.
+// The same for any entry of the folder, at any depth. Links to folders are not entered.
 std::string input_in_folder(const std::string& folder);
 
 void forget_inputs();

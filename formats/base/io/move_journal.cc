@@ -27,6 +27,7 @@
 #include <system_error>
 #include <utility>
 
+#include "formats/base/io/manifest.h"
 #include "formats/base/io/renaming.h"
 
 namespace cleave {
@@ -115,13 +116,48 @@ bool undo(const MoveJournal::Move& move, const std::string& from, const std::str
   return true;  // another process has removed it
 }
 
-// Removes only files of the set; others stay, and then the folder stays, too.
+bool is_of_move(const FileMark& file, const MoveJournal::Move& move) {
+  return is_none(file) || file == move.old_file || file == move.new_file;
+}
+
+// Names of the set under which the temporary folder holds a file that the journal does not mean: its
+// mark is another one. This is so once the folder was copied.
+std::vector<std::string> strangers_in(const std::string& temporary,
+                                      const std::vector<MoveJournal::Move>& moves) {
+  std::vector<std::string> names;
+  for (const MoveJournal::Move& move : moves) {
+    const auto places = places_of_old(temporary, move.name);
+    if (!std::all_of(places.begin(), places.end(),
+                     [&](const std::string& place) { return is_of_move(mark_at(place), move); })) {
+      names.push_back(move.name);
+    }
+  }
+  return names;
+}
+
+// Removes only files with a mark of the set; others stay, and then the folder stays, too.
 void remove_temporary(const std::string& folder, const std::vector<MoveJournal::Move>& moves) {
   for (const MoveJournal::Move& move : moves) {
-    for (const std::string& place : places_of_old(folder, move.name)) ::unlink(place.c_str());
+    for (const std::string& place : places_of_old(folder, move.name)) {
+      if (is_of_move(mark_at(place), move)) ::unlink(place.c_str());
+    }
   }
   ::unlink(journal_in(folder).c_str());
   ::rmdir(folder.c_str());
+}
+
+// True for a folder that this user's run of cleave made: the journal of any other gives no orders. A
+// link is none, wherever it leads.
+bool is_own_temporary(const std::string& path, std::string_view name) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+  if (status.st_uid != ::geteuid() || !name.starts_with(kTemporaryPrefix)) return false;
+  name.remove_prefix(kTemporaryPrefix.size());  // PROCESS-NUMBER
+  const std::size_t dash = name.find('-');
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  };
+  return dash != name.npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
 }
 
 Status<Diagnostics> undo_journal(const std::string& temporary, const std::string& folder) {
@@ -130,8 +166,22 @@ Status<Diagnostics> undo_journal(const std::string& temporary, const std::string
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return Diagnostics{diagnostic_of(folder, "another run of cleave is writing there")};
   }
+  struct stat status = {};
+  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return Done{};
   const auto moves = read_journal(journal_in(temporary));
   if (!moves) return Done{};
+  if (const auto strangers = strangers_in(temporary, *moves); !strangers.empty()) {
+    Diagnostic fault = diagnostic_of(
+        folder,
+        "a run that was killed left it half-written, and it was copied since: nothing is "
+        "changed, since it is unknown which files belong together");
+    fault.notes.push_back(escaped_in_quotes(temporary) +
+                          " has what that run had set aside: " + named_entries(strangers));
+    fault.notes.emplace_back(
+        "move those files back where they belong or remove that folder, then "
+        "run this again");
+    return Diagnostics{fault};
+  }
   for (auto move = moves->rbegin(); move != moves->rend(); ++move) {
     if (undo(*move, temporary, folder)) continue;
     Diagnostic fault = diagnostic_of(
@@ -189,7 +239,9 @@ Status<Diagnostics> undo_unfinished_moves(const std::string& folder) {
   fs::directory_iterator entry(folder, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    if (name.starts_with(kTemporaryPrefix)) temporaries.push_back(entry->path().string());
+    if (is_own_temporary(entry->path().string(), name)) {
+      temporaries.push_back(entry->path().string());
+    }
   }
   std::sort(temporaries.begin(), temporaries.end());
   for (const std::string& temporary : temporaries) {

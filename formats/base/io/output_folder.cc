@@ -6,6 +6,7 @@
 #include "formats/base/io/output_folder.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +70,15 @@ std::vector<ListedFile> list_of(const std::string& folder) {
   std::sort(files.begin(), files.end(),
             [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
   return files;
+}
+
+// A lock on a folder that other runs of cleave see: two that put files into one folder take turns.
+// It ends with the descriptor. Where a file system has no locks, there is none.
+Descriptor locked_folder(const std::string& folder) {
+  Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  while (fd.is_open() && ::flock(fd.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+  return fd;
 }
 
 // Removes a folder and the files that its manifest lists; false when it contains anything else.
@@ -135,6 +145,7 @@ Loaded<OutputFolder> OutputFolder::open_within(const std::string& path) {
   folder.final_ = without_trailing_slashes(path);
   folder.real_ = behind_links(folder.final_);
   if (!is_folder(folder.real_)) return fault(path, "is not an existing folder");
+  const Descriptor lock = locked_folder(folder.real_);
   if (auto done = undo_unfinished_moves(folder.real_); !done) return std::move(done).error();
   folder.temporary_ = Temporary::folder_in(folder.real_);
   if (folder.temporary_.is_there()) return folder;
@@ -267,6 +278,7 @@ Status<Diagnostics> OutputFolder::check_listed(const std::vector<ListedFile>& li
 
 // Files of an earlier set that this one does not have are removed with the earlier set's manifest.
 Status<Diagnostics> OutputFolder::commit_files() {
+  const Descriptor lock = locked_folder(real_);  // from the checks to the last move
   const auto names = files_in(temporary_.path());
   if (!names) return fault(final_, "cannot be put in place: " + names.error().message());
   const bool may_replace = force_ && place_ == Place::within;

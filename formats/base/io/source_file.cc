@@ -71,6 +71,11 @@ Loaded<Descriptor> spool(const std::string& path, int from, std::uint64_t most_b
   }
 }
 
+// True for a device such as /dev/zero; a terminal and /dev/null have an end.
+bool is_endless(int device) {
+  return file_id("/dev/null") != file_id(device) && ::isatty(device) == 0;
+}
+
 // Standard input can be mapped directly when it is a regular file and nothing was read from it.
 bool is_mappable(int fd, const struct stat& status) {
   return S_ISREG(status.st_mode) && ::lseek(fd, 0, SEEK_CUR) == 0;
@@ -110,6 +115,9 @@ Loaded<SourceFile> SourceFile::open(const std::string& path, std::uint64_t most_
     return fault(shown, "cannot be opened: " + system_words(errno));
   }
   if (S_ISDIR(status.st_mode)) return fault(shown, "is a folder, not a file");
+  if (S_ISCHR(status.st_mode) && is_endless(fd.get())) {
+    return fault(shown, "is a device that is read without end, not a file");
+  }
 
   SourceFile file;
   file.path_ = shown;

@@ -1,7 +1,8 @@
 // Both sides talk over a pair of sockets. A message is its length (8 bytes, native byte order) and
 // its bytes. The child is a fork without exec, set up in these steps:
 //   1. signals get their default action: the handlers here would remove this process's files;
-//   2. it ends when this process ends, leaves no core file, and writes nothing to standard error;
+//   2. it ends when this process ends, leaves no core file, and holds neither standard output nor
+//      standard error: whoever reads them waits for this process alone;
 //   3. its memory is limited to what it has plus `most_bytes`.
 #include "formats/base/io/worker_process.h"
 
@@ -44,7 +45,7 @@ void limit(int resource, std::uint64_t most) {
   ::setrlimit(static_cast<__rlimit_resource>(resource), &bound);
 }
 
-void become_worker(std::uint64_t most_bytes) {
+void become_worker(std::uint64_t most_bytes, pid_t parent) {
   for (int signal = 1; signal < NSIG; ++signal) {
     if (signal != SIGKILL && signal != SIGSTOP) std::signal(signal, SIG_DFL);
   }
@@ -53,11 +54,14 @@ void become_worker(std::uint64_t most_bytes) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   std::set_new_handler(nullptr);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // it ended before the line above took effect
   limit(RLIMIT_CORE, 0);
   const std::uint64_t own = own_bytes();
   if (own > 0) limit(RLIMIT_DATA, own + most_bytes);
   const int sink = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (sink >= 0) ::dup2(sink, STDERR_FILENO);
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (sink >= 0) ::dup2(sink, fd);
+  }
 }
 
 bool send_all(int fd, const void* bytes, std::size_t size) {
@@ -113,10 +117,12 @@ bool WorkerProcess::start() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return false;
   Descriptor mine(ends[0]), its(ends[1]);
+  const pid_t parent = ::getpid();
   child_ = ::fork();
   if (child_ < 0) return false;
   if (child_ == 0) {
-    become_worker(most_bytes_);
+    mine.close();  // else the child would keep its own connection open, and never see it end
+    become_worker(most_bytes_, parent);
     try {
       serve(its.get(), work_);
     } catch (...) {

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "formats/base/text/diagnostic.h"
+#include "formats/base/text/markup_text.h"
 #include "formats/run/backend/tensor_files.h"
 #include "formats/run/lowering/repeat_files.h"
 
@@ -24,13 +25,15 @@ Status<Error> write_text(const std::string& path, std::string_view text) {
 
 std::string op_text(const Graph& graph, NodeId node) {
   const std::string_view domain = graph.domain(node);
-  return (domain.empty() ? "" : std::string(domain) + "::") + std::string(graph.op(node));
+  return markdown_text((domain.empty() ? "" : std::string(domain) + "::") +
+                       std::string(graph.op(node)));
 }
 
 std::string node_lines(const Graph& graph, const std::vector<NodeId>& nodes) {
   std::string text;
   for (std::size_t i = 0; i < std::min(nodes.size(), kMostNames); ++i) {
-    text += "- `" + escaped(graph.node(nodes[i]).name) + "` (" + op_text(graph, nodes[i]) + ")\n";
+    text +=
+        "- " + markdown_code(graph.node(nodes[i]).name) + " (" + op_text(graph, nodes[i]) + ")\n";
   }
   if (nodes.size() > kMostNames) {
     text += "- and " + std::to_string(nodes.size() - kMostNames) + " more\n";
@@ -79,13 +82,15 @@ std::string_view kind_text(FindingKind kind) {
 std::string readme_text(const FindingFolder& folder) {
   const Finding& finding = folder.finding.finding;
   const Graph& graph = folder.model.graph;
-  std::string text = "# " + escaped(folder.backend.title(folder.identity)) + ": ";
+  std::string text = "# " + markdown_text(folder.backend.title(folder.identity)) + ": ";
   const std::string message = first_line(finding.message, 200);
-  text += escaped(finding.how) + (finding.how.empty() || message.empty() ? "" : ": ") + message;
+  text += markdown_text(finding.how) + (finding.how.empty() || message.empty() ? "" : ": ") +
+          markdown_text(message);
   text += "\n\n";
   const std::string model = fs::path(folder.model.source.path()).filename().string();
-  text += "Found by `cleave lower` in `" + escaped(model) + "`, partition `" +
-          escaped(folder.finding.part) + "`. `model.onnx` is the smallest piece that was seen to " +
+  text += "Found by `cleave lower` in " + markdown_code(model) + ", partition " +
+          markdown_code(folder.finding.part) +
+          ". `model.onnx` is the smallest piece that was seen to " +
           "fail: " + std::to_string(finding.within.size()) +
           (finding.within.size() == 1 ? " node" : " nodes") + ".\n\n";
   text += std::string(is_of_values(folder.finding) ? values_text(*folder.finding.values)

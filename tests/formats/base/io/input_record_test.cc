@@ -39,5 +39,13 @@ TEST_CASE("a file opened as a source is an input; devices and missing files are 
   forget_inputs();
 }
 
+TEST_CASE("an input in a folder is found at any depth") {
+  const TestFolder test;
+  fs::create_directories(test.path("out/findings/1"));
+  record_input(test.with_file("out/findings/1/model.onnx", "x"), "the model");
+  CHECK(input_in_folder(test.path("out")) == "the model");
+  CHECK(input_in_folder(test.path("out/findings/1")) == "the model");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -127,5 +127,55 @@ TEST_CASE("a file that is not a journal is left unchanged") {
   CHECK(test.content(".cleave-1-0/moves.journal") == "my notes");
 }
 
+// A model folder may come from anywhere: what lies in it gives no orders.
+TEST_CASE("a journal behind a link, or in a folder of another name, is not followed") {
+  for (const char* const name : {".cleave-x", ".cleave-1-0"}) {
+    const Scene scene;
+    { REQUIRE(scene.begin()); }
+    const TestFolder model;
+    for (const char* const file : {"a", "m", "model.onnx"}) model.with_file(file, "the user's");
+    fs::copy_file(scene.from() + "/moves.journal", model.path("moves.journal"));
+    fs::rename(scene.from(), scene.to() + "elsewhere");
+    fs::create_directory_symlink(model.path(""), scene.to() + name);
+    REQUIRE(undo_unfinished_moves(scene.to()));
+    for (const char* const file : {"a", "m", "model.onnx"}) {
+      CHECK(model.content(file) == "the user's");
+    }
+    CHECK(fs::exists(model.path("moves.journal")));
+  }
+}
+
+TEST_CASE("after a half-done folder was copied nothing is moved or removed") {
+  for (int count = 1; count <= Scene::kSteps; ++count) {
+    const Scene scene;
+    { REQUIRE(scene.begin()); }
+    scene.move(count, false);
+    const TestFolder copy;
+    fs::copy(scene.to(), copy.path("set"), fs::copy_options::recursive);
+    const auto undone = undo_unfinished_moves(copy.path("set"));
+    INFO(count);
+    REQUIRE_FALSE(undone);
+    CHECK(undone.error().front().message.find("was copied since") != std::string::npos);
+    CHECK(undone.error().front().notes.front().find("/.cleave-1-0") != std::string::npos);
+    std::size_t left = 0, copied = 0;
+    for (auto i = fs::recursive_directory_iterator(scene.to());
+         i != fs::recursive_directory_iterator(); ++i)
+      ++left;
+    for (auto i = fs::recursive_directory_iterator(copy.path("set"));
+         i != fs::recursive_directory_iterator(); ++i)
+      ++copied;
+    CHECK(copied == left);
+  }
+}
+
+TEST_CASE("undoing removes from the temporary folder only what the journal means") {
+  const Scene scene;
+  { REQUIRE(scene.begin()); }
+  scene.test().with_file(".cleave-1-0/notes", "the user's");
+  REQUIRE(undo_unfinished_moves(scene.to()));
+  CHECK(scene.test().content(".cleave-1-0/notes") == "the user's");
+  CHECK_FALSE(fs::exists(scene.from() + "/b"));
+}
+
 }  // namespace
 }  // namespace cleave

@@ -1,7 +1,10 @@
 #include "formats/base/io/worker_process.h"
 
 #include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <vector>
@@ -74,6 +77,50 @@ TEST_CASE("A worker that takes too much memory ends") {
   WorkerProcess worker(shout, std::uint64_t{200} << 20);
   CHECK_FALSE(ask(worker, "grow").text);
   CHECK(ask(worker, "a").text == "a!");
+}
+
+// A copy of this process starts a worker that never answers, and ends by SIGKILL. `held` is the
+// writing end of a pipe that the copy has as standard output.
+void die_with_a_busy_worker(int held) {
+  const pid_t copy = ::fork();
+  REQUIRE(copy >= 0);
+  if (copy == 0) {
+    ::dup2(held, STDOUT_FILENO);
+    ::close(held);
+    WorkerProcess worker(shout, kMuch);
+    worker.give("hang");
+    std::raise(SIGKILL);
+  }
+  ::waitpid(copy, nullptr, 0);
+}
+
+TEST_CASE("Nobody waits for the worker of a process that is gone") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  for (int i = 0; i < 20; ++i) die_with_a_busy_worker(ends[1]);  // before or after it is set up
+  ::close(ends[1]);
+  ::pollfd source = {.fd = ends[0], .events = POLLIN, .revents = 0};
+  CHECK(::poll(&source, 1, 10'000) == 1);
+  CHECK((source.revents & POLLHUP) != 0);
+  ::close(ends[0]);
+}
+
+TEST_CASE("A worker ends when its process ends, also while it waits for a request") {
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const pid_t copy = ::fork();
+  REQUIRE(copy >= 0);
+  if (copy == 0) {
+    WorkerProcess worker(shout, kMuch);  // it inherits the writing end, and holds it while it lives
+    worker.give("a");
+    answer_of(worker);
+    std::raise(SIGKILL);
+  }
+  ::close(ends[1]);
+  ::waitpid(copy, nullptr, 0);
+  ::pollfd source = {.fd = ends[0], .events = POLLIN, .revents = 0};
+  CHECK(::poll(&source, 1, 10'000) == 1);
+  ::close(ends[0]);
 }
 
 }  // namespace
