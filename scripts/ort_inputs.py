@@ -1,8 +1,10 @@
 """Inputs for a model: read from ONNX's test data, given as arrays, or random.
 
-Random inputs follow the declared types and shapes. If the model refuses them, other sizes of free dims
-and other values are tried. Small sizes come first, then sizes of pictures (32 to 512) and of sound
-(16,000 samples), with batches of one.
+One place for everyone who runs a model: what the user said of sizes (by the name of a dim, or by input
+and axis) and of values holds, and what was not said is chosen. Random inputs follow the declared types
+and shapes. Free sizes are first those that models of their kind are made for: pictures of 224 (then 320,
+640, 256), sequences of 128, batches of one. If the model refuses them, other sizes and other values are
+tried, small ones last: a picture of 2x2 passes through most models, but its results say little.
 """
 
 import math
@@ -55,18 +57,14 @@ class Draw:
     most: int
     low: float = -1.0
     batch: int = 0  # size of a free first dim of two or more; 0: as any other
+    picture: int = 0  # height and width of a picture; 0: as any other
 
 
 DRAWS = [
-    Draw(2, 2, 0, 1),
-    Draw(1, 1, 0, 1),
-    Draw(4, 3, 0, 1),
-    Draw(2, 1, 1, 1),
-    Draw(2, 0, 0, 0),
-    Draw(8, 4, 0, 1),
-    Draw(2, 2, 0, 1, low=0.1),
-    Draw(3, 2, 1, 2),
-    Draw(16, 2, 0, 1),
+    Draw(128, 2, 0, 1, batch=1, picture=224),
+    Draw(128, 2, 0, 1, batch=1, picture=320),
+    Draw(128, 2, 0, 1, batch=1, picture=640),
+    Draw(128, 2, 0, 1, batch=1, picture=256),
     Draw(32, 2, 0, 1, batch=1),
     Draw(64, 4, 0, 1, batch=1),
     Draw(224, 4, 0, 1, batch=1),
@@ -77,6 +75,15 @@ DRAWS = [
     Draw(1024, 2, 0, 1, batch=1),
     Draw(16000, 2, 0, 1, batch=1),
     Draw(16000, 2, 16000, 16000, batch=1),
+    Draw(16, 2, 0, 1),
+    Draw(8, 4, 0, 1),
+    Draw(4, 3, 0, 1),
+    Draw(2, 2, 0, 1),
+    Draw(3, 2, 1, 2),
+    Draw(2, 2, 0, 1, low=0.1),
+    Draw(2, 1, 1, 1),
+    Draw(2, 0, 0, 0),
+    Draw(1, 1, 0, 1),
 ]
 MOST_ELEMENTS = 16_000_000  # of one input that is drawn where its sizes are free
 
@@ -118,55 +125,79 @@ def draw_value(kind, shape, draw, random):
     raise CannotRun(f"its inputs cannot be made here: no value of {kind}")
 
 
-def shape_for(declared, dims, draw):
-    if declared.shape is None:
-        return [draw.size] * draw.rank
-    free = [draw.size] * len(declared.shape)
-    if draw.batch and len(free) > 1:
-        free[0] = draw.batch
-    return [
-        dim if isinstance(dim, int) else dims.get((declared.name, axis), dims.get(dim, size))
-        for axis, (dim, size) in enumerate(zip(declared.shape, free))
-    ]
+def is_picture(shape):
+    """Four dims, of which the second or the last counts 1 or 3 channels."""
+    return len(shape) == 4 and (shape[1] in (1, 3) or shape[3] in (1, 3))
+
+
+def free_sizes(shape, draw):
+    """A size for each dim of an input, where it is free."""
+    sizes = [draw.picture if draw.picture and is_picture(shape) else draw.size] * len(shape)
+    if draw.batch and len(sizes) > 1:
+        sizes[0] = draw.batch
+    return sizes
+
+
+def shapes_for(inputs, dims, draw):
+    """The shape of each input, by name. What one name of a dim stands for is one size, in all inputs: that
+    of the input with the most dims that has it. "?" is no name: some exporters call every unknown dim so."""
+    named = {}
+    for declared in sorted(inputs, key=lambda one: -len(one.shape or [])):
+        for dim, size in zip(declared.shape or [], free_sizes(declared.shape or [], draw)):
+            if isinstance(dim, str) and dim != "?":
+                named.setdefault(dim, size)
+    shapes = {}
+    for declared in inputs:
+        if declared.shape is None:
+            shapes[declared.name] = [draw.size] * draw.rank
+            continue
+        shapes[declared.name] = [
+            dim if isinstance(dim, int) else dims.get((declared.name, axis), dims.get(dim, named.get(dim, size)))
+            for axis, (dim, size) in enumerate(zip(declared.shape, free_sizes(declared.shape, draw)))
+        ]
+    return shapes
 
 
 def draw_inputs(session, given, dims, draw, seed):
     """A Value for each input of the session; `given` ones as they are."""
     random = np.random.default_rng(seed)
+    shapes = shapes_for(session.get_inputs(), dims, draw)
     feeds = {}
     for declared in session.get_inputs():
         if declared.name in given:
             feeds[declared.name] = given[declared.name]
         else:
-            shape = shape_for(declared, dims, draw)
+            shape = shapes[declared.name]
             if draw.batch and math.prod(shape) > MOST_ELEMENTS:
                 raise CannotRun(f"input {declared.name} would be too large: {shape}")
             feeds[declared.name] = draw_value(declared.type, shape, draw, random)
     return feeds
 
 
-def bound_dims(path, parts):
-    """The size that a split was made for, of each symbolic dim of the model's inputs that it bound: the
-    parts of the manifest state their inputs with it. By the dim's symbol, and by (input, axis): some
-    exporters call every unknown dim "?"."""
-    shapes = {value["name"]: value["shape"] for part in parts for value in part["inputs"]}
+def dims_of_shapes(inputs, shapes):
+    """The sizes that `shapes` (by input name; None or below 0: open) give to free dims of the inputs: by
+    (input, axis), and by the dim's name where it has one."""
     dims = {}
-    for declared in open_original(path).get_inputs():
+    for declared in inputs:
         for axis, (dim, size) in enumerate(zip(declared.shape or [], shapes.get(declared.name) or [])):
-            if isinstance(size, int) and not isinstance(dim, int):
+            if isinstance(size, int) and size >= 0 and not isinstance(dim, int):
                 dims[declared.name, axis] = size
                 if isinstance(dim, str) and dim != "?":
                     dims.setdefault(dim, size)
     return dims
 
 
-def set_inputs(path, manifest):
-    """The inputs that the split set (--set-input), as Values by name."""
-    texts = manifest.get("settings", {}).get("set_inputs", {})
-    if not texts:
-        return {}
+def bound_dims(path, parts):
+    """The sizes that a split was made for, of the free dims of the model's inputs: the parts of the
+    manifest state their inputs with them."""
+    shapes = {value["name"]: value["shape"] for part in parts for value in part["inputs"]}
+    return dims_of_shapes(open_original(path).get_inputs(), shapes)
+
+
+def values_of_texts(path, texts):
+    """Inputs of one element as Values by name; `texts` by name, as --set-input has them."""
     values = {}
-    for declared in open_original(path).get_inputs():
+    for declared in open_original(path).get_inputs() if texts else []:
         if declared.name not in texts:
             continue
         kind = re.fullmatch(r"tensor\((\w+)\)", declared.type).group(1)
@@ -175,6 +206,11 @@ def set_inputs(path, manifest):
         array = np.full([1] * len(declared.shape or []), number, dtype=NUMPY_TYPES[kind])
         values[declared.name] = Value.of_array(array)
     return values
+
+
+def set_inputs(path, manifest):
+    """The inputs that the split set (--set-input), as Values by name."""
+    return values_of_texts(path, manifest.get("settings", {}).get("set_inputs", {}))
 
 
 def open_original(path):
@@ -197,24 +233,31 @@ def check_names(session, given, dims):
                 raise WrongUsage(f'the model has no {what} "{name}" (it has: {has})')
 
 
-def named_dims(session, shapes):
-    """Sizes by the names of dims, as shapes by input name fix them. Below 0: not fixed."""
-    return {
-        dim: size
-        for declared in session.get_inputs()
-        for dim, size in zip(declared.shape or [], shapes.get(declared.name, []))
-        if isinstance(dim, str) and size >= 0
-    }
+def dims_by_place(inputs, dims):
+    """The sizes of `dims`, in which "x:1" stands for axis 1 of the input x, as on cleave's command line. Such
+    a place within the model says nothing of its inputs, and is left out."""
+    symbols = {dim for one in inputs for dim in one.shape or [] if isinstance(dim, str)}
+    names = {one.name for one in inputs}
+    placed = {}
+    for name, size in dims.items():
+        place = re.fullmatch(r"(.+):([0-9]+)", name) if isinstance(name, str) and name not in symbols else None
+        if place is None:
+            placed[name] = size
+        elif place[1] in names:
+            placed[place[1], int(place[2])] = size
+    return placed
 
 
 def find_inputs(path, given, dims, seed, shapes=None):
     """Inputs that the model takes, and what it makes of them. `given`: Values by input name.
-    `shapes`: sizes by input name, for its dims that have a name. Raises CannotRun, WrongUsage."""
+    `dims`: sizes by a dim's name or by (input, axis); `shapes`: by input name, below 0: open. Raises
+    CannotRun, WrongUsage."""
     session = open_original(path)
-    dims = {**named_dims(session, shapes or {}), **dims}
+    inputs = session.get_inputs()
+    dims = {**dims_of_shapes(inputs, shapes or {}), **dims_by_place(inputs, dims)}
     check_names(session, given, dims)
     names, failure = output_names(session), None
-    is_all_given = all(declared.name in given for declared in session.get_inputs())
+    is_all_given = all(declared.name in given for declared in inputs)
     deadly = ort_child.deadly_draws()
     tried = set()
     for number, draw in enumerate(DRAWS[:1] if is_all_given else DRAWS):
@@ -222,8 +265,8 @@ def find_inputs(path, given, dims, seed, shapes=None):
             failure = failure or CannotRun("ONNX Runtime crashes on the inputs that were tried")
             continue
         try:
-            shapes = [tuple(shape_for(one, dims, draw)) for one in session.get_inputs()]
-            key = (*shapes, draw.least, draw.most, draw.low)
+            shapes = shapes_for(inputs, dims, draw)
+            key = (*(tuple(shape) for shape in shapes.values()), draw.least, draw.most, draw.low)
             if key in tried:
                 continue
             tried.add(key)

@@ -5,12 +5,12 @@ It is the reference that other backends are compared with: unoptimised, one thre
 once with every tensor of its main graph as an output:
 
     -> {"op": "capture", "model": M, "out": FOLDER, "inputs": [{"name", "file"}], "given": null | PATH,
-        "dims": {"N": 8}, "shapes": {"x": [1, 3]}, "seed": 0}
+        "dims": {"N": 8}, "shapes": {"x": [1, 3, -1, -1]}, "values": {"sr": "16000"}, "seed": 0}
     <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values"}]}
     -> {"op": "convert", "model": M, "out": FILE, "opset": 17}    the model in a later opset
 
-"given" is a .npz file or a folder of input_0.pb, ...; other inputs are random, from "seed". "values" are
-the elements of an integer tensor of at most 16, else null. Only tensors are listed.
+"given" is a .npz file or a folder of input_0.pb, ...; "values" are inputs of one element; other inputs are
+random, from "seed", in sizes that "dims" and "shapes" give. The answer's "values" are the elements of an integer tensor of at most 16, else null. Only tensors are listed.
 """
 
 import os
@@ -22,7 +22,7 @@ import onnx
 import onnxruntime as ort
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from ort_inputs import CannotRun, WrongUsage, find_inputs, read_data_set  # noqa: E402
+from ort_inputs import CannotRun, WrongUsage, find_inputs, read_data_set, values_of_texts  # noqa: E402
 from ort_values import UNOPTIMISED, Value, open_session, output_names, tensor_proto  # noqa: E402
 from ort_values import run as run_session  # noqa: E402
 from worker import StageError, in_stage, serve  # noqa: E402
@@ -93,9 +93,9 @@ def is_tensor(value):
 
 def capture(request):
     try:
+        given = {**values_of_texts(request["model"], request.get("values", {})), **given_inputs(request)}
         feeds, _ = find_inputs(
-            request["model"], given_inputs(request), request.get("dims", {}), request.get("seed", 0),
-            request.get("shapes", {}),
+            request["model"], given, request.get("dims", {}), request.get("seed", 0), request.get("shapes", {}),
         )
     except WrongUsage as error:
         raise StageError("inputs", error) from error

@@ -15,12 +15,14 @@ std::string request_of(const LoadedModel& model, const ReferenceRequest& run) {
   for (const auto& [name, size] : model.bindings.dims) dims[name] = size;
   Json shapes = Json::object();
   for (const auto& [name, sizes] : model.bindings.inputs) shapes[name] = sizes;
+  Json values = Json::object();
+  for (const auto& [name, text] : model.bindings.values) values[name] = text;
   Json given = nullptr;
   if (!run.inputs.empty()) given = std::filesystem::absolute(run.inputs).string();
   const std::string path = std::filesystem::absolute(model.source.path_again()).string();
-  const Json request = {{"model", path},          {"out", run.folder}, {"given", given},
-                        {"dims", dims},           {"shapes", shapes},  {"seed", run.seed},
-                        {"inputs", Json::array()}};
+  const Json request = {{"model", path},    {"out", run.folder},      {"given", given},
+                        {"dims", dims},     {"shapes", shapes},       {"values", values},
+                        {"seed", run.seed}, {"inputs", Json::array()}};
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
