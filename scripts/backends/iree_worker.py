@@ -12,10 +12,11 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
-from iree.compiler.tools.import_onnx import __main__ as importer
+from worker import StageError, in_stage, packages, read_inputs, serve, write_outputs
 
-from worker import StageError, in_stage, read_inputs, serve, write_outputs
+with packages("'iree-base-compiler[onnx]' iree-base-runtime"):
+    import numpy as np
+    from iree.compiler.tools.import_onnx import __main__ as importer
 
 TARGET = [
     "--iree-hal-target-device=local",

@@ -6,10 +6,11 @@ usage: openvino_worker.py [f32|bf16|f16]    the precision to compute in; default
 
 import sys
 
-import numpy as np
-import openvino as ov
+from worker import StageError, in_stage, match_values, packages, read_inputs, serve, write_outputs
 
-from worker import StageError, in_stage, match_values, read_inputs, serve, write_outputs
+with packages("openvino onnx numpy"):
+    import numpy as np
+    import openvino as ov
 
 core = ov.Core()
 

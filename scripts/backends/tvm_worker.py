@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """A worker for TVM's Relax and LLVM (pip install apache-tvm onnx numpy): see worker.py."""
 
-import numpy as np
-import onnx
-import tvm
-from tvm import relax
-from tvm.relax.frontend.onnx import from_onnx
+from worker import in_stage, packages, read_inputs, serve, write_outputs
 
-from worker import in_stage, read_inputs, serve, write_outputs
+with packages("apache-tvm onnx numpy"):
+    import numpy as np
+    import onnx
+    import tvm
+    from tvm import relax
+    from tvm.relax.frontend.onnx import from_onnx
 
 
 def compile_model(path):

@@ -29,6 +29,7 @@ COMPILERS = [
     ("openvino_worker.py", ["f32"], "openvino"),
     ("iree_worker.py", [], "iree.compiler"),
     ("tvm_worker.py", [], "tvm"),
+    ("qnn_worker.py", [], "onnxruntime_qnn"),
 ]
 
 

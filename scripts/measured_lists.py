@@ -1,0 +1,703 @@
+#!/usr/bin/env python3
+"""Makes support lists of what was measured on devices: samples/lists/qnn_npu.json and openvino_npu.json.
+
+usage: measured_lists.py [-o samples/lists] [--wheel FILE] [--only NAME]... [--most-boxes N]
+
+winml-cli (PyPI, MIT licence) has the verdicts that Microsoft measured on devices, one row for each case: a model of one
+node with certain types, ranks, constant inputs and attributes, whether the provider compiled it without the CPU's help,
+and whether it ran. Yes means both. A rule of the list is a box: for each column that cleave's rules can speak about, a
+set of measured values. A box holds at least one yes and not a single no; rows that differ only in columns that no rule
+can speak about count as one, and as a no if one of them is. So what a list accepts was measured, as far as its words go.
+
+The same corpus gives the same bytes. Needs: pip install pyarrow numpy onnx
+
+Exit status: 0 all is made; 1 the corpus cannot be had.
+"""
+
+import argparse
+import io
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pyarrow.parquet as parquet
+
+PACKAGE = "winml-cli"
+VERSION = "0.4.0"
+RULES = "winml/modelkit/analyze/rules/runtime_check_rules/"
+HIGHEST_OPSET = 23  # of onnx 1.18, with which the corpus was made
+MOST_INPUTS = 8
+DEVICES = {"qnn_npu": "QNNExecutionProvider_NPU", "openvino_npu": "OpenVINOExecutionProvider_NPU"}
+ONNX_TYPES = {
+    "FLOAT": "float32", "DOUBLE": "float64", "FLOAT8E4M3FN": "float8_e4m3fn", "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
+    "FLOAT8E5M2": "float8_e5m2", "FLOAT8E5M2FNUZ": "float8_e5m2fnuz",
+}  # fmt: skip
+PLAIN_TYPES = {
+    *ONNX_TYPES, "FLOAT16", "BFLOAT16", "BOOL", "STRING", "INT4", "UINT4", "INT8", "UINT8", "INT16", "UINT16", "INT32",
+    "UINT32", "INT64", "UINT64", "COMPLEX64", "COMPLEX128",
+}  # fmt: skip
+ABSENT = "absent"  # the state of an input or attribute that a node does not have
+STATED = "stated"
+UNKNOWN = None
+
+# What a derived column of the corpus says of a node, as a relation: winml-cli computes it so.
+RELATIONS = {
+    "axis_is_last": "attr.axis == -1 or attr.axis == in[0].rank - 1",
+    "axis_eq_one": "attr.axis == 1",
+    "axis_eq_zero": "attr.axis == 0",
+    "axis_is_zero": "attr.axis == 0",
+    "axis_is_negative": "attr.axis < 0",
+    "first_axis": "attr.axis == 0 or attr.axis == 0 - in[0].rank",
+    "last_axis": "attr.axis == -1 or attr.axis == in[0].rank - 1",
+    "is_first_axis": "attr.axis == 0 or attr.axis == 0 - in[0].rank",
+    "is_last_axis": "attr.axis == -1 or attr.axis == in[0].rank",  # of Flatten
+    "has_padding": "max(attr.pads) > 0",
+    "has_stride_gt1": "max(attr.strides) > 1",
+    "kernel_equals_stride": "attr.kernel_shape == attr.strides",
+    "q_is_one": "in[1].rank == 1",
+    "k_is_one": "in[1].dim[-1] == 1",
+    "k_is_two": "in[1].dim[-1] == 2",
+    "k_is_dim": "in[1].dim[-1] == in[0].rank",
+    "k_is_dim_minus_one": "in[1].dim[-1] == in[0].rank - 1",
+    "data_single_entry": "in[0].elements == 1",
+}
+# Of operators whose axes are an attribute, and of those where they are input 1.
+AXES_RELATIONS = {"single_axis": ("len(attr.axes) == 1", "in[1].elements == 1"),
+                  "full_reduction": ("len(attr.axes) == in[0].rank", "in[1].elements == in[0].rank")}
+NUMBERS = {"last_index_dimension": "in[1].dim[-1]", "num_axes": "in[1].elements"}
+# Where the corpus has no value since the attribute is not stated, its default decides.
+BY_DEFAULT = {"has_padding": False, "has_stride_gt1": False, "axis_is_zero": True, "axis_is_negative": False}
+ATTRIBUTES_OF_RELATIONS = re.compile(r"attr\.(\w+)")
+
+
+# ---- what a column says ----
+
+
+class Column:
+    """The values of one property of the rows. `say(values)`: fields of a rule that hold for exactly these of the
+    measured values; None when no rule can say it. `values` is a set, never all of the domain."""
+
+    def __init__(self, values):
+        self.values = values
+        self.domain = sorted(set(values), key=lambda one: (str(type(one)), str(one)))
+
+    def say(self, values):
+        raise NotImplementedError
+
+
+class TypeColumn(Column):
+    def __init__(self, values, field, positions, is_variadic):
+        super().__init__(values)
+        self.field, self.positions, self.is_variadic = field, positions, is_variadic
+
+    def say(self, values):
+        if not values <= PLAIN_TYPES:
+            return None
+        return self.say_all(values)
+
+    def say_all(self, values):
+        names = sorted(ONNX_TYPES.get(one, one.lower()) for one in values if one in PLAIN_TYPES)
+        if self.is_variadic:
+            return {self.field: {"all": names}}
+        return {self.field: {position: names for position in self.positions}}
+
+
+class InputColumn(Column):
+    """Whether an input is absent, "constant" or "computed"."""
+
+    def __init__(self, values, position):
+        super().__init__(values)
+        self.position = position
+
+    def say(self, values):
+        at = str(self.position)
+        words = {
+            frozenset({ABSENT}): {"given": {at: False}},
+            frozenset({"constant"}): {"constant": {at: True}},
+            frozenset({"computed"}): {"constant": {at: False}},
+            frozenset({"constant", "computed"}): {"given": {at: True}},
+            frozenset({"constant", ABSENT}): {"constant": {at + "?": True}},
+            frozenset({"computed", ABSENT}): {"constant": {at + "?": False}},
+        }
+        return words.get(frozenset(values))
+
+
+class RankColumn(Column):
+    """The rank of an input; ABSENT."""
+
+    def __init__(self, values, position):
+        super().__init__(values)
+        self.position = position
+
+    def say(self, values):
+        return self.say_all(values)
+
+    def say_all(self, values):
+        ranks = sorted(one for one in values if isinstance(one, int))
+        if not ranks:
+            return {"given": {str(self.position): False}}
+        key = str(self.position) + ("?" if ABSENT in values else "")
+        return {"shapes": {key: {"rank": ranks if len(ranks) > 1 else ranks[0]}}}
+
+
+class AttributeColumn(Column):
+    """The value of an attribute; ABSENT when it is not stated and has no default."""
+
+    def __init__(self, values, name):
+        super().__init__(values)
+        self.name = name
+
+    def say(self, values):
+        if values == {ABSENT}:
+            return {"attributes": {self.name: {"absent": True}}}
+        if ABSENT in values or STATED in values:
+            return None
+        return self.say_each(values)
+
+    def say_all(self, values):
+        if ABSENT in values or STATED in values or all(isinstance(one, str) for one in values) or values == {0, 1}:
+            return {}  # every value that there can be
+        return self.say_each(values)
+
+    def say_each(self, values):
+        said = sorted(values)
+        said = [list(one) if isinstance(one, tuple) else one for one in said]
+        return {"attributes": {self.name: said if len(said) > 1 else said[0]}}
+
+
+class NumberColumn(Column):
+    """A number, as a relation: "len(in) == 3"."""
+
+    def __init__(self, values, relation):
+        super().__init__(values)
+        self.relation = relation
+
+    def say(self, values):
+        return self.say_all(values)
+
+    def say_all(self, values):
+        if UNKNOWN in values:
+            return {} if len(values) == len(self.domain) else None
+        return {"where": [" or ".join(f"{self.relation} == {one}" for one in sorted(values))]}
+
+
+class TruthColumn(Column):
+    """Whether a relation holds."""
+
+    def __init__(self, values, relation, opposite=None):
+        super().__init__(values)
+        self.relation, self.opposite = relation, opposite or f"not ({relation})"
+
+    def say(self, values):
+        if values == {True}:
+            return {"where": [self.relation]}
+        if values == {False}:
+            return {"where": [self.opposite]}
+        return None
+
+
+class VersionColumn(Column):
+    """The opset in which the operator's version begins. `ends`: by version, the last opset that has it."""
+
+    def __init__(self, values, versions, ends):
+        super().__init__(values)
+        self.versions, self.ends = versions, ends
+
+    def say(self, values):
+        places = sorted(self.versions.index(one) for one in values)
+        if places[-1] - places[0] + 1 != len(places):
+            return None
+        return self.say_all(values)
+
+    def say_all(self, values):
+        places = sorted(self.versions.index(one) for one in values)
+        if places[-1] - places[0] + 1 != len(places):
+            return None
+        return {"opset": [min(values), self.ends[max(values)]]}
+
+
+def words_of(column, values):
+    if len(values) < len(column.domain):
+        return column.say(values)
+    return column.say_all(values) if hasattr(column, "say_all") else {}
+
+
+# ---- the columns of a file ----
+
+
+def decoded(text):
+    if text is None:
+        return None
+    one = json.loads(text)
+    kind, value = one["t"], one.get("v")
+    if kind == "none":
+        return None
+    if kind == "tuple":
+        return tuple(decoded(json.dumps(part)) for part in value)
+    return float(value) if kind == "float" else value
+
+
+@dataclass
+class File:
+    """The cases of one version of one operator."""
+
+    op: str
+    since: int
+    columns: dict  # name -> a value for each row
+    yes: list
+
+    def take(self, name):
+        return self.columns.get(name)
+
+
+def read_file(op, since, content):
+    table = parquet.read_table(io.BytesIO(content))
+    columns = {}
+    for name in table.column_names:
+        if name == "compile_run_success":
+            continue
+        texts = table.column(name).to_pylist()
+        known = {text: decoded(text) for text in set(texts) if text is None or isinstance(text, str)}
+        if all(text is None or isinstance(text, str) for text in texts):
+            columns[name] = [known[text] for text in texts]
+    yes = [bool(one[0]) and bool(one[1]) for one in table.column("compile_run_success").to_pylist()]
+    return File(op, since, columns, yes)
+
+
+def is_fixed(value):
+    if isinstance(value, tuple):
+        return all(is_fixed(one) for one in value)
+    return value is None or value is True
+
+
+def default_of(attribute):
+    """The attribute's default; ABSENT when there is none."""
+    if not attribute.default_value.name:
+        return ABSENT
+    value = onnx.helper.get_attribute_value(attribute.default_value)
+    value = value.decode() if isinstance(value, bytes) else value
+    return tuple(value) if isinstance(value, list) else value
+
+
+def input_columns(file, schema):
+    """Columns about inputs, by name."""
+    found = {}
+    option = onnx.defs.OpSchema.FormalParameterOption
+    for position, parameter in enumerate(schema.inputs):
+        name = parameter.name
+        if parameter.option == option.Variadic:
+            counts = file.take("num_inputs")
+            if counts:
+                found["num_inputs"] = NumberColumn(counts, "len(in)")
+            ranks = file.take(name + "_dim")
+            if ranks:
+                found[name + "_dim"] = RankColumn([ABSENT if one is None else one for one in ranks], position)
+            continue
+        none = file.take(name + "_is_none") or [False] * len(file.yes)
+        constant = file.take(name + "_is_constant")
+        if constant:
+            states = [ABSENT if gone else "constant" if is_it else "computed" for gone, is_it in zip(none, constant)]
+            found[name + "_state"] = InputColumn(states, position)
+        ranks = file.take(name + "_dim")
+        if ranks:
+            said = [ABSENT if gone or one is None else one for gone, one in zip(none, ranks)]
+            found[name + "_dim"] = RankColumn(said, position)
+        lengths = file.take(name + "_len")
+        if lengths:
+            found[name + "_len"] = NumberColumn(lengths, f"in[{position}].elements")
+        single = file.take(name + "_is_single_element")
+        if single:
+            found[name + "_single"] = TruthColumn(single, f"in[{position}].elements == 1", f"in[{position}].elements != 1")
+    for position, parameter in enumerate(schema.outputs):
+        ranks = file.take(parameter.name + "_dim")
+        if ranks and parameter.name + "_dim" not in found:
+            found["out_" + parameter.name] = NumberColumn(ranks, f"out[{position}].rank")
+    return found
+
+
+def type_columns(file, schema):
+    found = {}
+    variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
+    for constraint in schema.type_constraints:
+        values = file.take(f"{constraint.type_param_str}_{file.op}")
+        if not values:
+            continue
+        name = constraint.type_param_str
+        inputs = [i for i, one in enumerate(schema.inputs) if one.type_str == name]
+        outputs = [i for i, one in enumerate(schema.outputs) if one.type_str == name]
+        is_variadic = any(schema.inputs[i].option == variadic for i in inputs)
+        if is_variadic and len(schema.inputs) > 1:
+            continue
+        field, positions = ("inputs", inputs) if inputs else ("outputs", outputs)
+        found["type_" + name] = TypeColumn(values, field, positions, is_variadic)
+    return found
+
+
+def attribute_columns(file, schema):
+    found = {}
+    for name, attribute in schema.attributes.items():
+        values, none = file.take("attr_" + name), file.take(f"attr_{name}_is_none")
+        default = default_of(attribute)
+        if values and not all(one is None or isinstance(one, float) for one in values):
+            if all(one is None or isinstance(one, (int, str, tuple)) for one in values):
+                plain = [default if one is None else one for one in values]
+                if all(not isinstance(one, tuple) or all(isinstance(k, int) for k in one) for one in plain):
+                    found["attr_" + name] = AttributeColumn(plain, name)
+        elif none and not values and default == ABSENT and len(set(none)) > 1:
+            states = [ABSENT if one else STATED for one in none]
+            found["attr_" + name] = AttributeColumn(states, name)
+        for word, number in (("one", 1), ("zero", 0)):
+            flags = file.take(f"attr_{name}_is_{word}")
+            if flags:
+                found[f"attr_{name}_{word}"] = TruthColumn(truths(flags), f"attr.{name} == {number}")
+        for word in (f"{name}_all_", f"attr_{name}_all_"):
+            for end, number in (("zeros", 0), ("ones", 1)):
+                flags = file.take(word + end)
+                if flags:
+                    relation = f"min(attr.{name}) == {number} and max(attr.{name}) == {number}"
+                    found[f"{name}_all_{end}"] = TruthColumn(truths(flags, True), relation)
+        flags = file.take(f"is_{name}_uniform")
+        if flags:
+            found[f"{name}_uniform"] = TruthColumn(truths(flags, True), f"min(attr.{name}) == max(attr.{name})")
+    return found
+
+
+def truths(flags, by_default=UNKNOWN):
+    return [by_default if one is None else bool(one) for one in flags]
+
+
+def of_all_axes(name, flags, ranks):
+    """Without axes a reduction is over all of them."""
+    return [(name == "full_reduction" or rank == 1) if one is None else one for one, rank in zip(flags, ranks)]
+
+
+def relation_columns(file, schema):
+    found = {}
+    relations = dict(RELATIONS)
+    inputs = [one.name for one in schema.inputs]
+    for name, (of_attribute, of_input) in AXES_RELATIONS.items():
+        relations[name] = of_input if inputs[1:2] == ["axes"] else of_attribute
+    for name, relation in relations.items():
+        flags = file.take(name)
+        if flags and all(one in schema.attributes for one in ATTRIBUTES_OF_RELATIONS.findall(relation)):
+            if "attr.axes" in relation:
+                flags = of_all_axes(name, flags, file.take(schema.inputs[0].name + "_dim"))
+            found[name] = TruthColumn(truths(flags, BY_DEFAULT.get(name)), relation)
+    for name, relation in NUMBERS.items():
+        numbers = file.take(name)
+        if numbers and len(inputs) > 1:
+            found[name] = NumberColumn(numbers, relation)
+    one, other = file.take("x_broadcasting_to_y"), file.take("y_broadcasting_to_x")
+    if one and other:
+        equal = [UNKNOWN if a is None or b is None else not a and not b for a, b in zip(one, other)]
+        found["equal_dims"] = TruthColumn(equal, "in[0].dim == in[1].dim", "in[0].dim != in[1].dim")
+    return found
+
+
+def columns_of(file, schema):
+    """The columns that rules can speak about; of the rows whose shapes are all fixed."""
+    found = {
+        **input_columns(file, schema), **type_columns(file, schema), **attribute_columns(file, schema),
+        **relation_columns(file, schema),
+    }
+    return {name: column for name, column in found.items() if len(column.domain) > 1 or hasattr(column, "say_all")}
+
+
+def fixed_rows(file):
+    flags = [values for name, values in file.columns.items() if name.endswith("_is_fixed_shape")]
+    return [all(is_fixed(values[row]) for values in flags) for row in range(len(file.yes))]
+
+
+# ---- boxes ----
+
+
+class Cover:
+    """Boxes that hold all yes vectors that can be held, and no other vector. A vector has a code for each column."""
+
+    def __init__(self, columns, vectors):
+        self.columns = columns
+        self.yes = np.array([one for one, (yes, _) in vectors.items() if yes], np.int16)
+        self.weight = np.array([count for yes, count in vectors.values() if yes])
+        no = [one for one, (yes, _) in vectors.items() if not yes]
+        self.no = np.array(no, np.int16).reshape(len(no), len(columns))
+        self.sizes = [len(column.domain) for column in columns]
+        self.can_say = {}
+
+    def is_said(self, at, mask):
+        key = (at, mask.tobytes())
+        if key not in self.can_say:
+            domain = self.columns[at].domain
+            values = {one for one, is_in in zip(domain, mask) if is_in}
+            self.can_say[key] = words_of(self.columns[at], values) is not None
+        return self.can_say[key]
+
+    def least(self, at, code):
+        mask = np.zeros(self.sizes[at], bool)
+        mask[code] = True
+        return mask if self.is_said(at, mask) else np.ones(self.sizes[at], bool)
+
+    def grow(self, seed, order):
+        """A box around the vector, or None when each that can be said has a no in it."""
+        box = [self.least(at, code) for at, code in enumerate(seed)]
+        if not all(self.is_said(at, mask) for at, mask in enumerate(box)):
+            return None
+        outside = np.array([~mask[self.no[:, at]] for at, mask in enumerate(box)]).T.reshape(self.no.shape)
+        misses = outside.sum(1)
+        if (misses == 0).any():
+            return None
+        for is_whole in (True, False):
+            for at in order:
+                self.widen(box, outside, misses, at, is_whole)
+        return box
+
+    def widen(self, box, outside, misses, at, is_whole):
+        missing = np.flatnonzero(~box[at])
+        if not len(missing):
+            return
+        blocking = set(self.no[(misses == 1) & outside[:, at], at].tolist())
+        for codes in [missing] if is_whole else [[one] for one in missing]:
+            if blocking & {int(one) for one in codes}:
+                continue
+            mask = box[at].copy()
+            mask[codes] = True
+            if not self.is_said(at, mask):
+                continue
+            box[at] = mask
+            inside = mask[self.no[:, at]] & outside[:, at]
+            outside[inside, at] = False
+            misses -= inside
+
+    def holds(self, box, vectors):
+        inside = np.ones(len(vectors), bool)
+        for at, mask in enumerate(box):
+            inside &= mask[vectors[:, at]]
+        return inside
+
+    def boxes(self, most, least_gain):
+        chosen, left = [], np.ones(len(self.yes), bool)
+        numbers = np.random.default_rng(1)
+        orders = [list(range(len(self.columns))), list(range(len(self.columns)))[::-1]]
+        orders += [numbers.permutation(len(self.columns)).tolist() for _ in range(2)]
+        while left.any() and len(chosen) < most:
+            open_ones = np.flatnonzero(left)
+            seeds = open_ones[np.linspace(0, len(open_ones) - 1, min(8, len(open_ones))).astype(int)]
+            best, best_gain = None, 0
+            for seed in seeds:
+                for order in orders:
+                    box = self.grow(self.yes[seed], order)
+                    if box is None:
+                        left[seed] = False
+                        break
+                    gain = int(self.weight[self.holds(box, self.yes) & left].sum())
+                    if gain > best_gain:
+                        best, best_gain = box, gain
+            if best is None:
+                continue
+            if best_gain < least_gain:
+                break
+            chosen.append(best)
+            left &= ~self.holds(best, self.yes)
+        return self.needed(chosen)
+
+    def needed(self, boxes):
+        """Without those whose vectors are in others."""
+        held = [self.holds(box, self.yes) for box in boxes]
+        counts = np.sum(held, axis=0) if held else np.zeros(0)
+        kept = []
+        for box, inside in sorted(zip(boxes, held), key=lambda one: int(self.weight[one[1]].sum())):
+            if len(inside) and (counts[inside] > 1).all():
+                counts = counts - inside
+            else:
+                kept.append(box)
+        return kept[::-1]
+
+
+# ---- rules ----
+
+
+def merged(rule, words):
+    for key, value in words.items():
+        if key in ("inputs", "outputs", "given", "constant", "attributes") and isinstance(value, dict) and "all" not in value:
+            field = rule.setdefault(key, {})
+            for one, said in value.items():
+                assert field.get(one, said) == said, (rule, words)  # two columns may not speak of one thing
+                field[one] = said
+        elif key == "shapes":
+            rule.setdefault("shapes", {}).update(value)
+        elif key == "where":
+            rule.setdefault("where", []).extend(value)
+        else:
+            rule[key] = value
+    return rule
+
+
+def by_position(entries):
+    return [entries.get(position) for position in range(max(entries) + 1)]
+
+
+def rule_of(op, columns, box):
+    rule = {"op": op}
+    for column, mask in zip(columns, box):
+        values = {one for one, is_in in zip(column.domain, mask) if is_in}
+        merged(rule, words_of(column, values))
+    for key in ("inputs", "outputs"):
+        if key in rule and "all" not in rule[key]:
+            rule[key] = by_position(rule[key])
+    if len(rule.get("where", ())) == 1:
+        rule["where"] = rule["where"][0]
+    order = ("op", "opset", "inputs", "outputs", "given", "constant", "shapes", "attributes", "where")
+    return {key: rule[key] for key in order if key in rule}
+
+
+def versions_of(op):
+    return sorted({one.since_version for one in onnx.defs.get_all_schemas_with_history() if one.name == op and one.domain == ""})
+
+
+def signature(file, schema, columns):
+    """Files with the same one can be learned from together."""
+    words = [(name, type(column).__name__, getattr(column, "relation", "")) for name, column in sorted(columns.items())]
+    inputs = [(one.name, one.type_str, str(one.option)) for one in schema.inputs]
+    outputs = [(one.name, one.type_str) for one in schema.outputs]
+    defaults = [(name, str(default_of(one))) for name, one in sorted(schema.attributes.items()) if "attr_" + name in columns]
+    return json.dumps([words, inputs, outputs, defaults])
+
+
+@dataclass
+class Made:
+    rules: list
+    rows: int = 0
+    yes: int = 0
+    kept: int = 0
+
+
+def rules_of_group(op, group, options):
+    """`group`: [(file, its columns)], of one signature, by version."""
+    versions = versions_of(op)
+    ends = {one: (versions[i + 1] - 1 if i + 1 < len(versions) else HIGHEST_OPSET) for i, one in enumerate(versions)}
+    names = sorted(group[0][1])
+    joined, yes = {name: [] for name in names}, []
+    since = []
+    for file, columns in group:
+        fixed = fixed_rows(file)
+        for name in names:
+            joined[name] += [value for value, is_it in zip(columns[name].values, fixed) if is_it]
+        yes += [one for one, is_it in zip(file.yes, fixed) if is_it]
+        since += [file.since] * sum(fixed)
+    columns = []
+    for name in names:
+        column = group[0][1][name]
+        Column.__init__(column, joined[name])
+        columns.append(column)
+    columns.append(VersionColumn(since, versions, ends))
+    codes = [np.array([column.domain.index(one) for one in column.values]) for column in columns]
+    vectors = {}
+    for row, vector in enumerate(zip(*[one.tolist() for one in codes])):
+        is_yes, count = vectors.get(vector, (True, 0))
+        vectors[vector] = (is_yes and yes[row], count + 1)
+    made = Made([], len(yes), sum(yes))
+    if not any(is_yes for is_yes, _ in vectors.values()):
+        return made
+    cover = Cover(columns, vectors)
+    boxes = cover.boxes(options.most_boxes, max(1, options.least_share * made.yes))
+    inside = np.zeros(len(cover.yes), bool)
+    for box in boxes:
+        inside |= cover.holds(box, cover.yes)
+        made.rules.append(rule_of(op, columns, box))
+    made.kept = int(cover.weight[inside].sum())
+    made.rules.sort(key=lambda rule: json.dumps(rule))
+    return made
+
+
+def make(name, device, wheel, options):
+    pattern = re.compile(re.escape(RULES + device) + r"/(\w+?)_" + re.escape(device) + r"_ai\.onnx_opset(\d+)\.parquet$")
+    by_op, rows = defaultdict(list), 0
+    with zipfile.ZipFile(wheel) as archive:
+        for member in sorted(archive.namelist()):
+            found = pattern.match(member)
+            if found and not found[1].endswith("Pattern"):
+                by_op[found[1]].append((int(found[2]), member))
+        rules, counts = [], Counter()
+        for op, members in sorted(by_op.items()):
+            groups = defaultdict(list)
+            for since, member in sorted(members):
+                file = read_file(op, since, archive.read(member))
+                rows += len(file.yes)
+                counts["yes"] += sum(file.yes)
+                schema = onnx.defs.get_schema(op, since)
+                columns = columns_of(file, schema)
+                groups[signature(file, schema, columns)].append((file, columns))
+            for group in groups.values():
+                made = rules_of_group(op, group, options)
+                rules += made.rules
+                counts["kept"] += made.kept
+                if options.verbose:
+                    print(f"  {op} {[file.since for file, _ in group]}: {made.rows} rows, {made.yes} yes, "
+                          f"{made.kept} kept, {len(made.rules)} rules")
+    text = list_text(name, device, wheel, rows, rules)
+    (options.output / f"{name}.json").write_text(text)
+    print(f"{name}: {rows} rows, {counts['yes']} yes, {counts['kept']} kept "
+          f"({100 * counts['kept'] / counts['yes']:.1f}%), {len(rules)} rules, {len(text)} bytes")
+
+
+def list_text(name, device, wheel, rows, rules):
+    version = Path(wheel).name.split("-")[1]
+    with zipfile.ZipFile(wheel) as archive:
+        date = "%04d-%02d-%02d" % archive.infolist()[0].date_time[:3]
+    source = (f"{PACKAGE} {version} of {date} (PyPI), Copyright (c) Microsoft Corporation, MIT License; "
+              f"runtime_check_rules of {device}: {rows} measured cases of one node each, with small tensors of fixed shapes. "
+              "Many operators of older opsets were refused then and are taken by newer compilers; sizes are not judged")
+    why = "no case with an empty tensor was measured"
+    # A Reshape to a scalar, and optional inputs that mean nothing, are empty and were measured.
+    places = [("*", "in[0]"), ("*", "out[0]"), ("Concat", "in[1]"), ("Scatter*", "in[1]")]
+    places += [("Concat", f"in[{i}]") for i in range(2, MOST_INPUTS)]
+    empty = [{"op": op, "where": f"{value}.elements == 0", "why": why} for op, value in places]
+    lines = ["{", ' "format": "cleave.support",', ' "version": 1,', f' "name": {json.dumps(name)},',
+             f' "source": {json.dumps(source)},', ' "defaults": {"input_shape": "static"},']
+    for key, entries in (("allow", rules), ("deny", empty)):
+        lines.append(f' "{key}": [')
+        lines += [f"  {json.dumps(one, separators=(',', ':'))}{'' if one is entries[-1] else ','}" for one in entries]
+        lines.append(" ]," if key == "allow" else " ]")
+    return "\n".join([*lines, "}", ""])
+
+
+def download(folder):
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, f"{PACKAGE}=={VERSION}"]
+    subprocess.run(command, capture_output=True, check=False)
+    found = sorted(Path(folder).glob("*.whl"))
+    if not found:
+        raise OSError(f"package {PACKAGE} cannot be had")
+    return found[0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path, default=Path("samples/lists"))
+    parser.add_argument("--wheel", type=Path, help="of winml-cli; default: pip downloads it")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", choices=sorted(DEVICES))
+    parser.add_argument("--most-boxes", type=int, default=60, help="for one operator")
+    parser.add_argument("--least-share", type=float, default=0.0, help="of an operator's yes rows that a box adds")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            wheel = options.wheel or download(folder)
+        except OSError as error:
+            print(f"measured_lists.py: {error}", file=sys.stderr)
+            return 1
+        for name, device in DEVICES.items():
+            if not options.only or name in options.only:
+                make(name, device, wheel, options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
