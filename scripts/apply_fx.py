@@ -35,11 +35,12 @@ import sys
 import time
 from pathlib import Path
 
-import export_fx  # says what is missing when there is no torch
 import torch
 import torch.fx
-from exported_graph import AUTOCAST, REGIONS
 from torch.fx.node import map_arg
+
+import export_fx  # says what is missing when there is no torch
+from exported_graph import AUTOCAST, REGIONS
 
 
 class DoesNotFit(Exception):

@@ -46,8 +46,7 @@ try:
         read_value,
         run,
     )
-    from verify_split import counted, parse_dim, passed_parameters
-    from verify_split import print_table, read_inputs, read_manifest
+    from verify_split import counted, parse_dim, passed_parameters, print_table, read_inputs, read_manifest
 except ImportError as error:
     if __name__ != "__main__":
         raise

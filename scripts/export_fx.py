@@ -107,7 +107,7 @@ class Unpacking:
         frame = sys._getframe(1)  # the code that asks for the iterator
         for step in dis.get_instructions(frame.f_code):
             if step.offset == frame.f_lasti and step.opname == "UNPACK_SEQUENCE":
-                return (self[i] for i in range(step.argval))
+                return (self[i] for i in range(step.argval))  # type: ignore[index]  # __getattr__ is not seen
         raise torch.fx.proxy.TraceError("a loop over a traced value: its length is not known")
 
     def __getattr__(self, name):
@@ -249,7 +249,7 @@ def describe_container(value, where):
     kinds = {tuple: "tuple", list: "list", dict: "map"}
     kind = next(name for base, name in kinds.items() if isinstance(value, base))
     items = value.values() if kind == "map" else value
-    described = {"type": kind}
+    described: dict[str, object] = {"type": kind}
     if type(value) not in PLAIN_CONTAINERS:
         described["py_type"] = class_name(value)
     described["elements"] = [describe(item, where) for item in items]

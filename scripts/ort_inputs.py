@@ -177,7 +177,7 @@ def draw_inputs(session, given, dims, draw, seed):
 def dims_of_shapes(inputs, shapes):
     """The sizes that `shapes` (by input name; None or below 0: open) give to free dims of the inputs: by
     (input, axis), and by the dim's name where it has one."""
-    dims = {}
+    dims: dict[str | tuple[str, int], int] = {}
     for declared in inputs:
         for axis, (dim, size) in enumerate(zip(declared.shape or [], shapes.get(declared.name) or [])):
             if isinstance(size, int) and size >= 0 and not isinstance(dim, int):
@@ -256,7 +256,8 @@ def find_inputs(path, given, dims, seed, shapes=None):
     inputs = session.get_inputs()
     dims = {**dims_of_shapes(inputs, shapes or {}), **dims_by_place(inputs, dims)}
     check_names(session, given, dims)
-    names, failure = output_names(session), None
+    names = output_names(session)
+    failure: Exception | None = None
     is_all_given = all(declared.name in given for declared in inputs)
     deadly = ort_child.deadly_draws()
     tried = set()

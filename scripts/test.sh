@@ -3,7 +3,7 @@
 #
 # usage: scripts/test.sh [--all | --torch | --compilers]
 #   (none)  release build and all its tests
-#   --all   the same with warnings as errors; also clang-tidy, shellcheck, a build with clang++ and its
+#   --all   the same with warnings as errors; also clang-tidy, shellcheck, ruff and mypy, a build with clang++ and its
 #           address and undefined-behaviour sanitizers and the tests under them, and the full recorded cases
 #           if they exist ($CLEAVE_RECORDED/cases, else ../shared/cases)
 #   --torch the release build, every model of tests/pt2 (or of $CLEAVE_PT2) and 25 real architectures split and
@@ -82,8 +82,28 @@ run_tests() {
 # Every finding is an error; .clang-tidy says which checks are off, and why.
 tidied='core|cli'
 lint() {
-  shellcheck --external-sources scripts/*.sh .ci/run tests/*/*.sh &&
+  shellcheck --external-sources scripts/*.sh scripts/dev/*.sh .ci/run tests/*/*.sh &&
     run-clang-tidy -quiet -j "$jobs" -p build/asan "^$root/($tidied)/"
+}
+
+# Python: pyproject.toml says which rules hold. Skipped where the packages could not be had.
+lint_python() {
+  local tool missing=
+  for tool in ruff mypy; do
+    [ -x "$venv/bin/$tool" ] || missing+=" $tool"
+  done
+  if [ -n "$missing" ]; then
+    echo "         Python: skipped, build/venv has no$missing"
+    return
+  fi
+  step ruff "ruff over all Python" "$venv/bin/ruff" check .
+  step mypy "mypy over all Python" check_types
+}
+
+check_types() {
+  local files
+  mapfile -t files < <(git ls-files '*.py')
+  "$venv/bin/mypy" --cache-dir build/mypy "${files[@]}"
 }
 
 compare_with_cases() {
@@ -153,6 +173,7 @@ else
   step build-asan "build with clang++ and sanitizers, warnings are errors (build/asan)" \
     build asan asan -DCMAKE_CXX_COMPILER=clang++ "${strict[@]}"
   step tidy "clang-tidy of core and cli, shellcheck of the scripts" lint
+  lint_python
   step build-quick "build of the quickstart, several sources at once (build/quick)" build quick quick
   compare_with_cases
   run_tests asan --label-exclude slow

@@ -15,9 +15,9 @@ values is named. The ONNX checker checks every file, unless ORIGINAL does not pa
 input or output of unknown rank is exempt.
 
 Inputs are random by the declared types and shapes; if ORIGINAL refuses them, other sizes and values are
-tried. --dim fixes a symbolic dimension; inputs that the split set (--set-input) have that value; --inputs gives some or all inputs, as arrays by name or as a folder
-with input_0.pb, input_1.pb, ... (ONNX's test_data_set_0). ONNX Runtime runs in a child process: if it
-crashes, the signal is named and other inputs are tried.
+tried. --dim fixes a symbolic dimension; inputs that the split set (--set-input) have that value; --inputs gives some or all
+inputs, as arrays by name or as a folder with input_0.pb, input_1.pb, ... (ONNX's test_data_set_0). ONNX Runtime
+runs in a child process: if it crashes, the signal is named and other inputs are tried.
 
 As a library:  verdict = verify("model.onnx", "out"); verdict.passed, verdict.table()
 

@@ -10,7 +10,8 @@ once with every tensor of its main graph as an output:
     -> {"op": "convert", "model": M, "out": FILE, "opset": 17}    the model in a later opset
 
 "given" is a .npz file or a folder of input_0.pb, ...; "values" are inputs of one element; other inputs are
-random, from "seed", in sizes that "dims" and "shapes" give. The answer's "values" are the elements of an integer tensor of at most 16, else null. Only tensors are listed.
+random, from "seed", in sizes that "dims" and "shapes" give. The answer's "values" are the elements of an integer tensor of
+at most 16, else null. Only tensors are listed.
 """
 
 import os
@@ -22,10 +23,10 @@ import onnx
 import onnxruntime as ort
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from ort_inputs import CannotRun, WrongUsage, find_inputs, read_data_set, values_of_texts  # noqa: E402
-from ort_values import UNOPTIMISED, Value, open_session, output_names, tensor_proto  # noqa: E402
-from ort_values import run as run_session  # noqa: E402
-from worker import StageError, in_stage, serve  # noqa: E402
+from ort_inputs import CannotRun, WrongUsage, find_inputs, read_data_set, values_of_texts
+from ort_values import UNOPTIMISED, Value, open_session, output_names, tensor_proto
+from ort_values import run as run_session
+from worker import StageError, in_stage, serve
 
 FEW = 16
 

@@ -101,7 +101,7 @@ class Compiler:
 
         try:
             return subprocess.Popen(words, cwd=self.folder, env=env, start_new_session=True,
-                                    preexec_fn=limit_memory, **pipes)
+                                    preexec_fn=limit_memory, **pipes)  # noqa: PLW1509 (it has one thread)
         except OSError as error:
             raise CannotTry(f"{words[0]}: {error.strerror}") from error
 

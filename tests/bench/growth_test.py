@@ -29,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "hostile"))
-import protobuf as pb  # noqa: E402
+import protobuf as pb
 
 SKIPPED = 77
 CASES = []

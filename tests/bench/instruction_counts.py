@@ -180,9 +180,9 @@ def compare(recorded, counted):
             for key in now
             if key != "total" and now[key] > before.get(key, 0) * (1 + MOST_GROWTH)
         ]
-        is_held = lambda key: now[key] >= LEAST_SHARE * now["total"]
+        held = {key for key in now if now[key] >= LEAST_SHARE * now["total"]}
         grows = now["total"] > before["total"] * (1 + MOST_GROWTH)
-        if not grows and not any(is_held(key) for _, key in grown):
+        if not grows and not any(key in held for _, key in grown):
             continue
         faults.append(f"{name}: {before['total']:,} -> {now['total']:,} instructions")
         for _, key in sorted(grown, reverse=True):
@@ -246,7 +246,7 @@ def main():
         return
     faults = compare(recorded["counts"], counted)
     if faults:
-        print("\n".join(["", *faults, "", "Where that is worth it: scripts/update_counts.sh"]))
+        print("\n".join(["", *faults, "", "Where that is worth it: scripts/dev/update_counts.sh"]))
         sys.exit(1)
 
 

@@ -76,7 +76,7 @@ class Test:
         done = subprocess.run(
             [self.cleave, "check", *arguments, *outputs, "--json", "--github"], check=False,
             cwd=self.project, capture_output=True, timeout=120)
-        self.expect(done.returncode == code, f"{name}: exit {done.returncode}, {done.stderr[-500:]}")
+        self.expect(done.returncode == code, f"{name}: exit {done.returncode}, {done.stderr[-500:]!r}")
         report = json.loads(done.stdout)
         lines = done.stderr.decode().splitlines()
         self.junit(base.with_name(name + ".junit"), report)

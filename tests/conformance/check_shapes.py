@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import TensorProto, numpy_helper, shape_inference
+from onnx import TensorProto, shape_inference
 
 # Declared otherwise than the operator's specification says.
 WITNESS_ERRS = set()
@@ -228,7 +228,7 @@ def random_input(random, value, sizes):
         size = sizes.setdefault(own, 64 + 16 * (i % 2) if is_image else 2 + len(sizes) % 3)
         dims.append(dim.dim_value if dim.HasField("dim_value") else size)
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-    if dtype == bool:
+    if np.dtype(dtype) == np.bool_:
         return np.asarray(random.random(dims) < 0.5)
     if np.issubdtype(dtype, np.integer):
         return np.asarray(random.integers(0, 4, dims)).astype(dtype)

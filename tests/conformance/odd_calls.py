@@ -13,6 +13,7 @@ stay in DIR). Exit status 1 if there is one.
 """
 
 import argparse
+import functools
 import random
 import subprocess
 import sys
@@ -167,10 +168,9 @@ class OddCall:
         node.attribute.append(attribute)
 
 
-def operators_of(opset, ml_opset, known={}):
-    if (opset, ml_opset) not in known:
-        known[opset, ml_opset] = operators(opset, ml_opset)
-    return known[opset, ml_opset]
+@functools.cache
+def operators_of(opset, ml_opset):
+    return operators(opset, ml_opset)
 
 
 def fault(dump_types, paths, seconds):

@@ -36,8 +36,8 @@ from pathlib import Path
 import onnx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-import verify_split  # noqa: E402
-from ort_inputs import CannotRun, read_data_set  # noqa: E402
+import verify_split
+from ort_inputs import CannotRun, read_data_set
 
 RANDOM_WITHOUT_SEED = {
     "test_bernoulli",

@@ -24,8 +24,8 @@ import onnxruntime as ort
 
 PROJECT = Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(PROJECT / "scripts"))
-from ort_inputs import CannotRun, find_inputs  # noqa: E402
-from ort_values import output_names, run  # noqa: E402
+from ort_inputs import CannotRun, find_inputs
+from ort_values import output_names, run
 
 CLEAVE = Path(sys.argv[2]).resolve()
 LEAST = {"unoptimised": 0.95, "optimised": 0.75}

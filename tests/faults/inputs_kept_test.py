@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "hostile"))
-import protobuf as pb  # noqa: E402
+import protobuf as pb
 
 WORKLOAD = ROOT.parent / "samples" / "workloads" / "residual_training.json"
 GATE = "--min-coverage 1%"

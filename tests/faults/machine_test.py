@@ -329,7 +329,7 @@ def check_pipes(cleave, folder):
     done = subprocess.run(["bash", "-c", '"$0" draw <(cat resnet18.json) -s <(cat npu.json)', cleave],
                           cwd=folder, capture_output=True, check=False)
     same = len(done.stdout.splitlines()) == len(wanted.splitlines())  # its name stands in some
-    expect(done.returncode == 0 and same, f"<(cat ...): differs from the file: {done.stderr}")
+    expect(done.returncode == 0 and same, f"<(cat ...): differs from the file: {done.stderr!r}")
     code, error, _ = run(cleave, "draw - -s npu.json", folder, stdin=open(model, "rb"),
                          env=dict(os.environ, TMPDIR="/nowhere"))
     expect(code == 0, f"a file as standard input needs no temporary folder: {code} {error}")
@@ -346,7 +346,7 @@ def check_cut_while_waiting(cleave, folder):
             os.mkfifo(Path(copy) / "pipe")
             data = (folder / "resnet18_parts.csv").read_bytes()
 
-            def cut(copy=copy, size=size):
+            def cut(copy=copy, size=size, data=data):
                 with open(Path(copy) / "pipe", "wb") as pipe:  # waits for the reader
                     os.truncate(Path(copy) / "resnet18.json", size)
                     pipe.write(data)

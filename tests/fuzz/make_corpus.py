@@ -158,7 +158,8 @@ RULES = {"format": "cleave.support", "version": 1, "name": "all",
                             "attributes": {"group": 1, "kernel_shape": [[3, 3], [1, 1]], "alpha": {"min": 0, "max": 1.5}},
                             "shapes": {"0": {"rank": 4, "static": True, "max_dim": 4096, "multiple_of": {"1": 8, "-1": 2}}}},
                    {"op": "Clip", "inputs": {"all": ["float32"], "same": True}, "constant": {"1": True, "2?": True},
-                    "values": {"1": {"all": 0}, "2?": {"each": {"max": 6, "finite": True}}}, "given": {"3": False}, "layout": {"0": "channels_last", "1?": ["contiguous", "sparse"]},
+                    "values": {"1": {"all": 0}, "2?": {"each": {"max": 6, "finite": True}}}, "given": {"3": False},
+                    "layout": {"0": "channels_last", "1?": ["contiguous", "sparse"]},
                     "outputs_used": [0], "input_shape": "static", "max_rank": 5, "where": RELATIONS, "unchecked": "tiles",
                     "shapes": {"0": {"rank": [3, 4], "dims": {"0": 1, "-1": {"multiple_of": 16}}}}, "name": "a*"}],
          "defaults": {"opset": [9, 20], "max_rank": 5, "input_shape": "static", "inputs": {"all": ["float32"]}},
@@ -174,7 +175,8 @@ def support_seeds(source):
     seeds = {name: (samples / name).read_text() for name in ("npu.json", "tiny_npu.txt", "ort_ops.config")}
     seeds["rules.json"] = json.dumps(RULES)
     seeds["plain.txt"] = "# ops\nConv\nRelu  # fast\nmy.domain::MatMul\n!size\ntorch.nn.*\n"
-    seeds["ort.config"] = 'ai.onnx;12,13;Conv{"inputs": {"0": ["float", "double"]}},Relu\nmy.domain;1;MatMul\n!globally_allowed_types;float\n'
+    seeds["ort.config"] = ('ai.onnx;12,13;Conv{"inputs": {"0": ["float", "double"]}},Relu\nmy.domain;1;MatMul\n'
+                           '!globally_allowed_types;float\n')
     return seeds
 
 

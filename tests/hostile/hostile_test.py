@@ -19,7 +19,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import protobuf as pb  # noqa: E402
+import protobuf as pb
 
 MEMORY = 2 << 30
 SECONDS = 60
@@ -291,7 +291,7 @@ def json_that_nests_twenty_thousand_deep(bench):
         bench.preview(text).is_refused(words)
     bench.file("m.json", json.dumps(graph_json([{"name": "n", "op": "f", "inputs": ["x"], "outputs": [{"name": "n"}]}],
                                                outputs=["n"])))
-    for text in (nested('{"allow": ', "1", "}"), '{"format": "cleave.support", "version": 1, "allow": [%s]}' % objects):
+    for text in (nested('{"allow": ', "1", "}"), '{"format": "cleave.support", "version": 1, "allow": [' + objects + "]}"):
         bench.run("preview", "m.json", "-s", bench.file("deep.json", text)).is_refused("nested more than")
     bench.run("partition", "m.json", "--map", bench.file("map.json", objects)).is_refused("nested more than")
     bench.run("check", "m.json", "-s", "list.txt", "--baseline", bench.file("base.json", objects)).is_refused("base.json")
@@ -362,7 +362,7 @@ def constants_that_grow(bench):
                 for i in range(60)]
     made = pb.simple([*doubling, pb.node("Reshape", ["x", "c60"], ["y"])], [pb.tensor("c0", [2], int64s(1, 1), 7)])
     bench.preview(made).is_done()
-    bounds = [pb.tensor("a", [], int64s(0), 7), pb.tensor("b", [], int64s((1 << 62)), 7), pb.tensor("d", [], int64s(1), 7)]
+    bounds = [pb.tensor("a", [], int64s(0), 7), pb.tensor("b", [], int64s(1 << 62), 7), pb.tensor("d", [], int64s(1), 7)]
     made = pb.simple([pb.node("Range", ["a", "b", "d"], ["r"]), pb.node("Reshape", ["x", "r"], ["y"])], bounds)
     bench.preview(made).is_done()
     for op, more in (("Tile", [1 << 40]), ("Expand", [1 << 40])):
@@ -419,7 +419,7 @@ def evil_json():
 
 
 def evil_onnx():
-    evil = [e for e in EVIL]
+    evil = list(EVIL)
     nodes = [pb.node("Relu" if i % 2 else f"Op{name}", [evil[i - 1] if i else "x"], [name], name=name, domain="" if i % 2 else "d")
              for i, name in enumerate(evil)]
     return pb.model(pb.graph(nodes, [pb.value("x", [2, evil[8]])], [pb.value(evil[-1], [2, evil[8]])], name=evil[1]),
@@ -500,7 +500,8 @@ def names_that_attack_their_reader(bench):
             holds(run.code in (0, 1), f"{run.what}: exit {run.code}: {run.errors[:300]}")
             fits_terminal(run.out, run.what)
         for command in (["preview", *base], ["support", *base], ["explain", *base], ["advise", *base], ["lint-support", "evil.json", name],
-                        ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2"], ["check", *base, "--max-cpu-nodes", "0"]):
+                        ["diff", *base, "to", "-s", "list.txt"], ["stage", name, "--stages", "2"],
+                        ["check", *base, "--max-cpu-nodes", "0"]):
             run = bench.run(*command, "--json")
             holds(run.code in (0, 1), f"{run.what}: exit {run.code}: {run.errors[:300]}")
             is_json(run.out, run.what)

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import protobuf as pb  # noqa: E402
+import protobuf as pb
 
 ROW = re.compile(r"^\| `([a-z-]+)` \| ([^|]+) \| ([0-9,]+) \|[^|]*\| `([^`]+)` \|$", re.M)
 

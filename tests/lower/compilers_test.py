@@ -19,11 +19,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from place import PROJECT, Skip, equal, run_tests, tests_in
-from worker_test import Worker
-
 import onnx
 from onnx import TensorProto, helper
+
+from place import PROJECT, Skip, equal, run_tests, tests_in
+from worker_test import Worker
 
 
 def environment_with(module):

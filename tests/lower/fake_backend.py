@@ -28,7 +28,6 @@ A rule says when the piece is not compiled, and how:
 """
 import ctypes
 import json
-import os
 import random
 import signal
 import subprocess

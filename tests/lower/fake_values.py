@@ -10,10 +10,11 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "backends"))
-import onnx  # noqa: E402
-import onnxruntime as ort  # noqa: E402
-from onnx import TensorProto, helper  # noqa: E402
-from worker import in_stage, read_inputs, serve, write_outputs  # noqa: E402
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper
+
+from worker import in_stage, read_inputs, serve, write_outputs
 
 
 def spoilt(node, rules):

@@ -15,10 +15,10 @@ import subprocess
 import sys
 import time
 
-from place import chain, equal, run_tests, tests_in, without_times
-
 import onnx
 from onnx import TensorProto, helper
+
+from place import chain, equal, run_tests, tests_in, without_times
 
 GOOD = ["Relu", "Neg", "Abs", "Exp", "Add", "Mul", "Max"]
 BAD = ["Sin", "Cos", "Tan", "Erf", "Ceil", "Sub", "Min"]

@@ -16,9 +16,9 @@ import time
 import xml.etree.ElementTree
 from pathlib import Path
 
-from place import ALL, FAKE, PROJECT, PYTHON, Skip, chain, equal, is_of, running, run_tests, tests_in, without_times
-
 import onnx
+
+from place import ALL, FAKE, PROJECT, PYTHON, Skip, chain, equal, is_of, run_tests, running, tests_in, without_times
 
 # ---- backend files ----
 
@@ -171,7 +171,7 @@ def test_a_hang_is_ended(place):
     verdict = verdict_of(place, place.backend(["hang=Sin"], timeout="2s"))
     equal(verdict[0], "timed out")
     words = [*PYTHON, str(FAKE)]
-    assert not [pid for pid in running(words)], "a fake is left"
+    assert not list(running(words)), "a fake is left"
 
 
 def test_what_a_backend_forks_is_ended(place):
@@ -556,7 +556,7 @@ def test_the_folder_of_a_crash_or_a_timeout_says_so(place):
         equal(title, f"# fake: {words}")
         again = repeated(folder)
         equal((again.returncode, again.stdout), (1, f"fails: compile: {words}\n"))
-        equal([pid for pid in running([*PYTHON, str(FAKE)])], [])
+        equal(list(running([*PYTHON, str(FAKE)])), [])
 
 
 def test_the_folder_has_the_scripts_of_the_backend(place):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the lists of scripts/measured_lists.py against every case that they were made of.
+"""Holds the lists of scripts/dev/measured_lists.py against every case that they were made of.
 
 usage: measured_lists_test.py LIST... [--wheel FILE]    the lists' file names say which device
 
@@ -333,7 +333,7 @@ def main():
             print("measured_lists_test.py: skipped: winml-cli cannot be had from PyPI")
             return 77
         with zipfile.ZipFile(wheel) as archive:
-            return 0 if all([check(path, archive) for path in options.lists]) else 1
+            return 0 if all([check(path, archive) for path in options.lists]) else 1  # noqa: C419 (each says what it finds)
 
 
 if __name__ == "__main__":

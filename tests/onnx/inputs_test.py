@@ -11,13 +11,12 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
 PROJECT, CLEAVE = Path(sys.argv[1]).resolve(), sys.argv[2]
 sys.path.insert(0, str(PROJECT / "scripts"))
-from ort_inputs import WrongUsage, find_inputs, values_of_texts  # noqa: E402
+from ort_inputs import WrongUsage, find_inputs, values_of_texts
 
 
 def model_file(folder, inputs, nodes, outputs, initializers=()):

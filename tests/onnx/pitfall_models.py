@@ -10,7 +10,6 @@ import struct
 import sys
 from pathlib import Path
 
-import onnx
 from onnx import TensorProto, helper, parser
 
 X23 = "float[2,3] x"

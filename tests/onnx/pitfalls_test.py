@@ -19,10 +19,10 @@ import numpy as np
 import onnx
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2] / "scripts")]
-import pitfall_models  # noqa: E402
-import verify_split  # noqa: E402
-from ort_inputs import CannotRun  # noqa: E402
-from ort_values import UNOPTIMISED, Value, run_model  # noqa: E402
+import pitfall_models
+import verify_split
+from ort_inputs import CannotRun
+from ort_values import UNOPTIMISED, Value, run_model
 
 REFUSED = {
     "33_cycle_invalid": "the nodes form a cycle: node 0 (Add) -> node 1 (Relu) -> node 0 (Add)",

@@ -18,7 +18,7 @@ import onnxruntime as ort
 from onnx import numpy_helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import pitfall_models  # noqa: E402
+import pitfall_models
 
 PROJECT, CLEAVE = (Path(argument).resolve() for argument in sys.argv[1:3])
 

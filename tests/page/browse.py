@@ -75,7 +75,7 @@ def make_page(cleave: str, model: pathlib.Path, support: pathlib.Path, folder: p
 def chain(count: int) -> dict:
     """A model of `count` nodes in ten scopes, one node in fifty of an op that no list names, and one
     node whose name would be markup."""
-    nodes = []
+    nodes: list[dict] = []
     for i in range(count):
         op = "Odd" if i % 50 == 49 else "Relu"
         name = "<img src=x onerror=alert(1)>&\"'" if i == 7 else f"n{i}"

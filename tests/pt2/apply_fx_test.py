@@ -12,11 +12,12 @@ from pathlib import Path
 
 root, cleave = Path(sys.argv[1]), sys.argv[2]
 sys.path[:0] = [str(root / "scripts"), str(Path(__file__).parent)]
-import apply_fx  # noqa: E402
-import export_fx  # noqa: E402
-import sample_models  # noqa: E402
-import torch  # noqa: E402
-import torch_modules  # noqa: E402
+import torch
+
+import apply_fx
+import export_fx
+import sample_models
+import torch_modules
 
 
 def manifest_of(folder, maker, *command):

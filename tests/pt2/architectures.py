@@ -29,7 +29,7 @@ def tokens(length=7, words=48):
 try:
     import torchvision
 
-    TORCHVISION = (
+    TORCHVISION: tuple[str, ...] = (
         "resnet18", "mobilenet_v3_small", "squeezenet1_1", "shufflenet_v2_x0_5", "efficientnet_b0", "swin_t",
         "densenet121", "convnext_tiny", "googlenet", "regnet_y_400mf", "mnasnet0_5",
     )  # fmt: skip

@@ -20,8 +20,9 @@ import zipfile
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2] / "scripts"), str(Path(__file__).parent)]
-import run_torch_split  # noqa: E402
-import torch  # noqa: E402
+import torch
+
+import run_torch_split
 
 
 class Tally:

@@ -173,7 +173,7 @@ def main():
                 wrong += 1
                 kept = Path(tempfile.gettempdir()) / f"damaged_{i}.pt2"
                 kept.write_bytes(data)
-                print(f"{damage.__name__}: exit code {done.returncode}, {done.stderr[:200]}: {kept}")
+                print(f"{damage.__name__}: exit code {done.returncode}, {done.stderr[:200]!r}: {kept}")
     for (name, code), times in sorted(seen.items()):
         print(f"{name:16} exit code {code}: {times}")
     print(f"{count} archives, {wrong} neither read nor refused")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 root = Path(sys.argv[1])
 sys.path[:0] = [str(root / "scripts"), str(Path(__file__).parent)]
-import export_fx  # noqa: E402
-import torch  # noqa: E402
-import torch_modules  # noqa: E402
+import torch
+
+import export_fx
+import torch_modules
 
 
 def graph_of(maker):

@@ -92,7 +92,6 @@ def measure_large(cleave, scratch, gigabytes):
 def measure_many(cleave, scratch, nodes):
     model = scratch / "many.pt2"
     make(model, nodes // 2, 16, 16)
-    support = write_list(scratch, ["aten.linear"])
     wall, processor, memory = run(cleave, "-q", "print", model)
     figure(f"print of {nodes:,} nodes, {model.stat().st_size / 1e6:.0f} MB: processor time", processor, "s", None)
     best = min(run(cleave, "-q", "preview", model, "-s", write_list(scratch, ["torch.ops.aten.*"]))[1] for _ in range(3))

@@ -13,12 +13,13 @@ from pathlib import Path
 
 root, cleave = Path(sys.argv[1]), sys.argv[2]
 sys.path[:0] = [str(root / "scripts"), str(Path(__file__).parent)]
-import apply_fx  # noqa: E402
-import export_fx  # noqa: E402
-import torch  # noqa: E402
-import torch.distributed as dist  # noqa: E402
-from torch.distributed.pipelining import schedules  # noqa: E402
-from torch.distributed.pipelining.stage import PipelineStage  # noqa: E402
+import torch
+import torch.distributed as dist
+from torch.distributed.pipelining import schedules
+from torch.distributed.pipelining.stage import PipelineStage
+
+import apply_fx
+import export_fx
 
 WIDTH, STAGES, MICROBATCHES = 8, 4, 6
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-import models as real_models  # noqa: E402
+import models as real_models
 
 PROJECT = Path(__file__).resolve().parents[2]
 MOST_SECONDS = 5.0  # of processor time

@@ -25,7 +25,7 @@ try:
 
     import models as real_models
     from ort_inputs import CannotRun, find_inputs
-    from ort_values import UNOPTIMISED, Value, first_line, open_session, output_names, run
+    from ort_values import UNOPTIMISED, first_line, open_session, output_names, run
 except ImportError as error:
     print(f"skipped: needs the Python module {error.name}", file=sys.stderr)
     sys.exit(77)

@@ -117,7 +117,7 @@ def main():
             if sent.count("reading") >= 6:
                 break
         plain = subprocess.run(preview, check=True, capture_output=True)
-        test.expect(plain.stderr == b"", f"without a terminal: {plain.stderr[:200]}")
+        test.expect(plain.stderr == b"", f"without a terminal: {plain.stderr[:200]!r}")
         test.watch(preview, plain.stdout, folder)
         with open(os.devnull, "wb") as nowhere:
             test.expect_none("--quiet", on_terminal([*preview, "--quiet"], nowhere, slowly=True)[0])

@@ -67,7 +67,8 @@ def main():
     options = options_of(cleave)
     known = set().union(*options.values())
     scripts = set()
-    for path in [*project.glob("scripts/*"), *project.glob("tests/**/*.py"), *project.glob("tests/**/*.cc")]:
+    for path in [*project.glob("scripts/*"), *project.glob("scripts/dev/*"),
+                 *project.glob("tests/**/*.py"), *project.glob("tests/**/*.cc")]:
         if path.is_file():
             scripts |= set(OPTION.findall(path.read_text(encoding="utf-8", errors="replace")))
     faults, named = [], set()

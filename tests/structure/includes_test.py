@@ -20,7 +20,8 @@ ONNX = "formats/models/onnx/index formats/models/onnx/infer formats/models/onnx/
 LIBRARY = CORE + " core/lint core/balance core/stages core/study core/placement core/lowering"
 READERS = (FILES + " formats/models/bind formats/models/graph_json formats/lists/settings formats/lists/support "
            "formats/lists/tables formats/lists/costs "
-           "formats/models/pt2 formats/models/pt2/write formats/run/backend formats/run/lowering formats/lists/import formats/models " + ONNX +
+           "formats/models/pt2 formats/models/pt2/write formats/run/backend formats/run/lowering "
+           "formats/lists/import formats/models " + ONNX +
            " formats/models/onnx/write")
 REPORTS = "formats/report/words formats/report/drawings formats/report/split " \
           "formats/report/check formats/report/stages formats/report/advice"

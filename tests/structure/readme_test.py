@@ -103,7 +103,7 @@ class Document:
             wanted = [line.rstrip() for line in part.splitlines()]
             starts = range(at, len(lines) - len(wanted) + 1)
             if number == 0 and wanted:
-                starts = range(0, 1)
+                starts = range(1)
             if number == len(parts) - 1 and wanted:
                 starts = range(max(at, len(lines) - len(wanted)), len(lines) - len(wanted) + 1)
             found = next((start for start in starts if lines[start:start + len(wanted)] == wanted), None)

@@ -1,4 +1,4 @@
-// The table's lines are explained in scripts/torch_operators.py. They are sorted by name.
+// The table's lines are explained in scripts/dev/torch_operators.py. They are sorted by name.
 #include "formats/models/pt2/operators.h"
 
 #include <algorithm>

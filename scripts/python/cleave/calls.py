@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Path = Union[str, "os.PathLike[str]"]
 Paths = Union[Path, Iterable[Path]]
-Option = Union[None, bool, int, float, Path, Iterable[Union[int, float, Path]], Mapping[str, object]]
+Option = Union[None, bool, int, float, Path, Iterable[int | float | Path], Mapping[str, object]]
 
 # Options without a value.
 FLAGS = frozenset({

@@ -117,7 +117,7 @@ def check(model, folder, seed):
     supported = set(draw.sample(ops, max(1, len(ops) * 2 // 3)))
     times = {name: (draw.randrange(1, 2_000_000), draw.randrange(1, 400_000)) for name in nodes}
     for i, target in enumerate((CPU, ACC)):
-        lines = ['"%s",%.3f' % (name.replace('"', '""'), both[i] / 1000) for name, both in times.items()]
+        lines = ['"{}",{:.3f}'.format(name.replace('"', '""'), both[i] / 1000) for name, both in times.items()]
         (folder / f"{target}.csv").write_text("\n".join(["node,time_us", *lines]) + "\n")
     network = network_of(graph, nodes, times, supported)
     if network is None:

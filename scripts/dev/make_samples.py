@@ -18,7 +18,8 @@ import struct
 import sys
 from pathlib import Path
 
-SAMPLES = Path(__file__).resolve().parent.parent / "samples"
+SCRIPTS = Path(__file__).resolve().parent.parent
+SAMPLES = SCRIPTS.parent / "samples"
 GRAPHS = ("resnet18", "transformer_encoder", "dlrm")
 OPSET = 17
 IR_VERSION = 8
@@ -293,6 +294,7 @@ def onnx_files():
 
 
 def graph_files():
+    sys.path.insert(0, str(SCRIPTS))
     import export_fx
 
     for name in GRAPHS:

@@ -35,7 +35,7 @@ import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+SCRIPTS = Path(__file__).resolve().parent.parent
 UNSUPPORTED_EVERY = 40  # nodes of a synthetic graph
 
 
@@ -174,7 +174,7 @@ def torch_worker(asked):
 
     say = own_output()
     torch.set_grad_enabled(False)
-    sys.path.insert(0, str(HERE))
+    sys.path.insert(0, str(SCRIPTS))
     import export_fx
 
     say({"versions": f"torch {torch.__version__}"})
@@ -245,15 +245,14 @@ def has(python, module):
 
 def find_python(asked, module):
     """The first Python that has the module, or None."""
-    tried = [asked] if asked else [sys.executable, HERE.parent / "build/venv/bin/python", "/usr/bin/python3"]
+    tried = [asked] if asked else [sys.executable, SCRIPTS.parent / "build/venv/bin/python", "/usr/bin/python3"]
     return next((str(python) for python in tried if has(str(python), module)), None)
 
 
 def worker(python, which, asked):
     """The output of a worker, line by line. The worker waits until a line was used."""
     command = [python, str(Path(__file__).resolve()), "--worker", which, json.dumps(asked)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             yield json.loads(line)
             process.stdin.write("\n")
@@ -331,7 +330,7 @@ class Bench:
         folder.mkdir()
         model, support = folder / "model.onnx", folder / "support.json"
         maker = f"import bench_onnx; bench_onnx.make_model({str(model)!r}, 64, {megabytes})"
-        subprocess.run([python, "-c", maker], cwd=HERE.parent / "tests/bench", check=True)
+        subprocess.run([python, "-c", maker], cwd=SCRIPTS.parent / "tests/bench", check=True)
         allow = {"format": "cleave.support", "version": 1, "name": "peers", "allow": ["MatMul", "Add"]}
         support.write_text(json.dumps(allow))
         name = f"ONNX, {megabytes:,} MB of weights"
@@ -388,7 +387,7 @@ def working_folder(megabytes):
 
 
 def shown_command():
-    return ["scripts/bench_peers.py", *sys.argv[1:]]
+    return ["scripts/dev/bench_peers.py", *sys.argv[1:]]
 
 
 def numbers(text):

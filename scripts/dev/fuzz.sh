@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fuzzes every reader and the passes with libFuzzer, clang's address and undefined-behaviour sanitizers on.
 #
-# usage: scripts/fuzz.sh MINUTES [TARGET...]
+# usage: scripts/dev/fuzz.sh MINUTES [TARGET...]
 #   MINUTES   of processor time for each target
 #   TARGET    some of the targets of tests/fuzz/README.md; all without any
 #
@@ -11,12 +11,12 @@
 # Exit status 1 if an input broke a target; it is in build/fuzz/found/.
 set -euo pipefail
 if [ $# -lt 1 ] || ! [[ $1 =~ ^[1-9][0-9]*$ ]]; then
-  echo "usage: scripts/fuzz.sh MINUTES [TARGET...]" >&2
+  echo "usage: scripts/dev/fuzz.sh MINUTES [TARGET...]" >&2
   exit 2
 fi
 minutes=$1
 shift
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
 models=${CLEAVE_RECORDED:-$root/../shared}/models
 work=build/fuzz

@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 
 SPACES = ("aten", "prims", "quantized", "quantized_decomposed", "torchvision", "_c10d_functional")
-HEAD = """// Torch's operators, made by scripts/torch_operators.py from torch {version}: do not edit.
+HEAD = """// Torch's operators, made by scripts/dev/torch_operators.py from torch {version}: do not edit.
 """
 
 
@@ -76,7 +76,7 @@ def line_of(schema):
 
 
 def main():
-    default = Path(__file__).resolve().parent.parent / "formats" / "models" / "pt2" / "operators.inc"
+    default = Path(__file__).resolve().parents[2] / "formats" / "models" / "pt2" / "operators.inc"
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     lines = {line_of(schema) for schema in torch._C._jit_get_all_schemas()} - {None}
     with path.open("w", encoding="utf-8") as out:

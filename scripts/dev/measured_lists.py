@@ -107,7 +107,7 @@ class TypeColumn(Column):
         names = sorted(ONNX_TYPES.get(one, one.lower()) for one in values if one in PLAIN_TYPES)
         if self.is_variadic:
             return {self.field: {"all": names}}
-        return {self.field: {position: names for position in self.positions}}
+        return {self.field: dict.fromkeys(self.positions, names)}
 
 
 class InputColumn(Column):
@@ -289,7 +289,7 @@ def default_of(attribute):
 
 def input_columns(file, schema):
     """Columns about inputs, by name."""
-    found = {}
+    found: dict[str, object] = {}
     option = onnx.defs.OpSchema.FormalParameterOption
     for position, parameter in enumerate(schema.inputs):
         name = parameter.name
@@ -324,7 +324,7 @@ def input_columns(file, schema):
 
 
 def type_columns(file, schema):
-    found = {}
+    found: dict[str, object] = {}
     variadic = onnx.defs.OpSchema.FormalParameterOption.Variadic
     for constraint in schema.type_constraints:
         values = file.take(f"{constraint.type_param_str}_{file.op}")
@@ -342,7 +342,7 @@ def type_columns(file, schema):
 
 
 def attribute_columns(file, schema):
-    found = {}
+    found: dict[str, object] = {}
     for name, attribute in schema.attributes.items():
         values, none = file.take("attr_" + name), file.take(f"attr_{name}_is_none")
         default = default_of(attribute)
@@ -380,7 +380,7 @@ def of_all_axes(name, flags, ranks):
 
 
 def relation_columns(file, schema):
-    found = {}
+    found: dict[str, object] = {}
     relations = dict(RELATIONS)
     inputs = [one.name for one in schema.inputs]
     for name, (of_attribute, of_input) in AXES_RELATIONS.items():
@@ -650,7 +650,7 @@ def make(name, device, wheel, options):
 def list_text(name, device, wheel, rows, rules):
     version = Path(wheel).name.split("-")[1]
     with zipfile.ZipFile(wheel) as archive:
-        date = "%04d-%02d-%02d" % archive.infolist()[0].date_time[:3]
+        date = "{:04}-{:02}-{:02}".format(*archive.infolist()[0].date_time[:3])
     source = (f"{PACKAGE} {version} of {date} (PyPI), Copyright (c) Microsoft Corporation, MIT License; "
               f"runtime_check_rules of {device}: {rows} measured cases of one node each, with small tensors of fixed shapes. "
               "Many operators of older opsets were refused then and are taken by newer compilers; sizes are not judged")

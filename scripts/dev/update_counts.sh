@@ -2,18 +2,18 @@
 # Updates the instruction counts that a test checks (tests/bench/instruction_counts.json), after a
 # justified increase or a decrease.
 #
-# usage: scripts/update_counts.sh "REASON"
+# usage: scripts/dev/update_counts.sh "REASON"
 #
 # Builds build/release, counts, and prints the changes and a message for the commit, which has the reason,
 # so that git log answers where the time went.
 set -euo pipefail
 if [ $# -ne 1 ] || [ -z "${1// /}" ]; then
-  echo 'usage: scripts/update_counts.sh "REASON"' >&2
+  echo 'usage: scripts/dev/update_counts.sh "REASON"' >&2
   echo 'update_counts: say why the counts may change; it goes into the commit' >&2
   exit 2
 fi
 # shellcheck source=scripts/steps.sh
-. "$(dirname "${BASH_SOURCE[0]}")/steps.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../steps.sh"
 cd "$root"
 
 count() {
