@@ -12,10 +12,6 @@
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
 #include "formats/report/check/check_text.h"
-#include "formats/report/check/github_annotations.h"
-#include "formats/report/check/junit.h"
-#include "formats/report/check/markdown.h"
-#include "formats/report/check/sarif.h"
 
 namespace cleave {
 namespace {
@@ -194,7 +190,7 @@ class CheckCommand : public Command {
     }
     for (const OutputFile& file : files_) {
       if (file.path.empty()) continue;
-      const auto written = write_file(file.path, file.make(check_));
+      const auto written = write_file(file.path, file.make(ci_report(check_)));
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
       complete.push_back(file.path);
     }
@@ -205,7 +201,7 @@ class CheckCommand : public Command {
 
   // Annotations go to standard error when standard output has JSON; GitHub reads both.
   void write_annotations() const {
-    const std::string text = check_annotations(check_);
+    const std::string text = ci_annotations(ci_report(check_));
     if (json_) {
       std::fputs(text.c_str(), stderr);
     } else {
@@ -216,16 +212,16 @@ class CheckCommand : public Command {
   struct OutputFile {
     const char* option;
     const char* help;
-    std::string (*make)(const Check&);
+    std::string (*make)(const CiReport&);
     std::string path = {};  // empty: not asked for
   };
 
   std::array<OutputFile, 3> files_ = {{
       {"--junit", "write a JUnit file: a suite for each model and list, a case for each gate",
-       check_junit},
+       ci_junit},
       {"--sarif", "write a SARIF file: the nodes on the CPU, at the lines of the rules to blame",
-       check_sarif},
-      {"--markdown", "write Markdown, for a step summary or a pull request", check_markdown},
+       ci_sarif},
+      {"--markdown", "write Markdown, for a step summary or a pull request", ci_markdown},
   }};
   bool github_ = false;
   std::vector<std::string> models_;

@@ -240,7 +240,7 @@ class LowerCommand : public Command {
   ExitCode write_reports(const LoweringReport& report) const {
     for (const ReportFile& file : files_) {
       if (file.path.empty()) continue;
-      const auto written = write_file(file.path, file.make(report));
+      const auto written = write_file(file.path, file.make(ci_report(report)));
       if (!written) return refuse(written.error(), ExitCode::cannot_write);
     }
     return ExitCode::done;
@@ -260,7 +260,7 @@ class LowerCommand : public Command {
 
   // Annotations go to standard error when standard output has JSON; GitHub reads both.
   void write_annotations(const LoweringReport& report) const {
-    const std::string text = lowering_annotations(report);
+    const std::string text = ci_annotations(ci_report(report));
     if (json_) {
       std::fputs(text.c_str(), stderr);
     } else {
@@ -271,14 +271,14 @@ class LowerCommand : public Command {
   struct ReportFile {
     const char* option;
     const char* help;
-    std::string (*make)(const LoweringReport&);
+    std::string (*make)(const CiReport&);
     std::string path = {};  // empty: not asked for
   };
 
   std::array<ReportFile, 3> files_ = {{
-      {"--junit", "write a JUnit file: a case for each partition and backend", lowering_junit},
-      {"--sarif", "write a SARIF file: what was found, at nodes of the model", lowering_sarif},
-      {"--markdown", "write Markdown, for a step summary or a pull request", lowering_markdown},
+      {"--junit", "write a JUnit file: a case for each partition and backend", ci_junit},
+      {"--sarif", "write a SARIF file: what was found, at nodes of the model", ci_sarif},
+      {"--markdown", "write Markdown, for a step summary or a pull request", ci_markdown},
   }};
   std::vector<CLI::Option*> of_split_;  // options that `cleave split` has, too
   ModelArgs model_;

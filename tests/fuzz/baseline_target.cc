@@ -8,10 +8,6 @@
 #include "formats/report/check/baseline_file.h"
 #include "formats/report/check/check.h"
 #include "formats/report/check/check_text.h"
-#include "formats/report/check/github_annotations.h"
-#include "formats/report/check/junit.h"
-#include "formats/report/check/markdown.h"
-#include "formats/report/check/sarif.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"
@@ -56,10 +52,10 @@ void read_baselines(std::string_view bytes) {
   const Check check = check_against(*baseline);
   demand_printable(check_text(check), "the check as text");
   demand_json(check_json(check), "the check");
-  demand_json(check_sarif(check), "SARIF");
-  demand_utf8(check_junit(check), "JUnit");
-  demand_utf8(check_markdown(check), "Markdown");
-  demand_printable(check_annotations(check), "annotations");
+  demand_json(ci_sarif(ci_report(check)), "SARIF");
+  demand_utf8(ci_junit(ci_report(check)), "JUnit");
+  demand_utf8(ci_markdown(ci_report(check)), "Markdown");
+  demand_printable(ci_annotations(ci_report(check)), "annotations");
 }
 
 }  // namespace cleave::fuzz

@@ -8,10 +8,6 @@
 #include "formats/base/text/utf8.h"
 #include "formats/report/check/check.h"
 #include "formats/report/check/check_text.h"
-#include "formats/report/check/github_annotations.h"
-#include "formats/report/check/junit.h"
-#include "formats/report/check/markdown.h"
-#include "formats/report/check/sarif.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/model_explorer.h"
 #include "formats/report/drawings/netron.h"
@@ -69,10 +65,10 @@ void demand_good_check(const Report& report) {
   check.runs.push_back(check_report(report, request, nullptr));
   demand_printable(check_text(check), "the check as text");
   demand_json(check_json(check), "the check");
-  demand_json(check_sarif(check), "SARIF");
-  demand_utf8(check_junit(check), "JUnit");
-  demand_utf8(check_markdown(check), "Markdown");
-  demand_printable(check_annotations(check), "annotations");
+  demand_json(ci_sarif(ci_report(check)), "SARIF");
+  demand_utf8(ci_junit(ci_report(check)), "JUnit");
+  demand_utf8(ci_markdown(ci_report(check)), "Markdown");
+  demand_printable(ci_annotations(ci_report(check)), "annotations");
 }
 
 }  // namespace

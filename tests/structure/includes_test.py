@@ -23,7 +23,7 @@ READERS = (FILES + " formats/models/bind formats/models/graph_json formats/lists
            "formats/models/pt2 formats/models/pt2/write formats/run/backend formats/run/lowering "
            "formats/lists/import formats/models " + ONNX +
            " formats/models/onnx/write")
-REPORTS = "formats/report/words formats/report/drawings formats/report/split " \
+REPORTS = "formats/report/words formats/report/ci formats/report/drawings formats/report/split " \
           "formats/report/check formats/report/stages formats/report/advice"
 
 MAY_INCLUDE = {
@@ -73,11 +73,12 @@ MAY_INCLUDE = {
     "formats/report/words": LIBRARY + " " + READERS,
     "formats/report/drawings": LIBRARY + " " + READERS + " formats/report/words",
     "formats/report/split": LIBRARY + " " + READERS + " formats/report/words",
-    "formats/report/check": LIBRARY + " " + READERS + " formats/report/words",
+    "formats/report/ci": "core/graph formats/base/json formats/base/text",
+    "formats/report/check": LIBRARY + " " + READERS + " formats/report/words formats/report/ci",
     "formats/report/stages": LIBRARY + " " + READERS + " formats/report/words "
                              "formats/report/drawings",
     "formats/report/advice": LIBRARY + " " + READERS + " formats/report/words",
-    "formats/report/lowering": LIBRARY + " " + READERS + " formats/report/words formats/report/check",
+    "formats/report/lowering": LIBRARY + " " + READERS + " formats/report/words formats/report/ci formats/report/check",
     # Whole jobs, from files to files, without a command line.
     "formats/run/jobs": LIBRARY + " " + READERS + " " + REPORTS,
     # What programs that use cleave as a library include.

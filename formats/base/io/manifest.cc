@@ -12,6 +12,7 @@
 #include <set>
 #include <system_error>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 
 namespace cleave {
@@ -135,15 +136,7 @@ std::vector<std::string> unlisted_entries(const std::string& folder) {
 }
 
 std::string named_entries(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostNamed = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) {
-    text += (i == 0 ? "" : ", ") + escaped_in_quotes(names[i]);
-  }
-  if (names.size() > kMostNamed) {
-    text += " and " + std::to_string(names.size() - kMostNamed) + " more";
-  }
-  return text;
+  return capped_list(names, 3, escaped_in_quotes);
 }
 
 }  // namespace cleave

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/spelling.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/lists/costs/cost_file.h"
 
@@ -33,14 +34,14 @@ Diagnostic unknown_name(const SourceFile& source, const CostEntry& entry, const 
 // nodes.
 void warn_of_unknown(const SourceFile& source, const CostEntries& file, const Graph& graph,
                      ModelCosts& made) {
-  std::size_t unknown = 0;
+  CappedList unknown(kMostNamed);
   for (std::size_t i = 0; i < file.entries.size(); ++i) {
-    if (made.match.rules[i] != MatchRule::none || ++unknown > kMostNamed) continue;
+    if (made.match.rules[i] != MatchRule::none || !unknown.shows_next()) continue;
     made.warnings.push_back(unknown_name(source, file.entries[i], graph));
   }
-  if (unknown <= kMostNamed) return;
-  made.warnings.push_back(
-      diagnostic_of(source.path(), count_text(unknown - kMostNamed) + " more names are not nodes"));
+  if (unknown.left_out() == 0) return;
+  made.warnings.push_back(diagnostic_of(
+      source.path(), unknown.rest("# more name is no node", "# more names are not nodes")));
   made.warnings.back().severity = Severity::warning;
 }
 

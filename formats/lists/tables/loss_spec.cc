@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 
 namespace cleave {
@@ -128,19 +129,14 @@ class NameFinder {
 
  private:
   Error no_such_output(const std::string& name) const {
-    constexpr std::size_t kMostNamed = 10;
     std::vector<std::string_view> names;
-    std::string list;
     for (const ValueId output : model_.graph.outputs()) {
       names.push_back(model_.graph.value(output).name);
-      if (names.size() <= kMostNamed) {
-        list += (list.empty() ? "" : ", ") + escaped_in_quotes(names.back());
-      }
     }
     Error error{"the model has no output " + escaped_in_quotes(name)};
     const std::string near = nearest_name(name, names);
     error.notes.push_back(near.empty()
-                              ? "its outputs: " + list + (names.size() > kMostNamed ? ", ..." : "")
+                              ? "its outputs: " + capped_list(names, 10, escaped_in_quotes, ", ...")
                               : "did you mean " + escaped_in_quotes(near) + "?");
     return error;
   }

@@ -8,8 +8,8 @@
 #include "core/base/white_space.h"
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/walk.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/faults.h"
-#include "formats/base/text/number_text.h"
 #include "formats/base/text/utf8.h"
 
 namespace cleave {
@@ -62,20 +62,19 @@ std::vector<NodeId> find_nodes(const Graph& graph, const std::vector<ListedName>
   for (const NodeId node : graph.nodes()) by_name.emplace(graph.node(node).name, node);
   for (const NodeId node : graph.constants()) by_name.emplace(graph.node(node).name, node);
   std::vector<NodeId> nodes;
-  std::size_t unknown = 0;
+  CappedList unknown(kMostNamed);
   for (const ListedName& listed : names) {
     const auto at = by_name.find(listed.name);
     if (at == by_name.end()) {
-      if (++unknown > kMostNamed) continue;
+      if (!unknown.shows_next()) continue;
       faults.error(listed.offset, "the model has no node " + escaped_in_quotes(listed.name),
                    advice_on(graph, listed.name));
     } else if (graph.nodes().contains(at->second)) {
       nodes.push_back(at->second);
     }
   }
-  if (unknown > kMostNamed) {
-    faults.error(0, "... and " + count_text(unknown - kMostNamed) +
-                        " more names that are not nodes of the model");
+  if (unknown.left_out() > 0) {
+    faults.error(0, unknown.rest("... and # more names that are not nodes of the model"));
   }
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());

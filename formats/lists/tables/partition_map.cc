@@ -11,6 +11,7 @@
 #include "formats/base/io/side_file.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/walk.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/csv_rows.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/utf8.h"
@@ -183,9 +184,8 @@ class MapResolver {
       if (node < graph_.node_count()) entry_of_[NodeId{node}] = i;
       next = node + 1;
     }
-    if (unknown_count_ > kMostNamed) {
-      faults_.error(0, "... and " + count_text(unknown_count_ - kMostNamed) +
-                           " more names that are not nodes of the model");
+    if (unknown_.left_out() > 0) {
+      faults_.error(0, unknown_.rest("... and # more names that are not nodes of the model"));
     }
   }
 
@@ -207,7 +207,7 @@ class MapResolver {
       is_met = true;
       if (entry_of_[node] == kUnmapped) entry_of_[node] = entry;
     }
-    if (is_met || ++unknown_count_ > kMostNamed) return;
+    if (is_met || !unknown_.shows_next()) return;
     faults_.error(entries_[entry].offset, key.starts_with(kScope)
                                               ? "no node is in " + escaped_in_quotes(key)
                                               : "no node's name is like " + escaped_in_quotes(key));
@@ -227,7 +227,7 @@ class MapResolver {
   }
 
   void unknown(const PartitionMapEntry& entry) {
-    if (++unknown_count_ > kMostNamed) return;
+    if (!unknown_.shows_next()) return;
     NearestName nearest(entry.node);
     for (const NodeId node : graph_.nodes()) nearest.offer(graph_.node(node).name);
     std::vector<std::string> notes;
@@ -238,18 +238,15 @@ class MapResolver {
   }
 
   void name_missing() {
-    std::size_t count = 0;
-    std::string names;
+    std::vector<NodeId> missing;
     for (const NodeId node : graph_.nodes()) {
-      if (entry_of_[node] != kUnmapped || ++count > kMostNamed) continue;
-      names += (names.empty() ? "" : ", ") + escaped_in_quotes(graph_.node(node).name);
+      if (entry_of_[node] == kUnmapped) missing.push_back(node);
     }
-    if (count == 0) return;
-    const std::string more =
-        count > kMostNamed ? " and " + count_text(count - kMostNamed) + " more" : "";
-    faults_.errors().push_back(diagnostic_of(path_, count_text(count) +
-                                                        (count == 1 ? " node has" : " nodes have") +
-                                                        " no partition: " + names + more));
+    if (missing.empty()) return;
+    const auto name = [&](NodeId node) { return escaped_in_quotes(graph_.node(node).name); };
+    faults_.errors().push_back(
+        diagnostic_of(path_, counted(missing.size(), "node has", "nodes have") +
+                                 " no partition: " + capped_list(missing, kMostNamed, name)));
   }
 
   // Parts are numbered in model order.
@@ -295,7 +292,7 @@ class MapResolver {
   std::vector<std::uint32_t> patterns_;  // entries with globs and scopes
   NameTable table_;                      // over nodes and constants; made when first needed
   bool has_table_ = false;
-  std::size_t unknown_count_ = 0;
+  CappedList unknown_{kMostNamed};
 };
 
 }  // namespace

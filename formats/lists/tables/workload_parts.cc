@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/topological_order.h"
+#include "formats/base/text/capped_list.h"
 
 namespace cleave {
 namespace {
@@ -93,13 +94,10 @@ class WorkloadMaker {
   void check_order() {
     const std::vector<std::uint32_t> cycle = topological_order(sources_of()).cycle;
     if (cycle.empty()) return;
-    std::string text = "the nodes form a cycle: ";
-    for (std::size_t i = 0; i < std::min(cycle.size(), kMostShown); ++i) {
-      text += id_text(parts_.nodes[cycle[i]].id) + " -> ";
-    }
-    if (cycle.size() > kMostShown) text += "... -> ";
-    const WorkloadNode& first = parts_.nodes[cycle.front()];
-    faults_.add(first.offset, text + id_text(first.id));
+    const auto id = [&](std::uint32_t node) { return id_text(parts_.nodes[node].id); };
+    faults_.add(parts_.nodes[cycle.front()].offset,
+                "the nodes form a cycle: " + capped_list(cycle, kMostShown, id, " -> ...", " -> ") +
+                    " -> " + id(cycle.front()));
   }
 
   void check_directions() {

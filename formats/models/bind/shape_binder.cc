@@ -2,27 +2,19 @@
 
 #include <algorithm>
 
+#include "formats/base/text/capped_list.h"
+
 namespace cleave {
 namespace {
-
-// The first names, quoted.
-std::string some_of(const std::set<std::string, std::less<>>& names) {
-  constexpr std::size_t kMost = 8;
-  std::string text;
-  std::size_t count = 0;
-  for (const std::string& name : names) {
-    if (++count > kMost) return text + ", ...";
-    text += (text.empty() ? "" : ", ") + escaped_in_quotes(name);
-  }
-  return text;
-}
 
 void report_unknown(JsonFaults& faults, std::string message, std::string_view name,
                     const std::set<std::string, std::less<>>& met) {
   const std::string nearest = nearest_name(name, {met.begin(), met.end()});
   std::vector<std::string> notes;
   if (!nearest.empty()) notes.push_back("did you mean " + escaped_in_quotes(nearest) + "?");
-  if (nearest.empty() && !met.empty()) notes.push_back("there are: " + some_of(met));
+  if (nearest.empty() && !met.empty()) {
+    notes.push_back("there are: " + capped_list(met, 8, escaped_in_quotes, ", ..."));
+  }
   faults.add(std::move(message), std::move(notes));
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/decimal.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -308,17 +309,14 @@ class AdviceText {
          Align::right, Align::right});
     std::vector<std::string> obstacles(1);
     const Outcome& now = advice_.now;
-    std::size_t left_out = 0;
+    CappedList list(kMostGaps);
     std::size_t idle = 0;
     for (const Remedy& remedy : advice_.each) {
       if (remedy.nodes == 0) {
         ++idle;
         continue;
       }
-      if (obstacles.size() > kMostGaps) {
-        ++left_out;
-        continue;
-      }
+      if (!list.shows_next()) continue;
       table.add(
           {"  " + row_title(remedy), count_text(remedy.nodes), count_text(remedy.models.size()),
            change_text(now.acc_subgraphs, remedy.then.acc_subgraphs, count_text),
@@ -328,7 +326,7 @@ class AdviceText {
       obstacles.push_back(row_obstacle(remedy));
     }
     append(table.text(), obstacles);
-    if (left_out > 0) add_line("  ... and " + count_text(left_out) + " more (see --json)");
+    text_ += list.rest("  ... and # more (see --json)\n");
     if (advice_.untried > 0) {
       add_line("  " + counted(advice_.untried, "gap was", "gaps were") +
                " not tried: there are too many, and these have the fewest nodes");
@@ -342,24 +340,22 @@ class AdviceText {
   // ---- what stays out of reach ----
 
   void write_out_of_reach() {
-    constexpr std::size_t kMostOps = 10;
     const auto& ops = advice_.out_of_reach;
     if (ops.empty()) return;
     TextTable table({advice_.steps.empty() ? "out of reach" : "out of reach after these steps",
                      "nodes", "work", "bytes"},
                     {Align::left, Align::right, Align::right, Align::right});
-    for (std::size_t i = 0; i < std::min(ops.size(), kMostOps); ++i) {
-      const OpOutOfReach& op = ops[i];
+    CappedList list(10);
+    for (const OpOutOfReach& op : ops) {
+      if (!list.shows_next()) continue;
       const std::string name = (op.domain.empty() ? "" : op.domain + "::") + op.op;
       const bool is_unknown = op.unknown_flops == op.nodes;
       table.add_row({"  " + fitted(escaped(name), kNameColumns), count_text(op.nodes),
                      is_unknown ? "?" : flops_text(op.flops) + (op.unknown_flops > 0 ? "+" : ""),
                      bytes_text(static_cast<std::uint64_t>(op.bytes))});
     }
-    text_ += '\n' + table.text();
-    if (ops.size() > kMostOps) {
-      add_line("  ... and " + count_text(ops.size() - kMostOps) + " more ops (see --json)");
-    }
+    text_ += '\n' + table.text() +
+             list.rest("  ... and # more op (see --json)\n", "  ... and # more ops (see --json)\n");
   }
 
   // ---- settings ----

@@ -13,6 +13,7 @@
 #include "core/study/trail.h"
 #include "core/support/glob.h"
 #include "core/support/overlay.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/settings/split_settings.h"
@@ -166,13 +167,11 @@ class CheckMaker {
   }
 
   std::string shapes_text(const std::vector<ValueId>& values) const {
-    std::vector<std::string> names;
-    for (const ValueId value : values) {
-      if (names.size() == kNamed) break;
-      names.push_back(escaped(graph_.value(value).name) + " " + type_text(graph_, value));
-    }
+    const auto name = [&](ValueId value) {
+      return escaped(graph_.value(value).name) + " " + type_text(graph_, value);
+    };
     const std::string mend = dim_options(graph_);
-    return some_of(names, kNamesColumns) + (mend.empty() ? "" : "; give " + mend);
+    return some_of(values, kNamesColumns, name) + (mend.empty() ? "" : "; give " + mend);
   }
 
   static std::string name_of(const CheckedMove& move) { return move.node.name; }
@@ -180,12 +179,7 @@ class CheckMaker {
 
   template <class Items>
   std::string names_text(const Items& items) const {
-    std::vector<std::string> names;
-    for (const auto& item : items) {
-      if (names.size() == kNamed) break;
-      names.push_back(escaped(name_of(item)));
-    }
-    return some_of(names, kNamesColumns);
+    return some_of(items, kNamesColumns, [&](const auto& item) { return escaped(name_of(item)); });
   }
 
   void hold_against_requirements() {
@@ -204,12 +198,12 @@ class CheckMaker {
 
   void list_cpu_nodes() {
     const std::unordered_set<std::string_view> breaking = new_where_not_allowed();
+    CappedList list(kMostCpuNodes);
     for (const bool first : {true, false}) {
       for (const NodeId node : graph_.nodes()) {
-        if (run_.cpu_nodes.size() == kMostCpuNodes) return;
         const bool breaks =
             breaking.count(graph_.node(node).name) != 0 || required_.count(index(node)) != 0;
-        if (!on_cpu(node) || breaks != first) continue;
+        if (!on_cpu(node) || breaks != first || !list.shows_next()) continue;
         run_.cpu_nodes.push_back(checked_node(report_, node));
         run_.cpu_nodes.back().breaks_gate = breaks;
       }
@@ -227,7 +221,6 @@ class CheckMaker {
     return nodes;
   }
 
-  static constexpr std::size_t kNamed = 100;  // names that may be shown in one line
   static constexpr std::size_t kNamesColumns = 160;
 
   const Report& report_;

@@ -1,6 +1,5 @@
 // A check: the result of comparing models and lists with gates and a baseline. Plain data,
-// independent of the models; the writers of text, JSON, JUnit, SARIF, Markdown and GitHub
-// annotations all start from it.
+// independent of the models; the writers of text, JSON and what CI servers read all start from it.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include "core/study/gate.h"
 #include "formats/report/check/baseline_file.h"
 #include "formats/report/check/checked_node.h"
+#include "formats/report/ci/ci_report.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
@@ -22,7 +22,7 @@ struct CheckedGate {
 
 struct CheckRun {
   std::string model, list;  // as the command line named them
-  RulePlace list_place;
+  FilePlace list_place;
   Measures now;
   std::optional<Measures> before;
   std::vector<CheckedGate> gates;
@@ -54,6 +54,10 @@ CheckRun check_report(const Report& report, const CheckRequest& request,
 
 // A requirement that matches no node in any run is a mistake: it fails in all runs.
 void fail_vain_requirements(Check& check);
+
+// What CI servers are told. Gates that cannot be judged fail, and gates without anything to compare with
+// are skipped. There are no times: the same check gives the same bytes.
+CiReport ci_report(const Check& check);
 
 // Nodes that a `require` matches: by name or op, both as globs, or by such a node in one of their
 // bodies.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLongestChain = 10'000;
 
 // The rule that caused the reason, found by following the nodes to blame.
-RulePlace root_of_reason(const Report& report, NodeId node) {
+FilePlace root_of_reason(const Report& report, NodeId node) {
   for (std::size_t i = 0; i < kLongestChain && report.model.graph.nodes().contains(node); ++i) {
     const Reason& reason = report.split.reasons[node];
     const bool is_denied = reason.code == ReasonCode::denied;
@@ -35,8 +35,8 @@ RulePlace root_of_reason(const Report& report, NodeId node) {
 
 }  // namespace
 
-RulePlace place_of_list(const Report& report) {
-  RulePlace place;
+FilePlace place_of_list(const Report& report) {
+  FilePlace place;
   if (!report.lists.empty()) place.file = report.lists.front().path;
   return place;
 }

@@ -9,16 +9,10 @@
 #include "core/measures/measures.h"
 #include "core/study/comparison.h"
 #include "core/support/reason.h"
+#include "formats/report/ci/ci_report.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
-
-// The position of a rule; line 0: the file as a whole.
-struct RulePlace {
-  std::string file;
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
-};
 
 struct CheckedNode {
   std::string name;
@@ -27,7 +21,7 @@ struct CheckedNode {
   std::string cause;                   // the text that all nodes with this cause share
   std::string detail;                  // the whole reason
   std::string because;                 // the node to blame; empty for none
-  RulePlace place;                     // of the rule that caused the reason, else of the list
+  FilePlace place;                     // of the rule that caused the reason, else of the list
   bool breaks_gate = false;  // new on the CPU where that is not allowed, or required elsewhere
 };
 
@@ -48,7 +42,7 @@ Measures measures_of(const Report& report);
 const TargetTimes* times_of(const Report& report);
 
 // The first list as a whole, for a node whose rule is not known.
-RulePlace place_of_list(const Report& report);
+FilePlace place_of_list(const Report& report);
 
 // Moves with the same change and cause, in the order in which they first appear, model changes
 // first.

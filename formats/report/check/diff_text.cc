@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -10,8 +11,6 @@
 
 namespace cleave {
 namespace {
-
-constexpr std::size_t kMostNames = 100;
 
 std::string boundary_text(const Measures& measures) {
   return bytes_text(measures.boundary_bytes) + (measures.is_boundary_known ? "" : "+");
@@ -48,13 +47,11 @@ std::string numbers_text(const Measures& before, const Measures& after) {
 
 std::string removed_text(const Diff& diff) {
   if (diff.removed.empty()) return {};
-  std::vector<std::string> names;
-  for (const Diff::Removed& removed : diff.removed) {
-    if (names.size() == kMostNames) break;
-    names.push_back(escaped(removed.node) + (removed.from == Place::cpu ? " (CPU)" : ""));
-  }
+  const auto name = [](const Diff::Removed& removed) {
+    return escaped(removed.node) + (removed.from == Place::cpu ? " (CPU)" : "");
+  };
   return "\n  " + counted(diff.removed.size(), "node", "nodes") + " removed\n" +
-         wrapped(some_of(names, kTextColumns - 6), 6, 8);
+         wrapped(some_of(diff.removed, kTextColumns - 6, name), 6, 8);
 }
 
 std::string headline(const Diff& diff) {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/lint/idle_list.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/words/value_text.h"
 
@@ -67,15 +68,11 @@ Diagnostics idle_verdict_warnings(const SplitInput& input) {
     if (names.empty()) names = node_names(input.graph);
     const std::vector<std::string> strange = strangers(names, list);
     if (strange.empty()) continue;
-    std::string some;
-    for (std::size_t i = 0; i < std::min(kMostNamed, strange.size()); ++i) {
-      some += (i == 0 ? "" : ", ") + escaped_in_quotes(strange[i]);
-    }
-    if (strange.size() > kMostNamed) some += " ...";
     warnings.push_back({.severity = Severity::warning,
                         .file = list.path,
                         .message = counted(strange.size(), "verdict is", "verdicts are") +
-                                   " about nodes that the model does not have: " + some});
+                                   " about nodes that the model does not have: " +
+                                   capped_list(strange, kMostNamed, escaped_in_quotes, " ...")});
   }
   return warnings;
 }

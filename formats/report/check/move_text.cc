@@ -1,5 +1,6 @@
 #include "formats/report/check/move_text.h"
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -8,15 +9,11 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kMostGroups = 20;
-constexpr std::size_t kNamed = 100;  // nodes whose names may be shown in one line
 
 std::string names_of(const MoveGroup& group, std::size_t columns) {
-  std::vector<std::string> names;
-  for (const CheckedMove* const move : group.moves) {
-    if (names.size() == kNamed) break;
-    names.push_back(escaped(move->node.name) + (move->from == Place::absent ? " (new)" : ""));
-  }
-  return some_of(names, columns);
+  return some_of(group.moves, columns, [](const CheckedMove* move) {
+    return escaped(move->node.name) + (move->from == Place::absent ? " (new)" : "");
+  });
 }
 
 // The nodes of one cause, and why they are, or were, on the CPU.
@@ -62,16 +59,16 @@ std::string moves_text(const std::vector<CheckedMove>& moves, std::string_view w
   std::string text =
       "\n  " + counted(moves.size(), "node", "nodes") + " " + std::string(what) + "\n";
   const std::vector<MoveGroup> groups = group_moves(moves);
+  CappedList list(kMostGroups);
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (i == kMostGroups) {
-      return text + "    ... and " + count_text(groups.size() - i) + " more causes (see --json)\n";
-    }
+    if (!list.shows_next()) continue;
     if (i == 0 || groups[i - 1].change != groups[i].change) {
       text += wrapped(change_text(groups[i].change, settings), 4, 6);
     }
     text += group_text(groups[i]);
   }
-  return text;
+  return text + list.rest("    ... and # more cause (see --json)\n",
+                          "    ... and # more causes (see --json)\n");
 }
 
 }  // namespace cleave

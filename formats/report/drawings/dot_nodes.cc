@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/value_text.h"
@@ -43,11 +44,10 @@ std::string node_id(const Graph& graph, NodeId node) {
 std::string node_label(const Graph& graph, NodeId node) {
   std::string label =
       op_label(graph.op(node)) + "\\n" + dot_text(graph.node(node).name, kLongestName);
-  const IdRange<ValueId> outputs = graph.outputs(node);
-  if (outputs.empty()) return label;
-  label += "\\n" + dot_text(type_text(graph, outputs[0]), kLongestName);
-  if (outputs.size() > 1) label += " and " + count_text(outputs.size() - 1) + " more";
-  return label;
+  const auto type = [&](ValueId output) {
+    return "\\n" + dot_text(type_text(graph, output), kLongestName);
+  };
+  return label + capped_list(graph.outputs(node), 1, type);
 }
 
 void add_node_legend(DotGraph& drawing) {
@@ -134,10 +134,8 @@ void NodeDrawing::add_edge(ValueId value, NodeId user) {
 
 std::string NodeDrawing::node_tooltip(NodeId node) const {
   std::string text = dot_text(graph_.op(node), 120) + "\\n" + dot_text(graph_.node(node).name);
-  const IdRange<ValueId> outputs = graph_.outputs(node);
-  for (std::size_t i = 0; i < std::min(outputs.size(), kMostOutputs); ++i) {
-    text += "\\ngives " + value_line(graph_, outputs[i]);
-  }
+  const auto line = [&](ValueId output) { return "\\ngives " + value_line(graph_, output); };
+  text += capped_list(graph_.outputs(node), kMostOutputs, line, "", "");
   const Partition& partition = report_.split.partition;
   const PartId part = partition.part_of[node];
   text += "\\non the " +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_style.h"
 
@@ -24,13 +25,13 @@ std::vector<OpCount> count_ops(const Graph& graph, std::span<const NodeId> nodes
 }
 
 std::string ops_line(const Graph& graph, const std::vector<OpCount>& ops, std::size_t most) {
+  CappedList list(most);
   std::string line;
-  for (std::size_t i = 0; i < std::min(ops.size(), most); ++i) {
-    if (i > 0) line += ", ";
-    line += count_text(ops[i].count) + " " + op_label(graph.text(ops[i].op));
+  for (const OpCount& op : ops) {
+    if (!list.shows_next()) continue;
+    line += (line.empty() ? "" : ", ") + count_text(op.count) + " " + op_label(graph.text(op.op));
   }
-  if (ops.size() > most) line += ", " + counted(ops.size() - most, "other op type");
-  return line;
+  return line + list.rest(", # other op type", ", # other op types");
 }
 
 }  // namespace cleave

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot.h"
 #include "formats/report/drawings/dot_style.h"
@@ -121,14 +122,8 @@ std::string flows_label(const Graph& graph, std::span<const Flow> flows) {
 }
 
 std::string flows_tooltip(const Graph& graph, std::span<const Flow> flows) {
-  std::string text;
-  for (const Flow& flow : flows.first(std::min(flows.size(), kMostValues))) {
-    text += (text.empty() ? "" : "\\n") + value_line(graph, flow.value);
-  }
-  if (flows.size() > kMostValues) {
-    text += "\\nand " + count_text(flows.size() - kMostValues) + " more";
-  }
-  return text;
+  const auto line = [&](const Flow& flow) { return value_line(graph, flow.value); };
+  return capped_list(flows, kMostValues, line, "\\nand # more", "\\n");
 }
 
 DotAttributes ellipse(const Graph& graph, ValueId value) {

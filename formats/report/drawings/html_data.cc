@@ -7,6 +7,7 @@
 
 #include "core/cost/cost.h"
 #include "formats/base/json/text.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_style.h"
@@ -256,8 +257,9 @@ class DataWriter {
       json_.text("code", reason_code_name(report_.split.reasons[cause.nodes.front()].code));
       json_.number("count", cause.nodes.size());
       json_.begin_list("nodes");
-      for (std::size_t i = 0; i < std::min(cause.nodes.size(), kMostNamed); ++i) {
-        json_.number(index(cause.nodes[i]));
+      CappedList named(kMostNamed);
+      for (const NodeId node : cause.nodes) {
+        if (named.shows_next()) json_.number(index(node));
       }
       json_.end_list();
       json_.end_object();
@@ -305,9 +307,9 @@ class DataWriter {
   // Names and values in turn, without bodies and tensors.
   void write_attributes(NodeId node) {
     json_.begin_list();
-    std::size_t listed = 0;
+    CappedList listed(kMostAttributes);
     for (const Attribute& attribute : graph_.attributes(node)) {
-      if (attribute.type == AttributeType::opaque || listed++ >= kMostAttributes) continue;
+      if (attribute.type == AttributeType::opaque || !listed.shows_next()) continue;
       json_.text(escaped(graph_.text(attribute.name)));
       json_.text(attribute_text(graph_.attribute_pools(), attribute));
     }
@@ -320,9 +322,9 @@ class DataWriter {
     const auto inside = graph_.body_nodes(node);
     if (inside.empty()) return;
     json_.begin_list();
-    std::size_t listed = 0;
+    CappedList listed(kMostNamed);
     for (const NodeId inner : inside) {
-      if (listed++ == kMostNamed) break;
+      if (!listed.shows_next()) continue;
       json_.text(escaped(graph_.text(graph_.node(inner).target)));
       json_.text(escaped(graph_.node(inner).name));
       json_.text(escaped(graph_.op(inner)));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/study/views.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/gzip_text.h"
 #include "formats/base/text/number_text.h"
@@ -109,11 +110,8 @@ LaidOutAll lay_out_views(const Report& report, const Views& views, bool needs_fi
 
 // One line for all drawings that are missing for one reason; at most three are named.
 std::string missing_note(const std::vector<std::string>& names, const std::string& why) {
-  constexpr std::size_t kMostNamed = 3;
-  std::string text = "the page has no drawing of " + names.front();
-  for (std::size_t i = 1; i < std::min(names.size(), kMostNamed); ++i) text += ", " + names[i];
-  if (names.size() > kMostNamed) text += " and " + count_text(names.size() - kMostNamed) + " more";
-  return text + ": " + why;
+  const auto same = [](const std::string& name) { return name; };
+  return "the page has no drawing of " + capped_list(names, 3, same) + ": " + why;
 }
 
 void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/report/lowering/lowering_report.h"
@@ -14,15 +15,9 @@ namespace {
 constexpr std::size_t kMostNames = 4;
 
 std::string input_names(const Graph& graph, const std::vector<ValueId>& values) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(values.size(), kMostNames); ++i) {
-    text += (i == 0 ? "" : ", ") + escaped(graph.value(values[i]).name) + ": " +
-            type_text(graph, values[i]);
-  }
-  if (values.size() > kMostNames) {
-    text += " and " + count_text(values.size() - kMostNames) + " more";
-  }
-  return text;
+  return capped_list(values, kMostNames, [&](ValueId value) {
+    return escaped(graph.value(value).name) + ": " + type_text(graph, value);
+  });
 }
 
 // The options that give sizes to open dims: "--dim N=SIZE".
@@ -100,23 +95,18 @@ class AdviceWriter {
 
   // "pinned to the shapes of the reference's run: x [N, 3] as [1, 3]".
   void list_pinned() {
-    std::vector<std::string> texts;
+    std::vector<PinnedShape> all;
     std::set<ValueId> seen;
     for (const LoweredPart& part : outcome_.rounds.back().parts) {
       if (part.needs_sizes) continue;
       for (const PinnedShape& pinned : part.pinned) {
-        if (seen.insert(pinned.input).second) texts.push_back(pinned_text(graph_, pinned));
+        if (seen.insert(pinned.input).second) all.push_back(pinned);
       }
     }
-    if (texts.empty()) return;
-    std::string text = "shapes pinned as in the reference's run: ";
-    for (std::size_t i = 0; i < std::min(texts.size(), kMostNames); ++i) {
-      text += (i == 0 ? "" : ", ") + texts[i];
-    }
-    if (texts.size() > kMostNames) {
-      text += " and " + count_text(texts.size() - kMostNames) + " more (lowering.json has all)";
-    }
-    advice_.push_back(text);
+    if (all.empty()) return;
+    const auto text = [&](const PinnedShape& pinned) { return pinned_text(graph_, pinned); };
+    advice_.push_back("shapes pinned as in the reference's run: " +
+                      capped_list(all, kMostNames, text, " and # more (lowering.json has all)"));
   }
 
   void name_command() {

@@ -1,11 +1,11 @@
-// The reports of `cleave lower`: lowering.json, lowering.txt, the learned list, and files for other
-// programs: JUnit, SARIF, Markdown, annotations.
+// The reports of `cleave lower`: lowering.json, lowering.txt, the learned list, and files for CI servers.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "formats/report/ci/ci_report.h"
 #include "formats/run/lowering/lower_job.h"
 
 namespace cleave {
@@ -37,15 +37,9 @@ std::string lowering_text(const LoweringReport& report);
 Result<std::string, Error> learned_list_json(const SupportList& list,
                                              const std::vector<Rule>& learned);
 
-// JUnit: one suite for each backend, one case for each partition. A refusal or wrong values are a
-// failure. A crash, a timeout and faults that are not the partition's are an error.
-std::string lowering_junit(const LoweringReport& report);
-// SARIF 2.1.0: a result for each finding at its nodes, which are logical locations of the model.
-std::string lowering_sarif(const LoweringReport& report);
-// Markdown: the conclusion, partitions that are not lowered as they are, findings, rules.
-std::string lowering_markdown(const LoweringReport& report);
-// Commands of GitHub's runners: an annotation for each partition that is not lowered, at most 10.
-std::string lowering_annotations(const LoweringReport& report);
+// What CI servers are told: a test and perhaps an alert for each partition of the last round, findings
+// at their nodes.
+CiReport ci_report(const LoweringReport& report);
 
 // "lowered 2,460 of 2,461 nodes (99.9%) by tract 0.23 in 2 rounds, 7 compiler runs, 3 s; 1 rule".
 std::string conclusion_text(const LoweringReport& report);

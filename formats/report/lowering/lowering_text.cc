@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/lowering/lowering_report.h"
@@ -18,15 +19,9 @@ std::string percent_text(std::size_t part, std::size_t all) {
   return buffer;
 }
 
-// The names of the nodes, as many as fit a line.
+// The names of the first nodes.
 std::string names_of(const Graph& graph, const std::vector<NodeId>& nodes) {
-  constexpr std::size_t kMost = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(nodes.size(), kMost); ++i) {
-    text += (i == 0 ? "" : ", ") + escaped(graph.node(nodes[i]).name);
-  }
-  if (nodes.size() > kMost) text += " and " + count_text(nodes.size() - kMost) + " more";
-  return text;
+  return capped_list(nodes, 3, [&](NodeId node) { return escaped(graph.node(node).name); });
 }
 
 std::string how_found(FoundBy by) {

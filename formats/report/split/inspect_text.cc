@@ -10,6 +10,7 @@
 #include "core/graph/domain.h"
 #include "core/support/support.h"
 #include "formats/base/json/text.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -172,7 +173,6 @@ std::string opsets_text(const Graph& graph) {
 }  // namespace
 
 std::string inspect_text(const LoadedModel& model, std::span<const SupportList> lists) {
-  constexpr std::size_t kMostOps = 40;
   const Graph& graph = model.graph;
   const Inspection inspection = inspect(graph);
   std::string text = wrapped(
@@ -182,33 +182,24 @@ std::string inspect_text(const LoadedModel& model, std::span<const SupportList> 
           (inspection.parameter_bytes ? bytes_text(*inspection.parameter_bytes) : "unknown size"),
       0, 2);
   if (!graph.opsets().empty()) text += wrapped("opset " + opsets_text(graph), 0, 2);
-  constexpr std::size_t kMostValues = 20;
-  const auto add_value = [&](std::string_view what, ValueId value, std::size_t i,
-                             std::size_t count) {
-    if (i < kMostValues) {
-      text += wrapped(std::string(what) + " " + escaped(graph.value(value).name) + ": " +
-                          type_text(graph, value),
-                      2, 4);
-    } else if (i == kMostValues) {
-      text += "  ... and " + count_text(count - kMostValues) + " more\n";
-    }
+  const auto add_values = [&](const std::string& what, const auto& values) {
+    const auto line = [&](ValueId value) {
+      return wrapped(what + escaped(graph.value(value).name) + ": " + type_text(graph, value), 2,
+                     4);
+    };
+    text += capped_list(values, 20, line, "  ... and # more\n", "");
   };
-  std::size_t i = 0;
-  for (const ValueId input : graph.inputs()) add_value("input", input, i++, graph.inputs().size());
-  i = 0;
-  for (const ValueId output : graph.outputs()) {
-    add_value("output", output, i++, graph.outputs().size());
-  }
+  add_values("input ", graph.inputs());
+  add_values("output ", graph.outputs());
   TextTable table({"op", "nodes", "work", "makes"},
                   {Align::left, Align::right, Align::right, Align::left});
-  for (std::size_t at = 0; at < std::min(inspection.ops.size(), kMostOps); ++at) {
-    const OpRow& row = inspection.ops[at];
+  CappedList list(40);
+  for (const OpRow& row : inspection.ops) {
+    if (!list.shows_next()) continue;
     table.add_row({escaped(row.op), count_text(row.nodes), work_text(row), types_text(row)});
   }
-  text += '\n' + table.text();
-  if (inspection.ops.size() > kMostOps) {
-    text += "... and " + count_text(inspection.ops.size() - kMostOps) + " more ops (see --json)\n";
-  }
+  text += '\n' + table.text() +
+          list.rest("... and # more op (see --json)\n", "... and # more ops (see --json)\n");
   if (inspection.unknown_shapes > 0 || inspection.unknown_flops > 0) {
     text += '\n' + wrapped("not known: shapes of " +
                                counted(inspection.unknown_shapes, "tensor", "tensors") +

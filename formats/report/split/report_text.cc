@@ -5,6 +5,7 @@
 
 #include "core/cost/cost.h"
 #include "core/study/same_shape.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -30,7 +31,6 @@ constexpr std::size_t kMostPartitions = 20;
 constexpr std::size_t kWidestName = 24;  // of a partition, in the table
 constexpr std::size_t kMostCauses = 10;
 constexpr std::size_t kMostHazards = 10;
-constexpr std::size_t kNamed = 100;  // nodes whose names may be shown in one line
 
 class TextReport {
  public:
@@ -267,8 +267,9 @@ class TextReport {
     }
     TextTable table(std::move(headings), std::move(aligns));
     table.wrap_first(kWidestName);
+    CappedList list(kMostPartitions);
     for (const PartId part : partition_.parts()) {
-      if (index(part) == kMostPartitions) break;
+      if (!list.shows_next()) continue;
       const PartNumbers& numbers = preview_.parts[part];
       const std::size_t nodes = partition_.nodes(part).size();
       std::vector<std::string> row = {
@@ -283,22 +284,13 @@ class TextReport {
       if (has_times_) row.push_back(part_time_text(report_.time->asked().parts[part]));
       table.add_row(std::move(row));
     }
-    text_ += '\n' + table.text();
-    if (partition_.count() > kMostPartitions) {
-      add_line("... and " + count_text(partition_.count() - kMostPartitions) +
-               " more (see --json)");
-    }
+    text_ += '\n' + table.text() + list.rest("... and # more (see --json)\n");
   }
 
   // ---- why nodes are on the CPU ----
 
   std::string names_of(const std::vector<NodeId>& nodes, std::size_t columns) const {
-    std::vector<std::string> names;
-    for (const NodeId node : nodes) {
-      if (names.size() == kNamed) break;
-      names.push_back(escaped(graph_.node(node).name));
-    }
-    return some_of(names, columns);
+    return some_of(nodes, columns, [&](NodeId node) { return escaped(graph_.node(node).name); });
   }
 
   void write_cause(const Cause& cause, std::size_t width) {
@@ -327,13 +319,12 @@ class TextReport {
     for (const Cause& cause : causes) total += cause.nodes.size();
     text_ += "\nwhy " + counted(total, "node is", "nodes are") + " on the CPU\n";
     const std::size_t width = count_text(causes.front().nodes.size()).size();
-    for (std::size_t i = 0; i < std::min(causes.size(), kMostCauses); ++i) {
-      write_cause(causes[i], width);
+    CappedList list(kMostCauses);
+    for (const Cause& cause : causes) {
+      if (list.shows_next()) write_cause(cause, width);
     }
-    if (causes.size() > kMostCauses) {
-      add_line("  ... and " + count_text(causes.size() - kMostCauses) +
-               " more causes (see --json, or cleave explain)");
-    }
+    text_ += list.rest("  ... and # more cause (see --json, or cleave explain)\n",
+                       "  ... and # more causes (see --json, or cleave explain)\n");
   }
 
   // ---- nodes that are accepted unchecked ----
@@ -345,32 +336,29 @@ class TextReport {
              " accepted though a condition of the vendor's is unchecked\n";
     const std::vector<UncheckedRule> rules = unchecked_rules(split_.support);
     const std::size_t width = count_text(rules.front().nodes.size()).size();
-    for (std::size_t i = 0; i < std::min(rules.size(), kMostCauses); ++i) {
-      const std::string count = count_text(rules[i].nodes.size());
-      std::string line = wrapped(unchecked_text(report_.lists, rules[i]), width + 4, width + 4);
+    CappedList list(kMostCauses);
+    for (const UncheckedRule& rule : rules) {
+      if (!list.shows_next()) continue;
+      const std::string count = count_text(rule.nodes.size());
+      std::string line = wrapped(unchecked_text(report_.lists, rule), width + 4, width + 4);
       line.replace(2 + width - count.size(), count.size(), count);
       text_ += line;
     }
-    if (rules.size() > kMostCauses) {
-      add_line("  ... and by " + count_text(rules.size() - kMostCauses) + " more rules");
-    }
+    text_ += list.rest("  ... and by # more rule\n", "  ... and by # more rules\n");
   }
 
   // ---- possible problems ----
 
   void write_hazards() {
-    std::size_t count = 0;
+    CappedList list(kMostHazards);
     for (const PartId part : partition_.parts()) {
       for (const Hazard& hazard : preview_.parts[part].hazards) {
-        if (hazard.kind == Hazard::Kind::unknown_bytes) continue;
-        if (count++ == 0) text_ += "\nhazards\n";
-        if (count > kMostHazards) continue;
+        if (hazard.kind == Hazard::Kind::unknown_bytes || !list.shows_next()) continue;
+        if (list.shown() == 1) text_ += "\nhazards\n";
         text_ += wrapped(escaped(partition_.name(part)) + ": " + hazard_text(graph_, hazard), 2, 4);
       }
     }
-    if (count > kMostHazards) {
-      text_ += "  ... and " + count_text(count - kMostHazards) + " more (see --json)\n";
-    }
+    text_ += list.rest("  ... and # more (see --json)\n");
   }
 
   // Values that enter or leave accelerator partitions, each once.
@@ -391,24 +379,18 @@ class TextReport {
     const std::vector<ValueId> values = values_of_unknown_size();
     if (coverage.unknown_flops == 0 && values.empty()) return;
     text_ += "\nnot known\n";
-    std::vector<std::string> names;
-    for (const ValueId value : values) {
-      if (names.size() == kNamed) break;
-      names.push_back(escaped(graph_.value(value).name) + " " + type_text(graph_, value));
-    }
+    const auto value_name = [&](ValueId value) {
+      return escaped(graph_.value(value).name) + " " + type_text(graph_, value);
+    };
+    const auto op_name = [&](NodeId node) { return escaped(graph_.op(node)); };
     if (!values.empty()) {
       text_ += wrapped("bytes of " + counted(values.size(), "value", "values") +
-                           " that cross the link: " + some_of(names, 150),
+                           " that cross the link: " + some_of(values, 150, value_name),
                        2, 4);
-    }
-    names.clear();
-    for (const NodeId node : coverage.unknown_flops_ops) {
-      if (names.size() == kNamed) break;
-      names.push_back(escaped(graph_.op(node)));
     }
     if (coverage.unknown_flops > 0) {
       text_ += wrapped("FLOPs of " + counted(coverage.unknown_flops, "node", "nodes") + ": " +
-                           some_of(names, 150),
+                           some_of(coverage.unknown_flops_ops, 150, op_name),
                        2, 4);
     }
     const std::string dims = dim_options(graph_);

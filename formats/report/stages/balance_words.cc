@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/stages/stages.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/words/cost_words.h"
@@ -74,13 +75,10 @@ std::string device_text(const BalanceFacts& facts, const DeviceSpec& device) {
 }
 
 std::string devices_line(const BalanceFacts& facts) {
-  std::string line;
-  for (std::size_t i = 0; i < std::min(facts.devices.size(), kMostDevices); ++i) {
-    line += (i == 0 ? "devices    " : "; ") + device_text(facts, facts.devices[i]);
-  }
-  if (facts.devices.size() <= kMostDevices) return line;
-  return line + "; " + count_text(facts.devices.size() - kMostDevices) + " more in " +
-         escaped(facts.devices_path);
+  if (facts.devices.empty()) return {};
+  const auto text = [&](const DeviceSpec& device) { return device_text(facts, device); };
+  return "devices    " + capped_list(facts.devices, kMostDevices, text,
+                                     "; # more in " + escaped(facts.devices_path), "; ");
 }
 
 std::string remedy(BalanceBy by) {

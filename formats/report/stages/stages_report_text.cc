@@ -5,6 +5,7 @@
 
 #include "core/cost/cost.h"
 #include "core/stages/shared_parameters.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -108,14 +109,11 @@ class StagesText {
     aligns.push_back(Align::left);
     TextTable table(std::move(headings), std::move(aligns));
     table.wrap_first(kWidestName);
+    CappedList list(kMostStages);
     for (const PartId part : partition_.parts()) {
-      if (index(part) == kMostStages) break;
-      table.add_row(row_of(part));
+      if (list.shows_next()) table.add_row(row_of(part));
     }
-    text_ += '\n' + table.text();
-    if (partition_.count() > kMostStages) {
-      add_line("... and " + count_text(partition_.count() - kMostStages) + " more (see --json)");
-    }
+    text_ += '\n' + table.text() + list.rest("... and # more (see --json)\n");
   }
 
   void write_balanced_stages() {
@@ -136,14 +134,11 @@ class StagesText {
     }
     TextTable table(std::move(headings), std::move(aligns));
     table.wrap_first(kWidestName);
+    CappedList list(kMostStages);
     for (const PartId part : partition_.parts()) {
-      if (index(part) == kMostStages) break;
-      table.add_row(balanced_row(part));
+      if (list.shows_next()) table.add_row(balanced_row(part));
     }
-    text_ += '\n' + table.text();
-    if (partition_.count() > kMostStages) {
-      add_line("... and " + count_text(partition_.count() - kMostStages) + " more (see --json)");
-    }
+    text_ += '\n' + table.text() + list.rest("... and # more (see --json)\n");
   }
 
   std::vector<std::string> balanced_row(PartId part) const {
@@ -213,15 +208,13 @@ class StagesText {
     if (shared.empty()) return;
     text_ += "\n" + counted(shared.size(), "parameter is", "parameters are") +
              " copied into several " + std::string(report_.part_word) + "s\n";
-    for (std::size_t i = 0; i < std::min(shared.size(), kMostShared); ++i) {
-      std::vector<std::string> names;
-      for (const auto& copy : shared[i].copies) names.push_back(name_text(copy.first));
-      text_ += wrapped(escaped(graph_.value(shared[i].parameter).name) + ": " + some_of(names, 80),
-                       2, 4);
-    }
-    if (shared.size() > kMostShared) {
-      text_ += "  ... and " + count_text(shared.size() - kMostShared) + " more (see --json)\n";
-    }
+    const auto copy_name = [&](const auto& copy) { return name_text(copy.first); };
+    const auto line = [&](const SharedParameter& one) {
+      return wrapped(
+          escaped(graph_.value(one.parameter).name) + ": " + some_of(one.copies, 80, copy_name), 2,
+          4);
+    };
+    text_ += capped_list(shared, kMostShared, line, "  ... and # more (see --json)\n", "");
   }
 
   // A parameter that its stage passes to others.
@@ -253,14 +246,12 @@ class StagesText {
     if (passed.empty()) return;
     text_ += "\n" + counted(passed.size(), "parameter is", "parameters are") +
              " passed on by the stage that holds " + (passed.size() == 1 ? "it\n" : "them\n");
-    for (std::size_t i = 0; i < std::min(passed.size(), kMostShared); ++i) {
-      text_ += wrapped(escaped(graph_.value(passed[i].parameter).name) + ": " +
-                           name_text(passed[i].from) + " to " + some_of(passed[i].to, 80),
-                       2, 4);
-    }
-    if (passed.size() > kMostShared) {
-      text_ += "  ... and " + count_text(passed.size() - kMostShared) + " more (see --json)\n";
-    }
+    const auto line = [&](const Passed& one) {
+      return wrapped(escaped(graph_.value(one.parameter).name) + ": " + name_text(one.from) +
+                         " to " + some_of(one.to, 80),
+                     2, 4);
+    };
+    text_ += capped_list(passed, kMostShared, line, "  ... and # more (see --json)\n", "");
   }
 
   void write_backward() {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "formats/base/json/text.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -215,7 +216,9 @@ std::string workload_text(const WorkloadReport& report) {
   TextTable table({"stage", "device", "nodes", "time", "of the bottleneck", "in", "out", "memory"},
                   {Align::left, Align::left, Align::right, Align::right, Align::left, Align::right,
                    Align::right, Align::right});
-  for (std::size_t stage = 0; stage < report.result.stages.size() && stage < kMostStages; ++stage) {
+  CappedList list(kMostStages);
+  for (std::size_t stage = 0; stage < report.result.stages.size(); ++stage) {
+    if (!list.shows_next()) continue;
     const BalanceStage& made = report.result.stages[stage];
     const StageLoad& load = report.balance.loads[stage];
     table.add_row({workload_stage_name(stage), report.problem.devices[made.device].name,
@@ -224,11 +227,7 @@ std::string workload_text(const WorkloadReport& report) {
                    transfer_text(report.balance, load.out),
                    bytes_text(whole_bytes(load.memory_bytes.value_or(0)))});
   }
-  text += '\n' + table.text();
-  if (report.result.stages.size() > kMostStages) {
-    text +=
-        "... and " + count_text(report.result.stages.size() - kMostStages) + " more (see --json)\n";
-  }
+  text += '\n' + table.text() + list.rest("... and # more (see --json)\n");
   const std::string curve = curve_text(report.balance);
   if (!curve.empty()) text += '\n' + curve;
   text += '\n';

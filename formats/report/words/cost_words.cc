@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 
@@ -56,16 +57,15 @@ std::string costs_text(const ModelCosts& costs) {
 }
 
 std::string unmatched_text(const ModelCosts& costs) {
-  std::string text;
   const auto& largest = costs.match.largest_unmatched;
+  CappedList list(largest.size());
+  list.leave_out(costs.match.unmatched - largest.size());
+  std::string text;
   for (const UnmatchedCost& kernel : largest) {
     text += (text.empty() ? "" : ", ") + escaped_in_quotes(kernel.name) + " " +
             duration_text(kernel.us);
   }
-  if (costs.match.unmatched > largest.size()) {
-    text += " and " + count_text(costs.match.unmatched - largest.size()) + " more";
-  }
-  return text;
+  return text + list.rest(" and # more");
 }
 
 void write_costs(JsonText& json, std::string_view target, const ModelCosts& costs) {

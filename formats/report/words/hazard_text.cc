@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/report/words/value_text.h"
@@ -38,22 +39,19 @@ std::string size_mend(const Graph& graph, ValueId value) {
 }
 
 std::string dim_options(const Graph& graph) {
-  constexpr std::size_t kMost = 5;
   std::vector<NameId> names;
   for (const ValueId input : graph.inputs()) {
     for (const Dim dim : graph.shape(input)) {
-      if (dim.counted_size() >= 0 || !dim.is_symbol() || names.size() == kMost) continue;
+      if (dim.counted_size() >= 0 || !dim.is_symbol()) continue;
       if (std::find(names.begin(), names.end(), dim.name()) == names.end()) {
         names.push_back(dim.name());
       }
     }
   }
-  std::string options;
-  for (const NameId name : names) {
-    options += options.empty() ? "--dim " : " --dim ";
-    options += shell_word(escaped(graph.text(name)) + "=SIZE");
-  }
-  return options;
+  const auto option = [&](NameId name) {
+    return "--dim " + shell_word(escaped(graph.text(name)) + "=SIZE");
+  };
+  return capped_list(names, 5, option, "", " ");
 }
 
 }  // namespace cleave

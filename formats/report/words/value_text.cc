@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/base/decimal.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -22,13 +23,8 @@ std::string dim_text(const Graph& graph, Dim dim) {
 }
 
 std::string shape_text(const Graph& graph, Shape shape) {
-  std::string text = "[";
-  for (const Dim dim : shape.first(std::min(shape.size(), kMostDims))) {
-    if (text.size() > 1) text += ", ";
-    text += dim_text(graph, dim);
-  }
-  if (shape.size() > kMostDims) text += ", ...";
-  return text + "]";
+  const auto text = [&](Dim dim) { return dim_text(graph, dim); };
+  return "[" + capped_list(shape, kMostDims, text, ", ...") + "]";
 }
 
 std::string item_text(std::int64_t item) { return std::to_string(item); }
@@ -41,13 +37,9 @@ std::string item_text(std::string_view item) {
 
 template <class Item>
 std::string list_text(std::span<const Item> items) {
-  std::string text = "[";
-  for (const Item& item : items.first(std::min(items.size(), kMostItems))) {
-    if (text.size() > 1) text += ", ";
-    text += item_text(item);
-  }
-  if (items.size() > kMostItems) text += ", ... " + count_text(items.size()) + " items";
-  return text + "]";
+  const auto text = [](const Item& item) { return item_text(item); };
+  return "[" +
+         capped_list(items, kMostItems, text, ", ... " + count_text(items.size()) + " items") + "]";
 }
 
 }  // namespace

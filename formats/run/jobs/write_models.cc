@@ -5,6 +5,7 @@
 
 #include "formats/base/io/each_item.h"
 #include "formats/base/io/part_files.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/models/graph_json/graph_json.h"
 
@@ -82,22 +83,18 @@ Result<WrittenModels, WriteFault> write_of_format(const LoadedModel& model,
 // Notes files that are not named as their partitions; empty if all are.
 std::string renamed_note(const std::vector<std::string>& names,
                          const std::vector<std::string>& files) {
-  constexpr std::size_t kMostNamed = 5;
-  std::string text;
-  std::size_t count = 0;
+  std::vector<std::size_t> renamed;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string_view stem = std::string_view(files[i]).substr(0, files[i].rfind('.'));
-    if (files[i].empty() || stem == names[i] || ++count > kMostNamed) continue;
-    text += (text.empty() ? "" : ", ") + escaped_in_quotes(names[i]) + " in " +
-            escaped_in_quotes(files[i]);
+    if (!files[i].empty() && stem != names[i]) renamed.push_back(i);
   }
-  if (count == 0) return {};
-  if (count > kMostNamed) {
-    text += " and " + std::to_string(count - kMostNamed) + " more (manifest.json: \"file\")";
-  }
-  return (count == 1 ? "a partition is in a file with another name: "
-                     : "partitions are in files with other names: ") +
-         text;
+  if (renamed.empty()) return {};
+  const auto text = [&](std::size_t i) {
+    return escaped_in_quotes(names[i]) + " in " + escaped_in_quotes(files[i]);
+  };
+  return (renamed.size() == 1 ? "a partition is in a file with another name: "
+                              : "partitions are in files with other names: ") +
+         capped_list(renamed, 5, text, " and # more (manifest.json: \"file\")");
 }
 
 // Refuses to write very many copies of constants. Each partition holds the constants that it needs,

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/markup_text.h"
 #include "formats/run/backend/tensor_files.h"
@@ -30,15 +31,10 @@ std::string op_text(const Graph& graph, NodeId node) {
 }
 
 std::string node_lines(const Graph& graph, const std::vector<NodeId>& nodes) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(nodes.size(), kMostNames); ++i) {
-    text +=
-        "- " + markdown_code(graph.node(nodes[i]).name) + " (" + op_text(graph, nodes[i]) + ")\n";
-  }
-  if (nodes.size() > kMostNames) {
-    text += "- and " + std::to_string(nodes.size() - kMostNames) + " more\n";
-  }
-  return text;
+  const auto line = [&](NodeId node) {
+    return "- " + markdown_code(graph.node(node).name) + " (" + op_text(graph, node) + ")\n";
+  };
+  return capped_list(nodes, kMostNames, line, "- and # more\n", "");
 }
 
 bool is_of_values(const LowerFinding& finding) { return finding.values.has_value(); }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/models/onnx/fold/fold.h"
 #include "formats/models/onnx/fold/unread_nodes.h"
 
@@ -23,8 +24,8 @@ class FoldNotes {
   }
   // `kept`: of the last round, in which nothing was replaced.
   std::vector<std::string> take(std::vector<std::string> kept, const ShapeBindings& bindings) {
-    name_first(branches_, " more Ifs were replaced by their branch");
-    name_first(kept, " more stay");
+    name_first(branches_, "and # more Ifs were replaced by their branch");
+    name_first(kept, "and # more stay");
     if (constants_ > 0) {
       notes_.push_back(
           counted(constants_, "node has a result that is", "nodes have results that are") +
@@ -44,12 +45,11 @@ class FoldNotes {
     return std::to_string(count) + " " + std::string(count == 1 ? one : several);
   }
   void name_first(std::vector<std::string>& texts, std::string_view rest) {
-    const std::size_t named = std::min(texts.size(), kFoldsNamed);
-    std::move(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(named),
-              std::back_inserter(notes_));
-    if (texts.size() > named) {
-      notes_.push_back("and " + std::to_string(texts.size() - named) + std::string(rest));
+    CappedList list(kFoldsNamed);
+    for (std::string& text : texts) {
+      if (list.shows_next()) notes_.push_back(std::move(text));
     }
+    if (list.left_out() > 0) notes_.push_back(list.rest(rest));
   }
   std::vector<std::string> branches_, notes_;
   std::size_t constants_ = 0, dropped_ = 0;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/topological_order.h"
+#include "formats/base/text/capped_list.h"
 
 namespace cleave {
 namespace {
@@ -258,11 +259,11 @@ Adjacency Linker::waits_for() const {
 
 void Linker::report_cycle(const std::vector<std::uint32_t>& cycle) {
   constexpr std::size_t kShown = 8;
-  std::string text = "the nodes form a cycle: ";
-  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
-    text += node_text(cycle[i]) + " -> ";
-  }
-  if (cycle.size() > kShown) text += "... -> ";
+  const std::string text =
+      "the nodes form a cycle: " +
+      capped_list(
+          cycle, kShown, [&](std::uint32_t node) { return node_text(node); }, " -> ...", " -> ") +
+      " -> ";
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
     const std::uint32_t reader = cycle[(i + 1) % cycle.size()];
@@ -349,19 +350,16 @@ void Linker::warn_of_hidden() {
   const auto first =
       std::min_element(hidden_.begin(), hidden_.end(),
                        [&](const BodyValue& a, const BodyValue& b) { return key(a) < key(b); });
-  const std::size_t more = hidden_.size() - 1;
+  CappedList others(0);
+  others.leave_out(hidden_.size() - 1);
   out_.warnings.push_back(
       {.severity = Severity::warning,
        .file = file_,
-       .message = "a body of " + node_text(first->owner) + " makes " +
-                  escaped_in_quotes(first->name) +
-                  ", which hides the outer value of that name: inside the body its own value is "
-                  "read, as runtimes do" +
-                  (more == 0 ? ""
-                             : "; so " +
-                                   (more == 1 ? std::string("does 1 more value")
-                                              : "do " + std::to_string(more) + " more values") +
-                                   " of bodies")});
+       .message =
+           "a body of " + node_text(first->owner) + " makes " + escaped_in_quotes(first->name) +
+           ", which hides the outer value of that name: inside the body its own value is "
+           "read, as runtimes do" +
+           others.rest("; so does # more value of bodies", "; so do # more values of bodies")});
 }
 
 Loaded<OnnxLinks> Linker::run() {

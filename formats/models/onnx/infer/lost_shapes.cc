@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/shell_word.h"
 
@@ -40,6 +41,12 @@ constexpr std::array<std::pair<std::string_view, std::size_t>, 16> kShaping = {{
 // Functions in the names of computed dims.
 constexpr std::array<std::string_view, 8> kFunctions = {"floor", "ceil", "round", "min",
                                                         "max",   "Min",  "Max",   "Mod"};
+
+constexpr std::size_t kMostDims = 4;  // whose options a note has
+
+std::string dim_option(std::string_view dim) {
+  return " --dim " + shell_word(escaped(dim) + "=SIZE");
+}
 
 bool is_word_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -81,17 +88,17 @@ class LostShapes {
 
   std::vector<std::string> notes() {
     std::vector<std::string> out;
-    std::size_t count = 0;
+    CappedList losing(1);
     for (const std::uint32_t i : links_.order) {
-      if (!loses(i) || ++count > 1) continue;
+      if (!loses(i) || !losing.shows_next()) continue;
       const OnnxNode& node = model_.graph.nodes.read(i, room_);
       out.push_back("shapes are first lost at " + onnx_node_text(node, i) +
                     (node.name.empty() ? "" : " (" + std::string(node.op_type) + ")") + ": " +
                     why(i, node));
     }
-    if (count > 1) {
-      out.push_back("shapes are lost at " + std::to_string(count - 1) +
-                    (count == 2 ? " more node" : " more nodes") + " that read known ones");
+    if (losing.left_out() > 0) {
+      out.push_back(losing.rest("shapes are lost at # more node that read known ones",
+                                "shapes are lost at # more nodes that read known ones"));
     }
     return out;
   }
@@ -187,19 +194,10 @@ class LostShapes {
   // node's own dims when there are none.
   std::string open_dims(std::uint32_t i, const std::set<std::string_view>& symbols,
                         std::string_view other) const {
-    constexpr std::size_t kMostDims = 4;
     if (symbols.empty()) return std::string(other) + options(i);
-    std::string names, binding;
-    std::size_t count = 0;
-    for (const std::string_view symbol : symbols) {
-      if (++count > kMostDims) continue;
-      names += (count == 1 ? "" : ", ") + escaped_in_quotes(symbol);
-      binding += " --dim " + shell_word(escaped(symbol) + "=SIZE");
-    }
-    const bool is_one = symbols.size() == 1;
-    return "they depend on " + names + (count > kMostDims ? " and more" : "") + "," +
-           (is_one ? " an open dim" : " open dims") + " of the model's inputs; give" + binding +
-           (count > kMostDims ? " ..." : "");
+    return "they depend on " + capped_list(symbols, kMostDims, escaped_in_quotes, " and more") +
+           "," + (symbols.size() == 1 ? " an open dim" : " open dims") +
+           " of the model's inputs; give" + capped_list(symbols, kMostDims, dim_option, " ...", "");
   }
 
   // The dims of the inputs in the shapes that the node reads, without those that its outputs have,
@@ -305,7 +303,6 @@ class LostShapes {
 
   // "; if you know it, give --dim x:1=SIZE", for the first unknown dims of the node's outputs.
   std::string options(std::uint32_t i) const {
-    constexpr std::size_t kMostDims = 4;
     std::vector<std::string> dims;
     const std::uint32_t end = links_.first_output[i + 1];
     for (std::uint32_t at = links_.first_output[i]; at < end && dims.size() <= kMostDims; ++at) {
@@ -320,11 +317,7 @@ class LostShapes {
       }
     }
     if (dims.empty()) return {};
-    std::string text = "; if you know it, give";
-    for (std::size_t d = 0; d < std::min(dims.size(), kMostDims); ++d) {
-      text += " --dim " + shell_word(escaped(dims[d]) + "=SIZE");
-    }
-    return text + (dims.size() > kMostDims ? " ..." : "");
+    return "; if you know it, give" + capped_list(dims, kMostDims, dim_option, " ...", "");
   }
 
   const OnnxModel& model_;

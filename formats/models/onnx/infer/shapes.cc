@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/graph/domain.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/models/onnx/index/links.h"
 #include "formats/models/onnx/infer/constants.h"
 #include "formats/models/onnx/infer/control_flow.h"
@@ -45,16 +46,16 @@ class NoteList {
   // `text()` makes the note; called only for the first ones.
   template <class Text>
   void add(const Text& text) {
-    if (++count_ <= kNotes) notes_.push_back(text());
+    if (list_.shows_next()) notes_.push_back(text());
   }
-  void append_to(std::vector<std::string>& out, const char* rest) const {
+  void append_to(std::vector<std::string>& out, std::string_view rest) const {
     out.insert(out.end(), notes_.begin(), notes_.end());
-    if (count_ > kNotes) out.push_back("and " + std::to_string(count_ - kNotes) + rest);
+    if (list_.left_out() > 0) out.push_back(list_.rest(rest));
   }
 
  private:
   std::vector<std::string> notes_;
-  std::size_t count_ = 0;
+  CappedList list_{kNotes};
 };
 
 bool knows_inputs(const OnnxOpCall& call) {
@@ -425,9 +426,9 @@ void Inference::report_unknown(OnnxTypes& out) const {
     }
     return;
   }
-  failures_.append_to(out.notes, " more nodes whose shapes do not fit");
-  disagreements_.append_to(out.notes, " more values that the file declares otherwise");
-  ranks.append_to(out.notes, " more values without a known rank");
+  failures_.append_to(out.notes, "and # more nodes whose shapes do not fit");
+  disagreements_.append_to(out.notes, "and # more values that the file declares otherwise");
+  ranks.append_to(out.notes, "and # more values without a known rank");
   for (std::string& note : lost_shape_notes(model_, links_, out.main)) {
     out.notes.push_back(std::move(note));
   }

@@ -13,6 +13,7 @@
 
 #include "core/graph/domain.h"
 #include "core/graph/graph_builder.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/models/onnx/index/attributes.h"
 #include "formats/models/onnx/infer/constants.h"
 #include "formats/models/onnx/read/scope_names.h"
@@ -160,19 +161,11 @@ void GraphMaker::add_inputs() {
 }
 
 void GraphMaker::warn_of_defaults(const std::vector<std::string_view>& names) {
-  constexpr std::size_t kShown = 10;
-  std::string text;
-  for (std::size_t i = 0; i < names.size() && i < kShown; ++i) {
-    text += (i > 0 ? ", " : "") + escaped_in_quotes(names[i]);
-  }
-  if (names.size() > kShown) {
-    text += " and " + std::to_string(names.size() - kShown) + " more";
-  }
   warnings_.push_back({.severity = Severity::warning,
                        .file = source_.path(),
                        .message = "initializers that are graph inputs too, so that a caller may "
                                   "override them, are taken as constants: " +
-                                  text});
+                                  capped_list(names, 10, escaped_in_quotes)});
 }
 
 void GraphMaker::add_parameters() {

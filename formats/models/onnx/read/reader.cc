@@ -11,6 +11,7 @@
 #include "core/base/progress.h"
 #include "core/graph/domain.h"
 #include "core/graph/shape.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/limits.h"
 #include "formats/base/text/number_text.h"
 #include "formats/models/onnx/fold/infer_folded.h"
@@ -171,15 +172,11 @@ void Checker::check_functions() {
 
 // "f" calls "g", "g" calls "f": no runtime can inline such calls.
 void Checker::check_cycle() {
-  constexpr std::size_t kShown = 8;
   const std::vector<std::uint32_t> cycle = cycle_of_functions(model_);
   if (cycle.empty()) return;
-  std::string text = "functions call each other in a cycle: ";
-  for (std::size_t i = 0; i < std::min(cycle.size(), kShown); ++i) {
-    text += escaped_in_quotes(model_.functions[cycle[i]].name) + " -> ";
-  }
-  if (cycle.size() > kShown) text += "... -> ";
-  error(text + escaped_in_quotes(model_.functions[cycle.front()].name));
+  const auto name = [&](std::uint32_t i) { return escaped_in_quotes(model_.functions[i].name); };
+  error("functions call each other in a cycle: " + capped_list(cycle, 8, name, " -> ...", " -> ") +
+        " -> " + name(cycle.front()));
 }
 
 Diagnostics Checker::run() {
@@ -206,21 +203,20 @@ Diagnostic warning(const SourceFile& source, std::string message) {
 // Faults that a split will refuse: initializers whose data next to the model is missing or
 // incomplete.
 std::vector<Diagnostic> faults_of_external_data(const SourceFile& source, const OnnxModel& model) {
-  constexpr std::size_t kShown = 3;
+  CappedList shown(3);
   std::vector<ByteSource> files;
   OnnxExternalFiles external(source.folder(), files);
   std::vector<Diagnostic> out;
-  std::size_t count = 0;
   for (const OnnxTensor& tensor : model.graph.initializers) {
     if (!tensor.is_external || tensor.is_sparse) continue;
     const Result<ByteRange, std::string> range = external.find(tensor);
-    if (range || ++count > kShown) continue;
+    if (range || !shown.shows_next()) continue;
     out.push_back(warning(source, "tensor " + escaped_in_quotes(tensor.name) + ": " +
                                       range.error() + "; the model cannot be written"));
   }
-  if (count > kShown) {
-    out.push_back(warning(
-        source, "the data of " + std::to_string(count - kShown) + " more tensors cannot be read"));
+  if (shown.left_out() > 0) {
+    out.push_back(warning(source, shown.rest("the data of # more tensor cannot be read",
+                                             "the data of # more tensors cannot be read")));
   }
   return out;
 }

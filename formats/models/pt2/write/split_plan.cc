@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 
 namespace cleave {
@@ -104,14 +105,12 @@ class SplitPlanner {
       };
       const auto other = std::find_if(nodes.begin(), nodes.end(), is_elsewhere);
       if (other == nodes.end() || !has_part(*other) || !has_part(nodes.front())) continue;
-      std::string names;
-      for (std::size_t i = 0; i < nodes.size() && i < 6; ++i) {
-        names += (i == 0 ? "" : ", ") + escaped_in_quotes(program_.nodes[nodes[i]].name);
-      }
-      if (nodes.size() > 6) names += ", ...";
+      const auto name = [&](std::uint32_t node) {
+        return escaped_in_quotes(program_.nodes[node].name);
+      };
       return fail("nodes that write or view the same memory are in several partitions, " +
                       name_of(part_of(nodes.front())) + " and " + name_of(part_of(*other)) + ": " +
-                      names,
+                      capped_list(nodes, 6, name, ", ..."),
                   {std::string(kWayOut)});
     }
   }

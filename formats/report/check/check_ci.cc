@@ -1,0 +1,268 @@
+// What a check tells a CI server: a test for each gate, an alert for each gate that fails and each
+// cause of new CPU nodes, a finding for each node on the CPU at the rule to blame.
+#include <algorithm>
+#include <array>
+
+#include "core/base/decimal.h"
+#include "formats/base/text/capped_list.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/markup_text.h"
+#include "formats/base/text/number_text.h"
+#include "formats/report/check/check_words.h"
+#include "formats/report/check/move_text.h"
+
+namespace cleave {
+namespace {
+
+// By reason code; the first is for gates.
+constexpr std::array<CiRule, kReasonCodeCount> kRules = {{
+    {"gate", "GateFails", "A gate of cleave check does not hold.",
+     "Change the gate's limit, or fix what breaks it."},
+    {"no_rule", "NoRule", "No rule of the support list names the operator.",
+     "Add an allow rule for it once the accelerator can run it."},
+    {"rule_failed", "RuleFailed", "A rule names the operator, but its conditions do not hold.",
+     "Widen the rule's conditions, or change the model to meet them."},
+    {"denied", "Denied", "A deny rule takes the node off the accelerator.",
+     "Narrow or remove the deny rule once it is not needed."},
+    {"non_tensor_input", "NonTensorInput", "The node reads non-tensor data from a node on the CPU.",
+     "Support the node that makes the data, or allow such data to cross: --allow-non-tensor."},
+    {"non_tensor_output", "NonTensorOutput",
+     "The node makes non-tensor data for a node on the CPU, or for the caller.",
+     "Support the node that reads the data, or allow such data to cross: --allow-non-tensor."},
+    {"fusion_group", "FusionGroup", "The node is tied to a CPU node by non-tensor data.",
+     "Support every node of the group, or form no groups: --skip-fusion."},
+    {"small_subgraph", "SmallSubgraph",
+     "The node's accelerator subgraph was below the minimum size.",
+     "Support its neighbours, or lower --min-acc-module-size."},
+    {"host_shape", "HostShape", "The node computes shapes, which stays on the host.",
+     "Run without --host-shapes to place it on its own."},
+    {"qdq_group", "QdqGroup", "The node's quantize/dequantize group holds a CPU node.",
+     "Support every node of the group, or run without --keep-qdq."},
+    {"over_cap", "OverCap", "The node's accelerator subgraph was beyond the number to keep.",
+     "Keep more accelerator subgraphs."},
+    {"costs_more", "CostsMore", "An inference is faster with the node on the CPU.",
+     "Run with --place priority to place it by the lists alone."},
+    {"shared_memory", "SharedMemory",
+     "The node and a CPU node use memory that is written in place, so one partition has both.",
+     "Support every node that uses the memory, or decompose the program before it is saved."},
+    {"part_limit", "PartLimit",
+     "The node, or its group, is by itself beyond the list's limit on a whole partition.",
+     "Raise the list's limit, or split the node."},
+    {"pattern_failed", "PatternFailed",
+     "Only a pattern names the operator, and the pattern does not match around the node.",
+     "Change the pattern to what the model has, or add a rule for the operator."},
+    {"pattern_group", "PatternGroup", "A pattern keeps the node together with a CPU node.",
+     "Support every node of the match."},
+}};
+
+// ---- tests: a suite for each model and list ----
+
+std::vector<std::pair<std::string, std::string>> properties_of(const Measures& now) {
+  std::vector<std::pair<std::string, std::string>> properties = {
+      {"coverage.nodes", shortest_text(now.nodes.ratio())},
+      {"coverage.flops", shortest_text(now.flops.ratio())},
+      {"coverage.flops.unknown_nodes", std::to_string(now.unknown_flops)},
+      {"coverage.params", shortest_text(now.parameter_bytes.ratio())},
+      {"acc_subgraphs", std::to_string(now.acc_subgraphs)},
+      {"cpu_nodes", std::to_string(now.cpu_nodes)},
+      {"boundary_bytes", std::to_string(now.boundary_bytes)}};
+  if (now.qps) properties.emplace_back("qps", shortest_text(*now.qps));
+  return properties;
+}
+
+// The nodes that broke the gate and why, one per line.
+std::string broken_by(const CheckRun& run, const CheckedGate& checked) {
+  if (checked.gate.kind != GateKind::max_new_cpu_nodes) {
+    return checked.detail.empty() ? "" : escaped(checked.detail) + "\n";
+  }
+  std::string text;
+  for (const CheckedMove& move : run.regressions) {
+    text += escaped(move.node.name) + ": " + change_text(move.change, run.settings) + ": " +
+            escaped(move.node.detail) + "\n";
+  }
+  return text;
+}
+
+// Gates that cannot be judged fail; gates without anything to compare with are skipped. There are no
+// times: the same check gives the same bytes.
+CiCase case_of(const CheckRun& run, const CheckedGate& checked) {
+  const Gate& gate = checked.gate;
+  CiCase test{.name = gate_name(gate), .class_name = run.model + " with " + run.list};
+  if (gate.verdict == GateVerdict::not_applicable) {
+    test.outcome = CiCase::Outcome::skipped;
+    test.message = gate_actual(run, gate);
+  } else if (!gate.passed()) {
+    const std::string limit = gate_limit(gate);
+    test.outcome = CiCase::Outcome::failure;
+    test.type = gate_kind_name(gate.kind);
+    test.message = gate_title(gate) + ": " + gate_actual(run, gate) +
+                   (limit.empty() ? "" : ", must be " + limit);
+    test.details = broken_by(run, checked);
+  }
+  return test;
+}
+
+CiSuite suite_of(const CheckRun& run) {
+  CiSuite suite{.name = run.model + " with " + run.list, .properties = properties_of(run.now)};
+  for (const CheckedGate& checked : run.gates) suite.cases.push_back(case_of(run, checked));
+  return suite;
+}
+
+// ---- alerts and findings ----
+
+// The gates of all runs that do not hold.
+template <class Visit>
+void each_failed_gate(const Check& check, const Visit& visit) {
+  for (const CheckRun& run : check.runs) {
+    for (const CheckedGate& checked : run.gates) {
+      if (!checked.gate.passed()) visit(run, checked);
+    }
+  }
+}
+
+CiAlert alert_of(const CheckRun& run, const MoveGroup& group) {
+  const CheckedNode& first = group.moves.front()->node;
+  const std::string names = some_of(
+      group.moves, 200, [](const CheckedMove* move) { return fitted(move->node.name, 60); });
+  return {first.place,
+          "cleave check: " + counted(group.moves.size(), "node", "nodes") + " newly on the CPU",
+          run_title(run) + ": " + names + ": " + change_text(group.change, run.settings) + "; " +
+              (group.moves.size() == 1 ? first.detail : group.cause)};
+}
+
+std::vector<CiAlert> alerts_of(const Check& check) {
+  std::vector<CiAlert> alerts;
+  each_failed_gate(check, [&](const CheckRun& run, const CheckedGate& checked) {
+    alerts.push_back({run.list_place, "cleave check: " + gate_title(checked.gate),
+                      run_title(run) + ": " + gate_sentence(run, checked)});
+  });
+  for (const CheckRun& run : check.runs) {
+    if (run.passed()) continue;
+    for (const MoveGroup& group : group_moves(run.regressions)) {
+      alerts.push_back(alert_of(run, group));
+    }
+  }
+  return alerts;
+}
+
+// Of model, list, node and rule only, so that the same finding has the same key in every run.
+std::string key_of(const CheckRun& run, std::string_view node, std::size_t rule) {
+  return run.model + '\n' + run.list + '\n' + std::string(node) + '\n' +
+         std::string(kRules[rule].id);
+}
+
+CiFinding finding_of(const CheckRun& run, const CheckedNode& node) {
+  const auto rule = static_cast<std::size_t>(node.code);
+  return {.rule = rule,
+          .level = node.breaks_gate ? "error" : "note",
+          .message = escaped_in_quotes(node.name) + " (" + escaped(node.op) + ") of " +
+                     escaped(run.model) + " runs on the CPU: " + node.detail,
+          .place = node.place,
+          .model = run.model,
+          .nodes = {node.name},
+          .key = key_of(run, node.name, rule)};
+}
+
+// Gates first, then nodes that break one, then the other nodes on the CPU.
+std::vector<CiFinding> findings_of(const Check& check) {
+  std::vector<CiFinding> findings;
+  each_failed_gate(check, [&](const CheckRun& run, const CheckedGate& checked) {
+    const std::string message = run_title(run) + ": " + gate_sentence(run, checked);
+    findings.push_back({.rule = 0,
+                        .level = "error",
+                        .message = message,
+                        .place = run.list_place,
+                        .key = key_of(run, "", 0) + '\n' + message});
+  });
+  for (const bool is_breaking : {true, false}) {
+    for (const CheckRun& run : check.runs) {
+      for (const CheckedNode& node : run.cpu_nodes) {
+        if (node.breaks_gate == is_breaking) findings.push_back(finding_of(run, node));
+      }
+    }
+  }
+  return findings;
+}
+
+// ---- Markdown ----
+
+std::string names_of(const MoveGroup& group) {
+  return capped_list(group.moves, 10, [](const CheckedMove* move) {
+    return markdown_code(move->node.name) + (move->from == Place::absent ? " (new)" : "");
+  });
+}
+
+std::string moves_text(const CheckRun& run, const std::vector<CheckedMove>& moves,
+                       const std::string& where) {
+  if (moves.empty()) return {};
+  std::string text =
+      "\n**" + counted(moves.size(), "node", "nodes") + " newly on the " + where + "**\n\n";
+  CappedList list(20);
+  const MoveGroup* last = nullptr;
+  const std::vector<MoveGroup> groups = group_moves(moves);
+  for (const MoveGroup& group : groups) {
+    if (!list.shows_next()) continue;
+    if (last == nullptr || last->change != group.change) {
+      text += "- " + markdown_text(change_text(group.change, run.settings)) + "\n";
+    }
+    last = &group;
+    const std::string& why =
+        group.moves.size() == 1 ? group.moves.front()->node.detail : group.cause;
+    text += "  - " + names_of(group) + (why.empty() ? "" : ": " + markdown_text(why)) + "\n";
+  }
+  return text + list.rest("- ... and # more cause\n", "- ... and # more causes\n");
+}
+
+std::string gates_text(const CheckRun& run) {
+  std::string text = "\n| | gate | is | must be |\n| --- | --- | --- | --- |\n";
+  for (const CheckedGate& checked : run.gates) {
+    const Gate& gate = checked.gate;
+    text += markdown_row({markdown_mark(gate.passed()), markdown_text(gate_title(gate)),
+                          markdown_text(gate_actual(run, gate)), markdown_text(gate_limit(gate))});
+  }
+  for (const CheckedGate& checked : run.gates) {
+    if (checked.detail.empty() || checked.gate.kind == GateKind::max_new_cpu_nodes) continue;
+    text += "\n" + markdown_text(gate_title(checked.gate)) + ": " + markdown_text(checked.detail) +
+            "\n";
+  }
+  return text;
+}
+
+// An overview of several runs.
+std::string overview_text(const Check& check) {
+  std::string text =
+      "\n| | model | list | node coverage | accelerator subgraphs | CPU nodes |\n"
+      "| --- | --- | --- | ---: | ---: | ---: |\n";
+  for (const CheckRun& run : check.runs) {
+    text += markdown_row({markdown_mark(run.passed()), markdown_code(run.model),
+                          markdown_code(run.list), percent_text(run.now.nodes.ratio()),
+                          count_text(run.now.acc_subgraphs), count_text(run.now.cpu_nodes)});
+  }
+  return text;
+}
+
+std::string run_text(const CheckRun& run) {
+  return "\n### " + markdown_code(run.model) + " with " + markdown_code(run.list) + "\n" +
+         (run.gates.empty() ? "" : gates_text(run)) + moves_text(run, run.regressions, "CPU") +
+         moves_text(run, run.improvements, "accelerator");
+}
+
+}  // namespace
+
+CiReport ci_report(const Check& check) {
+  CiReport report{.program = "cleave check",
+                  .is_passed = check.passed(),
+                  .alerts = alerts_of(check),
+                  .rules = kRules,
+                  .findings = findings_of(check),
+                  .title = verdict_text(check)};
+  if (check.runs.size() > 1) report.body = overview_text(check);
+  for (const CheckRun& run : check.runs) {
+    report.suites.push_back(suite_of(run));
+    report.findings_left_out += run.now.cpu_nodes - run.cpu_nodes.size();
+    report.body += run_text(run);
+  }
+  return report;
+}
+
+}  // namespace cleave
