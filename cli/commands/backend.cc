@@ -5,7 +5,7 @@
 #include "cli/commands/compiler_commands.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/temporary.h"
-#include "formats/report/lowering/backend_text.h"
+#include "formats/report/lowering/backend_reports.h"
 #include "formats/run/backend/backend_folders.h"
 #include "formats/run/backend/self_test.h"
 

@@ -9,7 +9,7 @@
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
 #include "formats/lists/costs/costs_json.h"
-#include "formats/report/words/calibration_text.h"
+#include "formats/report/words/cost_words.h"
 #include "formats/run/jobs/calibrate_job.h"
 
 namespace cleave {

@@ -11,7 +11,7 @@
 #include "cli/options/gate_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
-#include "formats/report/check/check_text.h"
+#include "formats/report/check/check.h"
 
 namespace cleave {
 namespace {

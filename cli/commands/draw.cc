@@ -12,7 +12,7 @@
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
 #include "formats/report/drawings/dot.h"
-#include "formats/report/words/latency_words.h"
+#include "formats/report/words/cost_words.h"
 
 namespace cleave {
 namespace {

@@ -9,7 +9,6 @@
 #include "cli/terminal/terminal.h"
 #include "core/support/glob.h"
 #include "formats/report/split/explain_text.h"
-#include "formats/report/split/reason_page.h"
 
 namespace cleave {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
-#include "formats/report/lowering/probe_report.h"
+#include "formats/report/lowering/backend_reports.h"
 
 namespace cleave {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/split/piece.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/lists/tables/node_list.h"
-#include "formats/report/lowering/reduce_report.h"
+#include "formats/report/lowering/backend_reports.h"
 
 namespace cleave {
 namespace {

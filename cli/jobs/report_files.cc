@@ -10,8 +10,7 @@
 #include "formats/base/io/output_file.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/report/drawings/html_report.h"
-#include "formats/report/drawings/model_explorer.h"
-#include "formats/report/drawings/netron.h"
+#include "formats/report/drawings/viewers.h"
 
 namespace cleave {
 namespace {

@@ -6,7 +6,7 @@
 #include "cli/options/file_option.h"
 #include "cli/options/onnx_args.h"
 #include "cli/terminal/terminal.h"
-#include "formats/report/words/input_names.h"
+#include "formats/report/words/report_values.h"
 
 namespace cleave {
 

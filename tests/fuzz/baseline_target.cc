@@ -7,7 +7,6 @@
 #include "formats/lists/support/support_file.h"
 #include "formats/report/check/baseline_file.h"
 #include "formats/report/check/check.h"
-#include "formats/report/check/check_text.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/fixture.h"
 #include "tests/fuzz/targets.h"

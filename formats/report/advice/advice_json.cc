@@ -7,7 +7,7 @@
 #include "formats/lists/support/rule_json.h"
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/failed_part_text.h"
-#include "formats/report/words/input_names.h"
+#include "formats/report/words/report_values.h"
 
 namespace cleave {
 namespace {

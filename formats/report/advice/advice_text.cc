@@ -11,11 +11,10 @@
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/report/advice/advice_report.h"
-#include "formats/report/words/coverage_words.h"
+#include "formats/report/words/cost_words.h"
 #include "formats/report/words/failed_part_text.h"
-#include "formats/report/words/input_names.h"
-#include "formats/report/words/link_text.h"
 #include "formats/report/words/reason_text.h"
+#include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {

@@ -19,10 +19,8 @@
 #include "formats/lists/settings/split_settings.h"
 #include "formats/lists/support/support_file.h"
 #include "formats/models/model_file.h"
-#include "formats/report/check/changed_bindings.h"
-#include "formats/report/words/hazard_text.h"
-#include "formats/report/words/latency_words.h"
-#include "formats/report/words/machine_words.h"
+#include "formats/report/check/checked_node.h"
+#include "formats/report/words/cost_words.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {

@@ -9,7 +9,6 @@
 #include "formats/base/text/markup_text.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/check/check_words.h"
-#include "formats/report/check/move_text.h"
 
 namespace cleave {
 namespace {

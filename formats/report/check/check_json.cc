@@ -1,6 +1,6 @@
 // cleave.check: the fields of the format's description; each entry also has its model and list.
 #include "formats/base/json/text.h"
-#include "formats/report/check/check_text.h"
+#include "formats/report/check/check.h"
 #include "formats/report/check/check_words.h"
 #include "formats/report/check/move_json.h"
 

@@ -1,4 +1,4 @@
-#include "formats/report/check/check_text.h"
+#include "formats/report/check/check.h"
 
 #include <algorithm>
 
@@ -6,7 +6,6 @@
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/check/check_words.h"
-#include "formats/report/check/move_text.h"
 
 namespace cleave {
 namespace {

@@ -1,4 +1,4 @@
-// Texts that every output of `check` uses.
+// Texts that every output of `check` uses, and nodes that moved: by the change to blame and by reason.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "formats/report/check/check.h"
+#include "formats/report/check/checked_node.h"
 
 namespace cleave {
 
@@ -32,5 +33,14 @@ std::string run_title(const CheckRun& run);
 
 // "all 5 gates hold", "2 of 5 gates fail"
 std::string verdict_text(const Check& check);
+
+// "the model changed", "the support list changed", "the settings changed: start: cpu, was acc".
+// `settings` are the differences; without any the text ends at "changed".
+std::string change_text(Change change, const std::vector<std::string>& settings = {});
+
+// "\n  3 nodes newly on the CPU\n", then one line per group, further indented. Empty when no node
+// moved. At most 100 columns and 20 groups.
+std::string moves_text(const std::vector<CheckedMove>& moves, std::string_view what,
+                       const std::vector<std::string>& settings);
 
 }  // namespace cleave

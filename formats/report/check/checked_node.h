@@ -1,5 +1,5 @@
 // A node in checks and diffs: its reason as text and the rule that caused it, independent of the
-// graph.
+// graph. The shapes that two runs gave to a model's inputs, compared.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "core/measures/measures.h"
 #include "core/study/comparison.h"
 #include "core/support/reason.h"
+#include "formats/models/bind/shape_bindings.h"
 #include "formats/report/ci/ci_report.h"
 #include "formats/report/words/report.h"
 
@@ -52,5 +53,8 @@ struct MoveGroup {
   std::vector<const CheckedMove*> moves;
 };
 std::vector<MoveGroup> group_moves(const std::vector<CheckedMove>& moves);
+
+// One line for each difference: `dim N: 8, was not given`.
+std::vector<std::string> changed_bindings(const ShapeBindings& before, const ShapeBindings& now);
 
 }  // namespace cleave

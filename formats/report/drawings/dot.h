@@ -1,9 +1,7 @@
-// Drawings of models and splits as Graphviz text (written by DotGraph, dot_graph.h), and their
-// layout as SVG by Graphviz's library.
+// Drawings of models and splits as Graphviz text (written by DotGraph, dot_graph.h).
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 
 #include "formats/report/drawings/node_heat.h"
@@ -27,17 +25,5 @@ std::string draw_preview(const Report& report, const HeatMap* heat = nullptr);
 // times as many edges, its op types only.
 std::string draw_part(const Report& report, PartId part, std::size_t collapse_above,
                       const HeatMap* heat = nullptr);
-
-// Lays the drawing out as SVG with Graphviz's `dot` engine, in this process. Graphviz may crash the
-// process or take minutes; see layout.h. An error when the layout library is missing. Memory that
-// Graphviz takes is not freed. Throws std::bad_alloc when there is less memory than it may take.
-// Above 300 edges, or if asked for, edges are straight lines and nodes are placed in a bounded
-// number of steps: for some graphs of 400 edges placement and curves take minutes and lines a
-// second, and Graphviz fails on curves.
-enum class EdgeShape : std::uint8_t { curved, straight };
-Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape = EdgeShape::curved);
-
-// Whether Graphviz's library is on this machine. The first call loads it.
-bool has_layout_library();
 
 }  // namespace cleave

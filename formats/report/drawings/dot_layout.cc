@@ -1,6 +1,6 @@
 // layout_svg: Graphviz's layout and rendering. The library is loaded by name when the first drawing is
 // laid out, so that a program which draws nothing starts without it, and runs where it is missing.
-#include "formats/report/drawings/dot.h"
+#include "formats/report/drawings/layout.h"
 
 #ifdef CLEAVE_HAS_GVC
 

@@ -37,6 +37,24 @@ DotRole node_role(const Report& report, NodeId node) {
   return partition.is_acc(partition.part_of[node]) ? DotRole::acc : DotRole::kept_on_cpu;
 }
 
+NodeCard node_card(const Report& report, NodeId node) {
+  const Graph& graph = report.model.graph;
+  const Partition& partition = report.split.partition;
+  const PartId part = partition.part_of[node];
+  const bool is_acc = partition.is_acc(part);
+  NodeCard card{.name = graph.node(node).name,
+                .op = graph.op(node),
+                .part = part,
+                .partition = partition.name(part),
+                .is_acc = is_acc,
+                .device = device_text(is_acc ? Device::acc : Device::cpu)};
+  const Reason& reason = report.split.reasons[node];
+  if (reason.code == ReasonCode::none) return card;
+  card.code = reason_code_name(reason.code);
+  card.why = reason_text(reason_context(report), node, reason);
+  return card;
+}
+
 std::string node_id(const Graph& graph, NodeId node) {
   return dot_id(graph.node(node).name, "node", index(node));
 }
@@ -133,18 +151,12 @@ void NodeDrawing::add_edge(ValueId value, NodeId user) {
 }
 
 std::string NodeDrawing::node_tooltip(NodeId node) const {
-  std::string text = dot_text(graph_.op(node), 120) + "\\n" + dot_text(graph_.node(node).name);
+  const NodeCard card = node_card(report_, node);
+  std::string text = dot_text(card.op, 120) + "\\n" + dot_text(card.name);
   const auto line = [&](ValueId output) { return "\\ngives " + value_line(graph_, output); };
   text += capped_list(graph_.outputs(node), kMostOutputs, line, "", "");
-  const Partition& partition = report_.split.partition;
-  const PartId part = partition.part_of[node];
-  text += "\\non the " +
-          std::string(device_text(partition.is_acc(part) ? Device::acc : Device::cpu)) + ", in " +
-          dot_text(partition.name(part));
-  const Reason& reason = report_.split.reasons[node];
-  if (reason.code == ReasonCode::none) return text;
-  const ReasonContext context = reason_context(report_);
-  return text + ":\\n" + dot_text(reason_text(context, node, reason), 1000);
+  text += "\\non the " + std::string(card.device) + ", in " + dot_text(card.partition);
+  return card.why.empty() ? text : text + ":\\n" + dot_text(card.why, 1000);
 }
 
 }  // namespace cleave

@@ -1,9 +1,10 @@
-// Draws single nodes: one box per node, and the values that flow between them. For whole models and
-// for partitions.
+// What there is to say of single nodes, and how they are drawn: one box per node, and the values that
+// flow between them. For whole models and for partitions.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "formats/report/drawings/dot_graph.h"
@@ -15,6 +16,19 @@ namespace cleave {
 
 // Green, amber or red, depending on the support verdict and the partition of the node.
 DotRole node_role(const Report& report, NodeId node);
+
+// What a drawing, a page or a file for another program says of a node.
+struct NodeCard {
+  std::string_view name, op;  // as in the model
+  PartId part;
+  std::string_view partition;  // the part's name
+  bool is_acc;
+  std::string_view device;     // "accelerator", "CPU"
+  std::string_view code = {};  // the code of the reason; "": on the accelerator
+  std::string why = {};        // the reason
+};
+// Linear in the text of the reason.
+NodeCard node_card(const Report& report, NodeId node);
 
 // The id of the node in a drawing.
 std::string node_id(const Graph& graph, NodeId node);

@@ -1,5 +1,3 @@
-// Everything drawn has a number: first boxes, then inputs, then outputs of the graph. Flows are
-// collected as (from, to, value), sorted, and those with the same ends drawn as one edge.
 #include "formats/report/drawings/dot_parts.h"
 
 #include <algorithm>
@@ -12,15 +10,139 @@
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot.h"
+#include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_style.h"
+#include "formats/report/drawings/flow_graph.h"
+#include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {
 
+constexpr std::size_t kMostOps = 3;          // in the label
+constexpr std::size_t kMostTooltipOps = 40;  // in the tooltip
+
+std::span<const NodeId> nodes_of(const Partition& partition, PartRange range) {
+  const std::uint32_t first = partition.member_begin[range.first];
+  return std::span(partition.members).subspan(first, partition.member_begin[range.last] - first);
+}
+
+struct RoleCounts {
+  std::size_t acc = 0, kept = 0, unsupported = 0;
+};
+
+RoleCounts count_roles(const Report& report, std::span<const NodeId> nodes) {
+  RoleCounts counts;
+  for (const NodeId node : nodes) {
+    const DotRole role = node_role(report, node);
+    ++(role == DotRole::acc           ? counts.acc
+       : role == DotRole::kept_on_cpu ? counts.kept
+                                      : counts.unsupported);
+  }
+  return counts;
+}
+
+DotRole box_role(const Report& report, PartRange range, PartColours colours) {
+  const Partition& partition = report.split.partition;
+  if (colours == PartColours::by_support) {
+    const RoleCounts counts = count_roles(report, nodes_of(partition, range));
+    if (counts.unsupported > 0) return DotRole::unsupported;
+    return counts.kept > 0 ? DotRole::kept_on_cpu : DotRole::acc;
+  }
+  const auto devices = std::span(partition.devices).subspan(range.first, range.count());
+  const bool all_acc = std::all_of(devices.begin(), devices.end(),
+                                   [](Device device) { return device == Device::acc; });
+  return all_acc ? DotRole::acc : DotRole::cpu;
+}
+
+std::string head_lines(const Partition& partition, PartRange range) {
+  const std::size_t nodes = nodes_of(partition, range).size();
+  const std::string first = dot_text(partition.names[range.first], 60);
+  if (range.count() == 1) {
+    return first + "\\n" + std::string(device_text(partition.devices[range.first])) + ", " +
+           counted(nodes, "node");
+  }
+  const auto devices = std::span(partition.devices).subspan(range.first, range.count());
+  const auto acc = std::count(devices.begin(), devices.end(), Device::acc);
+  return first + " to " + dot_text(partition.names[range.last - 1], 60) + "\\n" +
+         counted(range.count(), "partition") + ", " + count_text(static_cast<std::uint64_t>(acc)) +
+         " on the accelerator\\n" + counted(nodes, "node");
+}
+
+// The line about support, for a box that is not entirely on the accelerator.
+std::string support_line(const RoleCounts& counts) {
+  std::string line;
+  if (counts.unsupported > 0) line = count_text(counts.unsupported) + " unsupported";
+  if (counts.kept == 0) return line;
+  return line + (line.empty() ? "" : ", ") + count_text(counts.kept) + " supported but kept";
+}
+
+std::string flops_line(const Report& report, PartRange range) {
+  double flops = 0;
+  std::size_t unknown = 0;
+  for (std::size_t i = range.first; i < range.last; ++i) {
+    const PartNumbers& numbers = report.preview.parts[id_at<PartId>(i)];
+    flops += numbers.flops;
+    unknown += numbers.unknown_flops;
+  }
+  if (flops == 0 && unknown > 0) return "FLOPs unknown";
+  return (unknown > 0 ? "at least " : "") + flops_text(flops);
+}
+
+// Parameters and the rate that the link allows: only for single parts, since these numbers do not
+// add up.
+std::string single_part_lines(const Report& report, PartId part) {
+  const PartNumbers& numbers = report.preview.parts[part];
+  std::string lines;
+  if (numbers.parameter_bytes > 0) {
+    lines += ", " + bytes_text(numbers.parameter_bytes) + " of parameters";
+  }
+  const std::optional<double> qps = known_qps(numbers);
+  if (!qps) return lines;
+  const auto& bound = report.preview.bound;
+  lines += "\\nlink allows " + rate_text(*qps) + " QPS";
+  return lines + (bound && bound->bottleneck == part ? ": the bottleneck" : "");
+}
+
+}  // namespace
+
+std::string part_line(const Partition& partition, PartId part) {
+  return dot_text(partition.name(part), 60) + ": " +
+         std::string(device_text(partition.devices[index(part)])) + ", " +
+         counted(partition.nodes(part).size(), "node");
+}
+
+DotAttributes part_box(const Report& report, PartRange range, PartColours colours,
+                       const HeatMap* heat) {
+  const Partition& partition = report.split.partition;
+  const std::span<const NodeId> nodes = nodes_of(partition, range);
+  const std::vector<OpCount> ops = count_ops(report.model.graph, nodes);
+  const std::string head = head_lines(partition, range);
+  std::string label = head + "\\n" + ops_line(report.model.graph, ops, kMostOps);
+  if (colours == PartColours::by_support) {
+    const std::string support = support_line(count_roles(report, nodes));
+    if (!support.empty()) label += "\\n" + support;
+  }
+  label += "\\n" + flops_line(report, range);
+  if (range.count() == 1) label += single_part_lines(report, id_at<PartId>(range.first));
+  DotAttributes attributes = role_attributes(box_role(report, range, colours));
+  if (heat != nullptr) {
+    const double amount = heat_of(*heat, nodes);
+    attributes = heat_attributes(heat_class(*heat, amount));
+    label += "\\n" + heat_text(*heat, nodes);
+  }
+  attributes.push_back({"label", label});
+  attributes.push_back(
+      {"tooltip", head + "\\n" + ops_line(report.model.graph, ops, kMostTooltipOps)});
+  return attributes;
+}
+
+namespace {
+
 constexpr std::size_t kMostEllipses = 30;  // of inputs, and of outputs
 constexpr std::size_t kMostValues = 12;    // in a tooltip
 
+// Everything drawn has a number: first boxes, then inputs, then outputs of the graph.
 class Numbering {
  public:
   // At most `most_boxes` boxes, all but the last with the same number of parts.
@@ -37,28 +159,23 @@ class Numbering {
   PartRange parts_of(std::size_t box) const {
     return {box * parts_a_box_, std::min((box + 1) * parts_a_box_, parts_)};
   }
-  std::size_t of_part(PartId part) const { return index(part) / parts_a_box_; }
-  std::size_t of_input(std::size_t i) const { return boxes() + std::min(i, inputs_ - 1); }
-  std::size_t of_output(std::size_t i) const {
-    return boxes() + inputs_ + std::min(i, outputs_ - 1);
+  std::uint32_t of_part(PartId part) const { return number(index(part) / parts_a_box_); }
+  std::uint32_t of_input(std::size_t i) const { return number(boxes() + std::min(i, inputs_ - 1)); }
+  std::uint32_t of_output(std::size_t i) const {
+    return number(boxes() + inputs_ + std::min(i, outputs_ - 1));
   }
 
  private:
+  static std::uint32_t number(std::size_t i) { return static_cast<std::uint32_t>(i); }
   // One ellipse represents all when there are too many.
   static std::size_t ellipses(std::size_t count) { return count > kMostEllipses ? 1 : count; }
   std::size_t parts_, inputs_, outputs_;
   std::size_t parts_a_box_ = 1;
 };
 
-struct Flow {
-  std::size_t from, to;
-  ValueId value;
-  auto operator<=>(const Flow&) const = default;
-};
-
 // The number of the value's source; nullopt for a parameter.
-std::optional<std::size_t> source_of(const Report& report, const Numbering& numbering,
-                                     ValueId value) {
+std::optional<std::uint32_t> source_of(const Report& report, const Numbering& numbering,
+                                       ValueId value) {
   const Graph& graph = report.model.graph;
   if (graph.is_parameter(value)) return std::nullopt;
   const NodeId producer = graph.value(value).producer;
@@ -66,12 +183,12 @@ std::optional<std::size_t> source_of(const Report& report, const Numbering& numb
   return numbering.of_part(report.split.partition.part_of[producer]);
 }
 
-// Sorted by both ends; flows inside a box are left out.
-std::vector<Flow> find_flows(const Report& report, const Numbering& numbering) {
-  std::vector<Flow> flows;
-  const auto add = [&](ValueId value, std::size_t to) {
+// Flows inside a box are left out.
+FlowGraph find_flows(const Report& report, const Numbering& numbering) {
+  FlowGraph flows;
+  const auto add = [&](ValueId value, std::uint32_t to) {
     const auto from = source_of(report, numbering, value);
-    if (from && *from != to) flows.push_back({*from, to, value});
+    if (from && *from != to) flows.add({*from, to, value});
   };
   for (const PartId part : report.split.partition.parts()) {
     for (const ValueId value : report.split.boundaries.inputs[part]) {
@@ -80,45 +197,26 @@ std::vector<Flow> find_flows(const Report& report, const Numbering& numbering) {
   }
   const std::span<const ValueId> outputs = report.model.graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) add(outputs[i], numbering.of_output(i));
-  std::sort(flows.begin(), flows.end());
-  flows.erase(std::unique(flows.begin(), flows.end()), flows.end());
+  flows.arrange();
   return flows;
 }
 
-// The number of edges that the flows are drawn as.
-std::size_t edge_count(const std::vector<Flow>& flows) {
-  std::size_t edges = 0;
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    const bool is_new =
-        i == 0 || flows[i].from != flows[i - 1].from || flows[i].to != flows[i - 1].to;
-    edges += is_new ? 1 : 0;
-  }
-  return edges;
-}
-
-// Halves the boxes until there are no more edges than a reader, and Graphviz, can follow.
+// Halves the number of boxes until the edges are readable.
 std::size_t fitting_boxes(const Report& report, std::size_t most_boxes) {
   for (std::size_t boxes = most_boxes; boxes > 1; boxes /= 2) {
     const Numbering numbering(report, boxes);
-    if (edge_count(find_flows(report, numbering)) <= kMostEdgesABox * most_boxes) return boxes;
+    if (find_flows(report, numbering).edge_count() <= kMostEdgesABox * most_boxes) return boxes;
   }
   return 1;
 }
 
 // "3.06 MiB", "3 values, 9.19 MiB", "tuple", "2 values, at least 588 KiB"
 std::string flows_label(const Graph& graph, std::span<const Flow> flows) {
-  std::uint64_t sum = 0;
-  bool all_known = true;
-  for (const Flow& flow : flows) {
-    const auto bytes = value_bytes(graph, flow.value);
-    all_known = all_known && bytes && !__builtin_add_overflow(sum, *bytes, &sum);
-  }
+  const FlowSum sum = sum_of(graph, flows);
   if (flows.size() == 1 && !graph.value(flows[0].value).is_tensor()) {
     return dot_text(type_text(graph, flows[0].value), 40);
   }
-  const std::string values = flows.size() == 1 ? "" : counted(flows.size(), "value") + ", ";
-  if (!all_known && sum == 0) return values + "size unknown";
-  return values + (all_known ? "" : "at least ") + bytes_text(sum);
+  return (flows.size() == 1 ? "" : counted(flows.size(), "value") + ", ") + sum.bytes_words();
 }
 
 std::string flows_tooltip(const Graph& graph, std::span<const Flow> flows) {
@@ -175,21 +273,13 @@ void draw_parts(DotGraph& drawing, const Report& report, const PartDrawingOption
   const Graph& graph = report.model.graph;
   const Numbering numbering(report, fitting_boxes(report, options.most_boxes));
   const std::vector<std::string> ids = add_boxes(drawing, report, numbering, options);
-  const std::vector<Flow> flows = find_flows(report, numbering);
-  for (std::size_t first = 0; first < flows.size();) {
-    std::size_t last = first + 1;
-    const auto same_ends = [&](const Flow& flow) {
-      return flow.from == flows[first].from && flow.to == flows[first].to;
-    };
-    while (last < flows.size() && same_ends(flows[last])) ++last;
-    const auto together = std::span(flows).subspan(first, last - first);
-    drawing.add_edge(ids[flows[first].from], ids[flows[first].to],
+  find_flows(report, numbering).each_edge([&](std::span<const Flow> together) {
+    drawing.add_edge(ids[together.front().from], ids[together.front().to],
                      {{"label", " " + flows_label(graph, together)},
                       {"tooltip", flows_tooltip(graph, together)},
                       {"penwidth", "1.2"},
                       {"color", "#444444"}});
-    first = last;
-  }
+  });
 }
 
 }  // namespace cleave

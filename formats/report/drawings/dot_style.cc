@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/cost/cost.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/words/value_text.h"
 
@@ -156,6 +157,32 @@ std::string_view device_text(Device device) {
 
 std::string counted(std::size_t count, std::string_view thing) {
   return count_text(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
+}
+
+std::vector<OpCount> count_ops(const Graph& graph, std::span<const NodeId> nodes) {
+  std::vector<NameId> names;
+  names.reserve(nodes.size());
+  for (const NodeId node : nodes) names.push_back(graph.node(node).op);
+  std::sort(names.begin(), names.end());
+  std::vector<OpCount> ops;
+  for (const NameId name : names) {
+    if (ops.empty() || ops.back().op != name) ops.push_back({name, 0});
+    ++ops.back().count;
+  }
+  std::sort(ops.begin(), ops.end(), [&](const OpCount& a, const OpCount& b) {
+    return a.count != b.count ? a.count > b.count : graph.text(a.op) < graph.text(b.op);
+  });
+  return ops;
+}
+
+std::string ops_line(const Graph& graph, const std::vector<OpCount>& ops, std::size_t most) {
+  CappedList list(most);
+  std::string line;
+  for (const OpCount& op : ops) {
+    if (!list.shows_next()) continue;
+    line += (line.empty() ? "" : ", ") + count_text(op.count) + " " + op_label(graph.text(op.op));
+  }
+  return line + list.rest(", # other op type", ", # other op types");
 }
 
 }  // namespace cleave

@@ -4,6 +4,7 @@
 // readers who do not distinguish red and green can tell them apart, also on paper.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,5 +59,17 @@ std::string_view device_text(Device device);
 
 // "1 node", "2,431 nodes"; `thing` in the singular.
 std::string counted(std::size_t count, std::string_view thing);
+
+// An op type of many nodes, for drawings that do not show single nodes.
+struct OpCount {
+  NameId op;
+  std::size_t count;
+};
+
+// The most frequent first, then by name. O(n log n).
+std::vector<OpCount> count_ops(const Graph& graph, std::span<const NodeId> nodes);
+
+// "19 Conv2d, 16 ReLU, 4 other op types": names at most `most` of them.
+std::string ops_line(const Graph& graph, const std::vector<OpCount>& ops, std::size_t most);
 
 }  // namespace cleave

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/cost/cost.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot_nodes.h"
-#include "formats/report/drawings/dot_part_box.h"
+#include "formats/report/drawings/dot_parts.h"
 #include "formats/report/drawings/dot_style.h"
+#include "formats/report/drawings/flow_graph.h"
 
 namespace cleave {
 namespace {
@@ -20,26 +20,7 @@ constexpr std::size_t kMostPorts = 24;  // on either side; more are drawn as one
 constexpr std::size_t kLongestTitle = 48;
 constexpr std::size_t kManyReaders = 6;  // edges to as many boxes are one up to a junction
 
-// A value that flows from one box to another. The end at a port is the value itself.
-struct Flow {
-  std::uint32_t from;
-  std::uint32_t to;
-  ValueId value;
-  bool crosses;  // from one part into another, or in or out of the graph
-
-  auto ends() const { return std::tie(from, to); }
-  auto key() const { return std::tie(from, to, value); }
-};
-
 enum class Side : std::uint8_t { inside, in, out };
-
-void sort_unique(std::vector<Flow>& flows) {
-  std::sort(flows.begin(), flows.end(),
-            [](const Flow& a, const Flow& b) { return a.key() < b.key(); });
-  flows.erase(std::unique(flows.begin(), flows.end(),
-                          [](const Flow& a, const Flow& b) { return a.key() == b.key(); }),
-              flows.end());
-}
 
 class ViewDrawing {
  public:
@@ -75,7 +56,7 @@ class ViewDrawing {
       for (const Operand& operand : graph_.operands(node)) gather_read(operand.value, node);
       for (const ValueId value : graph_.outputs(node)) gather_made(value, node);
     }
-    sort_unique(inside_);
+    inside_.arrange();
     bundle_ports(in_, &Flow::from);
     bundle_ports(out_, &Flow::to);
   }
@@ -88,9 +69,9 @@ class ViewDrawing {
     const bool crosses =
         maker == kNone<NodeId> || partition_.part_of[maker] != partition_.part_of[reader];
     if (from == kOutside) {
-      in_.push_back({index(value), to, value, crosses});
+      in_.add({index(value), to, value, crosses});
     } else if (from != to) {
-      inside_.push_back({from, to, value, crosses});
+      inside_.add({from, to, value, crosses});
     }
   }
 
@@ -103,20 +84,19 @@ class ViewDrawing {
     const bool crosses = leaves || std::any_of(outside, users.end(), [&](NodeId user) {
                            return partition_.part_of[user] != partition_.part_of[maker];
                          });
-    out_.push_back({box_of_[maker], index(value), value, crosses});
+    out_.add({box_of_[maker], index(value), value, crosses});
   }
 
   // Many ports are merged into one, which has no number.
-  void bundle_ports(std::vector<Flow>& flows, std::uint32_t Flow::*port) {
+  static void bundle_ports(FlowGraph& graph, std::uint32_t Flow::*port) {
     std::vector<std::uint32_t> ports;
-    ports.reserve(flows.size());
-    for (const Flow& flow : flows) ports.push_back(flow.*port);
+    for (const Flow& flow : graph.flows()) ports.push_back(flow.*port);
     std::sort(ports.begin(), ports.end());
     ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
     if (ports.size() > kMostPorts) {
-      for (Flow& flow : flows) flow.*port = kOutside;
+      for (Flow& flow : graph.flows()) flow.*port = kOutside;
     }
-    sort_unique(flows);
+    graph.arrange();
   }
 
   // ---- boxes ----
@@ -177,22 +157,21 @@ class ViewDrawing {
   // Draws a value with many readers as one edge to a junction, and from there one to each reader.
   // Its flows are taken out of `inside_`.
   void add_junctions() {
-    std::vector<Flow> by_value = inside_;
+    std::vector<Flow> by_value = std::exchange(inside_.flows(), {});
     std::stable_sort(by_value.begin(), by_value.end(),
                      [](const Flow& a, const Flow& b) { return a.value < b.value; });
-    inside_.clear();
     for (std::size_t begin = 0; begin < by_value.size();) {
       std::size_t end = begin;
       while (end < by_value.size() && by_value[end].value == by_value[begin].value) ++end;
       const std::span flows = std::span(by_value).subspan(begin, end - begin);
       if (flows.size() < kManyReaders) {
-        inside_.insert(inside_.end(), flows.begin(), flows.end());
+        for (const Flow& flow : flows) inside_.add(flow);
       } else {
         add_junction(flows);
       }
       begin = end;
     }
-    sort_unique(inside_);
+    inside_.arrange();
   }
 
   void add_junction(std::span<const Flow> flows) {
@@ -218,14 +197,8 @@ class ViewDrawing {
     }
   }
 
-  // Flows are sorted by their ends: one edge for all with the same ends.
-  void add_flows(const std::vector<Flow>& flows, Side side) {
-    for (std::size_t begin = 0; begin < flows.size();) {
-      std::size_t end = begin;
-      while (end < flows.size() && flows[end].ends() == flows[begin].ends()) ++end;
-      add_flow(std::span(flows).subspan(begin, end - begin), side);
-      begin = end;
-    }
+  void add_flows(const FlowGraph& graph, Side side) {
+    graph.each_edge([&](std::span<const Flow> flows) { add_flow(flows, side); });
   }
 
   void add_flow(std::span<const Flow> flows, Side side) {
@@ -274,13 +247,8 @@ class ViewDrawing {
   }
 
   std::string bytes_label(std::span<const Flow> flows) const {
-    std::uint64_t bytes = 0;
-    for (const Flow& flow : flows) {
-      const auto more = value_bytes(graph_, flow.value);
-      if (!more) return "size unknown";
-      bytes += *more;
-    }
-    return bytes_text(bytes);
+    const FlowSum sum = sum_of(graph_, flows);
+    return sum.is_known ? bytes_text(sum.bytes) : "size unknown";
   }
 
   std::string flow_line(std::span<const Flow> flows) const {
@@ -295,7 +263,9 @@ class ViewDrawing {
   ViewId id_;
   const PerNode<std::uint32_t>& box_of_;
   DotGraph drawing_;
-  std::vector<Flow> inside_, in_, out_;
+  FlowGraph inside_;  // from box to box
+  // The end at a port is the value itself.
+  FlowGraph in_, out_;
 };
 
 }  // namespace

@@ -1,18 +1,26 @@
 #include "formats/report/drawings/html_report.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
+#include "core/cost/cost.h"
 #include "core/study/views.h"
+#include "formats/base/json/text.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/gzip_text.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/drawings/dot_nodes.h"
+#include "formats/report/drawings/dot_style.h"
 #include "formats/report/drawings/dot_view.h"
-#include "formats/report/drawings/html_assets.h"
-#include "formats/report/drawings/html_data.h"
-#include "formats/report/words/input_names.h"
+#include "formats/report/drawings/node_heat.h"
+#include "formats/report/words/cost_words.h"
+#include "formats/report/words/reason_text.h"
+#include "formats/report/words/report_values.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {
@@ -179,6 +187,351 @@ HtmlPage html_report(const Report& report, const LayoutLimits& limits, const Pro
                                    {"data", std::move(data.text)},
                                    {"script", std::string(kHtmlScript)}}),
           .notes = std::move(drawings.notes)};
+}
+
+namespace {
+
+using Layout = JsonText::Layout;
+
+constexpr std::size_t kMostNodes = 50'000;
+constexpr std::size_t kMostNamed = 200;  // nodes listed under a cause, or in the bodies of a node
+constexpr std::size_t kMostAttributes = 40;
+
+struct OpNumbers {
+  std::size_t nodes = 0;
+  std::size_t acc = 0;
+};
+
+class DataWriter {
+ public:
+  DataWriter(const Report& report, const Views& views, const std::vector<std::string>& svgs)
+      : report_(report),
+        graph_(report.model.graph),
+        partition_(report.split.partition),
+        preview_(report.preview),
+        views_(views),
+        svgs_(svgs),
+        reasons_(reason_context(report)) {
+    for (const NodeId node : graph_.nodes()) {
+      const bool is_drawn = !svgs[index(views.view_of[node])].empty();
+      if ((is_drawn || !is_acc(node)) && listed_.size() < kMostNodes) listed_.push_back(node);
+    }
+  }
+
+  std::string write() {
+    json_.begin_object();
+    write_coverage();
+    write_time();
+    write_parts();
+    write_ops();
+    write_reason_counts();
+    write_causes();
+    write_nodes();
+    write_heat();
+    write_views();
+    write_notes(json_, report_.notes);
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  bool is_acc(NodeId node) const { return partition_.is_acc(partition_.part_of[node]); }
+
+  void pair(std::string_view key, double number, const std::string& text) {
+    json_.begin_list(key);
+    json_.number(number);
+    json_.text(text);
+    json_.end_list();
+  }
+
+  void bytes(std::string_view key, std::uint64_t count) {
+    pair(key, static_cast<double>(count), bytes_text(count));
+  }
+
+  // ---- the whole ----
+
+  void write_coverage() {
+    const Coverages& coverage = preview_.coverage;
+    json_.begin_list("coverage");
+    const auto count = [](double value) { return count_text(static_cast<std::uint64_t>(value)); };
+    const auto size = [](double value) { return bytes_text(static_cast<std::uint64_t>(value)); };
+    write_covered("nodes", coverage.nodes, count(coverage.nodes.acc), count(coverage.nodes.total));
+    write_covered(coverage.unknown_flops > 0 ? "known FLOPs" : "FLOPs", coverage.flops,
+                  flops_text(coverage.flops.acc), flops_text(coverage.flops.total));
+    write_covered("parameters", coverage.parameter_bytes, size(coverage.parameter_bytes.acc),
+                  size(coverage.parameter_bytes.total));
+    json_.end_list();
+  }
+
+  void write_covered(std::string_view what, const Coverage& coverage, const std::string& acc,
+                     const std::string& total) {
+    if (coverage.total <= 0) return;
+    json_.begin_object(Layout::one_line);
+    json_.text("what", what);
+    json_.number("ratio", coverage.ratio());
+    json_.text("text", percent_text(coverage.ratio()) + ": " + acc + " of " + total);
+    json_.end_object();
+  }
+
+  // ---- time ----
+
+  bool has_time() const { return report_.time != nullptr && has_times(*report_.time); }
+
+  void write_time() {
+    json_.begin_list("time");
+    if (has_time()) {
+      const Latency& latency = report_.time->asked();
+      write_share("cpu", "CPU", latency.cpu_us);
+      write_share("acc", "accelerator", latency.acc_us);
+      write_share("link", "link", latency.link_us);
+      write_share("launch", "launches", latency.launch_us);
+    }
+    json_.end_list();
+  }
+
+  void write_share(std::string_view kind, std::string_view what, const std::optional<double>& us) {
+    if (!us) return;
+    json_.begin_object(Layout::one_line);
+    json_.text("kind", kind);
+    json_.text("what", what);
+    json_.number("us", *us);
+    json_.text("text", duration_text(*us));
+    json_.end_object();
+  }
+
+  void write_heat() {
+    json_.begin_list("heat");
+    if (has_time()) write_heat_by("time", "time", ColorBy::time);
+    write_heat_by("flops", "FLOPs", ColorBy::flops);
+    write_heat_by("bytes", "bytes", ColorBy::bytes);
+    json_.end_list();
+  }
+
+  // Writes the heat class and its text for each listed node, then for each view.
+  void write_heat_by(std::string_view key, std::string_view name, ColorBy by) {
+    const HeatMap heat = make_heat(report_, by);
+    json_.begin_object();
+    json_.text("key", key);
+    json_.text("name", name);
+    json_.begin_list("classes", Layout::one_line);
+    for (std::size_t i = 0; i < kHeatClasses; ++i) json_.text(heat_class_name(heat, i));
+    json_.end_list();
+    json_.begin_list("nodes", Layout::one_line);
+    for (const NodeId node : listed_) {
+      write_amount(heat_class(heat, heat.amounts[node]), heat_text(heat, heat.amounts[node]));
+    }
+    json_.end_list();
+    json_.begin_list("views", Layout::one_line);
+    for (std::size_t i = 0; i < views_.views.size(); ++i) {
+      const auto nodes = views_.nodes(id_at<ViewId>(i));
+      write_amount(heat_class(heat, heat_of(heat, nodes)), heat_text(heat, nodes));
+    }
+    json_.end_list();
+    json_.end_object();
+  }
+
+  void write_amount(std::size_t heat_class, const std::string& text) {
+    json_.begin_list();
+    json_.number(heat_class);
+    json_.text(text);
+    json_.end_list();
+  }
+
+  // ---- tables ----
+
+  void write_parts() {
+    json_.begin_list("parts");
+    for (const PartId part : partition_.parts()) write_part(part);
+    json_.end_list();
+  }
+
+  void write_part(PartId part) {
+    const PartNumbers& numbers = preview_.parts[part];
+    json_.begin_object(Layout::one_line);
+    json_.text("name", escaped(partition_.name(part)));
+    json_.flag("acc", partition_.is_acc(part));
+    json_.number("nodes", partition_.nodes(part).size());
+    const Boundaries& boundaries = report_.split.boundaries;
+    pair("in", static_cast<double>(numbers.input_bytes),
+         crossing_text(graph_, boundaries.inputs[part], numbers.input_bytes));
+    pair("out", static_cast<double>(numbers.output_bytes),
+         crossing_text(graph_, boundaries.outputs[part], numbers.output_bytes));
+    bytes("parameters", numbers.parameter_bytes);
+    pair("flops", numbers.flops, work_text(numbers));
+    pair("qps", known_qps(numbers).value_or(-1), part_qps_text(numbers));
+    if (has_time()) write_part_time(part);
+    json_.flag("bottleneck", preview_.bound && preview_.bound->bottleneck == part);
+    json_.begin_list("hazards");
+    for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
+    json_.end_list();
+    json_.end_object();
+  }
+
+  void write_part_time(PartId part) {
+    const PartLatency& time = report_.time->asked().parts[part];
+    const bool is_known = time.compute_us && time.link_us && time.launch_us;
+    pair("time", is_known ? *time.compute_us + *time.link_us + *time.launch_us : -1,
+         part_time_text(time));
+  }
+
+  void write_ops() {
+    std::map<std::string_view, OpNumbers> ops;
+    for (const NodeId node : graph_.nodes()) {
+      OpNumbers& op = ops[graph_.op(node)];
+      ++op.nodes;
+      if (is_acc(node)) ++op.acc;
+    }
+    json_.begin_list("ops");
+    for (const auto& [name, op] : ops) {
+      json_.begin_object(Layout::one_line);
+      json_.text("op", escaped(name));
+      json_.number("nodes", op.nodes);
+      json_.number("acc", op.acc);
+      json_.number("cpu", op.nodes - op.acc);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  // ---- reasons ----
+
+  void write_reason_counts() {
+    std::array<std::size_t, kReasonCodeCount> counts{};
+    for (const NodeId node : graph_.nodes()) {
+      if (!is_acc(node)) ++counts[static_cast<std::size_t>(report_.split.reasons[node].code)];
+    }
+    std::vector<std::size_t> codes;
+    for (std::size_t code = 0; code < counts.size(); ++code) {
+      if (counts[code] > 0) codes.push_back(code);
+    }
+    std::stable_sort(codes.begin(), codes.end(),
+                     [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
+    json_.begin_list("reasons");
+    for (const std::size_t code : codes) {
+      json_.begin_object(Layout::one_line);
+      json_.text("code", reason_code_name(static_cast<ReasonCode>(code)));
+      json_.text("words", reason_code_words(static_cast<ReasonCode>(code)));
+      json_.number("count", counts[code]);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  void write_causes() {
+    json_.begin_list("causes");
+    for (const Cause& cause : group_by_cause(reasons_, report_.split.reasons)) {
+      json_.begin_object(Layout::one_line);
+      json_.text("text", cause.text);
+      json_.text("code", reason_code_name(report_.split.reasons[cause.nodes.front()].code));
+      json_.number("count", cause.nodes.size());
+      json_.begin_list("nodes");
+      CappedList named(kMostNamed);
+      for (const NodeId node : cause.nodes) {
+        if (named.shows_next()) json_.number(index(node));
+      }
+      json_.end_list();
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  // ---- nodes and drawings ----
+
+  void write_nodes() {
+    json_.begin_list("node_ids", Layout::one_line);
+    for (const NodeId node : listed_) json_.number(index(node));
+    json_.end_list();
+    json_.begin_list("nodes");
+    for (const NodeId node : listed_) write_node(node);
+    json_.end_list();
+  }
+
+  void write_node(NodeId node) {
+    const auto outputs = graph_.outputs(node);
+    const NodeCard card = node_card(report_, node);
+    json_.begin_list(Layout::one_line);
+    json_.text(escaped(card.name));
+    json_.text(escaped(card.op));
+    json_.number(index(card.part));
+    json_.number(index(views_.view_of[node]));
+    if (card.why.empty()) {
+      json_.null();
+    } else {
+      json_.begin_list();
+      json_.text(card.code);
+      json_.text(card.why);
+      json_.end_list();
+    }
+    json_.text(outputs.empty() ? "" : type_text(graph_, outputs[0]));
+    json_.text(escaped(graph_.text(graph_.node(node).scope)));
+    const NodeId because = report_.split.reasons[node].because;
+    const bool has_blamed = because != kNone<NodeId> && graph_.nodes().contains(because);
+    has_blamed ? json_.number(index(because)) : json_.null();
+    write_attributes(node);
+    write_bodies(node);
+    json_.end_list();
+  }
+
+  // Names and values in turn, without bodies and tensors.
+  void write_attributes(NodeId node) {
+    json_.begin_list();
+    CappedList listed(kMostAttributes);
+    for (const Attribute& attribute : graph_.attributes(node)) {
+      if (attribute.type == AttributeType::opaque || !listed.shows_next()) continue;
+      json_.text(escaped(graph_.text(attribute.name)));
+      json_.text(attribute_text(graph_.attribute_pools(), attribute));
+    }
+    json_.end_list();
+  }
+
+  // The nodes in the bodies of an If, Loop or Scan: the body, the name and the op of each in turn,
+  // then how many there are.
+  void write_bodies(NodeId node) {
+    const auto inside = graph_.body_nodes(node);
+    if (inside.empty()) return;
+    json_.begin_list();
+    CappedList listed(kMostNamed);
+    for (const NodeId inner : inside) {
+      if (!listed.shows_next()) continue;
+      json_.text(escaped(graph_.text(graph_.node(inner).target)));
+      json_.text(escaped(graph_.node(inner).name));
+      json_.text(escaped(graph_.op(inner)));
+    }
+    json_.end_list();
+    json_.number(inside.size());
+  }
+
+  void write_views() {
+    json_.begin_list("views");
+    for (std::size_t i = 0; i < views_.views.size(); ++i) {
+      const View& view = views_.views[i];
+      json_.begin_object(Layout::one_line);
+      json_.text("title", escaped(view.title));
+      json_.key("parent");
+      view.parent == kNone<ViewId> ? json_.null() : json_.number(index(view.parent));
+      json_.number("nodes", view.node_count());
+      json_.text("svg", svgs_[i]);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+  const Preview& preview_;
+  const Views& views_;
+  const std::vector<std::string>& svgs_;
+  ReasonContext reasons_;
+  std::vector<NodeId> listed_;
+  JsonText json_;
+};
+
+}  // namespace
+
+std::string html_data(const Report& report, const Views& views,
+                      const std::vector<std::string>& svgs) {
+  return DataWriter(report, views, svgs).write();
 }
 
 }  // namespace cleave

@@ -1,5 +1,6 @@
 // Lays drawings out with Graphviz in separate processes, within limits: Graphviz crashes on some
-// graphs and takes minutes for others.
+// graphs and takes minutes for others. A process uses the library, or the program `dot` on machines
+// without it.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "core/base/progress.h"
 #include "core/base/result.h"
+#include "formats/base/text/diagnostic.h"
 
 namespace cleave {
 
@@ -46,5 +48,33 @@ LaidOut lay_out(const std::string& dot, const LayoutLimits& limits);
 // process that takes ten times as long by the clock is ended, too.
 LaidOutAll lay_out_all(const LayoutJob& job, const LayoutLimits& limits,
                        const Progress& progress = {});
+
+// ---- in a process of its own ----
+
+// Lays the drawing out as SVG with Graphviz's `dot` engine, in this process. Graphviz may crash the
+// process or take minutes; see layout.h. An error when the layout library is missing. Memory that
+// Graphviz takes is not freed. Throws std::bad_alloc when there is less memory than it may take.
+// Above 300 edges, or if asked for, edges are straight lines and nodes are placed in a bounded
+// number of steps: for some graphs of 400 edges placement and curves take minutes and lines a
+// second, and Graphviz fails on curves.
+enum class EdgeShape : std::uint8_t { curved, straight };
+Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape = EdgeShape::curved);
+
+// Whether Graphviz's library is on this machine. The first call loads it.
+bool has_layout_library();
+
+// How `dot` ended. The drawing is in `svg` when it exited with 0.
+struct DotRun {
+  int status = 0;  // exit status; kNoDot: there is no such program on the path
+  int signal = 0;  // the signal that ended it; 0: none
+  std::string svg;
+  std::string said;  // on its standard error
+};
+inline constexpr int kNoDot = 127;
+
+// Runs `dot` on the drawing, with at most this much processor time (SIGXCPU ends it), until it ends.
+// It ends when this process does. Above 300 edges, or if asked for, edges are straight lines, as in
+// layout_svg().
+DotRun run_dot(const std::string& dot, EdgeShape shape, double seconds);
 
 }  // namespace cleave

@@ -1,9 +1,11 @@
-// `explain`: where given nodes run, and why, as text and as JSON.
+// `explain`: where given nodes run, and why, as text and as JSON; `explain --code`: what a reason means,
+// at length, and how to remove it.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "core/support/reason.h"
 #include "formats/report/words/report.h"
 
 namespace cleave {
@@ -15,5 +17,11 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
 // {"format": "cleave.explain", "version": 1, "nodes": [{"node", "op", "domain", "partition",
 // "is_acc", "code" (null on the accelerator), "detail", "because"}...]}
 std::string explain_json(const Report& report, const std::vector<NodeId>& nodes);
+
+// The names of all codes, in the order of the enumerators, without none's.
+std::vector<std::string> reason_code_names();
+
+// Heading, meaning, and the ways out as a list. `code` is not none.
+std::string reason_page(ReasonCode code);
 
 }  // namespace cleave

@@ -14,9 +14,7 @@
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
-#include "formats/report/words/hazard_text.h"
-#include "formats/report/words/input_names.h"
-#include "formats/report/words/notes.h"
+#include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {

@@ -6,18 +6,12 @@
 #include "core/support/overlay.h"
 #include "formats/base/json/text.h"
 #include "formats/lists/settings/split_settings.h"
-#include "formats/report/split/unchecked_text.h"
 #include "formats/report/words/cost_words.h"
-#include "formats/report/words/coverage_words.h"
 #include "formats/report/words/failed_part_text.h"
-#include "formats/report/words/hazard_text.h"
-#include "formats/report/words/input_names.h"
-#include "formats/report/words/latency_words.h"
-#include "formats/report/words/machine_words.h"
-#include "formats/report/words/notes.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {

@@ -11,11 +11,9 @@
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
-#include "formats/report/words/coverage_words.h"
-#include "formats/report/words/input_names.h"
-#include "formats/report/words/pattern_text.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
+#include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {

@@ -1,15 +1,13 @@
 // The drawing of parts or stages: one column each, and the values that flow between them.
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "core/cost/cost.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
-#include "formats/report/drawings/dot_ops.h"
 #include "formats/report/drawings/dot_stages.h"
+#include "formats/report/drawings/dot_style.h"
+#include "formats/report/drawings/flow_graph.h"
 #include "formats/report/stages/stages_report.h"
-#include "formats/report/words/input_names.h"
 #include "formats/report/words/report_values.h"
 
 namespace cleave {
@@ -55,48 +53,38 @@ class StagesDrawer {
     drawing_.columns.push_back(std::move(column));
   }
 
-  struct Flow {
-    std::size_t values = 0;
-    std::uint64_t bytes = 0;
-    bool is_known = true;
-  };
-  // By source and target stage; values come before parameters that are passed on.
-  using Flows = std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, Flow>;
-
   // A value comes from the last stage before the reader that outputs it: with relays, the one just
   // before.
   void add_flows() {
-    Flows flows;
+    FlowGraph values, parameters;  // that are passed on
     PerValue<PartId> giver(graph_.value_count(), kNone<PartId>);
     for (const PartId part : report_.partition.parts()) {
       for (const ValueId value : report_.boundaries.inputs[part]) {
         if (giver[value] == kNone<PartId>) continue;  // the root's
-        add_to(flows[{index(giver[value]), index(part), graph_.is_parameter(value)}], value);
+        (graph_.is_parameter(value) ? parameters : values)
+            .add({index(giver[value]), index(part), value});
       }
       for (const ValueId value : report_.boundaries.outputs[part]) giver[value] = part;
     }
-    for (const auto& [ends, flow] : flows) {
-      const bool is_parameters = std::get<2>(ends);
-      drawing_.flows.push_back({.from = std::get<0>(ends),
-                                .to = std::get<1>(ends),
-                                .label = label_of(flow, is_parameters),
-                                .is_parameters = is_parameters});
+    add_edges(values, false);
+    add_edges(parameters, true);
+  }
+
+  void add_edges(FlowGraph& flows, bool are_parameters) {
+    flows.arrange();
+    flows.each_edge([&](std::span<const Flow> together) {
+      drawing_.flows.push_back({.from = together.front().from,
+                                .to = together.front().to,
+                                .label = label_of(sum_of(graph_, together), are_parameters),
+                                .is_parameters = are_parameters});
+    });
+  }
+
+  static std::string label_of(const FlowSum& sum, bool are_parameters) {
+    if (are_parameters) {
+      return counted(sum.values, "parameter", "parameters") + ", " + sum.bytes_words();
     }
-  }
-
-  void add_to(Flow& flow, ValueId value) const {
-    const auto bytes = value_bytes(graph_, value);
-    ++flow.values;
-    flow.is_known = flow.is_known && bytes.has_value() &&
-                    !__builtin_add_overflow(flow.bytes, *bytes, &flow.bytes);
-  }
-
-  static std::string label_of(const Flow& flow, bool is_parameters) {
-    const std::string bytes = !flow.is_known && flow.bytes == 0
-                                  ? "size unknown"
-                                  : (flow.is_known ? "" : "at least ") + bytes_text(flow.bytes);
-    if (is_parameters) return counted(flow.values, "parameter", "parameters") + ", " + bytes;
-    return flow.values == 1 ? bytes : count_text(flow.values) + " values, " + bytes;
+    return (sum.values == 1 ? "" : count_text(sum.values) + " values, ") + sum.bytes_words();
   }
 
   const StagesReport& report_;

@@ -8,7 +8,6 @@
 #include "formats/base/json/text.h"
 #include "formats/models/parameter_path.h"
 #include "formats/report/stages/stages_report.h"
-#include "formats/report/words/notes.h"
 #include "formats/report/words/report_values.h"
 
 namespace cleave {

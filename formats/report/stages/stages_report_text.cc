@@ -10,10 +10,8 @@
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/stages/stages_report.h"
-#include "formats/report/words/hazard_text.h"
-#include "formats/report/words/input_names.h"
-#include "formats/report/words/notes.h"
 #include "formats/report/words/report_values.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
 namespace {

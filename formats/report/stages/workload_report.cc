@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -12,7 +11,8 @@
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/drawings/dot_stages.h"
-#include "formats/report/words/notes.h"
+#include "formats/report/drawings/flow_graph.h"
+#include "formats/report/words/report_values.h"
 
 namespace cleave {
 namespace {
@@ -45,9 +45,7 @@ class Crossings {
       if (!readers.empty()) outputs[stage_of[producer]].push_back(producer);
       for (const std::uint32_t stage : readers) {
         inputs[stage].push_back(producer);
-        Flow& flow = flows[{stage_of[producer], stage}];
-        ++flow.values;
-        flow.cost += problem.nets[net].cost;
+        flows.add({stage_of[producer], stage, ValueId{net}});
       }
     }
     for (std::uint32_t item = 0; item < problem.items.size(); ++item) {
@@ -55,16 +53,13 @@ class Crossings {
         if (stage_of[item] != stage_of[next]) depends_on[stage_of[next]].insert(stage_of[item]);
       }
     }
+    flows.arrange();
   }
 
-  struct Flow {
-    std::size_t values = 0;
-    double cost = 0;
-  };
   std::vector<std::vector<std::uint32_t>> inputs;  // by stage: the items that make them
   std::vector<std::vector<std::uint32_t>> outputs;
   std::vector<std::set<std::uint32_t>> depends_on;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Flow> flows;  // by stages
+  FlowGraph flows;  // of nets, by stages
 };
 
 class WorkloadWriter {
@@ -249,11 +244,13 @@ std::string draw_workload(const WorkloadReport& report) {
                    bytes_text(whole_bytes(load.memory_bytes.value_or(0)))},
          .share = report.balance.objective > 0 ? load.load / report.balance.objective : 0});
   }
-  for (const auto& [ends, flow] : Crossings(report).flows) {
+  Crossings(report).flows.each_edge([&](std::span<const Flow> nets) {
+    double cost = 0;
+    for (const Flow& net : nets) cost += report.problem.nets[index(net.value)].cost;
     drawing.flows.push_back(
-        {ends.first, ends.second,
-         counted(flow.values, "value", "values") + ", " + amount_text(report.balance, flow.cost)});
-  }
+        {nets.front().from, nets.front().to,
+         counted(nets.size(), "value", "values") + ", " + amount_text(report.balance, cost)});
+  });
   return draw_stages(drawing);
 }
 

@@ -1,12 +1,86 @@
 #include "formats/report/words/cost_words.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
 
+#include "core/base/decimal.h"
+#include "core/base/quantity.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
+#include "formats/base/text/shell_word.h"
+#include "formats/base/text/text_layout.h"
+#include "formats/report/words/value_text.h"
 
 namespace cleave {
+
+std::string link_text(const Link& link) {
+  std::string name = escaped(link.name);
+  if (!name.starts_with("gen") && !name.starts_with("Gen")) return name;
+  return name + " (" + rounded_text(link.bytes_per_second / 1e9, 3) + " GB/s)";
+}
+
+namespace {
+
+std::string_view duplex_name(Duplex duplex) { return duplex == Duplex::full ? "full" : "half"; }
+
+void write_device(JsonText& json, std::string_view key, const DeviceNumbers& device) {
+  json.begin_object(key, JsonText::Layout::one_line);
+  json.number("flops", device.flops_per_second);
+  json.number("bandwidth", device.bytes_per_second);
+  json.number("node_us", device.node_us);
+}
+
+// "4 TFLOP/s, 50 GB/s, 2 us a node"
+std::string device_text(const DeviceNumbers& device) {
+  std::string text = device.flops_per_second ? flops_text(*device.flops_per_second) + "/s"
+                                             : std::string("unknown FLOPs");
+  text += device.bytes_per_second ? ", " + rounded_text(*device.bytes_per_second / 1e9, 3) + " GB/s"
+                                  : std::string(", unknown bandwidth");
+  if (device.node_us > 0) text += ", " + duration_text(device.node_us) + " a node";
+  return text;
+}
+
+std::string launch_text(const Machine& machine) {
+  return machine.launch_us ? duration_text(*machine.launch_us) : std::string("unknown");
+}
+
+}  // namespace
+
+void write_machine(JsonText& json, const Machine& machine) {
+  json.begin_object("machine");
+  write_device(json, "cpu", machine.cpu);
+  json.end_object();
+  write_device(json, "acc", machine.acc);
+  json.number("launch_us", machine.launch_us);
+  json.number("memory", machine.acc_memory);
+  json.number("max_subgraphs", machine.most_acc_parts);
+  json.text("duplex", duplex_name(machine.duplex));
+  json.end_object();
+  json.end_object();
+}
+
+std::string changed_times(std::optional<double> was_us, std::optional<double> is_us) {
+  constexpr double kRounding = 1e-9;
+  if (!was_us || !is_us || std::abs(*was_us - *is_us) <= kRounding * *was_us) return {};
+  return "times (--costs, --target): all on the CPU " + duration_text(*is_us) + ", was " +
+         duration_text(*was_us);
+}
+
+std::vector<std::string> changed_numbers(const Machine& before, const Machine& now) {
+  std::vector<std::string> changes;
+  const auto compare = [&](std::string_view name, const std::string& was, const std::string& is) {
+    if (was != is) changes.push_back(std::string(name) + ": " + is + ", was " + was);
+  };
+  compare("target cpu", device_text(before.cpu), device_text(now.cpu));
+  compare("target acc", device_text(before.acc), device_text(now.acc));
+  compare("launch", launch_text(before), launch_text(now));
+  compare("duplex", std::string(duplex_name(before.duplex)), std::string(duplex_name(now.duplex)));
+  return changes;
+}
+
 namespace {
 
 std::string rules_text(const CostMatch& match) {
@@ -107,6 +181,398 @@ void write_costs(JsonText& json, std::string_view target, const ModelCosts& cost
     json.end_object();
   }
   json.end_list();
+  json.end_object();
+}
+
+namespace {
+
+std::string factor_text(double factor) { return fixed_text(factor, 2) + "x"; }
+
+// The amount per second when one unit takes `us_per` microseconds; "-" when that is 0.
+std::string rate_of(double us_per, std::string (*text)(double)) {
+  return us_per > 0 ? text(1e6 / us_per) + "/s" : "-";
+}
+
+std::string bytes_amount(double bytes) { return bytes_text(static_cast<std::uint64_t>(bytes)); }
+
+std::string headline(const Calibration& calibration) {
+  std::string line = counted(calibration.kernels, "kernel", "kernels") + " of " +
+                     counted(calibration.models, "model", "models") + "; ";
+  if (!calibration.error) {
+    return line +
+           "the error is not known: that takes two models or more, each predicted from the others";
+  }
+  return line + "typical error of a node " + factor_text(calibration.error->node_factor) +
+         ", of a model " + factor_text(calibration.error->model_factor) +
+         " (each model predicted from the others)";
+}
+
+std::string models_text(const Calibration& calibration,
+                        const std::vector<CalibratedModel>& models) {
+  TextTable table({"model", "kernels", "unused", "error"},
+                  {Align::left, Align::right, Align::right, Align::right});
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    table.add_row({escaped(models[i].name), count_text(models[i].kernels),
+                   count_text(models[i].unused),
+                   calibration.error ? factor_text(calibration.error->model_factors[i]) : "-"});
+  }
+  return table.text();
+}
+
+std::string ops_text(const Calibration& calibration) {
+  TextTable table({"op", "a node", "computing", "memory"},
+                  {Align::left, Align::right, Align::right, Align::right});
+  for (const OpTime& time : calibration.times) {
+    table.add_row({time.op.empty() ? "all others" : escaped(time.op), duration_text(time.us),
+                   rate_of(time.us_per_flop, flops_text), rate_of(time.us_per_byte, bytes_amount)});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string calibration_text(const Calibration& calibration,
+                             const std::vector<CalibratedModel>& models) {
+  return wrapped(headline(calibration), 0, 2) + '\n' + models_text(calibration, models) + '\n' +
+         ops_text(calibration);
+}
+
+namespace {
+
+constexpr double kWorthSaying =
+    0.01;  // share of the latency that a better placement saves at least
+
+// Three digits, in the unit in which duration_text() would write `total`.
+std::string in_unit_of(double us, double total) {
+  const double unit = total >= 1e6 ? 1e6 : total >= 1e3 ? 1e3 : 1;
+  const double number = us / unit;
+  std::string made = fixed_text(number, number >= 100 ? 0 : number >= 10 ? 1 : 2);
+  if (made.find('.') == made.npos) return made;
+  while (made.back() == '0') made.pop_back();
+  if (made.back() == '.') made.pop_back();
+  return made;
+}
+
+// "2.2x", "0.89x": how many times as fast.
+std::string times_as_fast(double before, double after) {
+  const double factor = after > 0 ? before / after : 1;
+  const int digits = factor >= 100 ? 0 : factor >= 1.095 ? 1 : 2;
+  return fixed_text(factor, digits) + "x";
+}
+
+std::string sum_text(const Latency& latency) {
+  const double total = *latency.total_us;
+  if (latency.launches == 0) return "all of it on the CPU";
+  return in_unit_of(*latency.cpu_us, total) + " CPU + " + in_unit_of(*latency.acc_us, total) +
+         " acc + " + in_unit_of(*latency.link_us, total) + " link + " +
+         in_unit_of(*latency.launch_us, total) + " for " +
+         counted(latency.launches, "launch", "launches");
+}
+
+bool is_slower_than_cpu(const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  return latency.all_cpu_us && *latency.total_us > *latency.all_cpu_us &&
+         compared_with_cpu(time) == CpuVerdict::slower;
+}
+
+// True when the unmatched time of profiles is larger than the difference to the CPU alone.
+bool is_open(const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  return latency.total_us && latency.all_cpu_us && latency.launches > 0 &&
+         compared_with_cpu(time) == CpuVerdict::not_known;
+}
+
+constexpr double kMostlyMeasured = 0.95;
+
+// "3% of it measured" where times of some nodes were measured, but not of most.
+std::string share_text(const InferenceTime& time) {
+  const double share = time.measured.cpu.value_or(0);
+  return share > 0 && share < kMostlyMeasured ? percent_text(share) + " of it measured"
+                                              : std::string();
+}
+
+std::string cpu_text(const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  if (!latency.all_cpu_us || latency.launches == 0 || is_slower_than_cpu(time)) return {};
+  const std::string share = share_text(time);
+  return "; all on the CPU " + duration_text(*latency.all_cpu_us) + " (" +
+         (is_open(time) ? std::string("the faster one is not known")
+                        : times_as_fast(*latency.all_cpu_us, *latency.total_us)) +
+         (share.empty() ? "" : "; ") + share + ")";
+}
+
+// Compares the split with the best placement that a search found.
+std::string best_text(const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  if (!latency.best_us || time.is_proved_best) return {};
+  if (*latency.best_us < *latency.total_us * (1 - kWorthSaying)) {
+    const bool is_cpu_best =
+        latency.all_cpu_us && *latency.best_us >= *latency.all_cpu_us * (1 - 1e-9);
+    if (is_cpu_best) return "; no faster placement than the CPU alone was found";
+    return "; " + duration_text(*latency.best_us) + " is possible (--place cost)";
+  }
+  const double gap = *latency.total_us / *latency.bound_us - 1;
+  if (*latency.bound_us <= 0) return {};
+  constexpr double kClose = 1;
+  if (gap < kClose) return "; within " + percent_text(gap) + " of the least possible";
+  return "; no placement takes less than " + duration_text(*latency.bound_us);
+}
+
+struct Origins {
+  std::size_t nodes = 0, measured = 0, calibrated = 0, unknown = 0;
+};
+
+Origins count_origins(const Graph& graph, const DeviceTimes& times) {
+  Origins counts;
+  for (const NodeId node : graph.nodes()) {
+    ++counts.nodes;
+    switch (times.origins[node]) {
+      case TimeOrigin::measured:
+        ++counts.measured;
+        break;
+      case TimeOrigin::calibrated:
+        ++counts.calibrated;
+        break;
+      case TimeOrigin::unknown:
+        ++counts.unknown;
+        break;
+      case TimeOrigin::estimated:
+        break;
+    }
+  }
+  return counts;
+}
+
+std::string rates_text(const DeviceNumbers& device) {
+  if (!device.flops_per_second || !device.bytes_per_second) return {};
+  return " (" + flops_text(*device.flops_per_second) + "/s, " +
+         rounded_text(*device.bytes_per_second / 1e9, 3) + " GB/s)";
+}
+
+std::string device_text(const Graph& graph, const DeviceTimes& times, const DeviceNumbers& device,
+                        const UnmatchedTime& unmatched) {
+  const Origins counts = count_origins(graph, times);
+  if (counts.unknown == counts.nodes) return "not known";
+  std::string text;
+  constexpr double kShown = 0.001;
+  const std::string left =
+      unmatched.share() >= kShown
+          ? ", but " + percent_text(unmatched.share()) + " of the profile's time matches no node"
+          : std::string();
+  if (counts.measured == counts.nodes) return "measured" + left;
+  if (counts.measured > 0) {
+    text = "measured for " + count_text(counts.measured) + " of " +
+           counted(counts.nodes, "node", "nodes") + ", the others estimated" +
+           (counts.calibrated > 0      ? " by calibration"
+            : unmatched.profile_us > 0 ? " within what the profile leaves"
+                                       : " and scaled to these") +
+           left;
+  } else if (counts.calibrated > 0) {
+    text = "estimated by calibration";
+  } else {
+    text = "estimated" + rates_text(device);
+  }
+  if (counts.unknown > 0) text += ", not known for " + count_text(counts.unknown);
+  return text;
+}
+
+std::uint64_t total_bytes(const LinkBytes& bytes) { return bytes.in + bytes.out; }
+
+std::optional<double> shared_qps(const InferenceTime& time, const Latency& latency) {
+  const LinkBytes& bytes = latency.link_bytes;
+  const std::uint64_t most = std::max(bytes.in, bytes.out);
+  if (bytes.unknown != kNone<ValueId> || most == 0) return std::nullopt;
+  return time.basis.machine.link_bytes_per_second / static_cast<double>(most);
+}
+
+bool has_any_time(const DeviceTimes& times) {
+  return std::any_of(times.origins.begin(), times.origins.end(),
+                     [](TimeOrigin origin) { return origin != TimeOrigin::unknown; });
+}
+
+// "flops=4TFLOP/s,bandwidth=50GB/s": the rates that the device lacks, with an example each.
+std::string missing_rates(const DeviceNumbers& device, std::string_view flops) {
+  std::string text;
+  if (!device.flops_per_second) text += "flops=" + std::string(flops);
+  if (!device.bytes_per_second) text += (text.empty() ? "" : ",") + std::string("bandwidth=50GB/s");
+  return text;
+}
+
+// Names both devices at once when both lack times, and only the numbers that are missing.
+std::string missing_times_text(const InferenceTime& time) {
+  const Machine& machine = time.basis.machine;
+  const bool lacks_cpu = !has_rates(machine.cpu) && !has_any_time(time.basis.times.cpu);
+  const bool lacks_acc = !has_rates(machine.acc) && !has_any_time(time.basis.times.acc);
+  const bool is_cpu = time.asked().missing == MissingNumber::cpu_times || lacks_cpu;
+  const bool is_acc = time.asked().missing == MissingNumber::acc_times || lacks_acc;
+  const std::string cpu = "--target cpu:" + missing_rates(machine.cpu, "500GFLOP/s");
+  std::string acc = "--target acc:" + missing_rates(machine.acc, "4TFLOP/s");
+  if (!machine.launch_us) acc += ",launch=100us";
+  if (is_cpu && is_acc) {
+    return "give the times of both sides: --costs FILE with a profile of the CPU, and " + acc;
+  }
+  return is_cpu ? "times of the CPU are missing: give --costs FILE with a profile, or " + cpu
+                : "times of the accelerator are missing: give " + acc + ", or --costs acc=FILE";
+}
+
+// Which device lacks the node's time, why, and the ways out.
+std::string missing_node_text(const Graph& graph, const Latency& latency) {
+  const NodeId node = latency.missing_node;
+  const std::string_view name = graph.node(node).name;
+  const bool has_bodies = !graph.body_nodes(node).empty();
+  std::string text = "node " + escaped_in_quotes(name) + " (" + escaped(graph.op(node)) +
+                     ") has no time on the " + (latency.is_missing_on_acc ? "accelerator" : "CPU") +
+                     ", since " +
+                     (has_bodies ? "its work depends on which of its bodies runs and how often"
+                                 : "its FLOPs or sizes are not known") +
+                     ": give ";
+  if (!latency.is_missing_on_acc) return text + "a profile that has it (--costs FILE)";
+  return text + "a profile made there (--costs acc=FILE)" +
+         (has_bodies ? "" : ", or the sizes of its dims (--dim)") +
+         ", or leave it on the CPU (--deny " + shell_word(escaped(name)) + ")";
+}
+
+}  // namespace
+
+bool has_times(const InferenceTime& time) {
+  return has_any_time(time.basis.times.cpu) || has_any_time(time.basis.times.acc);
+}
+
+std::string measured_text(const MeasuredShares& shares) {
+  const auto text_of = [](double share) {
+    return share > 0 ? "measured " + percent_text(share) : std::string("estimated");
+  };
+  if (!shares.cpu && !shares.acc) return "estimated";
+  if (!shares.cpu) return text_of(*shares.acc);
+  const std::string cpu = text_of(*shares.cpu);
+  if (!shares.acc || text_of(*shares.acc) == cpu) return cpu;
+  return "CPU " + cpu + ", accelerator " + text_of(*shares.acc);
+}
+
+std::string unmatched_time_text(const InferenceTime& time) {
+  constexpr double kWorthNaming = 0.01;
+  const UnmatchedTime& cpu = time.basis.cpu_unmatched;
+  const UnmatchedTime& acc = time.basis.acc_unmatched;
+  const UnmatchedTime& more = cpu.share() >= acc.share() ? cpu : acc;
+  if (more.us <= 0 || (more.share() < kWorthNaming && !is_open(time))) return {};
+  return percent_text(more.share()) + " of the profile's time (" + duration_text(more.us) +
+         ") is of kernels that match no node, and in no figure";
+}
+
+std::string missing_number_text(const Graph& graph, const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  switch (latency.missing) {
+    case MissingNumber::none:
+      break;
+    case MissingNumber::cpu_times:
+    case MissingNumber::acc_times:
+      return missing_times_text(time);
+    case MissingNumber::launch:
+      return "the time of a launch is missing: give --target acc:launch=100us";
+    case MissingNumber::node_time:
+      return missing_node_text(graph, latency);
+    case MissingNumber::value_bytes:
+      return "the size of " + escaped_in_quotes(graph.value(latency.missing_value).name) +
+             ", which crosses the link, is not known: " + size_mend(graph, latency.missing_value);
+  }
+  return {};
+}
+
+std::string latency_headline(const Graph& graph, const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  if (!latency.total_us) {
+    std::string line = "latency not known, ";
+    if (latency.all_cpu_us) {
+      const std::string share = share_text(time);
+      line += "all on the CPU " + duration_text(*latency.all_cpu_us) +
+              (share.empty() ? "; " : " (" + share + "); ");
+    }
+    return line + missing_number_text(graph, time);
+  }
+  std::string line = "latency " + duration_text(*latency.total_us);
+  if (is_slower_than_cpu(time)) {
+    line += ", slower than the CPU alone (" + duration_text(*latency.all_cpu_us) + ", " +
+            times_as_fast(*latency.all_cpu_us, *latency.total_us) + ")";
+  }
+  if (time.is_proved_best) {
+    line += ", proved optimal for these times (" + measured_text(time.measured) + ")";
+  }
+  const std::string unmatched = unmatched_time_text(time);
+  return line + ": " + sum_text(latency) + cpu_text(time) + best_text(time) +
+         (unmatched.empty() ? "" : "; ") + unmatched;
+}
+
+std::string times_text(const Graph& graph, const InferenceTime& time) {
+  const TimeBasis& basis = time.basis;
+  return "CPU: " + device_text(graph, basis.times.cpu, basis.machine.cpu, basis.cpu_unmatched) +
+         "; accelerator: " +
+         device_text(graph, basis.times.acc, basis.machine.acc, basis.acc_unmatched);
+}
+
+std::string residency_text(const InferenceTime& time) {
+  const LinkBytes& off = time.without.link_bytes;
+  const LinkBytes& on = time.with.link_bytes;
+  if (off.unknown != kNone<ValueId> || total_bytes(on) >= total_bytes(off)) return {};
+  const double saved =
+      1 - static_cast<double>(total_bytes(on)) / static_cast<double>(total_bytes(off));
+  std::string text = "link " + bytes_text(total_bytes(off)) + ", " + bytes_text(total_bytes(on)) +
+                     " (-" + percent_text(saved) + ") if the accelerator keeps what it has (peak " +
+                     bytes_text(time.plan.peak_bytes) + ")";
+  const auto qps_off = shared_qps(time, time.without);
+  const auto qps_on = shared_qps(time, time.with);
+  if (qps_off && qps_on && *qps_on > *qps_off) {
+    text += "; " + rate_text(*qps_off) + " QPS, " + rate_text(*qps_on) + " with it";
+  }
+  if (time.without.total_us && time.with.total_us) {
+    text += "; latency " + duration_text(*time.without.total_us) + ", " +
+            duration_text(*time.with.total_us) + " with it";
+  }
+  const auto memory = time.basis.machine.acc_memory;
+  if (memory && time.plan.peak_bytes > *memory) {
+    text += "; its memory is " + bytes_text(*memory) + " only";
+  }
+  return text;
+}
+
+std::string part_time_text(const PartLatency& part) {
+  if (!part.compute_us || !part.link_us || !part.launch_us) return "?";
+  return duration_text(*part.compute_us + *part.link_us + *part.launch_us);
+}
+
+void write_latency(JsonText& json, const Latency& latency) {
+  json.begin_object("latency");
+  json.number("total_us", latency.total_us);
+  json.number("cpu_us", latency.cpu_us);
+  json.number("acc_us", latency.acc_us);
+  json.number("link_us", latency.link_us);
+  json.number("launch_us", latency.launch_us);
+  json.number("launches", latency.launches);
+  json.number("all_cpu_us", latency.all_cpu_us);
+  json.number("best_us", latency.best_us);
+  json.number("bound_us", latency.bound_us);
+  json.flag("is_measured", latency.is_measured);
+  json.end_object();
+}
+
+void write_residency(JsonText& json, const InferenceTime& time, const Partition& partition) {
+  json.begin_object("residency");
+  json.flag("is_on", time.residency == Residency::on);
+  for (const bool is_on : {false, true}) {
+    const Latency& latency = is_on ? time.with : time.without;
+    const bool is_known = latency.link_bytes.unknown == kNone<ValueId>;
+    json.begin_object(is_on ? "on" : "off", JsonText::Layout::one_line);
+    json.number("link_bytes",
+                is_known ? std::optional(total_bytes(latency.link_bytes)) : std::nullopt);
+    json.number("shared_qps", shared_qps(time, latency));
+    json.number("total_us", latency.total_us);
+    json.end_object();
+  }
+  // The plan counts tensors of known size only.
+  const bool is_whole = time.without.link_bytes.unknown == kNone<ValueId>;
+  json.number("peak_bytes", is_whole ? std::optional(time.plan.peak_bytes) : std::nullopt);
+  json.key("peak_partition");
+  time.plan.peak_part == kNone<PartId> ? json.null()
+                                       : json.text(partition.name(time.plan.peak_part));
   json.end_object();
 }
 

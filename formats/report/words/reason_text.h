@@ -1,6 +1,9 @@
-// Reasons as text. Every report and drawing, and `explain`, takes them from here.
+// Reasons as text. Every report and drawing, and `explain`, takes them from here. Patterns of support
+// lists: which match accepts a node, and why none does. Nodes that are accepted on trust, by rule.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,5 +59,29 @@ struct Cause {
 // The causes of all nodes on the CPU: the most frequent first, then by their first nodes. Leaves
 // out nodes without a reason. Linear, plus sorting the causes.
 std::vector<Cause> group_by_cause(const ReasonContext& context, const PerNode<Reason>& reasons);
+
+// `pattern "layer norm" of npu.json:12`
+std::string pattern_place(const SupportList& list, const Pattern& pattern);
+std::string pattern_place(const ReasonContext& context, const PatternMatch& match);
+
+// What is in the way of a pattern around a node with the reason pattern_failed: `value "d" is read
+// by "y", which is not in it`. Empty when the context has no verdicts.
+std::string pattern_miss_text(const ReasonContext& context, const Reason& reason);
+
+// The matches by pattern, in the order of the lists: `"layer norm" 2 times`.
+std::string pattern_counts_text(const ReasonContext& context, const PatternMatches& matches);
+
+struct UncheckedRule {
+  std::uint16_t list;
+  std::uint32_t rule;  // an allow rule, or a pattern
+  bool is_pattern;
+  std::vector<NodeId> nodes;  // in model order
+};
+
+// The rule with the most nodes first; of equals, the first in the lists.
+std::vector<UncheckedRule> unchecked_rules(const Support& support);
+
+// `rule "Resize" of coreml.json:12: sizes must be constants`
+std::string unchecked_text(const std::vector<SupportList>& lists, const UncheckedRule& rule);
 
 }  // namespace cleave

@@ -1,13 +1,36 @@
 #include "formats/report/words/report_values.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <string_view>
 
 #include "core/cost/cost.h"
 #include "core/graph/fingerprint.h"
+#include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 #include "formats/models/model_file.h"
 
 namespace cleave {
+
+std::string support_name(const std::vector<SupportList>& lists) {
+  std::string name;
+  for (const SupportList& list : lists) name += (name.empty() ? "" : " + ") + list.name;
+  return name;
+}
+
+std::string model_name(const LoadedModel& model) {
+  std::string_view name = model.source.path();
+  if (name == "<stdin>" && !model.graph.name().empty()) return escaped(model.graph.name());
+  name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
+  for (const std::string_view extension : {".json", ".onnx", ".pt2"}) {
+    if (name.size() > extension.size() && name.ends_with(extension)) {
+      name.remove_suffix(extension.size());
+    }
+  }
+  return escaped(name);
+}
+
 namespace {
 
 void write_dim(JsonText& json, const Graph& graph, Dim dim) {
@@ -119,6 +142,116 @@ std::optional<LinkBound> known_bound(const Preview& preview) {
 std::string work_text(const PartNumbers& numbers) {
   if (numbers.flops == 0 && numbers.unknown_flops > 0) return "?";
   return flops_text(numbers.flops) + (numbers.unknown_flops > 0 ? "+" : "");
+}
+
+namespace {
+
+void write_ratio(JsonText& json, const Coverage& coverage) {
+  json.number("acc", coverage.acc);
+  json.number("total", coverage.total);
+}
+
+void write_known_ratio(JsonText& json, const Coverage& coverage) {
+  write_ratio(json, coverage);
+  json.number("ratio", coverage.ratio());
+}
+
+}  // namespace
+
+std::string share_text(const Coverage& coverage) {
+  return coverage.total > 0 ? percent_text(coverage.ratio()) : "-";
+}
+
+bool is_mostly_known(const Coverages& coverage) {
+  return coverage.unknown_flops <= coverage.computing;
+}
+
+std::string coverage_text(const Coverages& coverage, std::string_view where) {
+  const auto count = [](double number) { return count_text(static_cast<std::uint64_t>(number)); };
+  const std::string at(where);
+  if (coverage.nodes.total == 0) return "no nodes";
+  std::string text = count(coverage.nodes.acc) + " of " +
+                     counted(static_cast<std::uint64_t>(coverage.nodes.total), "node", "nodes") +
+                     " (" + percent_text(coverage.nodes.ratio()) + ")";
+  if (coverage.flops.total > 0 && is_mostly_known(coverage)) {
+    text += " and " + percent_text(coverage.flops.ratio()) + " of " +
+            (coverage.unknown_flops > 0 ? "the known " : "") + flops_text(coverage.flops.total);
+  }
+  return text + " " + at;
+}
+
+void write_coverage(JsonText& json, const Coverages& coverage) {
+  constexpr auto kOneLine = JsonText::Layout::one_line;
+  json.begin_object("coverage");
+  json.begin_object("nodes", kOneLine);
+  write_known_ratio(json, coverage.nodes);
+  json.end_object();
+  json.begin_object("flops", kOneLine);
+  write_ratio(json, coverage.flops);
+  json.key("ratio");
+  is_mostly_known(coverage) ? json.number(coverage.flops.ratio()) : json.null();
+  json.number("unknown_ops", coverage.unknown_flops_ops.size());
+  json.number("unknown_nodes", coverage.unknown_flops);
+  json.end_object();
+  json.begin_object("parameter_bytes", kOneLine);
+  write_known_ratio(json, coverage.parameter_bytes);
+  json.end_object();
+  json.end_object();
+}
+
+void write_notes(JsonText& json, std::span<const std::string> notes,
+                 std::span<const std::string> first) {
+  json.begin_list("notes");
+  for (const std::string& note : first) json.text(note);
+  for (const std::string& note : notes) json.text(note);
+  json.end_list();
+}
+
+std::string notes_text(std::span<const std::string> notes) {
+  std::string text;
+  for (const std::string& note : notes) {
+    text += (text.empty() ? "\n" : "") + wrapped("note: " + escaped(note), 0, 2);
+  }
+  return text;
+}
+
+std::string start_note(const Split& split) {
+  const std::size_t count = split.found.subgraphs.count();
+  const std::size_t other = split.found.count_from_other_side;
+  if (other >= count) return {};
+  return "starting from the other side gives " + std::to_string(other) + " subgraphs instead of " +
+         std::to_string(count) + ": see --start fewest";
+}
+
+std::string host_shapes_note(const Split& split, const SplitOptions& options) {
+  if (!options.host_shapes.follow) return {};
+  const HostShapes& shapes = split.host_shapes;
+  const bool is_less = shapes.subgraphs <= shapes.subgraphs_without;
+  const std::size_t change = is_less ? shapes.subgraphs_without - shapes.subgraphs
+                                     : shapes.subgraphs - shapes.subgraphs_without;
+  return "host shapes: " + counted(shapes.nodes.count(), "node", "nodes") + ", " +
+         (change == 0 ? "as many subgraphs as without"
+                      : counted(change, is_less ? "fewer subgraph" : "more subgraph",
+                                is_less ? "fewer subgraphs" : "more subgraphs"));
+}
+
+std::string memory_note(const Preview& preview, const Machine& machine) {
+  const auto used = static_cast<std::uint64_t>(preview.coverage.parameter_bytes.acc);
+  if (!machine.acc_memory || used <= *machine.acc_memory) return {};
+  return "the accelerator's memory is " + bytes_text(*machine.acc_memory) +
+         ", and the parameters read there are " + bytes_text(used) + ", " +
+         bytes_text(used - *machine.acc_memory) + " more: no option places nodes by memory";
+}
+
+std::string part_count_note(const Split& split, const Machine& machine) {
+  const auto& devices = split.partition.devices;
+  const auto count =
+      static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
+  if (!machine.most_acc_parts || count <= *machine.most_acc_parts) return {};
+  const std::string most = count_text(*machine.most_acc_parts);
+  return counted(count, "partition is", "partitions are") + " on the accelerator, " +
+         count_text(count - *machine.most_acc_parts) + " more than max-subgraphs=" + most +
+         ": --keep-acc-subgraphs " + most + " or --place cost keeps to it";
 }
 
 }  // namespace cleave

@@ -1,17 +1,28 @@
-// Fields and texts about the model and the values that cross between its parts.
+// What reports say of the model and its lists, of the values that cross between its parts, and of what
+// is on the accelerator; notes that answer likely questions of the reader.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/graph/graph.h"
 #include "core/measures/preview.h"
+#include "core/split/split.h"
+#include "core/support/support_list.h"
 #include "formats/base/json/text.h"
 #include "formats/models/bind/loaded_model.h"
 
 namespace cleave {
+
+// The names of the lists, joined by " + ".
+std::string support_name(const std::vector<SupportList>& lists);
+
+// The name of the model's file without .json or .onnx; from standard input, the model's own name.
+// Escaped.
+std::string model_name(const LoadedModel& model);
 
 // The field "model" of reports.
 void write_model(JsonText& json, const LoadedModel& model, std::uint64_t parameter_bytes);
@@ -48,5 +59,38 @@ std::string part_qps_text(const PartNumbers& numbers);
 
 // FLOPs of a part; "?" or a trailing "+" when some are unknown.
 std::string work_text(const PartNumbers& numbers);
+
+// True if the FLOPs of most nodes that compute are known; otherwise their share would mislead. Nodes
+// without known FLOPs count as computing, those of 0 FLOPs, such as a Reshape, do not.
+bool is_mostly_known(const Coverages& coverage);
+
+// `61 of 70 nodes (87.1%) and 99.8% of 3.63 GFLOP on the accelerator`
+std::string coverage_text(const Coverages& coverage, std::string_view where);
+
+// "87.1%"; "-" when there is nothing to cover.
+std::string share_text(const Coverage& coverage);
+
+// Writes the field "coverage" of reports.
+void write_coverage(JsonText& json, const Coverages& coverage);
+
+// Writes the field "notes". The notes in `first` come before the others.
+void write_notes(JsonText& json, std::span<const std::string> notes,
+                 std::span<const std::string> first = {});
+
+// A blank line, then `note: ...` for each, wrapped; "" if there are none.
+std::string notes_text(std::span<const std::string> notes);
+
+// A note if starting on the other side would give fewer subgraphs; otherwise "".
+std::string start_note(const Split& split);
+
+// "host shapes: 31 nodes, 12 fewer subgraphs"; "" when the option is off.
+std::string host_shapes_note(const Split& split, const SplitOptions& options);
+
+// A note on parameters that exceed the accelerator's memory; "" if there are none. Placement does
+// not look at memory.
+std::string memory_note(const Preview& preview, const Machine& machine);
+
+// A note on more accelerator partitions than the accelerator holds; "" if there are not.
+std::string part_count_note(const Split& split, const Machine& machine);
 
 }  // namespace cleave

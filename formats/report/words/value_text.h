@@ -1,4 +1,5 @@
-// In a few characters: the type of a value, a signature, an op, an attribute.
+// In a few characters: the type of a value, a signature, an op, an attribute. What is not known of a
+// value's size, and the options that state it.
 #pragma once
 
 #include <string>
@@ -7,6 +8,7 @@
 #include "core/graph/attribute.h"
 #include "core/graph/graph.h"
 #include "core/graph/signature.h"
+#include "core/measures/preview.h"
 
 namespace cleave {
 
@@ -24,5 +26,15 @@ std::string op_text(std::string_view domain, std::string_view op);
 // `3`, `true`, `"SAME_UPPER"`, `[1, 1, 2, 2]`; of a list at most 8 items, of a string at most 60
 // characters; `...` for what is not read, such as a tensor.
 std::string attribute_text(const AttributePools& pools, const Attribute& attribute);
+
+// One line: `input "n" is a tuple: lowering may stumble over it`; `bytes of "x" float32[N, 3] are
+// not known: give --dim N=SIZE`.
+std::string hazard_text(const Graph& graph, const Hazard& hazard);
+
+// What makes the size of a tensor known: the option `--dim N=SIZE`, or advice if no option does.
+std::string size_mend(const Graph& graph, ValueId value);
+
+// `--dim N=SIZE --dim M=SIZE` for the named dims of the graph's inputs; at most five.
+std::string dim_options(const Graph& graph);
 
 }  // namespace cleave

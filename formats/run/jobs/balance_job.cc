@@ -8,7 +8,7 @@
 #include "formats/base/text/number_text.h"
 #include "formats/lists/costs/cost_set.h"
 #include "formats/lists/tables/device_file.h"
-#include "formats/report/stages/balance_words.h"
+#include "formats/report/stages/stage_balance.h"
 
 namespace cleave {
 namespace {

@@ -13,10 +13,9 @@
 #include "formats/lists/support/list_target.h"
 #include "formats/lists/support/verdict_file.h"
 #include "formats/report/check/check.h"
-#include "formats/report/check/idle_list_text.h"
-#include "formats/report/check/near_miss_text.h"
+#include "formats/report/check/list_warnings.h"
 #include "formats/report/words/reason_text.h"
-#include "formats/report/words/split_notes.h"
+#include "formats/report/words/report_values.h"
 #include "formats/run/jobs/measured_shapes.h"
 
 namespace cleave {

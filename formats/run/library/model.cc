@@ -4,7 +4,7 @@
 
 #include "formats/base/io/input_watch.h"
 #include "formats/models/model_file.h"
-#include "formats/report/words/input_names.h"
+#include "formats/report/words/report_values.h"
 
 namespace cleave {
 namespace {

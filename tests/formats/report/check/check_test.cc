@@ -6,7 +6,6 @@
 
 #include "formats/lists/support/support_file.h"
 #include "formats/report/check/baseline_file.h"
-#include "formats/report/check/check_text.h"
 #include "formats/report/check/check_words.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

@@ -1,5 +1,6 @@
-#include "formats/report/words/coverage_words.h"
+#include <vector>
 
+#include "formats/report/words/report_values.h"
 #include "tests/catch2.h"
 
 using namespace cleave;
@@ -33,3 +34,22 @@ TEST_CASE("an unknown share of FLOPs is null in JSON") {
   CHECK(std::move(json).finish().find(R"("ratio": null, "unknown_ops": 0, "unknown_nodes": 2)") !=
         std::string::npos);
 }
+
+namespace cleave {
+namespace {
+
+TEST_CASE("notes are a list in JSON, with the given first notes in front") {
+  JsonText json;
+  json.begin_object();
+  write_notes(json, std::vector<std::string>{"b"}, std::vector<std::string>{"a"});
+  json.end_object();
+  CHECK(std::move(json).finish() == "{\n \"notes\": [\n  \"a\",\n  \"b\"\n ]\n}\n");
+}
+
+TEST_CASE("notes follow a blank line in text, a line each; without notes there is no text") {
+  CHECK(notes_text(std::vector<std::string>{"one", "two\x1b"}) == "\nnote: one\nnote: two\\x1B\n");
+  CHECK(notes_text({}).empty());
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,4 +1,5 @@
-// Idle lists in words: lists that put no node on the accelerator, and what the model consists of.
+// Warnings on support lists that hardly fit the model: lists that put no node on the accelerator, rules
+// that name no op of it, verdicts on nodes that it does not have.
 #pragma once
 
 #include <string_view>
@@ -21,5 +22,8 @@ Diagnostics overruled_list_warnings(const std::vector<SupportList>& lists);
 
 // One warning for each list of verdicts on nodes that the model does not have. Linear.
 Diagnostics idle_verdict_warnings(const SplitInput& input);
+
+// One warning for each near miss, at the position of the rule.
+Diagnostics near_miss_warnings(const SplitInput& input);
 
 }  // namespace cleave

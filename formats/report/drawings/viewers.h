@@ -1,5 +1,5 @@
-// Files for Google's Model Explorer: the model with each partition as a layer, and data to colour
-// its nodes by.
+// Files for other programs that show models: an attachment for Netron, and graphs for Google's Model
+// Explorer.
 #pragma once
 
 #include <string>
@@ -8,6 +8,10 @@
 #include "formats/report/words/report.h"
 
 namespace cleave {
+
+// JSON with signature `netron:attachment`. Netron finds nodes and values by name: it does not find
+// those without a name or with a repeated one. Linear.
+std::string netron_attachment(const Report& report);
 
 struct NamedText {
   std::string name;  // of the file

@@ -1,4 +1,4 @@
-#include "formats/report/drawings/model_explorer.h"
+#include "formats/report/drawings/viewers.h"
 
 #include <algorithm>
 #include <array>
@@ -6,14 +6,130 @@
 #include "core/cost/cost.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/drawings/dot_nodes.h"
 #include "formats/report/drawings/dot_style.h"
-#include "formats/report/words/coverage_words.h"
-#include "formats/report/words/input_names.h"
-#include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {
+namespace {
+
+constexpr auto kOneLine = JsonText::Layout::one_line;
+
+class Attachment {
+ public:
+  explicit Attachment(const Report& report)
+      : report_(report), graph_(report.model.graph), partition_(report.split.partition) {}
+
+  std::string write() {
+    json_.begin_object();
+    json_.text("signature", "netron:attachment");
+    json_.begin_list("metadata");
+    write_model_metadata();
+    for (const NodeId node : graph_.nodes()) write_node_metadata(node);
+    each_crossing([&](ValueId value, PartId part) { write_crossing(value, part); });
+    json_.end_list();
+    json_.begin_list("metrics");
+    write_model_metrics();
+    write_node_metrics();
+    write_value_metrics();
+    json_.end_list();
+    json_.end_object();
+    return std::move(json_).finish();
+  }
+
+ private:
+  void begin_item(std::string_view kind, std::string_view target, std::string_view name) {
+    json_.begin_object(kOneLine);
+    json_.text("kind", kind);
+    // Netron searches for the first line of a name.
+    json_.text("target", target.substr(0, target.find('\n')));
+    json_.text("name", name);
+    json_.key("value");
+  }
+
+  void add_text(std::string_view kind, std::string_view target, std::string_view name,
+                std::string_view value) {
+    begin_item(kind, target, name);
+    json_.text(value);
+    json_.text("type", "string");
+    json_.end_object();
+  }
+
+  template <class Number>
+  void add_number(std::string_view kind, std::string_view target, std::string_view name,
+                  Number value) {
+    begin_item(kind, target, name);
+    json_.number(value);
+    json_.end_object();
+  }
+
+  void write_model_metadata() {
+    add_text("model", "", "support list", support_name(report_.lists));
+    add_text("model", "", "on the accelerator",
+             coverage_text(report_.preview.coverage, "on the accelerator"));
+  }
+
+  void write_node_metadata(NodeId node) {
+    const NodeCard card = node_card(report_, node);
+    add_text("node", card.name, "partition", card.partition);
+    add_text("node", card.name, "device", card.device);
+    if (!card.why.empty()) add_text("node", card.name, "why on the CPU", card.why);
+  }
+
+  // Values that leave a part for another part or for the caller.
+  template <class Visit>
+  void each_crossing(const Visit& visit) const {
+    for (const PartId part : partition_.parts()) {
+      for (const ValueId value : report_.split.boundaries.outputs[part]) visit(value, part);
+    }
+  }
+
+  void write_crossing(ValueId value, PartId from) {
+    std::string to;
+    PartId last = from;
+    for (const NodeId user : graph_.users(value)) {
+      const PartId part = partition_.part_of[user];
+      if (part == from || part == last) continue;
+      to += (to.empty() ? "" : ", ") + partition_.name(part);
+      last = part;
+    }
+    if (graph_.is_graph_output(value)) to += to.empty() ? "the caller" : ", the caller";
+    add_text("value", graph_.value(value).name, "crosses", partition_.name(from) + " to " + to);
+  }
+
+  void write_model_metrics() {
+    std::size_t acc = 0;
+    for (const PartId part : partition_.parts()) acc += partition_.is_acc(part) ? 1U : 0U;
+    add_number("model", "", "accelerator partitions", acc);
+    const auto bound = known_bound(report_.preview);
+    if (bound) add_number("model", "", "QPS", bound->max_qps);
+  }
+
+  void write_node_metrics() {
+    const PerNode<std::optional<double>> flops = node_flops(graph_);
+    for (const NodeId node : graph_.nodes()) {
+      if (flops[node]) add_number("node", graph_.node(node).name, "FLOPs", *flops[node]);
+    }
+  }
+
+  void write_value_metrics() {
+    each_crossing([&](ValueId value, PartId) {
+      const auto bytes = value_bytes(graph_, value);
+      if (bytes) add_number("value", graph_.value(value).name, "bytes over the border", *bytes);
+    });
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+  JsonText json_;
+};
+
+}  // namespace
+
+std::string netron_attachment(const Report& report) { return Attachment(report).write(); }
+
 namespace {
 
 using Layout = JsonText::Layout;
@@ -31,10 +147,7 @@ std::string layer_of(std::string_view text) {
 class ExplorerGraph {
  public:
   explicit ExplorerGraph(const Report& report)
-      : report_(report),
-        graph_(report.model.graph),
-        partition_(report.split.partition),
-        reasons_(reason_context(report)) {}
+      : report_(report), graph_(report.model.graph), partition_(report.split.partition) {}
 
   std::string write() {
     json_.begin_object();
@@ -103,16 +216,13 @@ class ExplorerGraph {
   }
 
   void write_node(NodeId node) {
-    begin_node(id_of(node), short_op(graph_.op(node)), layer_of_node(node));
+    const NodeCard card = node_card(report_, node);
+    begin_node(id_of(node), short_op(card.op), layer_of_node(node));
     json_.begin_list("attrs");
-    const bool is_acc = partition_.is_acc(partition_.part_of[node]);
-    add_pair("name", graph_.node(node).name);
-    if (short_op(graph_.op(node)) != graph_.op(node)) add_pair("op type", graph_.op(node));
-    add_pair("device", is_acc ? "accelerator" : "CPU");
-    const Reason& reason = report_.split.reasons[node];
-    if (reason.code != ReasonCode::none) {
-      add_pair("why on the CPU", reason_text(reasons_, node, reason));
-    }
+    add_pair("name", card.name);
+    if (short_op(card.op) != card.op) add_pair("op type", card.op);
+    add_pair("device", card.device);
+    if (!card.why.empty()) add_pair("why on the CPU", card.why);
     json_.end_list();
     json_.begin_list("incomingEdges");
     std::size_t slot = 0;
@@ -124,7 +234,7 @@ class ExplorerGraph {
     }
     json_.end_list();
     json_.begin_object("style", Layout::one_line);
-    json_.text("backgroundColor", is_acc ? kGreen : kRed);
+    json_.text("backgroundColor", card.is_acc ? kGreen : kRed);
     json_.end_object();
     json_.end_object();
   }
@@ -237,7 +347,6 @@ class ExplorerGraph {
   const Report& report_;
   const Graph& graph_;
   const Partition& partition_;
-  ReasonContext reasons_;
   JsonText json_;
 };
 

@@ -1,4 +1,4 @@
-#include "formats/report/split/reason_page.h"
+#include "formats/report/split/explain_text.h"
 
 #include "tests/catch2.h"
 

@@ -1,4 +1,4 @@
-#include "formats/report/words/latency_words.h"
+#include "formats/report/words/cost_words.h"
 
 #include "core/measures/preview.h"
 #include "tests/catch2.h"

@@ -1,11 +1,13 @@
-#include "formats/report/check/idle_list_text.h"
+#include "formats/report/check/list_warnings.h"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 
+#include "core/lint/allowing_rules.h"
 #include "core/lint/idle_list.h"
+#include "core/lint/near_miss.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/words/value_text.h"
@@ -87,6 +89,22 @@ Diagnostics overruled_list_warnings(const std::vector<SupportList>& lists) {
         "is a list that cleave lower learned, and a node that it denies is still accepted when "
         "another list accepts it. It has all rules of the list that it extends: give it alone, "
         "or add --all-of"));
+  }
+  return warnings;
+}
+
+Diagnostics near_miss_warnings(const SplitInput& input) {
+  Diagnostics warnings;
+  for (const NearMiss& miss : near_misses(input.graph, input.lists, input.facts)) {
+    const SupportList& list = input.lists[miss.list];
+    const Rule rule = allowing_rules(list)[miss.rule];
+    warnings.push_back({.severity = Severity::warning,
+                        .file = list.path,
+                        .line = rule.line,
+                        .column = rule.column,
+                        .message = "rule " + escaped_in_quotes(rule.op) +
+                                   " matches no node of the model: did you mean " +
+                                   escaped_in_quotes(op_text(miss.domain, miss.op)) + "?"});
   }
   return warnings;
 }

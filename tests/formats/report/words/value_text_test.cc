@@ -1,4 +1,4 @@
-#include "formats/report/words/hazard_text.h"
+#include "formats/report/words/value_text.h"
 
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
