@@ -37,12 +37,13 @@ class DrawCommand : public Command {
                    "support: the whole model; preview: partitions and what flows between them; or "
                    "a partition's name")
         ->capture_default_str();
-    add_choice(app, "--color-by", color_by_,
-               {{"support", ColorBy::support},
-                {"time", ColorBy::time},
-                {"flops", ColorBy::flops},
-                {"bytes", ColorBy::bytes}},
-               "what colours tell: support, or what each node takes of the time, FLOPs or bytes");
+    add_choice(
+        app, "--color-by", color_by_,
+        {{"support", ColorBy::support},
+         {"time", ColorBy::time},
+         {"flops", ColorBy::flops},
+         {"bytes", ColorBy::bytes}},
+        "what the colours show: support, or what each node takes of the time, FLOPs or bytes");
     app.add_option("--collapse-above", collapse_above_,
                    "draw partitions instead of nodes above this many nodes [2000, with --svg 500]")
         ->check(whole_number())

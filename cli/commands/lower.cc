@@ -53,8 +53,7 @@ class LowerCommand : public Command {
     add_output_folder_option(
         app, "-o,--output", output_,
         "folder for lowering.json, lowering.txt, learned.json and a folder for "
-        "each finding; what a run that was killed had, the next one goes on "
-        "with")
+        "each finding; a killed run is continued by the next one")
         ->check(written_beside(".journal.jsonl"));
     app.add_flag("--force", force_, "replace the folder when it exists");
     add_output_option(app, "--deny-out", deny_out_, "write the list with what was learned");

@@ -94,7 +94,7 @@ void BackendArgs::add_to(CLI::App& app) {
   app.add_option("--cache", cache_, "folder of known verdicts")->type_name("DIR");
   app.add_flag("--no-cache", is_uncached_, "ask the compiler again, even about known verdicts");
   app.add_flag("--trust-failures", pool.trusts_failures,
-               "cache timeouts, crashes and lack of memory, too, as if they were answers");
+               "also cache timeouts, crashes and out-of-memory as verdicts");
 }
 
 void BackendArgs::add_search_to(CLI::App& app) {

@@ -89,7 +89,7 @@ void GateArgs::add_to(CLI::App& app) {
            if (!seconds) refuse_option("--max-latency", "\"" + text + "\" is no time: write 20ms");
            limits.latency_us = *seconds * 1e6;
          },
-         "most time of an inference, e.g. 20ms (see --costs, --target)")
+         "longest time of an inference, e.g. 20ms (see --costs, --target)")
       ->type_name("TIME");
   app.add_flag("--faster-than-cpu", limits.faster_than_cpu,
                "an inference must take less time than on the CPU alone");

@@ -207,7 +207,7 @@ void SupportArgs::add_to(CLI::App& app, bool required) {
           },
           ""));
   add_input_option(app, "--verdicts", verdicts,
-                   "JSON or CSV that settles nodes one by one, above all rules: node, true or "
+                   "JSON or CSV that decides single nodes and overrides all rules: node, true or "
                    "false, why; repeatable")
       ->allow_extra_args(false);
   app.add_flag("--all-of", all_of, "a node must be accepted by every list, not by any of them");

@@ -13,6 +13,7 @@
 #include "formats/report/advice/advice_report.h"
 #include "formats/report/words/cost_words.h"
 #include "formats/report/words/failed_part_text.h"
+#include "formats/report/words/page.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::size_t kMostGaps = 20;
 constexpr std::size_t kNameColumns = 42;
+constexpr std::size_t kObstacleColumns = 250;  // of what refuses the nodes, below a row
 
 std::string_view goal_text(Goal goal) {
   switch (goal) {
@@ -129,12 +131,10 @@ class AdviceText {
     write_out_of_reach();
     write_settings();
     write_last_notes();
-    return std::move(text_);
+    return page_.take();
   }
 
  private:
-  void add_line(std::string_view line) { text_ += wrapped(line, 0, 2); }
-
   // ---- the conclusion ----
 
   std::string models_text() const {
@@ -175,9 +175,9 @@ class AdviceText {
               counted(count_additions(advice_.steps), "addition", "additions") + " to " +
               escaped(support_name(report_.lists));
     }
-    add_line(line);
-    add_line("goal: " + std::string(goal_text(report_.options.goal)) + ", link " +
-             link_text(report_.link));
+    page_.line(line);
+    page_.line("goal: " + std::string(goal_text(report_.options.goal)) + ", link " +
+               link_text(report_.link));
   }
 
   // ---- gaps ----
@@ -234,17 +234,6 @@ class AdviceText {
     return text + (text.empty() ? "" : "; ") + "with " + names;
   }
 
-  // Appends the table, and below each row what refuses the nodes.
-  void append(std::string_view table, const std::vector<std::string>& obstacles) {
-    text_ += '\n';
-    for (const std::string& obstacle : obstacles) {
-      const std::size_t end = table.find('\n') + 1;
-      text_ += table.substr(0, end);
-      table.remove_prefix(end);
-      if (!obstacle.empty()) text_ += wrapped(fitted(obstacle, 250), 6, 8);
-    }
-  }
-
   // A table with a column for the latency after the first `fixed` ones, if that is the goal.
   class Table {
    public:
@@ -259,7 +248,7 @@ class AdviceText {
       const auto latency = outcome.latency();
       table_.add_row(with(std::move(row), latency ? duration_text(*latency) : std::string("?")));
     }
-    std::string text() const { return table_.text(); }
+    const TextTable& made() const { return table_; }
 
    private:
     template <class T>
@@ -296,7 +285,7 @@ class AdviceText {
       add(space + number + " " + row_title(advice_.steps[i]), advice_.steps[i].then);
       obstacles.push_back(row_obstacle(advice_.steps[i]));
     }
-    append(table.text(), obstacles);
+    page_.table(table.made(), obstacles, kObstacleColumns);
   }
 
   void write_each() {
@@ -324,15 +313,15 @@ class AdviceText {
           remedy.then);
       obstacles.push_back(row_obstacle(remedy));
     }
-    append(table.text(), obstacles);
-    text_ += list.rest("  ... and # more (see --json)\n");
+    page_.table(table.made(), obstacles, kObstacleColumns);
+    page_.rest(list, "  ... and # more (see --json)");
     if (advice_.untried > 0) {
-      add_line("  " + counted(advice_.untried, "gap was", "gaps were") +
-               " not tried: there are too many, and these have the fewest nodes");
+      page_.line(counted(advice_.untried, "gap was", "gaps were") +
+                 " not tried: there are too many, and these have the fewest nodes");
     }
     if (idle > 0) {
-      add_line("  " + counted(idle, "more accepts", "more accept") +
-               " no node by itself: a node with bodies needs its own op and all of theirs");
+      page_.line(counted(idle, "more accepts", "more accept") +
+                 " no node by itself: a node with bodies needs its own op and all of theirs");
     }
   }
 
@@ -353,8 +342,8 @@ class AdviceText {
                      is_unknown ? "?" : flops_text(op.flops) + (op.unknown_flops > 0 ? "+" : ""),
                      bytes_text(static_cast<std::uint64_t>(op.bytes))});
     }
-    text_ += '\n' + table.text() +
-             list.rest("  ... and # more op (see --json)\n", "  ... and # more ops (see --json)\n");
+    page_.table(table);
+    page_.rest(list, "  ... and # more op (see --json)", "  ... and # more ops (see --json)");
   }
 
   // ---- settings ----
@@ -396,33 +385,26 @@ class AdviceText {
                 outcome);
       first = last;
     }
-    append(table.text(), std::vector<std::string>(1 + minimum_sizes(settings)));
-  }
-
-  static std::size_t minimum_sizes(const std::vector<Setting>& settings) {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < settings.size(); ++i) {
-      if (i == 0 || settings[i].min_acc_size != settings[i - 1].min_acc_size) ++count;
-    }
-    return count;
+    page_.table(table.made());
   }
 
   void write_last_notes() {
-    text_ += '\n';
+    page_.blank();
     if (report_.models.size() > 1) {
-      add_line("Numbers are sums over the models; QPS is the rate at which all of them run once.");
+      page_.line(
+          "Numbers are sums over the models; QPS is the rate at which all of them run once.");
     }
-    add_line(
+    page_.line(
         "Every row is a split made with it. --json has each remedy as a rule for a support list.");
     if (advice_.now.unknown_bytes > 0) {
-      add_line("note: the bytes of " + counted(advice_.now.unknown_bytes, "value", "values") +
-               " over the link are not known and left out; see --dim");
+      page_.line("note: the bytes of " + counted(advice_.now.unknown_bytes, "value", "values") +
+                 " over the link are not known and left out; see --dim");
     }
   }
 
   const AdviceReport& report_;
   const Advice& advice_;
-  std::string text_;
+  Page page_;
 };
 
 }  // namespace

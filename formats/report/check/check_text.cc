@@ -84,10 +84,11 @@ std::string overview_text(const Check& check) {
 }  // namespace
 
 std::string check_text(const Check& check) {
-  std::string text =
-      std::string(check.passed() ? "passed: " : "FAILED: ") + verdict_text(check) + '\n';
   const bool is_asked = std::any_of(check.runs.begin(), check.runs.end(),
                                     [](const CheckRun& run) { return !run.gates.empty(); });
+  std::string text =
+      is_asked ? std::string(check.passed() ? "passed: " : "FAILED: ") + verdict_text(check) + '\n'
+               : "nothing was checked: no gate was given\n";
   if (check.runs.size() > 1 || !is_asked) text += '\n' + overview_text(check);
   if (!is_asked) return text;
   for (const CheckRun& run : check.runs) text += '\n' + run_text(run);

@@ -337,7 +337,7 @@ class Linter {
     for (const RuleUse::Op& op : use_->ops_without_rule()) {
       const std::string name = op.domain.empty() ? op.op : op.domain + "::" + op.op;
       findings_.push_back({LintKind::no_rule, Severity::note, 0, 0,
-                           "no rule names op " + escaped_in_quotes(name) + ", which " +
+                           "the list does not have op " + escaped_in_quotes(name) + ", which " +
                                counted(op.nodes, "node has", "nodes have") + " (" +
                                escaped(op.first) + (op.nodes > 1 ? ", ...)" : ")"),
                            twin_note(op.op)});

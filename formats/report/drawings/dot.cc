@@ -141,7 +141,7 @@ std::string title_of(const Report& report, PartId part) {
   const Graph& graph = report.model.graph;
   const Boundaries& boundaries = report.split.boundaries;
   return part_line(report.split.partition, part) + "\\ltakes in " +
-         crossing_words(graph, boundaries.inputs[part], numbers.input_bytes) + ", gives out " +
+         crossing_words(graph, boundaries.inputs[part], numbers.input_bytes) + ", outputs " +
          crossing_words(graph, boundaries.outputs[part], numbers.output_bytes);
 }
 

@@ -153,7 +153,7 @@ void NodeDrawing::add_edge(ValueId value, NodeId user) {
 std::string NodeDrawing::node_tooltip(NodeId node) const {
   const NodeCard card = node_card(report_, node);
   std::string text = dot_text(card.op, 120) + "\\n" + dot_text(card.name);
-  const auto line = [&](ValueId output) { return "\\ngives " + value_line(graph_, output); };
+  const auto line = [&](ValueId output) { return "\\noutputs " + value_line(graph_, output); };
   text += capped_list(graph_.outputs(node), kMostOutputs, line, "", "");
   text += "\\non the " + std::string(card.device) + ", in " + dot_text(card.partition);
   return card.why.empty() ? text : text + ":\\n" + dot_text(card.why, 1000);

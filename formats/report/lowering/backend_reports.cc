@@ -115,7 +115,7 @@ std::string probe_text(const ProbeReport& report) {
   if (!report.list_path.empty()) text += "; see " + escaped(report.list_path);
   text = wrapped(text, 0, 2);
   TextTable table(
-      {"op", "nodes", "cases", "taken", "refused", "of the first that is"},
+      {"op", "nodes", "cases", "taken", "refused", "first refusal"},
       {Align::left, Align::right, Align::right, Align::right, Align::right, Align::left});
   bool is_empty = true;
   for (const auto& [op, counts] : count_ops(report)) {

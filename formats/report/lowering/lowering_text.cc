@@ -6,6 +6,7 @@
 #include "formats/base/text/shell_word.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/lowering/lowering_report.h"
+#include "formats/report/words/page.h"
 #include "formats/report/words/value_text.h"
 #include "formats/run/lowering/open_shapes.h"
 
@@ -80,8 +81,8 @@ class TextWriter {
   std::string write() {
     for (std::size_t i = 0; i < outcome_.rounds.size(); ++i) write_round(i);
     write_remarks();
-    text_ += wrapped(conclusion_text(report_), 0, 2);
-    return std::move(text_);
+    page_.line(conclusion_text(report_));
+    return page_.take();
   }
 
  private:
@@ -89,16 +90,16 @@ class TextWriter {
     const LowerRound& round = outcome_.rounds[index];
     const auto failing = std::count_if(round.parts.begin(), round.parts.end(),
                                        [](const LoweredPart& part) { return !part.is_lowered; });
-    text_ += "round " + std::to_string(index + 1) + ": " +
-             counted(round.acc_parts, "accelerator partition", "accelerator partitions") + ", " +
-             counted(round.acc_nodes, "node", "nodes") + ", ";
-    text_ += failing == 0 ? "all lowered\n"
-                          : count_text(static_cast<std::uint64_t>(failing)) + " not lowered\n";
+    page_.add("round " + std::to_string(index + 1) + ": " +
+              counted(round.acc_parts, "accelerator partition", "accelerator partitions") + ", " +
+              counted(round.acc_nodes, "node", "nodes") + ", " +
+              (failing == 0 ? "all lowered\n"
+                            : count_text(static_cast<std::uint64_t>(failing)) + " not lowered\n"));
     write_table(round);
     for (std::size_t i = 0; i < outcome_.findings.size(); ++i) {
       if (outcome_.findings[i].round == index + 1) write_finding(i);
     }
-    text_ += "\n";
+    page_.blank();
   }
 
   // Prints the partitions of interest: those that fail, and those that need a remedy.
@@ -120,10 +121,10 @@ class TextWriter {
       is_empty = false;
     }
     if (is_empty) return;
-    text_ += table.text();
+    page_.add(table.text());
     for (const LoweredPart& part : round.parts) {
       if (part.is_lowered || part.attempt.message.empty()) continue;
-      text_ += wrapped(part.name + ": " + first_line(part.attempt.message, 300), 2, 4);
+      page_.line(part.name + ": " + first_line(part.attempt.message, 300), 2);
     }
   }
 
@@ -133,25 +134,24 @@ class TextWriter {
     if (!finding.rule.empty()) line += "; " + escaped(finding.rule);
     const std::string path = finding_path(report_, index);
     if (!path.empty()) line += "; see " + escaped(path);
-    text_ += wrapped(line, 2, 5);
+    page_.add(wrapped(line, 2, 5));
   }
 
   void write_remarks() {
     const LowerOutcome& outcome = outcome_;
     if (outcome.is_eroding) {
-      text_ += wrapped(
+      page_.line(
           "stopped: in three rounds running the readers of the last culprit fail in the same way, "
           "which is a fault of where the model is cut. Try --pin-shapes boundary with --reference, "
-          "or --freeze-shape-values",
-          0, 2);
+          "or --freeze-shape-values");
     }
     write_precision();
     write_data_shapes();
     if (!report_.options.pool.compares) {
-      text_ += "values are not compared (--compare does, with a reference)\n";
+      page_.line("values are not compared (--compare does, with a reference)");
     }
-    if (outcome.rounds.back().acc_nodes == 0) text_ += "no node is left on the accelerator\n";
-    for (const std::string& text : advice_texts(report_)) text_ += wrapped(text, 0, 2);
+    if (outcome.rounds.back().acc_nodes == 0) page_.line("no node is left on the accelerator");
+    for (const std::string& text : advice_texts(report_)) page_.line(text);
   }
 
   // Where values differ and the backend may have computed in less than float32, says so.
@@ -169,7 +169,7 @@ class TextWriter {
                               "\"bfloat16\" in its file; if it does compute in float32, its "
                               "errors add up to this"
                             : ". To compare in float32: --backend " + exact;
-      text_ += wrapped(text, 0, 2);
+      page_.line(text);
       return;
     }
   }
@@ -181,16 +181,15 @@ class TextWriter {
       for (const PinnedShape& pinned : part.pinned) count += pinned.is_of_data ? 1U : 0U;
     }
     if (count == 0) return;
-    text_ += wrapped(counted(count, "pinned shape depends", "pinned shapes depend") +
-                         " on data: other inputs may have others, for which these partitions are "
-                         "not right",
-                     0, 2);
+    page_.line(counted(count, "pinned shape depends", "pinned shapes depend") +
+               " on data: other inputs may have others, for which these partitions are "
+               "not right");
   }
 
   const LoweringReport& report_;
   const Graph& graph_;
   const LowerOutcome& outcome_;
-  std::string text_;
+  Page page_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/words/cost_words.h"
+#include "formats/report/words/page.h"
 #include "formats/report/words/reason_text.h"
 
 namespace cleave {
@@ -131,44 +132,39 @@ std::string signature(const Graph& graph, NodeId node) {
   return text + ')';
 }
 
-// "  why:  the text"; further lines are aligned with the text.
-std::string labelled(std::string_view label, const std::string& text) {
-  constexpr std::size_t kLabel = 8;
-  std::string lines = wrapped(text, kLabel, kLabel);
-  lines.replace(2, label.size(), label);
-  return lines;
-}
-
 }  // namespace
 
 std::string explain_text(const Report& report, const std::vector<NodeId>& nodes) {
   const Graph& graph = report.model.graph;
   const ReasonContext context = reason_context(report);
   if (nodes.empty()) return "no node is on the CPU\n";
-  std::string text;
+  constexpr std::size_t kColumn = 8;  // of what follows a label
+  Page page;
   for (const NodeId node : nodes) {
-    text += escaped_in_quotes(graph.node(node).name) + "  " + signature(graph, node) + '\n';
+    page.add(escaped_in_quotes(graph.node(node).name) + "  " + signature(graph, node) + '\n');
     if (is_constant(graph, node)) {
-      text += "  in:   every partition that reads it\n";
+      page.add("  in:   every partition that reads it\n");
     } else {
       const PartId part = report.split.partition.part_of[node];
-      text += "  in:   " + escaped(report.split.partition.name(part)) +
-              (on_acc(report, node) ? " (accelerator)\n" : " (CPU)\n");
+      page.add("  in:   " + escaped(report.split.partition.name(part)) +
+               (on_acc(report, node) ? " (accelerator)\n" : " (CPU)\n"));
     }
-    text += labelled("why:", detail_of(report, node));
+    page.fact("  why:", detail_of(report, node), kColumn);
     const bool has_time = report.time != nullptr && has_times(*report.time);
     if (has_time && !is_constant(graph, node)) {
-      text += labelled("time:", times_of_node(report, node));
+      page.fact("  time:", times_of_node(report, node), kColumn);
     }
     if (is_constant(graph, node) || on_acc(report, node)) continue;
     for (const NodeId blamed : blame_chain(report, node)) {
       const Reason& reason = report.split.reasons[blamed];
       if (reason.code == ReasonCode::none) continue;
-      text += labelled("", escaped_in_quotes(graph.node(blamed).name) + ": " +
-                               reason_text(context, blamed, reason));
+      page.fact(
+          "",
+          escaped_in_quotes(graph.node(blamed).name) + ": " + reason_text(context, blamed, reason),
+          kColumn);
     }
   }
-  return text;
+  return page.take();
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/report/words/cost_words.h"
+#include "formats/report/words/page.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
@@ -38,20 +39,18 @@ class TextReport {
   std::string write() {
     write_headline();
     write_bottleneck();
-    text_ += '\n';
+    page_.blank();
     write_facts();
     write_partitions();
     write_causes();
     write_unchecked();
     write_hazards();
     write_unknown();
-    text_ += notes_text(report_.notes);
-    return std::move(text_);
+    page_.add(notes_text(report_.notes));
+    return page_.take();
   }
 
  private:
-  void add_line(std::string_view line) { text_ += wrapped(line, 0, 2); }
-
   std::size_t acc_count() const {
     const auto& devices = partition_.devices;
     return static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
@@ -60,14 +59,15 @@ class TextReport {
   // ---- the conclusion ----
 
   void write_headline() {
-    if (has_times_) add_line(latency_headline(graph_, *report_.time));
+    if (has_times_) page_.line(latency_headline(graph_, *report_.time));
     const std::string coverage = coverage_text(preview_.coverage, "on the accelerator");
     std::string line = model_name(report_.model) + ": " + coverage;
     if (acc_count() > 0) {
-      line += ", in " + count_text(acc_count()) + " of " +
-              counted(partition_.count(), "partition", "partitions");
+      const std::size_t cpu = partition_.count() - acc_count();
+      line += ", in " + counted(acc_count(), "accelerator partition", "accelerator partitions");
+      if (cpu > 0) line += ", with " + count_text(cpu) + " on the CPU";
     }
-    add_line(line + unknown_text());
+    page_.line(line + unknown_text());
   }
 
   // What is missing from the numbers, and the option that provides it: "; not known: bytes of 3
@@ -88,30 +88,22 @@ class TextReport {
   void write_bottleneck() {
     if (acc_count() == 0) return;
     if (has_unknown_bytes(preview_)) {
-      add_line("the rate that the link allows is unknown, because the bytes that cross it are");
+      page_.line("the rate that the link allows is unknown, because the bytes that cross it are");
       return;
     }
     if (!preview_.bound) {
-      add_line("no tensor crosses the link, so it sets no bound");
+      page_.line("no tensor crosses the link, so it sets no bound");
       return;
     }
     const LinkBound& bound = *preview_.bound;
-    std::string line = "bottleneck " + escaped(partition_.name(bound.bottleneck)) + ": " +
-                       rate_text(bound.max_qps) + " QPS at " + link_text(preview_.link);
-    if (bound.shared_qps < bound.max_qps) {
-      line += ", " + rate_text(bound.shared_qps) + " QPS if all share it";
-    }
-    add_line(line);
+    page_.line("the link, " + link_text(preview_.link) + ", allows " + rate_text(bound.shared_qps) +
+               " inferences/s (slowest partition alone, " +
+               escaped(partition_.name(bound.bottleneck)) + ": " + rate_text(bound.max_qps) + ")");
   }
 
   // ---- facts, one a line ----
 
-  void add_fact(std::string_view label, std::string_view fact) {
-    constexpr std::size_t kLabel = 16;
-    std::string line = wrapped(fact, kLabel, kLabel);
-    line.replace(0, label.size(), label);
-    text_ += line;
-  }
+  void add_fact(std::string_view label, std::string_view fact) { page_.fact(label, fact, 16); }
 
   void write_facts() {
     for (const SupportList& list : report_.lists) {
@@ -142,9 +134,9 @@ class TextReport {
     }
     write_times();
     if (const auto bound = known_bound(preview_)) {
-      add_fact("half duplex", rate_text(bound->max_qps_half_duplex) + " QPS, " +
-                                  rate_text(bound->shared_qps_half_duplex) +
-                                  " QPS if all share it");
+      add_fact("half duplex", rate_text(bound->shared_qps_half_duplex) +
+                                  " inferences/s (slowest partition alone: " +
+                                  rate_text(bound->max_qps_half_duplex) + ")");
     }
   }
 
@@ -229,7 +221,7 @@ class TextReport {
     return (is_partly_known ? "known " : "") + std::string(keep_by_name(by));
   }
 
-  // "24 accelerator partitions, 3 distinct: _run_on_acc_1 20 times, ..."
+  // "compile 3 of 24: the others are equal up to names and weights (_run_on_acc_1 20 times, ...)"
   void write_same_shapes() {
     const SameShapes shapes = find_same_shapes(graph_, partition_, split_.boundaries);
     if (shapes.distinct == shapes.acc_parts) return;
@@ -240,9 +232,9 @@ class TextReport {
       if (times[part] < 2) continue;
       repeated.push_back(escaped(partition_.name(part)) + " " + count_text(times[part]) + " times");
     }
-    add_fact("same shape", count_text(shapes.acc_parts) + " accelerator partitions, " +
-                               count_text(shapes.distinct) +
-                               " distinct: " + some_of(repeated, 150));
+    add_fact("same shape",
+             "compile " + count_text(shapes.distinct) + " of " + count_text(shapes.acc_parts) +
+                 ": the others are equal up to names and weights (" + some_of(repeated, 150) + ")");
   }
 
   // ---- partitions ----
@@ -276,7 +268,8 @@ class TextReport {
       if (has_times_) row.push_back(part_time_text(report_.time->asked().parts[part]));
       table.add_row(std::move(row));
     }
-    text_ += '\n' + table.text() + list.rest("... and # more (see --json)\n");
+    page_.table(table);
+    page_.rest(list, "... and # more (see --json)");
   }
 
   // ---- why nodes are on the CPU ----
@@ -286,22 +279,19 @@ class TextReport {
   }
 
   void write_cause(const Cause& cause, std::size_t width) {
-    const std::string count = count_text(cause.nodes.size());
     const std::size_t indent = width + 4;
-    std::string line = wrapped(cause.text, indent, indent);
-    line.replace(2 + width - count.size(), count.size(), count);
-    text_ += line;
+    page_.counted_fact(cause.nodes.size(), cause.text, width);
     const NodeId first = cause.nodes.front();
     const std::string detail = detail_text(reasons_, first, split_.reasons[first]);
     if (detail.empty()) {
-      text_ += wrapped(names_of(cause.nodes, kTextColumns - indent), indent, indent);
+      page_.fact("", names_of(cause.nodes, kTextColumns - indent), indent);
       return;
     }
     const std::string name = escaped(graph_.node(first).name);
-    text_ += wrapped(name + ": " + fitted(detail, 300), indent, indent + 2);
+    page_.line(name + ": " + fitted(detail, 300), indent);
     if (cause.nodes.size() == 1) return;
     const std::vector<NodeId> others(cause.nodes.begin() + 1, cause.nodes.end());
-    text_ += wrapped("also " + names_of(others, kTextColumns - indent - 5), indent, indent);
+    page_.fact("", "also " + names_of(others, kTextColumns - indent - 5), indent);
   }
 
   void write_causes() {
@@ -309,14 +299,14 @@ class TextReport {
     if (causes.empty()) return;
     std::size_t total = 0;
     for (const Cause& cause : causes) total += cause.nodes.size();
-    text_ += "\nwhy " + counted(total, "node is", "nodes are") + " on the CPU\n";
+    page_.heading("why " + counted(total, "node is", "nodes are") + " on the CPU");
     const std::size_t width = count_text(causes.front().nodes.size()).size();
     CappedList list(kMostCauses);
     for (const Cause& cause : causes) {
       if (list.shows_next()) write_cause(cause, width);
     }
-    text_ += list.rest("  ... and # more cause (see --json, or cleave explain)\n",
-                       "  ... and # more causes (see --json, or cleave explain)\n");
+    page_.rest(list, "  ... and # more cause (see --json, or cleave explain)",
+               "  ... and # more causes (see --json, or cleave explain)");
   }
 
   // ---- nodes that are accepted unchecked ----
@@ -324,19 +314,17 @@ class TextReport {
   void write_unchecked() {
     const auto& nodes = split_.support.unchecked;
     if (nodes.empty()) return;
-    text_ += "\n" + counted(nodes.size(), "node is", "nodes are") +
-             " accepted though a condition of the vendor's is unchecked\n";
+    page_.heading(counted(nodes.size(), "node is", "nodes are") +
+                  " accepted on trust: the vendor also asks for what no rule checks");
     const std::vector<UncheckedRule> rules = unchecked_rules(split_.support);
     const std::size_t width = count_text(rules.front().nodes.size()).size();
     CappedList list(kMostCauses);
     for (const UncheckedRule& rule : rules) {
-      if (!list.shows_next()) continue;
-      const std::string count = count_text(rule.nodes.size());
-      std::string line = wrapped(unchecked_text(report_.lists, rule), width + 4, width + 4);
-      line.replace(2 + width - count.size(), count.size(), count);
-      text_ += line;
+      if (list.shows_next()) {
+        page_.counted_fact(rule.nodes.size(), unchecked_text(report_.lists, rule), width);
+      }
     }
-    text_ += list.rest("  ... and by # more rule\n", "  ... and by # more rules\n");
+    page_.rest(list, "  ... and by # more rule", "  ... and by # more rules");
   }
 
   // ---- possible problems ----
@@ -346,11 +334,11 @@ class TextReport {
     for (const PartId part : partition_.parts()) {
       for (const Hazard& hazard : preview_.parts[part].hazards) {
         if (hazard.kind == Hazard::Kind::unknown_bytes || !list.shows_next()) continue;
-        if (list.shown() == 1) text_ += "\nhazards\n";
-        text_ += wrapped(escaped(partition_.name(part)) + ": " + hazard_text(graph_, hazard), 2, 4);
+        if (list.shown() == 1) page_.heading("hazards");
+        page_.line(escaped(partition_.name(part)) + ": " + hazard_text(graph_, hazard), 2);
       }
     }
-    text_ += list.rest("  ... and # more (see --json)\n");
+    page_.rest(list, "  ... and # more (see --json)");
   }
 
   // Values that enter or leave accelerator partitions, each once.
@@ -370,23 +358,23 @@ class TextReport {
     const Coverages& coverage = preview_.coverage;
     const std::vector<ValueId> values = values_of_unknown_size();
     if (coverage.unknown_flops == 0 && values.empty()) return;
-    text_ += "\nnot known\n";
+    page_.heading("not known");
     const auto value_name = [&](ValueId value) {
       return escaped(graph_.value(value).name) + " " + type_text(graph_, value);
     };
     const auto op_name = [&](NodeId node) { return escaped(graph_.op(node)); };
     if (!values.empty()) {
-      text_ += wrapped("bytes of " + counted(values.size(), "value", "values") +
-                           " that cross the link: " + some_of(values, 150, value_name),
-                       2, 4);
+      page_.line("bytes of " + counted(values.size(), "value", "values") +
+                     " that cross the link: " + some_of(values, 150, value_name),
+                 2);
     }
     if (coverage.unknown_flops > 0) {
-      text_ += wrapped("FLOPs of " + counted(coverage.unknown_flops, "node", "nodes") + ": " +
-                           some_of(coverage.unknown_flops_ops, 150, op_name),
-                       2, 4);
+      page_.line("FLOPs of " + counted(coverage.unknown_flops, "node", "nodes") + ": " +
+                     some_of(coverage.unknown_flops_ops, 150, op_name),
+                 2);
     }
     const std::string dims = dim_options(graph_);
-    if (!dims.empty()) text_ += wrapped("to know more give " + dims, 2, 4);
+    if (!dims.empty()) page_.line("to know more give " + dims, 2);
   }
 
   const Report& report_;
@@ -396,7 +384,7 @@ class TextReport {
   const Preview& preview_;
   bool has_times_;
   ReasonContext reasons_;
-  std::string text_;
+  Page page_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
+#include "formats/report/words/page.h"
 #include "formats/report/words/reason_text.h"
 #include "formats/report/words/report.h"
 #include "formats/report/words/report_values.h"
@@ -175,21 +176,20 @@ class TextSupportReport {
     const Coverages coverage = cover(graph_, report_.split.support.supported);
     std::string by;
     for (const SupportList& list : report_.lists) by += (by.empty() ? "" : " or ") + list.name;
-    text_ = wrapped(fitted(model_name(report_.model), 40) + ": " +
-                        coverage_text(coverage, "accepted by " + escaped(by)),
-                    0, 2);
+    page_.line(fitted(model_name(report_.model), 40) + ": " +
+               coverage_text(coverage, "accepted by " + escaped(by)));
     const PatternMatches& patterns = report_.split.support.patterns;
     if (patterns.count() > 0) {
-      text_ += wrapped(count_text(patterns.first_of_node.size()) +
-                           " of the nodes by patterns: " + pattern_counts_text(reasons_, patterns),
-                       2, 4);
+      page_.line(count_text(patterns.first_of_node.size()) +
+                     " of the nodes by patterns: " + pattern_counts_text(reasons_, patterns),
+                 2);
     }
     write_ops("supported", tables_of(ReasonCode::none));
     write_ops("no rule", tables_of(ReasonCode::no_rule));
     write_ops("no pattern fits", tables_of(ReasonCode::pattern_failed));
     write_ops("refused", tables_of(ReasonCode::rule_failed));
     write_ops("denied", tables_of(ReasonCode::denied));
-    return std::move(text_);
+    return page_.take();
   }
 
  private:
@@ -218,7 +218,7 @@ class TextSupportReport {
         is_first = false;
       }
     }
-    append_with_reasons(rows.text(), reasons);
+    page_.table(rows, reasons, 300);
   }
 
   std::string op_name(NodeId node) const {
@@ -232,21 +232,10 @@ class TextSupportReport {
     return is_told ? "" : reason_text(reasons_, node, reason);
   }
 
-  // Appends each row of the table with its reason below.
-  void append_with_reasons(std::string_view table, const std::vector<std::string>& reasons) {
-    text_ += '\n';
-    for (const std::string& reason : reasons) {
-      const std::size_t end = table.find('\n') + 1;
-      text_ += table.substr(0, end);
-      table.remove_prefix(end);
-      if (!reason.empty()) text_ += wrapped(fitted(reason, 300), 6, 8);
-    }
-  }
-
   const Report& report_;
   const Graph& graph_;
   ReasonContext reasons_;
-  std::string text_;
+  Page page_;
 };
 
 }  // namespace

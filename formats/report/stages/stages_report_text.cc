@@ -10,6 +10,7 @@
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/report/stages/stages_report.h"
+#include "formats/report/words/page.h"
 #include "formats/report/words/report_values.h"
 #include "formats/report/words/value_text.h"
 
@@ -38,30 +39,28 @@ class StagesText {
     } else {
       write_stages();
     }
-    if (report_.schedule) text_ += schedule_text(*report_.schedule);
+    if (report_.schedule) page_.add(schedule_text(*report_.schedule));
     write_unknown();
     write_skips();
     write_shared();
     write_passed();
     write_backward();
-    text_ += notes_text(report_.notes);
-    return std::move(text_);
+    page_.add(notes_text(report_.notes));
+    return page_.take();
   }
 
  private:
-  void add_line(std::string_view line) { text_ += wrapped(line, 0, 2); }
-
   std::string name_text(PartId part) const { return escaped(partition_.name(part)); }
 
   void write_headline() {
     const std::string word(report_.part_word);
-    add_line(model_name(report_.model) + ": " +
-             counted(partition_.members.size(), "node", "nodes") + " in " +
-             counted(partition_.count(), word, word + "s"));
+    page_.line(model_name(report_.model) + ": " +
+               counted(partition_.members.size(), "node", "nodes") + " in " +
+               counted(partition_.count(), word, word + "s"));
     if (!report_.balance) return;
     std::vector<std::string> names;
     for (const PartId part : partition_.parts()) names.push_back(name_text(part));
-    for (const std::string& line : balance_conclusions(*report_.balance, names)) add_line(line);
+    page_.lines(balance_conclusions(*report_.balance, names));
   }
 
   // ---- the table ----
@@ -111,7 +110,8 @@ class StagesText {
     for (const PartId part : partition_.parts()) {
       if (list.shows_next()) table.add_row(row_of(part));
     }
-    text_ += '\n' + table.text() + list.rest("... and # more (see --json)\n");
+    page_.table(table);
+    page_.rest(list, "... and # more (see --json)");
   }
 
   void write_balanced_stages() {
@@ -136,7 +136,8 @@ class StagesText {
     for (const PartId part : partition_.parts()) {
       if (list.shows_next()) table.add_row(balanced_row(part));
     }
-    text_ += '\n' + table.text() + list.rest("... and # more (see --json)\n");
+    page_.table(table);
+    page_.rest(list, "... and # more (see --json)");
   }
 
   std::vector<std::string> balanced_row(PartId part) const {
@@ -161,9 +162,9 @@ class StagesText {
 
   void write_balance() {
     const std::string curve = curve_text(*report_.balance);
-    if (!curve.empty()) text_ += '\n' + curve;
-    if (!report_.balance->assumptions.empty()) text_ += '\n';
-    for (const std::string& line : report_.balance->assumptions) text_ += wrapped(line, 0, 11);
+    if (!curve.empty()) page_.add('\n' + curve);
+    if (!report_.balance->assumptions.empty()) page_.blank();
+    for (const std::string& line : report_.balance->assumptions) page_.add(wrapped(line, 0, 11));
   }
 
   // The options that would make unknown bytes known.
@@ -179,8 +180,8 @@ class StagesText {
     }
     const std::string dims = dim_options(graph_);
     if (dims.empty()) return;
-    text_ += '\n';
-    add_line("? is not known: to know more give " + dims);
+    page_.blank();
+    page_.line("? is not known: to know more give " + dims);
   }
 
   // ---- what they share ----
@@ -196,23 +197,23 @@ class StagesText {
     };
     const std::string direct = sent(costs.direct_transfers, costs.direct_bytes);
     const std::string relay = sent(costs.relay_transfers, costs.relay_bytes);
-    text_ += '\n' + counted(costs.values, "value skips", "values skip") + " a stage or more\n";
-    text_ += "  direct  " + direct + (report_.skips->relayed ? "" : "  (chosen)") + '\n';
-    text_ += "  relay   " + relay + (report_.skips->relayed ? "  (chosen)" : "") + '\n';
+    page_.heading(counted(costs.values, "value skips", "values skip") + " a stage or more");
+    page_.add("  direct  " + direct + (report_.skips->relayed ? "" : "  (chosen)") + '\n');
+    page_.add("  relay   " + relay + (report_.skips->relayed ? "  (chosen)" : "") + '\n');
   }
 
   void write_shared() {
     const std::vector<SharedParameter> shared = find_shared_parameters(graph_, boundaries_);
     if (shared.empty()) return;
-    text_ += "\n" + counted(shared.size(), "parameter is", "parameters are") +
-             " copied into several " + std::string(report_.part_word) + "s\n";
+    page_.heading(counted(shared.size(), "parameter is", "parameters are") +
+                  " copied into several " + std::string(report_.part_word) + "s");
     const auto copy_name = [&](const auto& copy) { return name_text(copy.first); };
     const auto line = [&](const SharedParameter& one) {
       return wrapped(
           escaped(graph_.value(one.parameter).name) + ": " + some_of(one.copies, 80, copy_name), 2,
           4);
     };
-    text_ += capped_list(shared, kMostShared, line, "  ... and # more (see --json)\n", "");
+    page_.add(capped_list(shared, kMostShared, line, "  ... and # more (see --json)\n", ""));
   }
 
   // A parameter that its stage passes to others.
@@ -242,14 +243,14 @@ class StagesText {
   void write_passed() {
     const std::vector<Passed> passed = find_passed();
     if (passed.empty()) return;
-    text_ += "\n" + counted(passed.size(), "parameter is", "parameters are") +
-             " passed on by the stage that holds " + (passed.size() == 1 ? "it\n" : "them\n");
+    page_.heading(counted(passed.size(), "parameter is", "parameters are") +
+                  " passed on by the stage that holds " + (passed.size() == 1 ? "it" : "them"));
     const auto line = [&](const Passed& one) {
       return wrapped(escaped(graph_.value(one.parameter).name) + ": " + name_text(one.from) +
                          " to " + some_of(one.to, 80),
                      2, 4);
     };
-    text_ += capped_list(passed, kMostShared, line, "  ... and # more (see --json)\n", "");
+    page_.add(capped_list(passed, kMostShared, line, "  ... and # more (see --json)\n", ""));
   }
 
   void write_backward() {
@@ -259,10 +260,10 @@ class StagesText {
       if (std::holds_alternative<StageBackward>(step)) ++calls;
     }
     const std::size_t sums = report_.backward->steps.size() - calls;
-    text_ += '\n';
-    add_line("backward from " + escaped_in_quotes(graph_.value(report_.backward->loss).name) +
-             ": " + counted(calls, "stage", "stages") + " called backwards, " +
-             counted(sums, "gradient is a sum", "gradients are sums"));
+    page_.blank();
+    page_.line("backward from " + escaped_in_quotes(graph_.value(report_.backward->loss).name) +
+               ": " + counted(calls, "stage", "stages") + " called backwards, " +
+               counted(sums, "gradient is a sum", "gradients are sums"));
   }
 
   const StagesReport& report_;
@@ -271,7 +272,7 @@ class StagesText {
   const Boundaries& boundaries_;
   const Preview& numbers_;
   const PerPartLists<PartId>& depends_on_;
-  std::string text_;
+  Page page_;
 };
 
 }  // namespace

@@ -513,10 +513,8 @@ std::string residency_text(const InferenceTime& time) {
   const LinkBytes& off = time.without.link_bytes;
   const LinkBytes& on = time.with.link_bytes;
   if (off.unknown != kNone<ValueId> || total_bytes(on) >= total_bytes(off)) return {};
-  const double saved =
-      1 - static_cast<double>(total_bytes(on)) / static_cast<double>(total_bytes(off));
-  std::string text = "link " + bytes_text(total_bytes(off)) + ", " + bytes_text(total_bytes(on)) +
-                     " (-" + percent_text(saved) + ") if the accelerator keeps what it has (peak " +
+  std::string text = bytes_text(total_bytes(on)) + " instead of " + bytes_text(total_bytes(off)) +
+                     " cross the link if values stay on the accelerator (peak " +
                      bytes_text(time.plan.peak_bytes) + ")";
   const auto qps_off = shared_qps(time, time.without);
   const auto qps_on = shared_qps(time, time.with);

@@ -41,19 +41,27 @@ std::string body_text(const ReasonContext& context, NodeId inner) {
          " of its body is not supported: " + reason_text(context, inner, reason);
 }
 
-// ` and this node` where rules name the op, but only nodes of other names.
+// ` for this node` where rules name the op, but only nodes of other names.
 std::string other_names_text(const ReasonContext& context, NodeId node) {
   for (const SupportList& list : context.lists) {
     if (list.role == ListRole::verdicts) continue;
     for (const Rule& rule : list.allow) {
       if (rule.node_name.empty() || rule.op.empty()) continue;
       if (names_op(rule, context.graph.domain(node), context.graph.op(node))) {
-        return " and this node: " + rule_place(list, rule) + " is for nodes " +
+        return " for this node: " + rule_place(list, rule) + " is for nodes " +
                escaped_in_quotes(rule.node_name);
       }
     }
   }
   return {};
+}
+
+std::string no_rule_text(const ReasonContext& context, NodeId node) {
+  const auto lists =
+      std::count_if(context.lists.begin(), context.lists.end(),
+                    [](const SupportList& list) { return list.role != ListRole::verdicts; });
+  return (lists > 1 ? "no list has op " : "the list does not have op ") +
+         op_text(context.graph, node) + other_names_text(context, node);
 }
 
 std::string rule_failed_text(const ReasonContext& context, NodeId node, const Reason& reason) {
@@ -244,7 +252,7 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return "runs on the accelerator";
     case ReasonCode::no_rule:
       if (context.lists.empty()) return "there is no support list";
-      return "no rule names op " + op_text(context.graph, node) + other_names_text(context, node);
+      return no_rule_text(context, node);
     case ReasonCode::rule_failed: {
       if (reason.because != kNone<NodeId>) return "a node of its body is not supported";
       const SupportList& list = context.lists[reason.list];

@@ -37,7 +37,7 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
 // A code in a few words, for a button or a table: "no rule", "subgraph too small". Empty for none.
 std::string_view reason_code_words(ReasonCode code);
 
-// The text that all nodes with one cause share: `no rule names op "Foo"`, `rule "Conv" of
+// The text that all nodes with one cause share: `the list does not have op "Foo"`, `rule "Conv" of
 // npu.json:12 fails`.
 std::string cause_text(const ReasonContext& context, NodeId node, const Reason& reason);
 
@@ -78,7 +78,7 @@ struct UncheckedRule {
   std::vector<NodeId> nodes;  // in model order
 };
 
-// The rule with the most nodes first; of equals, the first in the lists.
+// The rule with the most nodes first; if several are equal, the first in the lists.
 std::vector<UncheckedRule> unchecked_rules(const Support& support);
 
 // `rule "Resize" of coreml.json:12: sizes must be constants`

@@ -2,8 +2,8 @@
 // its device, and why it is not on the accelerator, as metadata_props; the stage of a pipeline as a
 // device configuration. Each is written from the IR version on that has the field.
 //
-//   cleave.partition = _run_on_cpu_3    cleave.device = cpu    cleave.reason = no rule names op
-//   "Sin"
+//   cleave.partition = _run_on_cpu_3    cleave.device = cpu
+//   cleave.reason = the list does not have op "Sin"
 //
 // In annotated.onnx `layer_ann` is written for any IR version: ONNX Runtime, which reads it, does
 // the same.

@@ -14,7 +14,7 @@
 namespace cleave {
 namespace {
 
-// "b acc->cpu list: no rule names op "g"\n"
+// "b acc->cpu list: the list does not have op "g"\n"
 std::string describe(const std::vector<CheckedMove>& moves) {
   std::string text;
   for (const CheckedMove& move : moves) {
@@ -68,9 +68,10 @@ TEST_CASE("each change is blamed for the nodes that it moves, with the present r
     CHECK(run.passed() == run.regressions.empty());
     return describe(run.regressions) + describe(run.improvements);
   };
-  CHECK(moved(make_report_case(kGraph, "f\n")) == "b acc->cpu list: no rule names op \"g\"\n");
+  CHECK(moved(make_report_case(kGraph, "f\n")) ==
+        "b acc->cpu list: the list does not have op \"g\"\n");
   CHECK(moved(make_report_case("input x\na = f(x)\nb = h(a)\nc = f(b)\noutput c", "f\ng\n")) ==
-        "b acc->cpu model: no rule names op \"h\"\n");
+        "b acc->cpu model: the list does not have op \"h\"\n");
   SplitOptions large;
   large.subgraphs.min_acc_size = 4;
   CHECK(
@@ -82,8 +83,8 @@ TEST_CASE("each change is blamed for the nodes that it moves, with the present r
   CHECK(moved(make_report_case("input x\na = f(x)\nn = h(a)\nb = g(n)\nc = f(b)\noutput c", "f\n",
                                large)) ==
         "a acc->cpu settings: its accelerator subgraph has 1 node, below the minimum of 2\n"
-        "n absent->cpu model: no rule names op \"h\"\n"
-        "b acc->cpu list: no rule names op \"g\"\n"
+        "n absent->cpu model: the list does not have op \"h\"\n"
+        "b acc->cpu list: the list does not have op \"g\"\n"
         "c acc->cpu settings: its accelerator subgraph has 1 node, below the minimum of 2\n");
 }
 

@@ -1,4 +1,5 @@
 #include "formats/report/drawings/dot.h"
+#include "formats/report/drawings/layout.h"
 
 #include <algorithm>
 #include <string>

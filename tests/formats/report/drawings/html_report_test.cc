@@ -84,7 +84,7 @@ TEST_CASE("The page's data holds partitions, reasons and nodes, ready to be show
   REQUIRE(data["nodes"].size() == 3);
   CHECK(data["nodes"][0] ==
         Json::parse(R"(["a", "Relu", 0, 0, null, "float32[4, 8]", "", null, []])"));
-  CHECK(data["nodes"][1][4] == Json::parse(R"(["no_rule", "no rule names op \"Odd\""])"));
+  CHECK(data["nodes"][1][4] == Json::parse(R"(["no_rule", "the list does not have op \"Odd\""])"));
   CHECK(data["views"][0]["svg"] == "<svg/>");
   CHECK(data["notes"] == Json::parse(R"(["a note"])"));
 }

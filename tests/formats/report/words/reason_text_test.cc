@@ -31,13 +31,13 @@ std::string reasons(std::string_view graph_text, std::string_view rules,
 
 TEST_CASE("an op without a rule is named with its domain") {
   CHECK(reasons("input x\n a = torch.foo(x)\n b = ml::bar(x)", "\"allow\": []") ==
-        "a: no rule names op \"torch.foo\"\n"
-        "b: no rule names op \"ml::bar\"\n");
+        "a: the list does not have op \"torch.foo\"\n"
+        "b: the list does not have op \"ml::bar\"\n");
 }
 
 TEST_CASE("an op that rules name for other nodes only is said to be so") {
   CHECK(reasons("input x\n a = f(x)", "\"allow\": [{\"op\": \"f\", \"name\": \"enc*\"}]") ==
-        "a: no rule names op \"f\" and this node: npu.json:2 is for nodes \"enc*\"\n");
+        "a: the list does not have op \"f\" for this node: npu.json:2 is for nodes \"enc*\"\n");
 }
 
 TEST_CASE("a rule for all nodes of an op is not said to be for other names") {
@@ -54,7 +54,7 @@ TEST_CASE("a rule for all nodes of an op is not said to be for other names") {
   const ReasonContext context{graph, lists, facts, 1, nullptr};
   const NodeId node = node_named(graph, "a");
   CHECK(reason_text(context, node, match_node(graph, node, lists, facts)) ==
-        "no rule names op \"f\" and this node: npu.json:2 is for nodes \"dec*\"");
+        "the list does not have op \"f\" for this node: npu.json:2 is for nodes \"dec*\"");
 }
 
 TEST_CASE("a failed rule is reported with its position, each failed condition, and its reason") {
@@ -67,7 +67,7 @@ TEST_CASE("a failed rule is reported with its position, each failed condition, a
 
 TEST_CASE("a refused node of a body is blamed with its own reason") {
   CHECK(reasons("input x\n i = If(x)\n | b = foo(x)", "\"allow\": [\"If\"]") ==
-        "i: node \"b\" of its body is not supported: no rule names op \"foo\"\n");
+        "i: node \"b\" of its body is not supported: the list does not have op \"foo\"\n");
 }
 
 TEST_CASE("a denial names the op, name or dtype that the rule is for") {
@@ -92,12 +92,12 @@ TEST_CASE("a denial names the op, name or dtype that the rule is for") {
 TEST_CASE("nodes that exchange a non-tensor are reported with the value and the node to blame") {
   CHECK(reasons("input x\n n: scalar = size(x)\n a = view(x, n)\n output a",
                 "\"allow\": [\"view\"]") ==
-        "n: no rule names op \"size\"\n"
+        "n: the list does not have op \"size\"\n"
         "a: reads \"n\" (scalar), made by CPU node \"n\"\n");
   CHECK(reasons("input x\n n: scalar = size(x)\n a = view(x, n)\n output a",
                 "\"allow\": [\"size\"]") ==
         "n: makes \"n\" (scalar), which CPU node \"a\" reads\n"
-        "a: no rule names op \"view\"\n");
+        "a: the list does not have op \"view\"\n");
   CHECK(reasons("input x\n n: scalar = size(x)\n output n", "\"allow\": [\"size\"]") ==
         "n: makes \"n\" (scalar), which the model returns\n");
 }
@@ -107,7 +107,7 @@ TEST_CASE("a subgraph that is too small is reported with both numbers") {
   options.subgraphs.min_acc_size = 3;
   CHECK(reasons("input x\n a = f(x)\n b = g(a)", "\"allow\": [\"f\"]", options) ==
         "a: its accelerator subgraph has 1 node, below the minimum of 3\n"
-        "b: no rule names op \"g\"\n");
+        "b: the list does not have op \"g\"\n");
 }
 
 TEST_CASE("names that could deceive a terminal are escaped") {
@@ -118,7 +118,7 @@ TEST_CASE("names that could deceive a terminal are escaped") {
   const std::vector<SupportList> lists(1);
   const OpFacts facts;
   CHECK(reason_text({*graph, lists, facts, 1}, NodeId{0}, {.code = ReasonCode::no_rule}) ==
-        "no rule names op \"f\\x1B[31m\"");
+        "the list does not have op \"f\\x1B[31m\"");
 }
 
 TEST_CASE("reasons of one cause are grouped, the most frequent cause first") {
@@ -149,9 +149,9 @@ TEST_CASE("reasons of one cause are grouped, the most frequent cause first") {
     text += cause.text + ": " + names_of(graph, std::span(cause.nodes)) + "\n";
   }
   CHECK(text ==
-        "no rule names op \"g\": b c\n"
+        "the list does not have op \"g\": b c\n"
         "rule \"h\" of npu.json fails: d e\n"
-        "no rule names op \"f\": a\n");
+        "the list does not have op \"f\": a\n");
 }
 
 TEST_CASE("a pattern that does not match says what is in its way") {

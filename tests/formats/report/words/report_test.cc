@@ -68,7 +68,7 @@ TEST_CASE("the JSON report has nodes, partitions, boundaries and reasons") {
   CHECK(json.at("link").is_null());  // the bytes of x are unknown, and so is the rate
   CHECK(
       json.at("cpu_reasons").at(0).dump() ==
-      R"({"because":null,"code":"no_rule","detail":"no rule names op \"torch.foo\"","node":"c"})");
+      R"({"because":null,"code":"no_rule","detail":"the list does not have op \"torch.foo\"","node":"c"})");
   CHECK(json.at("coverage").at("nodes").dump() ==
         R"({"acc":4,"ratio":0.6666666666666666,"total":6})");
 }
@@ -107,8 +107,9 @@ TEST_CASE("the text report begins with the conclusion and ends with the notes") 
   CHECK(fits(text));
   CHECK(
       text ==
-      R"(m: 4 of 6 nodes (66.7%) and 100% of the known 608 FLOP on the accelerator, in 2 of 3 partitions; not
-  known: bytes of 1 value between partitions (give --dim batch=SIZE)
+      R"(m: 4 of 6 nodes (66.7%) and 100% of the known 608 FLOP on the accelerator, in 2 accelerator
+  partitions, with 1 on the CPU; not known: bytes of 1 value between partitions (give --dim
+  batch=SIZE)
 the rate that the link allows is unknown, because the bytes that cross it are
 
 support list    npu (npu.txt)
@@ -121,9 +122,9 @@ _run_on_cpu_1  CPU      2  128 B+  128 B         0 B         ?            -
 _run_on_acc_2  acc      1   128 B  128 B         0 B   32 FLOP  838,860,800
 
 why 2 nodes are on the CPU
-  1  no rule names op "torch.foo"
+  1  the list does not have op "torch.foo"
      c
-  1  no rule names op "size"
+  1  the list does not have op "size"
      n
 
 not known
@@ -183,7 +184,7 @@ TEST_CASE("the support report has op types with the dtypes they were met with") 
                                        R"({"args":[],"count":1,"kwargs":{"k":"int64"}}]}])");
   CHECK(json.at("unsupported").dump() ==
         R"([{"count":1,"domain":"","op":"sub","signatures":[{"args":["float32","float32"],)"
-        R"("count":1,"kwargs":{},"reason":"no rule names op \"sub\""}]}])");
+        R"("count":1,"kwargs":{},"reason":"the list does not have op \"sub\""}]}])");
   CHECK(json.at("coverage").at("nodes").at("acc") == 4);
   const std::string text = support_report_text(made.report());
   CHECK(fits(text));

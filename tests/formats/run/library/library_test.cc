@@ -97,7 +97,7 @@ TEST_CASE("library: a model is read, split and looked at") {
   CHECK(nodes[0].op == "TopK");
   CHECK(nodes[0].partition == "_run_on_cpu_1");
   CHECK(nodes[0].code == "no_rule");
-  CHECK(nodes[0].reason == "no rule names op \"TopK\"");
+  CHECK(nodes[0].reason == "the list does not have op \"TopK\"");
 
   const SplitNumbers numbers = split.numbers();
   CHECK(numbers.nodes == 3);
@@ -156,7 +156,7 @@ TEST_CASE("library: a split outlives its lists, and both can be moved") {
   }();
   const Model model = std::move(first);
   const ModelSplit moved = std::move(split);
-  CHECK(moved.cpu_nodes().front().reason == "no rule names op \"TopK\"");
+  CHECK(moved.cpu_nodes().front().reason == "the list does not have op \"TopK\"");
 }
 
 TEST_CASE("library: a split is written, completely or not at all") {
