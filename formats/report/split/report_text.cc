@@ -96,9 +96,11 @@ class TextReport {
       return;
     }
     const LinkBound& bound = *preview_.bound;
-    page_.line("the link, " + link_text(preview_.link) + ", allows " + rate_text(bound.shared_qps) +
-               " inferences/s (slowest partition alone, " +
-               escaped(partition_.name(bound.bottleneck)) + ": " + rate_text(bound.max_qps) + ")");
+    std::string line = "link " + link_text(preview_.link) + " allows " +
+                       rate_text(bound.shared_qps) + " inferences/s (slowest partition " +
+                       escaped(partition_.name(bound.bottleneck));
+    if (bound.shared_qps < bound.max_qps) line += " alone: " + rate_text(bound.max_qps);
+    page_.line(line + ")");
   }
 
   // ---- facts, one a line ----

@@ -57,10 +57,14 @@ std::string other_names_text(const ReasonContext& context, NodeId node) {
 }
 
 std::string no_rule_text(const ReasonContext& context, NodeId node) {
-  const auto lists =
-      std::count_if(context.lists.begin(), context.lists.end(),
-                    [](const SupportList& list) { return list.role != ListRole::verdicts; });
-  return (lists > 1 ? "no list has op " : "the list does not have op ") +
+  const auto count = [&](ListRole role) {
+    return std::count_if(context.lists.begin(), context.lists.end(),
+                         [&](const SupportList& list) { return list.role == role; });
+  };
+  const auto all = count(ListRole::all_of), any = count(ListRole::any_of);
+  return (all + any <= 1 ? "the list does not have op "
+          : all > 0      ? "a list does not have op "
+                         : "no list has op ") +
          op_text(context.graph, node) + other_names_text(context, node);
 }
 

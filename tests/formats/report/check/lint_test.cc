@@ -124,8 +124,8 @@ TEST_CASE("rules that no node meets, and ops that no rule names, are reported") 
   CHECK(linted(list, &use) ==
         "npu.json:2:1: warning: rule \"Relu\" names 1 node of the models, but its conditions hold "
         "for none [never_held]\n    a: shape of input 0 is rank 2, wants rank 4\nnpu.json:3:1: "
-        "note: rule \"Conv\" matches no node of the models [never_matched]\nnpu.json: note: no "
-        "rule names op \"Erf\", which 2 nodes have (b, ...) [no_rule]\n");
+        "note: rule \"Conv\" matches no node of the models [never_matched]\nnpu.json: note: the "
+        "list does not have op \"Erf\", which 2 nodes have (b, ...) [no_rule]\n");
 }
 
 TEST_CASE("the table of ONNX's names combines all versions of an op") {

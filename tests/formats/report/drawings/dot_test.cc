@@ -264,7 +264,7 @@ TEST_CASE("a preview of thousands of partitions stays small") {
 
 TEST_CASE("a partition is drawn with what it takes in and gives out") {
   const std::string dot = sample().part(1);
-  CHECK(has(dot, "label=\"_run_on_cpu_1: CPU, 2 nodes\\ltakes in 3.06 MiB, gives out 256 B\\l \""));
+  CHECK(has(dot, "label=\"_run_on_cpu_1: CPU, 2 nodes\\ltakes in 3.06 MiB, outputs 256 B\\l \""));
   CHECK(has(statement(dot, "\"input:3\""), "label=\"r\\nfloat32[1, 64, 112, 112]\""));
   CHECK(has(statement(dot, "\"input:3\" -> e"), "label=\" 3.06 MiB\""));
   CHECK_FALSE(statement(dot, "e -> s").empty());
@@ -360,7 +360,7 @@ TEST_CASE("an SVG holds titles and tooltips") {
   const auto svg = layout_svg(sample().support());
   REQUIRE(svg.has_value());
   CHECK(has(*svg, "<title>c</title>"));
-  CHECK(has(*svg, "xlink:title=\"Conv&#10;c&#10;gives c: float32[1, 64, 112, 112]"));
+  CHECK(has(*svg, "xlink:title=\"Conv&#10;c&#10;outputs c: float32[1, 64, 112, 112]"));
   CHECK(has(*svg, "xlink:title=\"x: float32[1, 3, 224, 224], 588 KiB\""));
 }
 

@@ -20,7 +20,7 @@ TEST_CASE("a table has notes below its rows, cut to the columns that they may ta
   table.add_row({"Relu", "2"});
   Page page;
   page.table(table, {"", "wants float32", ""}, 10);
-  CHECK(page.take() == "\nop    nodes\nConv      3\n      wants\n        f...\nRelu      2\n");
+  CHECK(page.take() == "\nop    nodes\nConv      3\n      wants f...\nRelu      2\n");
 }
 
 TEST_CASE("what a list leaves out is a line of its own, if there is any") {

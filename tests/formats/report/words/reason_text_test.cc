@@ -54,7 +54,7 @@ TEST_CASE("a rule for all nodes of an op is not said to be for other names") {
   const ReasonContext context{graph, lists, facts, 1, nullptr};
   const NodeId node = node_named(graph, "a");
   CHECK(reason_text(context, node, match_node(graph, node, lists, facts)) ==
-        "the list does not have op \"f\" for this node: npu.json:2 is for nodes \"dec*\"");
+        "a list does not have op \"f\" for this node: npu.json:2 is for nodes \"dec*\"");
 }
 
 TEST_CASE("a failed rule is reported with its position, each failed condition, and its reason") {
