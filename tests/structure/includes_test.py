@@ -66,7 +66,7 @@ MAY_INCLUDE = {
     "formats/lists/tables": CORE + " core/balance core/stages formats/models/bind formats/lists/support " + FILES,
     "formats/lists/costs": CORE + " core/placement formats/models/bind formats/lists/tables " + FILES,
     "formats/models": CORE + " " + FILES + " formats/models/bind formats/models/graph_json formats/models/pt2 " + ONNX,
-    "formats/run/backend": CORE_LOW + " " + FILES + " formats/models/onnx/index formats/models/onnx/write",
+    "formats/run/backend": CORE_LOW + " core/lowering " + FILES + " formats/models/onnx/index formats/models/onnx/write",
     "formats/run/lowering": LIBRARY + " " + FILES + " formats/models/bind formats/lists/support formats/models "
                         "formats/models/onnx/write formats/run/backend " + ONNX,
     # What people and programs read.

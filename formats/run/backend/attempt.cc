@@ -1,5 +1,6 @@
 #include "formats/run/backend/attempt.h"
 
+#include "core/lowering/failure_signature.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/text_layout.h"
 
@@ -39,6 +40,13 @@ std::string_view verdict_name(LowerVerdict verdict) {
       return "driver";
   }
   return {};
+}
+
+std::optional<LowerVerdict> verdict_named(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(LowerVerdict::driver); ++i) {
+    if (verdict_name(static_cast<LowerVerdict>(i)) == name) return static_cast<LowerVerdict>(i);
+  }
+  return std::nullopt;
 }
 
 bool is_refusal(LowerVerdict verdict) {
@@ -81,26 +89,10 @@ std::string_view after_panic(std::string_view message) {
   return is_panic ? message.substr(end + 1) : message;
 }
 
-// The message without a Python traceback at its start: what follows it says what is wrong.
-std::string_view after_traceback(std::string_view message) {
-  if (message.rfind("Traceback (most recent call last)", 0) != 0) return message;
-  std::string_view rest = message;
-  do {
-    const std::size_t end = rest.find('\n');
-    if (end == rest.npos) return message;
-    rest.remove_prefix(end + 1);
-  } while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t'));
-  return rest.empty() ? message : rest;
-}
-
 }  // namespace
 
 std::string first_line(std::string_view message, std::size_t columns) {
-  while (!message.empty() && (message.front() == '\n' || message.front() == ' ')) {
-    message.remove_prefix(1);
-  }
-  message = after_panic(after_traceback(message));
-  return fitted(escaped(message.substr(0, message.find('\n'))), columns);
+  return fitted(escaped(essential_lines(after_panic(message))), columns);
 }
 
 }  // namespace cleave

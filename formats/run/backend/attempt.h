@@ -30,6 +30,8 @@ enum class LowerVerdict : std::uint8_t {
 
 // "lowered", "refused", "no output", ...
 std::string_view verdict_name(LowerVerdict verdict);
+// The verdict with that name.
+std::optional<LowerVerdict> verdict_named(std::string_view name);
 
 // True for verdicts that mean that the backend cannot handle the piece.
 bool is_refusal(LowerVerdict verdict);
@@ -49,8 +51,8 @@ struct Attempt {
 // The verdict with what is known of it: "crashed (SIGSEGV)", "timed out after 2 s".
 std::string verdict_words(const Attempt& attempt);
 
-// The first line of the message, after a traceback of Python or the place of a panic in Rust, for
-// tables; cut to `columns`.
+// The line of the message that says what is wrong, for tables; cut to `columns`. See essential_lines();
+// the place of a panic in Rust is left out, too.
 std::string first_line(std::string_view message, std::size_t columns);
 
 }  // namespace cleave

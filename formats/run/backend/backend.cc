@@ -16,6 +16,13 @@ std::string_view lower_stage_name(LowerStage stage) {
   return {};
 }
 
+std::optional<LowerStage> lower_stage_named(std::string_view name) {
+  for (const LowerStage stage : {LowerStage::check, LowerStage::compile, LowerStage::run}) {
+    if (lower_stage_name(stage) == name) return stage;
+  }
+  return std::nullopt;
+}
+
 bool BackendServe::does(std::string_view op) const {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }

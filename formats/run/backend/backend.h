@@ -16,6 +16,8 @@ enum class LowerStage : std::uint8_t { check, compile, run };
 
 // "check", "compile", "run"
 std::string_view lower_stage_name(LowerStage stage);
+// The stage with that name.
+std::optional<LowerStage> lower_stage_named(std::string_view name);
 
 // A program for one stage. Its words may contain placeholders: see placeholders.h.
 struct BackendCommand {
@@ -61,7 +63,7 @@ struct Backend {
   std::optional<BackendServe> serve;
   TensorFormat tensors = TensorFormat::pb;
   BackendEnvironment environment;
-  std::vector<std::string> failed_if;  // regular expressions on lines of output
+  std::vector<std::string> failed_if;  // regular expressions (line_pattern.h) on lines of output
   std::string message_begin;           // regular expression for the first line of the message
   std::string message_drop;            // regular expression for lines left out of the message
   CompareTolerance tolerance;

@@ -7,13 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 
 #include "core/base/link.h"
 #include "core/base/quantity.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/walk.h"
-#include "formats/base/text/number_text.h"
+#include "formats/run/backend/line_pattern.h"
 #include "formats/run/backend/placeholders.h"
 
 namespace cleave {
@@ -21,40 +20,6 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20U;
-
-// std::regex recurses on groups and alternatives, so that a long pattern would overflow the stack.
-constexpr std::size_t kMostPatternBytes = 1000;
-
-// std::regex lets a repetition count or a back-reference of 19 digits overflow.
-constexpr std::size_t kMostDigits = 9;
-
-bool has_long_number(std::string_view pattern) {
-  constexpr std::string_view kSigns = "{,\\";  // what such a number follows
-  std::size_t at = pattern.find_first_of(kSigns);
-  for (; at != pattern.npos; at = pattern.find_first_of(kSigns, at + 1)) {
-    const std::string_view rest = pattern.substr(at + 1);
-    if (std::min(rest.find_first_not_of("0123456789"), rest.size()) > kMostDigits) return true;
-  }
-  return false;
-}
-
-// Why the text cannot be used as a regular expression, as the rest of a sentence; "" when it can.
-std::string pattern_fault(const std::string& text) {
-  if (text.size() > kMostPatternBytes) {
-    return "has " + count_text(text.size()) + " bytes: a regular expression may have " +
-           count_text(kMostPatternBytes);
-  }
-  if (has_long_number(text)) {
-    return "repeats or refers back by a number of more than " + std::to_string(kMostDigits) +
-           " digits";
-  }
-  try {
-    const std::regex pattern(text);
-    return "";
-  } catch (const std::regex_error&) {
-    return "is not a regular expression (ECMAScript)";
-  }
-}
 
 class BackendReader {
  public:
@@ -250,8 +215,8 @@ class BackendReader {
     const std::size_t at = json_.offset();
     auto text = json_.take_text(what);
     if (!text) return;
-    if (const std::string fault = pattern_fault(*text); !fault.empty()) {
-      faults_.error(at, escaped_in_quotes(*text) + " " + fault);
+    if (const auto parsed = LinePattern::parse(*text); !parsed) {
+      faults_.error(at, escaped_in_quotes(*text) + " " + escaped(parsed.error()));
     }
     pattern = *std::move(text);
   }

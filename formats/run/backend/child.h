@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -29,6 +31,7 @@ struct ChildCommand {
   std::uint64_t memory_bytes = 0;  // RLIMIT_AS; 0: no limit
   std::uint64_t file_bytes = 0;    // RLIMIT_FSIZE; 0: no limit
   ChildKind kind = ChildKind::local;
+  std::function<bool(std::string_view)> keeps_line = {};  // see kept_output.h
 };
 
 enum class ChildEnd : std::uint8_t { exited, signalled, timed_out, not_started };

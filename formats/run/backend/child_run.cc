@@ -36,8 +36,11 @@ bool take_output(int fd, KeptOutput& kept) {
 
 class RunningChild {
  public:
-  RunningChild(SpawnedChild child, double timeout_seconds)
-      : child_(std::move(child)), timeout_seconds_(timeout_seconds) {
+  RunningChild(SpawnedChild child, const ChildCommand& command)
+      : child_(std::move(child)),
+        timeout_seconds_(command.timeout_seconds),
+        out_(command.keeps_line),
+        err_(command.keeps_line) {
     exit_fd_ = static_cast<int>(::syscall(SYS_pidfd_open, child_.pid, 0));
   }
   ~RunningChild() {
@@ -110,7 +113,7 @@ class RunningChild {
 ChildResult run_child(const ChildCommand& command) {
   auto child = spawn_child(command, ChildInput::none);
   if (!child) return {.end = ChildEnd::not_started, .code = child.error()};
-  return RunningChild(std::move(*child), command.timeout_seconds).wait();
+  return RunningChild(std::move(*child), command).wait();
 }
 
 }  // namespace cleave

@@ -13,6 +13,7 @@
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
+#include "formats/base/text/text_layout.h"
 #include "formats/run/backend/tensor_files.h"
 
 namespace cleave {
@@ -20,9 +21,6 @@ namespace {
 
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
-
-// std::regex recurses on long texts: lines are cut to this length for it.
-constexpr std::size_t kMostRegexLine = 2000;
 
 std::vector<std::string> environment_of(const BackendEnvironment& environment) {
   std::vector<std::string> variables;
@@ -34,14 +32,10 @@ std::vector<std::string> environment_of(const BackendEnvironment& environment) {
   return variables;
 }
 
-std::optional<std::regex> pattern_of(const std::string& text) {
+// The pattern of a backend that was read, which checked it; nullopt for "".
+std::optional<LinePattern> pattern_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
-  return std::regex(text);
-}
-
-bool matches(const std::regex& pattern, std::string_view line) {
-  line = line.substr(0, kMostRegexLine);
-  return std::regex_search(line.begin(), line.end(), pattern);
+  return LinePattern::parse(text).value();
 }
 
 // Adds the time from its construction to its destruction to a sum.
@@ -135,7 +129,8 @@ BackendSession::BackendSession(const Backend& backend, SessionOptions options)
       options_(std::move(options)),
       begin_(pattern_of(backend.message_begin)),
       drop_(pattern_of(backend.message_drop)) {
-  for (const std::string& text : backend.failed_if) failed_if_.emplace_back(text);
+  for (const std::string& text : backend.failed_if)
+    failed_if_.push_back(LinePattern::parse(text).value());
 }
 
 ChildCommand BackendSession::child(const std::vector<std::string>& words,
@@ -191,7 +186,7 @@ Result<std::string, Error> BackendSession::ask_identity() {
   if (result.end != ChildEnd::exited || result.code != 0) {
     return Error{"\"identity\" fails: " + first_line(result.err, 200)};
   }
-  return first_line(result.out, 200);
+  return fitted(escaped(result.out.substr(0, result.out.find('\n'))), 200);
 }
 
 WorkerAnswer BackendSession::request(std::string_view op, const std::string& fields) {
@@ -229,6 +224,8 @@ Attempt BackendSession::run_command(const BackendCommand& command,
   ChildCommand process = child(command.argv, values);
   process.timeout_seconds = command.timeout_seconds;
   process.memory_bytes = command.memory_bytes;
+  if (!failed_if_.empty())
+    process.keeps_line = [&](std::string_view line) { return is_failure(line); };
   ++calls_;
   return judge(run_child(process), command, values);
 }
@@ -259,7 +256,7 @@ Attempt BackendSession::run_with_files(const PieceFiles& piece) {
 Attempt BackendSession::judge(const ChildResult& result, const BackendCommand& command,
                               const PlaceholderValues& values) const {
   Attempt attempt{.message = message_of(result.err, result.out), .seconds = result.seconds};
-  const bool has_failed = matches_failure(result.err) || matches_failure(result.out);
+  const bool has_failed = has_failure(result.err) || has_failure(result.out);
   if (result.end == ChildEnd::not_started) {
     attempt.message = command.argv.front() + ": " + system_words(result.code);
     return attempt;
@@ -366,13 +363,15 @@ Attempt BackendSession::judge(const WorkerAnswer& answer, const PieceFiles& piec
   return attempt;
 }
 
-bool BackendSession::matches_failure(std::string_view output) const {
+bool BackendSession::is_failure(std::string_view line) const {
+  return std::any_of(failed_if_.begin(), failed_if_.end(),
+                     [&](const LinePattern& pattern) { return pattern.matches(line); });
+}
+
+bool BackendSession::has_failure(std::string_view output) const {
   bool found = false;
   if (failed_if_.empty()) return false;
-  each_line(output, [&](std::string_view line) {
-    for (const std::regex& pattern : failed_if_) found = found || matches(pattern, line);
-    return !found;
-  });
+  each_line(output, [&](std::string_view line) { return !(found = is_failure(line)); });
   return found;
 }
 
@@ -381,8 +380,8 @@ std::string BackendSession::message_of(std::string_view err, std::string_view ou
   std::string message;
   bool has_begun = !begin_;
   each_line(has_text ? err : out, [&](std::string_view line) {
-    has_begun = has_begun || matches(*begin_, line);
-    if (has_begun && !(drop_ && matches(*drop_, line))) message.append(line) += '\n';
+    has_begun = has_begun || begin_->matches(line);
+    if (has_begun && !(drop_ && drop_->matches(line))) message.append(line) += '\n';
     return true;
   });
   if (message.empty()) message = has_text ? err : out;

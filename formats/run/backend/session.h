@@ -8,12 +8,12 @@
 #pragma once
 
 #include <memory>
-#include <regex>
 #include <string>
 #include <vector>
 
 #include "formats/run/backend/attempt.h"
 #include "formats/run/backend/backend.h"
+#include "formats/run/backend/line_pattern.h"
 #include "formats/run/backend/placeholders.h"
 #include "formats/run/backend/worker.h"
 
@@ -71,7 +71,8 @@ class BackendSession {
                 const PlaceholderValues& values) const;
   Attempt judge(const WorkerAnswer& answer, const PieceFiles& piece) const;
   bool is_compile(const BackendCommand& command) const;
-  bool matches_failure(std::string_view output) const;
+  bool is_failure(std::string_view line) const;
+  bool has_failure(std::string_view output) const;
   std::string message_of(std::string_view err, std::string_view out) const;
   bool is_lost(std::string_view text) const;
   Worker& worker();
@@ -79,8 +80,8 @@ class BackendSession {
   const Backend& backend_;
   SessionOptions options_;
   std::unique_ptr<Worker> worker_;
-  std::vector<std::regex> failed_if_;
-  std::optional<std::regex> begin_, drop_;
+  std::vector<LinePattern> failed_if_;
+  std::optional<LinePattern> begin_, drop_;
   std::size_t calls_ = 0;
   double seconds_ = 0;
 };

@@ -49,7 +49,7 @@ void Worker::stop() {
 
 std::optional<WorkerAnswer> Worker::start() {
   if (child_) return std::nullopt;
-  err_.clear();
+  err_ = KeptOutput();
   pending_.clear();
   calls_ = 0;
   auto spawned = spawn_child(options_.command, ChildInput::pipe);
@@ -69,7 +69,7 @@ std::optional<WorkerAnswer> Worker::start() {
 WorkerAnswer Worker::call(const std::string& request) {
   if (calls_ >= options_.restart_after) stop();
   if (auto failure = start()) return *std::move(failure);
-  err_.clear();
+  err_ = KeptOutput();
   const Clock::time_point begin = Clock::now();
   const double timeout = options_.command.timeout_seconds;
   std::string line;

@@ -24,9 +24,9 @@
 // versions; other headers may change in any.
 #pragma once
 
+#include "formats/base/text/version.h"          // IWYU pragma: export
 #include "formats/run/library/fault_text.h"     // IWYU pragma: export
 #include "formats/run/library/model.h"          // IWYU pragma: export
 #include "formats/run/library/model_split.h"    // IWYU pragma: export
 #include "formats/run/library/split_choices.h"  // IWYU pragma: export
 #include "formats/run/library/support_lists.h"  // IWYU pragma: export
-#include "formats/run/library/version.h"        // IWYU pragma: export

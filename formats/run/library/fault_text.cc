@@ -1,6 +1,6 @@
 #include "formats/run/library/fault_text.h"
 
-#include "formats/run/library/version.h"
+#include "formats/base/text/version.h"
 
 #define CLEAVE_TEXT_OF(number) #number
 #define CLEAVE_TEXT(number) CLEAVE_TEXT_OF(number)

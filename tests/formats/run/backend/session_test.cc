@@ -48,6 +48,36 @@ TEST_CASE("a line of failed_if in either output refuses the piece, whatever the 
   CHECK(judged(backend) == "lowered");
 }
 
+TEST_CASE("a pattern with repetitions in repetitions takes linear time") {
+  Backend backend = shell_backend("printf '%060d\\n' 0 | tr 0 a");
+  backend.failed_if = {"(a+)+b"};
+  CHECK(judged(backend) == "lowered");
+}
+
+TEST_CASE("lines of any length and bytes of any encoding are matched") {
+  Backend backend = shell_backend("printf '%090000d refus\\351 by it\\n' 0");
+  backend.failed_if = {"refus.. by"};
+  CHECK(judged(backend) == "lowered");
+  backend.failed_if = {"refus. by"};
+  CHECK(judged(backend).starts_with("refused"));
+}
+
+TEST_CASE("a line of failed_if and the first error are found in the middle of long output") {
+  const std::string noise = "seq -f 'a line that says nothing, %g' 30000; ";
+  Backend backend =
+      shell_backend(noise + "echo 'error: no Loop'; " + noise + "echo 'gave up, error'; " + noise);
+  CHECK(judged(backend) == "lowered");
+  backend.failed_if = {"^gave up"};
+  const std::string words = judged(backend);
+  CHECK(words.starts_with("refused\na line"));
+  CHECK(words.find("bytes left out]\nerror: no Loop\n\n[") != words.npos);
+  CHECK(words.find("bytes left out]\ngave up, error\n\n[") != words.npos);
+  BackendSession session(backend, in_temporary_folder());
+  const Attempt attempt =
+      session.run(LowerStage::compile, {.model = "/dev/null", .out = "/nonexistent/out"});
+  CHECK(first_line(attempt.message, 80) == "error: no Loop");
+}
+
 TEST_CASE("a message begins at message_begin and is without the lines of message_drop") {
   Backend backend = shell_backend("printf 'start\\nERROR: a\\ndebug\\nb\\n\\n' >&2; exit 1");
   CHECK(judged(backend) == "refused\nstart\nERROR: a\ndebug\nb");
