@@ -1,12 +1,58 @@
+// How a file is read:
+// 1. find a key of too many parts, which would be tables in tables without an end;
+// 2. toml++ parses the text;
+// 3. each value in the table of a command becomes an option's value, as text.
 #include "cli/options/config_file.h"
 
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
 #include <algorithm>
-#include <sstream>
+
+#include "core/base/decimal.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {
 
 constexpr std::size_t kMostConfigBytes = 4'000'000;
+constexpr std::size_t kMostKeyParts = 8;
+
+// Where the string ends that begins at `begin` with a quote.
+std::size_t end_of_string(std::string_view text, std::size_t begin) {
+  const char quote = text[begin];
+  const std::string three(3, quote);
+  const bool has_lines = text.substr(begin).starts_with(three);
+  for (std::size_t i = begin + (has_lines ? 3 : 1); i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (!has_lines) {
+      if (text[i] == quote || text[i] == '\n') return i + 1;
+    } else if (text.substr(i).starts_with(three)) {
+      // Two quotes may stand before the three that end it.
+      return std::min(text.find_first_not_of(quote, i), i + 5);
+    }
+  }
+  return text.size();
+}
+
+// Where a key has more parts than it may; npos: nowhere. Dots outside of strings are counted: those of
+// numbers are few.
+std::size_t find_long_key(std::string_view text) {
+  std::size_t dots = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '"' || c == '\'') {
+      i = end_of_string(text, i);
+      continue;
+    }
+    if (c == '#') i = std::min(text.find('\n', i), text.size() - 1);
+    if (c == '.' && ++dots >= kMostKeyParts) return i;
+    if (std::string_view("#\n=,[{").find(c) != std::string_view::npos) dots = 0;
+    ++i;
+  }
+  return text.npos;
+}
 
 std::string with_dashes(std::string_view name) {
   std::string dashed(name);
@@ -14,43 +60,154 @@ std::string with_dashes(std::string_view name) {
   return dashed;
 }
 
-std::string_view trimmed(std::string_view text, std::string_view ends) {
-  const std::size_t begin = text.find_first_not_of(ends);
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(ends) + 1 - begin);
+// The parser's words, as the rest of a message: "Error while parsing key: expected ..." is long.
+std::string words_of(const toml::parse_error& error) {
+  std::string_view words = error.description();
+  if (words.starts_with("Error while parsing ")) words.remove_prefix(words.find(": ") + 2);
+  return "this is not TOML: " + escaped(words);
 }
+
+class ConfigReader {
+ public:
+  explicit ConfigReader(std::string_view text) : text_(text) {}
+
+  Loaded<ConfigOptions> read() {
+    if (text_.size() > kMostConfigBytes) {
+      return Diagnostics{
+          diagnostic_of("", "has more than " + count_text(kMostConfigBytes) + " bytes")};
+    }
+    if (const std::size_t at = find_long_key(text_); at != text_.npos) {
+      return Diagnostics{diagnostic_at(
+          "", text_, at, "a key has more than " + std::to_string(kMostKeyParts) + " parts")};
+    }
+    find_lines();
+    try {
+      read_tables(toml::parse(text_));
+    } catch (const toml::parse_error& error) {
+      return Diagnostics{
+          diagnostic_at("", text_, offset_of(error.source().begin), words_of(error))};
+    }
+    if (!faults_.empty()) return std::move(faults_);
+    sort_by_place();
+    return std::move(config_);
+  }
+
+ private:
+  void find_lines() {
+    lines_.push_back(0);
+    for (std::size_t i = 0; i < text_.size(); ++i) {
+      if (text_[i] == '\n') lines_.push_back(i + 1);
+    }
+  }
+
+  // The parser counts characters.
+  std::uint64_t offset_of(const toml::source_position& place) const {
+    std::size_t at =
+        place.line == 0 ? 0 : lines_[std::min<std::size_t>(place.line, lines_.size()) - 1];
+    for (toml::source_index column = 1; column < place.column && at < text_.size(); ++column) {
+      do {
+        ++at;
+      } while (at < text_.size() && (static_cast<unsigned char>(text_[at]) & 0xC0U) == 0x80U);
+    }
+    return at;
+  }
+
+  void read_tables(const toml::table& root) {
+    for (const auto& [key, node] : root) {
+      const std::string name(key.str());
+      const toml::table* const table = node.as_table();
+      if (table == nullptr) {
+        read_option({}, key, node);
+        continue;
+      }
+      // CLI11 refuses a table that is no command.
+      add({.parents = {name}, .name = "++"}, name, offset_of(key.source().begin));
+      for (const auto& [option, value] : *table) read_option({name}, option, value);
+    }
+  }
+
+  void read_option(std::vector<std::string> parents, const toml::key& key, const toml::node& node) {
+    CLI::ConfigItem item{.parents = std::move(parents), .name = with_dashes(key.str())};
+    const std::uint64_t place = offset_of(key.source().begin);
+    const std::string name = item.fullname();
+    if (item.name == "++" || item.name == "--") {  // they have a meaning for CLI11
+      return add_fault(place, escaped_in_quotes(name) + " is not an option");
+    }
+    const toml::array* const list = node.as_array();
+    const auto is_read = [&](const toml::node& value) {
+      auto text = text_of_value(value);
+      if (text) item.inputs.push_back(*std::move(text));
+      return text.has_value();
+    };
+    const bool is_all_read =
+        list == nullptr ? is_read(node) : std::all_of(list->begin(), list->end(), is_read);
+    if (!is_all_read) {
+      add_fault(place, escaped_in_quotes(name) +
+                           " must be text, a number, true or false, or a list of these");
+    } else if (item.inputs.empty()) {
+      add_fault(place, escaped_in_quotes(name) + " is an empty list: leave it out");
+    } else {
+      add(std::move(item), name, place);
+    }
+  }
+
+  static std::optional<std::string> text_of_value(const toml::node& node) {
+    if (const auto* const text = node.as_string()) return text->get();
+    if (const auto* const number = node.as_integer()) return std::to_string(number->get());
+    if (const auto* const number = node.as_floating_point()) return shortest_text(number->get());
+    if (const auto* const flag = node.as_boolean()) return flag->get() ? "true" : "false";
+    return std::nullopt;
+  }
+
+  void add_fault(std::uint64_t place, std::string message) {
+    constexpr std::size_t kMostFaults = 20;
+    if (faults_.size() < kMostFaults) {
+      faults_.push_back(diagnostic_at("", text_, place, std::move(message)));
+    }
+  }
+
+  void add(CLI::ConfigItem item, const std::string& key, std::uint64_t place) {
+    config_.items.push_back(std::move(item));
+    order_.emplace_back(place, order_.size());
+    config_.places.emplace(key, place);
+  }
+
+  // The parser keeps keys in the order of the alphabet.
+  void sort_by_place() {
+    std::sort(order_.begin(), order_.end());
+    std::vector<CLI::ConfigItem> sorted;
+    for (const auto& [place, i] : order_) sorted.push_back(std::move(config_.items[i]));
+    config_.items = std::move(sorted);
+  }
+
+  std::string_view text_;
+  std::vector<std::size_t> lines_;  // where each begins
+  ConfigOptions config_;
+  std::vector<std::pair<std::uint64_t, std::size_t>> order_;  // of the items, by place
+  Diagnostics faults_;
+};
 
 }  // namespace
 
-std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& text) const {
-  std::string bytes(kMostConfigBytes + 1, '\0');
-  text.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<std::size_t>(text.gcount()));
-  if (bytes.size() > kMostConfigBytes) {
-    throw CLI::ConfigError("the configuration file has more than " +
-                           std::to_string(kMostConfigBytes) + " bytes");
+Loaded<ConfigOptions> parse_config(std::string_view text) { return ConfigReader(text).read(); }
+
+std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& stream) const {
+  text_.assign(kMostConfigBytes + 1, '\0');
+  stream.read(text_.data(), static_cast<std::streamsize>(text_.size()));
+  text_.resize(static_cast<std::size_t>(stream.gcount()));
+  auto config = parse_config(text_);
+  if (!config) {
+    faults_ = std::move(config.error());
+    throw CLI::ConfigError("the configuration file is refused");
   }
-  std::istringstream held(bytes);
-  std::vector<CLI::ConfigItem> read = CLI::ConfigTOML::from_config(held);
-  for (CLI::ConfigItem& item : read) item.name = with_dashes(item.name);
-  return read;
+  config_ = *std::move(config);
+  return config_.items;
 }
 
-std::uint64_t offset_of_key(std::string_view text, std::string_view key) {
-  constexpr std::string_view kBlank = " \t\r", kBrackets = "[] \t\r", kQuotes = "\"' \t\r";
-  std::string section;  // with its dot
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = trimmed(text.substr(begin, end - begin), kBlank);
-    if (line.starts_with('[') && line.ends_with(']')) {
-      section = std::string(trimmed(line, kBrackets)) + ".";
-      if (section == "default.") section.clear();
-    } else if (section + with_dashes(trimmed(line.substr(0, line.find('=')), kQuotes)) == key) {
-      return begin + static_cast<std::uint64_t>(line.data() - (text.data() + begin));
-    }
-    begin = end + 1;
-  }
-  return text.npos;
+Diagnostic ConfigFile::fault_at(std::string_view key, const std::string& message) const {
+  const auto found = config_.places.find(key);
+  return found == config_.places.end() ? diagnostic_of("", message)
+                                       : diagnostic_at("", text_, found->second, message);
 }
 
 }  // namespace cleave

@@ -51,16 +51,15 @@ std::string config_path(const CLI::App& app) {
   return given.empty() ? std::string() : given.back();
 }
 
-// The error, at the line of the configuration file that sets the key.
-Diagnostic fault_of_key(const CLI::App& app, const std::string& key, const std::string& message) {
-  const std::string path = config_path(app);
-  if (const auto file = open_side_file(path)) {
-    const std::uint64_t offset = offset_of_key(file->bytes(), key);
-    if (offset != std::string_view::npos) {
-      return diagnostic_at(path, file->bytes(), offset, message);
-    }
-  }
-  return diagnostic_of(path, message);
+// What was read of the configuration file; null: none.
+std::shared_ptr<const ConfigFile> config_of(const CLI::App& app) {
+  return std::dynamic_pointer_cast<const ConfigFile>(app.get_config_formatter());
+}
+
+// Prints faults of the configuration file, which do not name it.
+ExitCode refuse_config(const CLI::App& app, Diagnostics faults) {
+  for (Diagnostic& fault : faults) fault.file = config_path(app);
+  return refuse(faults);
 }
 
 // The key whose value an error message is about: it begins with the option's name. For example
@@ -152,15 +151,16 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
       return refuse(file.error());
     }
   }
+  const auto config = config_of(app);
+  if (config && !config->faults().empty()) return refuse_config(app, config->faults());
   const std::string unknown = first_unknown(app, command);
   std::vector<std::string> notes;
   std::string message = error.what();
   std::string key = unknown_key(error);
   if (!key.empty()) {
     const std::string table = unknown_table(app, key);
-    message = key.front() == '[' ? "the name of a table ends with ]"
-              : !table.empty() ? "table " + escaped_in_quotes(table) + " is the name of no command"
-                               : escaped_in_quotes(key) + " is not an option";
+    message = table.empty() ? escaped_in_quotes(key) + " is not an option"
+                            : "table " + escaped_in_quotes(table) + " is the name of no command";
     const std::string name = table.empty() ? "--" + key.substr(key.rfind('.') + 1) : table;
     const std::string near = suggestion(app, table.empty() ? command : app, name);
     if (!near.empty()) notes.push_back(near);
@@ -168,6 +168,7 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
       notes.push_back("options of a command belong in its table, below a line [" +
                       command.get_name() + "]");
     }
+    if (!table.empty()) key = table;
   } else {
     key = key_of_value(app, command, message, arguments);
   }
@@ -188,10 +189,9 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
   if (key.empty()) {
     print_error(message, notes);
   } else {
-    Diagnostic fault = fault_of_key(app, key, message);
+    Diagnostic fault = config ? config->fault_at(key, message) : diagnostic_of("", message);
     fault.notes = std::move(notes);
-    print_diagnostics({fault});
-    return ExitCode::bad_input;
+    return refuse_config(app, {fault});
   }
   return ExitCode::usage;
 }
