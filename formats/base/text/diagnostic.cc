@@ -1,10 +1,10 @@
 #include "formats/base/text/diagnostic.h"
 
 #include "core/base/spelling.h"
+#include "formats/base/text/text_layout.h"
 #include "formats/base/text/utf8.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 namespace cleave {
@@ -12,24 +12,6 @@ namespace {
 
 constexpr std::size_t kLineColumns = 100;
 constexpr std::size_t kQuotedCharacters = 200;
-
-// Characters that change how a terminal shows the text around them. `character` is a valid one.
-bool is_unsafe(std::string_view character) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
-  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
-  if (character.size() == 2) {
-    return (byte(0) == 0xC2 && byte(1) < 0xA0) || character == "\u061C";  // C1 controls; ALM
-  }
-  // The tags, U+E0000 to U+E007F, which show as nothing.
-  if (character.starts_with("\xF3\xA0")) return byte(2) <= 0x81;
-  static constexpr std::array<std::string_view, 18> kMarks =
-      {"\u200B", "\u200E", "\u200F", "\u2028", "\u2029", "\u202A",
-       "\u202B", "\u202C", "\u202D", "\u202E", "\u2060", "\u2066",
-       "\u2067", "\u2068", "\u2069", "\uFEFF", "\uFFFE", "\uFFFF"};  // the last two are
-                                                                     // no characters: XML
-                                                                     // refuses them
-  return std::find(kMarks.begin(), kMarks.end(), character) != kMarks.end();
-}
 
 void append_escaped(std::string& to, std::string_view bytes) {
   static constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -88,22 +70,44 @@ std::string shown(std::string_view text) {
   return out;
 }
 
-// A prefix of the text with at most `columns` characters, and not many more bytes than it shows.
+// The columns of a character when a text is cut: a mark takes one, so that bytes are limited, too.
+std::size_t cut_columns(std::string_view text) {
+  return std::max<std::size_t>(utf8_columns(text), 1);
+}
+
+// A prefix of the text with at most `columns` columns, and not many more bytes than it shows.
 std::string_view cut_end(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
-  while (at < text.size() && columns-- > 0) at += first_piece(text.substr(at)).bytes.size();
+  for (std::size_t seen = 0; at < text.size(); at += first_piece(text.substr(at)).bytes.size()) {
+    seen += cut_columns(text.substr(at));
+    if (seen > columns) break;
+  }
   return text.substr(0, at);
 }
 
-// A suffix of the text with about `columns` characters; starts at a character.
+// A suffix of the text with at most `columns` columns; starts at a character.
 std::string_view cut_start(std::string_view text, std::size_t columns) {
   std::size_t at = text.size();
-  while (at > 0 && columns-- > 0) {
-    --at;
-    for (int i = 0; i < 3 && at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; ++i)
-      --at;
+  for (std::size_t seen = 0; at > 0;) {
+    std::size_t before = at - 1;
+    for (int i = 0;
+         i < 3 && before > 0 && (static_cast<unsigned char>(text[before]) & 0xC0U) == 0x80U; ++i) {
+      --before;
+    }
+    seen += cut_columns(text.substr(before));
+    if (seen > columns) break;
+    at = before;
   }
   return text.substr(at);
+}
+
+// The columns that cut_end() and cut_start() count.
+std::size_t count_columns(std::string_view text) {
+  std::size_t columns = 0;
+  for (std::size_t at = 0; at < text.size(); at += first_piece(text.substr(at)).bytes.size()) {
+    columns += cut_columns(text.substr(at));
+  }
+  return columns;
 }
 
 // The line for display; when it must be cut, the position is in the middle.
@@ -113,13 +117,12 @@ Shown show_line(std::string_view line, std::size_t place) {
   std::string_view before = line.substr(0, place);
   std::string_view after = line.substr(place);
   if (cut_end(line, kLineColumns).size() < line.size()) {
-    const std::size_t room = std::max(kHalf, 2 * kHalf - cut_end(after, kHalf).size());
-    before = cut_start(before, room);
-    after = cut_end(after, 2 * kHalf - count_characters(before));
+    before = cut_start(before, 2 * kHalf - count_columns(cut_end(after, kHalf)));
+    after = cut_end(after, 2 * kHalf - count_columns(before));
   }
   std::string text = before.size() < place ? std::string(kCut) : std::string();
   text += shown(before);
-  const std::uint64_t caret = count_characters(text) + 1;
+  const std::uint64_t caret = text_columns(text) + 1;
   text += shown(after);
   if (place + after.size() < line.size()) text += kCut;
   return {std::move(text), caret};
@@ -144,7 +147,7 @@ std::string escaped(std::string_view text) {
   out.reserve(text.size());
   while (!text.empty()) {
     const Piece piece = first_piece(text);
-    if (!piece.is_valid || is_unsafe(piece.bytes)) {
+    if (!piece.is_valid || is_hidden(piece.bytes)) {
       append_escaped(out, piece.bytes);
     } else {
       out += piece.bytes;

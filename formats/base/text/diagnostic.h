@@ -30,7 +30,7 @@ struct Diagnostic {
   std::vector<std::string> notes = {};
   // The line with the fault, fit for display: escaped, and cut to 100 columns around the position.
   std::string source_line = {};  // empty: none is shown
-  std::uint64_t caret = 0;       // the position within source_line, from 1; 0: no caret
+  std::uint64_t caret = 0;       // its column within source_line, from 1; 0: no caret
 };
 
 using Diagnostics = std::vector<Diagnostic>;
@@ -47,14 +47,14 @@ Diagnostic diagnostic_at(std::string_view file, std::string_view text, std::uint
 // A diagnostic about a file as a whole.
 Diagnostic diagnostic_of(std::string_view file, std::string message);
 
-// The text with characters that a terminal should not get escaped as \xNN, byte by byte: control
-// characters, invalid UTF-8, direction marks, line separators, U+FFFE and U+FFFF.
+// The text with characters that a terminal should not get escaped as \xNN, byte by byte: those that
+// is_hidden() names, such as control characters and direction marks, and invalid UTF-8.
 std::string escaped(std::string_view text);
 
 // As above for a text of several lines; keeps the line breaks.
 std::string escaped_lines(std::string_view text);
 
-// The text in double quotes, escaped; at most 200 characters of it, then "...".
+// The text in double quotes, escaped; at most 200 columns of it, then "...".
 std::string escaped_in_quotes(std::string_view text);
 
 // The candidate nearest to `name` if it is near enough to be a misspelling, else empty: see

@@ -10,6 +10,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kLongestWord = 1000;
+constexpr std::size_t kMostColumnBytes = 16;  // a character and its marks
 
 // Where the character at `at` ends; an invalid byte counts as one.
 std::size_t behind_character(std::string_view text, std::size_t at) {
@@ -25,31 +26,31 @@ void end_line(std::string& text) {
   text += '\n';
 }
 
-// The text's first columns; all of it when it is shorter.
-std::string first_columns(std::string_view text, std::size_t columns) {
+// As much of the text as fits into the columns. Marks take no column, so that bytes are limited, too.
+std::string_view first_columns(std::string_view text, std::size_t columns) {
   std::size_t at = 0;
-  for (std::size_t i = 0; i < columns && at < text.size(); ++i) at = behind_character(text, at);
-  return std::string(text.substr(0, at));
+  for (std::size_t seen = 0; at < text.size(); at = behind_character(text, at)) {
+    seen += utf8_columns(text.substr(at));
+    if (seen > columns || at > kMostColumnBytes * columns) break;
+  }
+  return text.substr(0, at);
 }
 
 }  // namespace
 
 std::size_t text_columns(std::string_view text) {
   std::size_t columns = 0;
-  for (std::size_t at = 0; at < text.size(); at = behind_character(text, at)) ++columns;
+  for (std::size_t at = 0; at < text.size(); at = behind_character(text, at)) {
+    columns += utf8_columns(text.substr(at));
+  }
   return columns;
 }
 
 std::string fitted(std::string_view text, std::size_t columns) {
   constexpr std::string_view kCut = "...";
   assert(columns > kCut.size());
-  std::size_t seen = 0;
-  std::size_t cut = 0;  // where the text is cut if it does not fit
-  for (std::size_t at = 0; at < text.size(); at = behind_character(text, at)) {
-    if (seen == columns - kCut.size()) cut = at;
-    if (++seen > columns) return std::string(text.substr(0, cut)) + std::string(kCut);
-  }
-  return std::string(text);
+  if (first_columns(text, columns).size() == text.size()) return std::string(text);
+  return std::string(first_columns(text, columns - kCut.size())) + std::string(kCut);
 }
 
 std::string wrapped(std::string_view text, std::size_t first, std::size_t rest) {
@@ -73,7 +74,7 @@ std::string wrapped(std::string_view text, std::size_t first, std::size_t rest) 
       ++column;
     }
     for (; column + width > kTextColumns; begin_line()) {
-      const std::string head = first_columns(word, kTextColumns - column);
+      const std::string head(first_columns(word, kTextColumns - column));
       out += head;
       word.erase(0, head.size());
       width = text_columns(word);

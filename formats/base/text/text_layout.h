@@ -10,7 +10,7 @@ namespace cleave {
 
 inline constexpr std::size_t kTextColumns = 100;
 
-// The number of characters of UTF-8 text; each is assumed to be one column wide.
+// The columns that UTF-8 text takes in a terminal: see utf8_columns().
 std::size_t text_columns(std::string_view text);
 
 // The text, or its start and "..." when it is longer than `columns` (4 at least).

@@ -1,5 +1,8 @@
 #include "formats/base/text/utf8.h"
 
+#include <utf8proc.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -56,6 +59,14 @@ std::size_t ascii_prefix(std::string_view text) {
   return at;
 }
 
+// The number of a character, which must be valid.
+utf8proc_int32_t code_of(std::string_view character) {
+  utf8proc_int32_t code = 0;
+  const auto size = static_cast<utf8proc_ssize_t>(character.size());
+  utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(character.data()), size, &code);
+  return code;
+}
+
 }  // namespace
 
 std::size_t utf8_character(std::string_view text) {
@@ -69,6 +80,31 @@ std::size_t utf8_character(std::string_view text) {
     if ((byte_at(text, i) & 0xC0U) != 0x80U) return 0;
   }
   return lead.length;
+}
+
+std::size_t utf8_columns(std::string_view text) {
+  const std::size_t length = utf8_character(text);
+  if (length <= 1) return 1;
+  const utf8proc_property_t& known = *utf8proc_get_property(code_of(text.substr(0, length)));
+  const bool is_mark =
+      known.category == UTF8PROC_CATEGORY_MN || known.category == UTF8PROC_CATEGORY_ME;
+  return is_mark ? 0 : std::max<std::size_t>(known.charwidth, 1);
+}
+
+bool is_hidden(std::string_view character) {
+  const unsigned first = byte_at(character, 0);
+  if (character.size() == 1) return first < 0x20 || first == 0x7F;
+  const utf8proc_int32_t code = code_of(character);
+  const utf8proc_property_t& known = *utf8proc_get_property(code);
+  switch (known.category) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+      return true;
+    default:
+      return known.ignorable || code == 0xFFFE || code == 0xFFFF;
+  }
 }
 
 std::size_t first_invalid_utf8(std::string_view text) {

@@ -76,10 +76,30 @@ TEST_CASE("names are quoted, with unsafe characters escaped") {
   CHECK(escaped_in_quotes("evil\u202egpj") == "\"evil\\xE2\\x80\\xAEgpj\"");
   CHECK(escaped_in_quotes("a\uFEFFb") == "\"a\\xEF\\xBB\\xBFb\"");
   CHECK(escaped_in_quotes("a\U000E0041b") == "\"a\\xF3\\xA0\\x81\\x81b\"");
-  CHECK(escaped_in_quotes("a\U000E0100b") == "\"a\U000E0100b\"");
+  CHECK(escaped_in_quotes("a\U000E0100b") == "\"a\\xF3\\xA0\\x84\\x80b\"");
   CHECK(escaped_in_quotes("\u009b") == "\"\\xC2\\x9B\"");
   CHECK(escaped_in_quotes(std::string(200, 'a')) == "\"" + std::string(200, 'a') + "\"");
   CHECK(escaped_in_quotes(std::string(201, 'a')) == "\"" + std::string(200, 'a') + "...\"");
+}
+
+TEST_CASE("characters that show as nothing are escaped, and those that are seen are not") {
+  for (const std::string hidden :
+       {"\u00AD", "\u034F", "\u061C", "\u115F", "\u180E", "\u200B", "\u200D", "\u2028", "\u202E",
+        "\u2062", "\u3164", "\uFE0F", "\uFEFF", "\uFFF9", "\uFFFE", "\U0001D173"}) {
+    CHECK(escaped("a" + hidden + "b").starts_with("a\\x"));
+  }
+  for (const std::string seen : {"\u00E9", "e\u0301", "\u4E2D", "\uFFFD", "\U0001F600", "\u00A0"}) {
+    CHECK(escaped(seen) == seen);
+  }
+}
+
+TEST_CASE("the caret stands below a place behind wide characters and marks") {
+  const Diagnostic wide = diagnostic_at("m", "\u4E2D\u6587x", 6, "wrong");
+  CHECK(wide.column == 3);
+  CHECK(wide.caret == 5);
+  const Diagnostic marked = diagnostic_at("m", "e\u0301x", 3, "wrong");
+  CHECK(marked.column == 3);
+  CHECK(marked.caret == 2);
 }
 
 TEST_CASE("the nearest name differs by a slip of spelling") {

@@ -16,6 +16,26 @@ TEST_CASE("a word longer than a line continues on the next, without loss") {
   CHECK(text_columns(wrapped(std::string(1200, 'x'), 0, 0)) == 1000 + 10);  // and line ends
 }
 
+TEST_CASE("wide characters take two columns, marks none") {
+  CHECK(text_columns("\u4E2D\u6587") == 4);
+  CHECK(text_columns("\uFF21\uFF71") == 3);  // a full-width letter, a half-width one
+  CHECK(text_columns("e\u0301\U0001F600") == 3);
+  CHECK(text_columns("\xFF"
+                     "a") == 2);
+  CHECK(fitted("\u4E2D\u6587\u4E2D", 6) == "\u4E2D\u6587\u4E2D");
+  CHECK(fitted("\u4E2D\u6587\u4E2D\u6587", 6) == "\u4E2D...");
+  TextTable table({"name", "n"}, {Align::left, Align::right});
+  table.add_row({"\u4E2D\u6587\u4E2D", "1"});
+  CHECK(table.text() == "name    n\n\u4E2D\u6587\u4E2D  1\n");
+}
+
+TEST_CASE("a text of marks alone is cut, too") {
+  std::string marks;
+  for (int i = 0; i < 10'000; ++i) marks += "\u0301";
+  CHECK(fitted("e" + marks, 10).size() < 200);
+  CHECK(wrapped(marks, 0, 0).size() < 17'000);
+}
+
 TEST_CASE("the first name of a list is shown in full, however long") {
   const std::string name(60, 'n');
   CHECK(some_of({name, "b"}, 40) == name + ", ...");
