@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <optional>
 
@@ -31,16 +30,6 @@ std::optional<std::string> content_of(int file) {
   }
 }
 
-// The number of bytes in whole lines; nullopt when the content is not a journal's.
-std::optional<std::size_t> whole_bytes(std::string_view content, const JournalFormat& format) {
-  const std::size_t whole = content.rfind('\n') + 1;  // npos + 1 is 0
-  const auto lines = lines_of(content.substr(0, whole));
-  if (!std::all_of(lines.begin(), lines.end(), format.is_line)) return std::nullopt;
-  const std::string_view rest = content.substr(whole);
-  if (!rest.empty() && !format.is_line_start(rest)) return std::nullopt;
-  return whole;
-}
-
 }  // namespace
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -53,8 +42,11 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-Result<JournalFile, Error> JournalFile::open(const std::string& path, const JournalFormat& format) {
-  const Error not_ours{path + ": is not a journal of " + format.owner +
+Result<JournalFile, Error> JournalFile::open(const std::string& path, const std::string& owner,
+                                             unsigned version) {
+  const std::string kind = "{\"format\":\"" + owner + " journal\",\"version\":";
+  const std::string head = kind + std::to_string(version) + "}\n";
+  const Error not_ours{path + ": is not a journal of " + owner +
                        ", which would write one here: move it, or write elsewhere"};
   // Without O_NONBLOCK a pipe would wait for its reader.
   constexpr int kHow = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -67,18 +59,25 @@ Result<JournalFile, Error> JournalFile::open(const std::string& path, const Jour
     return not_ours;
   }
   if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return Error{path + ": another " + format.owner +
+    return Error{path + ": another " + owner +
                  " is writing it: wait for its end, or write elsewhere"};
   }
   journal.is_locked_ = true;
   auto content = content_of(file);
   if (!content) return cannot_write(path);
-  const auto whole = whole_bytes(*content, format);
-  if (!whole) return not_ours;
-  if (*whole < content->size() && ::ftruncate(file, static_cast<off_t>(*whole)) != 0) {
+  const bool is_begun = content->starts_with(head);
+  if (!is_begun && !head.starts_with(*content)) {
+    if (!content->starts_with(kind)) return not_ours;
+    return Error{path + ": is a journal of another version of " + owner +
+                 ": remove it, or write elsewhere"};
+  }
+  const std::size_t whole = content->rfind('\n') + 1;  // npos + 1 is 0
+  if (whole < content->size() && ::ftruncate(file, static_cast<off_t>(whole)) != 0) {
     return cannot_write(path);
   }
-  content->resize(*whole);
+  content->resize(whole);
+  if (is_begun) content->erase(0, head.size());
+  if (!is_begun) journal.head_ = head;
   journal.lines_ = *std::move(content);
   return journal;
 }
@@ -91,8 +90,10 @@ JournalFile::~JournalFile() {
   }
 }
 
-Status<Error> JournalFile::add(std::string_view lines) const {
-  if (!write_all(file_.get(), lines)) return cannot_write(path_);
+Status<Error> JournalFile::add(std::string_view lines) {
+  if (lines.empty()) return Done{};
+  if (!write_all(file_.get(), head_ + std::string(lines))) return cannot_write(path_);
+  head_.clear();
   return Done{};
 }
 

@@ -1,9 +1,9 @@
 // JournalFile: a file of lines to which a command appends while it runs, so that a run that was
 // stopped can be continued. The file's name is made up by cleave, so a file of the user's may have
-// it: only what a run of the same command wrote is continued, and all else is refused.
+// it: only what a run of the same command wrote is continued, and all else is refused. The first line
+// says whose it is, and the version of its lines: {"format":"cleave tune journal","version":2}.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,28 +14,24 @@
 
 namespace cleave {
 
-// How the lines of a journal are known. A line is given without its line break.
-struct JournalFormat {
-  std::string owner;                                    // the command: "cleave tune"
-  std::function<bool(std::string_view)> is_line;        // a whole line
-  std::function<bool(std::string_view)> is_line_start;  // the last line, which was cut off
-};
-
 class JournalFile {
  public:
-  // Opens the file at `path`, or makes it, and locks it until this object goes. Error: it is no
-  // regular file, or a link, or also has another name, or is not a journal of this format; another
-  // run uses it; or it cannot be written. The file is unchanged then.
-  static Result<JournalFile, Error> open(const std::string& path, const JournalFormat& format);
+  // Opens the file at `path`, or makes it, and locks it until this object goes. `owner` is the command:
+  // "cleave tune". Error: it is no regular file, or a link, or also has another name, or is not a
+  // journal of this owner and version; another run uses it; or it cannot be written. The file is
+  // unchanged then.
+  static Result<JournalFile, Error> open(const std::string& path, const std::string& owner,
+                                         unsigned version);
   // Removes the file if nothing was written to it.
   ~JournalFile();
   JournalFile(JournalFile&&) = default;
   JournalFile& operator=(JournalFile&&) = delete;
 
-  // The whole lines that earlier runs wrote. What was cut off after them is gone from the file.
+  // The whole lines that earlier runs wrote, after the first. What was cut off after them is gone from
+  // the file.
   std::string_view lines() const { return lines_; }
   // Appends whole lines at once. Error: they cannot be written.
-  Status<Error> add(std::string_view lines) const;
+  Status<Error> add(std::string_view lines);
 
  private:
   JournalFile(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
@@ -43,6 +39,7 @@ class JournalFile {
   std::string path_;
   Descriptor file_;
   bool is_locked_ = false;  // by this object
+  std::string head_;        // the first line, until it is written
   std::string lines_;
 };
 

@@ -1,26 +1,25 @@
 #include "formats/run/jobs/tune_journal.h"
 
-#include <algorithm>
 #include <charconv>
-#include <sstream>
 #include <utility>
 
+#include "core/base/decimal.h"
 #include "formats/run/lowering/sha256.h"
 
 namespace cleave {
 namespace {
 
+constexpr unsigned kVersion = 2;  // of the lines
 constexpr std::size_t kHashDigits = 64;
 
 bool is_hash(std::string_view text) {
   return text.size() == kHashDigits && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// A partition's hash, and a point and the command's hash; without these in earlier versions.
+// A partition's hash, a point, and the command's hash.
 bool is_key(std::string_view text) {
-  if (text.size() <= kHashDigits) return is_hash(text);
-  const std::size_t point = text.size() - kHashDigits - 1;
-  return text[point] == '.' && is_hash(text.substr(point + 1));
+  return text.size() == 2 * kHashDigits + 1 && text[kHashDigits] == '.' &&
+         is_hash(text.substr(0, kHashDigits)) && is_hash(text.substr(kHashDigits + 1));
 }
 
 struct TimeLine {
@@ -46,20 +45,14 @@ TuneJournal::TuneJournal(const std::string& command) : command_("." + sha256_hex
 Result<TuneJournal, Error> TuneJournal::open(const std::string& path, const std::string& command) {
   TuneJournal journal(command);
   if (path.empty()) return journal;
-  auto file = JournalFile::open(
-      path, {.owner = "cleave tune",
-             .is_line = [](std::string_view line) { return time_line(line).has_value(); },
-             .is_line_start =
-                 [](std::string_view text) {
-                   return is_hash(text.substr(0, std::min(text.size(), kHashDigits)));
-                 }});
+  auto file = JournalFile::open(path, "cleave tune", kVersion);
   if (!file) return std::move(file).error();
   journal.file_.emplace(*std::move(file));
   for (const std::string_view line : lines_of(journal.file_->lines())) {
-    const TimeLine time = *time_line(line);
-    if (!time.key.ends_with(journal.command_)) continue;
-    journal.known_before_.emplace(time.key);
-    journal.times_[std::string(time.key)] = time.us;
+    const auto time = time_line(line);
+    if (!time || !time->key.ends_with(journal.command_)) continue;
+    journal.known_before_.emplace(time->key);
+    journal.times_[std::string(time->key)] = time->us;
   }
   return journal;
 }
@@ -75,9 +68,7 @@ Status<Error> TuneJournal::add(const std::string& hash, double us) {
   const std::string key = hash + command_;
   times_[key] = us;
   if (!file_) return Done{};
-  std::ostringstream line;
-  line << key << ' ' << us << '\n';
-  return file_->add(line.str());
+  return file_->add(key + " " + shortest_text(us) + "\n");
 }
 
 }  // namespace cleave

@@ -1,6 +1,7 @@
 // TuneJournal: the times that `cleave tune` measured, in a file of lines "key microseconds", so that
-// a run that was stopped can continue. A key is the hash of the partition, a point, and the hash of
-// the command: another command may run on another machine.
+// a run that was stopped can continue with the same results: times are written with all their digits. A
+// key is the hash of the partition, a point, and the hash of the command: another command may run on
+// another machine. A line that is none of these is passed over.
 #pragma once
 
 #include <cstddef>

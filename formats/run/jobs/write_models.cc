@@ -3,7 +3,7 @@
 #include <mutex>
 #include <optional>
 
-#include "formats/base/io/each_item.h"
+#include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"

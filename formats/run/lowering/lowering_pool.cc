@@ -36,8 +36,9 @@ LoweringPool::LoweringPool(const LoadedModel& model, const std::vector<Backend>&
       backends_(backends),
       options_(options),
       store_(options.cache_folder, options.trusts_failures),
-      lane_(lane_count(backends, options.jobs)),
-      lanes_(lane_.size()) {}
+      lanes_(lane_count(backends, options.jobs)) {
+  lane_.resize(lanes_.count());
+}
 
 // A worker belongs to the thread that started it.
 LoweringPool::~LoweringPool() {

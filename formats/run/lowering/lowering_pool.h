@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "formats/run/lowering/lanes.h"
+#include "formats/base/io/lanes.h"
 #include "formats/run/lowering/lower_outcome.h"
 #include "formats/run/lowering/piece_lowerer.h"
 

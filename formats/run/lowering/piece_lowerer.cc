@@ -12,10 +12,10 @@
 #include "core/lowering/descent.h"
 #include "formats/base/io/output_file.h"
 #include "formats/base/io/source_file.h"
+#include "formats/base/text/version.h"
 #include "formats/run/backend/tensor_compare.h"
 #include "formats/run/backend/tensor_files.h"
 #include "formats/run/lowering/piece_hash.h"
-#include "formats/run/lowering/sha256.h"
 #include "formats/run/lowering/tie_order.h"
 
 namespace cleave {
@@ -29,6 +29,13 @@ constexpr CompareTolerance kLowerPrecision = {.rtol = 2e-2, .atol = 2e-2, .integ
 
 Error error_of(const WriteFault& fault) {
   return {fault.faults.front().file + ": " + fault.faults.front().message};
+}
+
+Status<Error> move_file(const std::string& from, const std::string& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) return Error{to + ": cannot be written: " + error.message()};
+  return Done{};
 }
 
 std::string text_of_file(const std::string& path) {
@@ -104,9 +111,12 @@ Result<bool, Error> PieceLowerer::raise_opset(Made& made, std::int64_t opset) {
   const nlohmann::json request = {{"model", made.path}, {"out", raised}, {"opset", opset}};
   const WorkerAnswer answer = converter_->request("convert", request.dump());
   const auto json = nlohmann::json::parse(answer.text, nullptr, false);
-  if (answer.kind != WorkerAnswer::Kind::line || !json.value("ok", false)) return false;
-  fs::rename(raised, made.path);
-  return true;
+  if (answer.kind != WorkerAnswer::Kind::line || json.value("ok", nlohmann::json()) != true) {
+    return false;
+  }
+  std::error_code is_not_there;
+  fs::rename(raised, made.path, is_not_there);
+  return !is_not_there;
 }
 
 Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
@@ -122,7 +132,7 @@ Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
     const std::string changed = made.path + ".pinned.onnx";
     const auto written = write_changed_piece(made.path, changed, change);
     if (!written) return error_of(written.error());
-    fs::rename(changed, made.path);
+    if (const auto moved = move_file(changed, made.path); !moved) return moved.error();
     made.result.frozen = change.frozen.size();
     for (const ValueId input : made.inputs) {
       const auto pinned = change.shapes.find(std::string(name(input)));
@@ -153,15 +163,26 @@ bool PieceLowerer::has_values(const Made& made) const {
   return !context_.samples.empty();
 }
 
+// The part of a key that does not depend on the piece.
+Sha256 PieceLowerer::key_begin() const {
+  const Backend& backend = session_.backend();
+  Sha256 key;
+  for (const int number : {kVersionMajor, kVersionMinor, kVersionPatch}) {
+    key.add_number(static_cast<std::uint64_t>(number));
+  }
+  for (const std::string& text : {backend.name, backend.text, context_.identity}) {
+    key.add_text(text);
+  }
+  return key;
+}
+
 std::optional<std::string> PieceLowerer::key_of(const Made& made, const Piece& piece) const {
   std::optional<std::string> hash;
   if (const auto source = SourceFile::open(made.path)) hash = piece_hash(source->bytes());
   if (!hash) return std::nullopt;
   const Backend& backend = session_.backend();
-  Sha256 key;
-  for (const std::string& text : {backend.name, backend.text, context_.identity, *hash}) {
-    key.add_text(text);
-  }
+  Sha256 key = key_begin();
+  key.add_text(*hash);
   key.add_number(piece.attempt);
   if (context_.compares) {
     key.add_number(static_cast<std::uint64_t>(piece.tolerance * 1000));
@@ -192,6 +213,7 @@ Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
     result.attempt = *std::move(known);
     result.calls = result.attempt.is_cached ? 0 : 1;
   } else {
+    const AskedKey asked(context_.store, result.hash);
     const std::size_t before = session_.calls();
     made->result.can_run = result.can_run;
     Compared compared = ask(*made, piece);
@@ -325,16 +347,14 @@ Attempt PieceLowerer::compile(const PieceFiles& files) {
 }
 
 Attempt PieceLowerer::compile_simple(const TestModel& model) {
-  Sha256 key;
-  for (const std::string& text :
-       {session_.backend().name, session_.backend().text, context_.identity, model.bytes}) {
-    key.add_text(text);
-  }
+  Sha256 key = key_begin();
+  key.add_text(model.bytes);
   const std::string name = std::move(key).hex();
   if (auto known = context_.store.find(name)) {
     calls_ += known->is_cached ? 0U : 1U;
     return *std::move(known);
   }
+  const AskedKey asked(context_.store, name);
   const std::string path = context_.folder + "/simple_" + std::to_string(written_++) + ".onnx";
   const std::size_t before = session_.calls();
   Attempt attempt;  // says nothing when the model cannot be written
@@ -401,9 +421,7 @@ Result<CutPiece, Error> PieceLowerer::write(const Piece& piece, const std::strin
   const std::string changed = path + ".pinned";
   const auto written = write_changed_piece(path, changed, change);
   if (!written) return error_of(written.error());
-  std::error_code error;
-  fs::rename(changed, path, error);
-  if (error) return Error{path + ": cannot be written: " + error.message()};
+  if (const auto moved = move_file(changed, path); !moved) return moved.error();
   std::erase_if(cut->inputs,
                 [&](ValueId input) { return change.frozen.contains(std::string(name(input))); });
   return *std::move(cut);

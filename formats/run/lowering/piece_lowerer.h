@@ -16,6 +16,7 @@
 #include "formats/run/lowering/open_shapes.h"
 #include "formats/run/lowering/piece_change.h"
 #include "formats/run/lowering/reference_run.h"
+#include "formats/run/lowering/sha256.h"
 #include "formats/run/lowering/verdict_store.h"
 
 namespace cleave {
@@ -90,6 +91,7 @@ class PieceLowerer {
   PieceChange change_of(const CutPiece& cut, const Remedies& remedies) const;
   std::optional<Sizes> known_shape(ValueId value) const;
   Result<bool, Error> raise_opset(Made& made, std::int64_t opset);
+  Sha256 key_begin() const;
   std::optional<std::string> key_of(const Made& made, const Piece& piece) const;
   Compared ask(const Made& made, const Piece& piece);
   Attempt compile(const PieceFiles& files);

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -11,6 +10,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "formats/run/backend/kept_output.h"
 
 namespace cleave {
 namespace {
@@ -32,10 +33,18 @@ bool says_something(LowerVerdict verdict) {
   }
 }
 
+constexpr unsigned kVersion = 2;  // of the lines below
+constexpr std::size_t kMostKeyBytes = 200;
+constexpr std::size_t kMostDetailBytes = 1000;
+// A message is at most what is kept of an output, with a character for each byte that is none.
+constexpr std::size_t kMostMessageBytes = 4 * 2 * (KeptOutput::kKept + KeptOutput::kLongestLine);
+constexpr std::size_t kMostLineBytes = 6 * kMostMessageBytes;  // with escapes
+
 std::string line_of(const std::string& key, const Attempt& attempt) {
-  Json json = {{"key", key},
-               {"verdict", static_cast<int>(attempt.verdict)},
-               {"stage", static_cast<int>(attempt.stage)},
+  Json json = {{"version", kVersion},
+               {"key", key},
+               {"verdict", verdict_name(attempt.verdict)},
+               {"stage", lower_stage_name(attempt.stage)},
                {"detail", attempt.detail},
                {"message", attempt.message},
                {"seconds", attempt.seconds},
@@ -44,22 +53,41 @@ std::string line_of(const std::string& key, const Attempt& attempt) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::optional<std::pair<std::string, Attempt>> attempt_of(std::string_view line) {
+// A field of text of at most so many bytes.
+std::optional<std::string> text_at(const Json& json, const char* key, std::size_t most_bytes) {
+  const auto field = json.find(key);
+  if (field == json.end() || !field->is_string()) return std::nullopt;
+  auto text = field->get<std::string>();
+  if (text.size() > most_bytes) return std::nullopt;
+  return text;
+}
+
+struct KnownVerdict {
+  std::string key;
+  Attempt attempt;
+};
+
+// What the line says; nullopt when it is not, in all its fields, what line_of() could have written.
+std::optional<KnownVerdict> verdict_of(std::string_view line) {
+  if (line.size() > kMostLineBytes) return std::nullopt;
   const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) return std::nullopt;
-  try {
-    Attempt attempt{.verdict = static_cast<LowerVerdict>(json.at("verdict").get<int>()),
-                    .stage = static_cast<LowerStage>(json.at("stage").get<int>()),
-                    .detail = json.at("detail").get<std::string>(),
-                    .message = json.at("message").get<std::string>(),
-                    .seconds = json.at("seconds").get<double>()};
-    if (const Json& bytes = json.at("artefact_bytes"); bytes.is_number()) {
-      attempt.artefact_bytes = bytes.get<std::uint64_t>();
-    }
-    return std::pair(json.at("key").get<std::string>(), std::move(attempt));
-  } catch (const Json::exception&) {
-    return std::nullopt;
-  }
+  if (!json.is_object() || json.value("version", Json()) != kVersion) return std::nullopt;
+  auto key = text_at(json, "key", kMostKeyBytes);
+  const auto verdict = verdict_named(text_at(json, "verdict", kMostDetailBytes).value_or(""));
+  const auto stage = lower_stage_named(text_at(json, "stage", kMostDetailBytes).value_or(""));
+  auto detail = text_at(json, "detail", kMostDetailBytes);
+  auto message = text_at(json, "message", kMostMessageBytes);
+  const Json seconds = json.value("seconds", Json()), bytes = json.value("artefact_bytes", Json());
+  const bool has_times = seconds.is_number() && seconds.get<double>() >= 0 &&
+                         (bytes.is_null() || bytes.is_number_unsigned());
+  if (!key || !verdict || !stage || !detail || !message || !has_times) return std::nullopt;
+  Attempt attempt{.verdict = *verdict,
+                  .stage = *stage,
+                  .detail = *std::move(detail),
+                  .message = *std::move(message),
+                  .seconds = seconds.get<double>()};
+  if (!bytes.is_null()) attempt.artefact_bytes = bytes.get<std::uint64_t>();
+  return KnownVerdict{*std::move(key), std::move(attempt)};
 }
 
 constexpr std::string_view kTemporary = ".cleave-";  // and then the number of the process
@@ -93,24 +121,12 @@ void remove_left_folder(std::string_view line) {
   if (is_same) fs::remove_all(path, ignored);
 }
 
-std::string text_of(const std::string& path) {
+// The whole of a file; "" when it is none, or has more bytes.
+std::string text_of(const std::string& path, std::uint64_t most_bytes) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > most_bytes) return {};
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-bool is_folder_line(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, false);
-  return json.is_object() && json.size() == 3 && json.contains("folder") &&
-         json.contains("device") && json.contains("inode");
-}
-
-// Keys are in order of the alphabet: these are the starts of both kinds of lines.
-bool is_line_start(std::string_view text) {
-  for (const std::string_view start : {R"({"artefact_bytes":)", R"({"device":)"}) {
-    const std::size_t shared = std::min(text.size(), start.size());
-    if (text.size() > 1 && text.substr(0, shared) == start.substr(0, shared)) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -125,11 +141,9 @@ std::string default_verdict_cache() {
 std::size_t count_journaled(const std::string& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
-  const std::string text = text_of(path);
+  const std::string text = text_of(path, UINT64_MAX);
   std::size_t count = 0;
-  for (const std::string_view line : lines_of(text)) {
-    count += attempt_of(line) ? 1U : 0U;
-  }
+  for (const std::string_view line : lines_of(text)) count += verdict_of(line) ? 1U : 0U;
   return count;
 }
 
@@ -137,18 +151,12 @@ std::size_t count_journaled(const std::string& path) {
 // that the runs before are over.
 Status<Error> VerdictStore::open_journal(const std::string& path,
                                          const std::vector<std::string>& folders) {
-  auto journal =
-      JournalFile::open(path, {.owner = "cleave lower",
-                               .is_line =
-                                   [](std::string_view line) {
-                                     return attempt_of(line).has_value() || is_folder_line(line);
-                                   },
-                               .is_line_start = is_line_start});
+  auto journal = JournalFile::open(path, "cleave lower", kVersion);
   if (!journal) return std::move(journal).error();
   journal_.emplace(*std::move(journal));
   for (const std::string_view line : lines_of(journal_->lines())) {
-    if (auto event = attempt_of(line)) {
-      journaled_.insert(*std::move(event));
+    if (auto known = verdict_of(line)) {
+      journaled_.emplace(std::move(known->key), std::move(known->attempt));
     } else {
       remove_left_folder(line);
     }
@@ -164,9 +172,12 @@ std::string VerdictStore::cache_path(const std::string& key) const {
 
 std::optional<Attempt> VerdictStore::find_in_cache(const std::string& key) const {
   if (cache_.empty()) return std::nullopt;
-  auto event = attempt_of(text_of(cache_path(key)));
-  if (!event || event->first != key) return std::nullopt;
-  return std::move(event->second);
+  auto known = verdict_of(text_of(cache_path(key), kMostLineBytes));
+  if (!known || known->key != key) return std::nullopt;
+  if (!says_something(known->attempt.verdict) && !is_refusal(known->attempt.verdict)) {
+    return std::nullopt;
+  }
+  return std::move(known->attempt);
 }
 
 std::optional<Attempt> VerdictStore::find(const std::string& key) {
@@ -195,6 +206,11 @@ std::optional<Attempt> VerdictStore::find(const std::string& key) {
 
 bool VerdictStore::is_worth_keeping(LowerVerdict verdict) const {
   return says_something(verdict) || (trusts_failures_ && is_refusal(verdict));
+}
+
+void VerdictStore::release(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  if (asked_.erase(key) > 0) added_.notify_all();
 }
 
 Status<Error> VerdictStore::add(const std::string& key, const Attempt& attempt) {

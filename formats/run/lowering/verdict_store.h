@@ -1,13 +1,16 @@
 // Known verdicts: those of this run, those in the journal of a killed run, and those in the cache
 // shared by all runs.
 //
-//   journal   one line of JSON for each verdict, flushed before the next child starts; a last line
-//             that is cut off is ignored. A run that was killed loses one compile. Other lines name
+//   journal   one line of JSON for each verdict, written when it is added; a last line that is cut off
+//             is dropped. A run that was killed loses the compiles that were running. Other lines name
 //             the run's temporary folders, which the next run removes. The journal is locked, so
 //             that only one run at a time uses it.
-//   cache     one file for each verdict, named by its key: backend file, version, stage, remedies,
-//             piece. Timeouts and crashes are not kept unless failures are trusted, since they may
-//             have other causes than the piece.
+//   cache     one file for each verdict, named by its key: cleave's version, backend file, the
+//             backend's version, piece, and what was compared how. Timeouts and crashes are not kept
+//             unless failures are trusted, since they may have other causes than the piece.
+//
+// Both may have been damaged since: a line with a field that cleave would not have written is no
+// verdict.
 #pragma once
 
 #include <condition_variable>
@@ -17,6 +20,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -50,6 +54,8 @@ class VerdictStore {
   std::optional<Attempt> find(const std::string& key);
   // Adds a verdict, once for each key. Error: the journal cannot be written.
   Status<Error> add(const std::string& key, const Attempt& attempt);
+  // Lets another thread ask, if the verdict was not added.
+  void release(const std::string& key);
 
  private:
   std::string cache_path(const std::string& key) const;
@@ -66,6 +72,19 @@ class VerdictStore {
   std::unordered_map<std::string, Attempt> seen_;  // in this run
   // from the previous run, and not asked for yet
   std::unordered_map<std::string, Attempt> journaled_;
+};
+
+// Releases a key for which find() knew nothing, when the caller's scope ends, however it ends.
+class AskedKey {
+ public:
+  AskedKey(VerdictStore& store, std::string key) : store_(store), key_(std::move(key)) {}
+  ~AskedKey() { store_.release(key_); }
+  AskedKey(const AskedKey&) = delete;
+  AskedKey& operator=(const AskedKey&) = delete;
+
+ private:
+  VerdictStore& store_;
+  std::string key_;
 };
 
 }  // namespace cleave

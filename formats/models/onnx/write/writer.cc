@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/graph/domain.h"
-#include "formats/base/io/each_item.h"
+#include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
 #include "formats/base/text/number_text.h"
 #include "formats/models/onnx/write/annotated.h"

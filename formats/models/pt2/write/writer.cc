@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "formats/base/io/each_item.h"
+#include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
 #include "formats/base/json/pieces.h"
 #include "formats/models/pt2/write/chain.h"

@@ -95,5 +95,19 @@ TEST_CASE("a higher opset is tried only for a backend whose lowest opset is abov
   CHECK(later.is_remedied);
 }
 
+TEST_CASE("a reference that answers nonsense, or writes nothing, raises no opset") {
+  Backend backend = shell_backend("! " + contains("raised"), "opset is too low");
+  backend.lowest_opset = 18;
+  const Searched none = search(backend, {}, shell_reference("echo '{\"ok\": false}'"));
+  CHECK_FALSE(none.is_remedied);
+  for (const char* const answer : {"echo '{\"ok\": \"yes\"}'", "echo '{\"ok\": true}'", "echo '{}'",
+                                   "echo nonsense", "exit 1"}) {
+    INFO(answer);
+    const Searched searched = search(backend, {}, shell_reference(answer));
+    CHECK(searched.findings == none.findings);
+    CHECK_FALSE(searched.is_remedied);
+  }
+}
+
 }  // namespace
 }  // namespace cleave

@@ -13,11 +13,13 @@ field() { echo "$line" | sed "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/"; }
 echo '{"ready": true, "version": "1"}'
 while read -r line; do
   case "$line" in
-    *convert*) { cat "$(field model)"; echo raised; } > "$(field out)" ;;
+    *convert*) $CONVERT ;;
+    *) echo '{"ok": true, "tensors": []}' ;;
   esac
-  echo '{"ok": true, "tensors": []}'
 done
 )sh";
+constexpr const char* kConvert =
+    R"sh({ cat "$(field model)"; echo raised; } > "$(field out)"; echo '{"ok": true}')sh";
 
 }  // namespace
 
@@ -33,10 +35,13 @@ Backend shell_backend(const std::string& refuses, const std::string& message) {
 
 std::string contains(const std::string& bytes) { return "grep -q " + bytes + " {model}"; }
 
-Backend shell_reference() {
+Backend shell_reference(const std::string& convert) {
+  std::string script = kReferenceScript;
+  const std::string_view place = "$CONVERT";
+  script.replace(script.find(place), place.size(), convert.empty() ? kConvert : convert);
   Backend reference;
   reference.name = "reference";
-  reference.serve = BackendServe{.argv = {"/bin/sh", "-c", kReferenceScript}};
+  reference.serve = BackendServe{.argv = {"/bin/sh", "-c", script}};
   reference.serve->ops = {"capture", "convert"};
   return reference;
 }

@@ -17,8 +17,8 @@ Backend shell_backend(const std::string& refuses, const std::string& message);
 std::string contains(const std::string& bytes);
 
 // A reference that has a value of no tensor, and that "converts" a model by adding the word
-// "raised" to its file.
-Backend shell_reference();
+// "raised" to its file. The command of the shell answers the request instead when it is given.
+Backend shell_reference(const std::string& convert = {});
 
 // Reads the graph, in the text form of ONNX, from a file NAME.onnx that it writes into the folder.
 LoadedModel onnx_model_in(const TestFolder& folder, const std::string& name,

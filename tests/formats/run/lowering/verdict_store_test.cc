@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "tests/catch2.h"
 #include "tests/formats/base/io/test_folder.h"
@@ -54,6 +55,104 @@ TEST_CASE("the end of a journal that was cut off in a line is dropped") {
   VerdictStore store("");
   REQUIRE(store.open_journal(journal));
   CHECK(folder.content("journal") == whole);
+  CHECK(store.find("k"));
+}
+
+// The verdict that the cache has for "key" when its only entry is changed to this text.
+std::optional<Attempt> cached(const TestFolder& folder, const std::string& entry) {
+  folder.with_file("ke/key.json", entry);
+  return VerdictStore(folder.path("")).find("key");
+}
+
+TEST_CASE("an entry of the cache that cleave would not have written is no entry") {
+  const TestFolder folder;
+  const Attempt attempt{.verdict = LowerVerdict::refused,
+                        .stage = LowerStage::check,
+                        .detail = "exit 3",
+                        .message = "no Loop",
+                        .seconds = 0.25,
+                        .artefact_bytes = 7};
+  REQUIRE(VerdictStore(folder.path("")).add("key", attempt));
+  const std::string whole = folder.content("ke/key.json");
+  const auto known = cached(folder, whole);
+  REQUIRE(known);
+  CHECK(known->is_cached);
+  CHECK(known->verdict == LowerVerdict::refused);
+  CHECK(known->stage == LowerStage::check);
+  CHECK(known->detail == "exit 3");
+  CHECK(known->seconds == 0.25);
+  CHECK(known->artefact_bytes == 7);
+  const auto is_known_with = [&](const std::string& from, const std::string& to) {
+    std::string changed = whole;
+    REQUIRE(changed.find(from) != changed.npos);
+    changed.replace(changed.find(from), from.size(), to);
+    return cached(folder, changed).has_value();
+  };
+  CHECK(is_known_with("no Loop", "no \\u001b[1mLoop"));  // escaped where it is shown
+  for (const char* const verdict : {"77", "256", "0", "-1", "\"\"", "\"fine\"", "\"driver\"",
+                                    "\"lost\"", "\"flaky\"", "null", "[\"refused\"]"}) {
+    INFO(verdict);
+    CHECK_FALSE(is_known_with("\"refused\"", verdict));
+  }
+  CHECK_FALSE(is_known_with("\"check\"", "1"));
+  CHECK_FALSE(is_known_with("\"check\"", "\"\""));
+  CHECK_FALSE(is_known_with("\"version\":2", "\"version\":1"));
+  CHECK_FALSE(is_known_with(",\"version\":2", ""));
+  CHECK_FALSE(is_known_with("0.25", "-0.25"));
+  CHECK_FALSE(is_known_with("0.25", "\"0.25\""));
+  CHECK_FALSE(is_known_with(":7", ":-7"));
+  CHECK_FALSE(is_known_with(":7", ":0.5"));
+  CHECK_FALSE(is_known_with("\"key\":\"key\"", "\"key\":\"other\""));
+  CHECK_FALSE(is_known_with("exit 3", std::string(2000, 'x')));
+  CHECK_FALSE(is_known_with("no Loop", std::string(50'000'000, 'x')));
+  CHECK_FALSE(cached(folder, whole.substr(0, 40)));
+  CHECK_FALSE(cached(folder, ""));
+  fs::remove(folder.path("ke/key.json"));
+  fs::create_directory(folder.path("ke/key.json"));
+  CHECK_FALSE(VerdictStore(folder.path("")).find("key"));
+}
+
+TEST_CASE("each verdict and each stage is read as it was written") {
+  const TestFolder folder;
+  for (int i = 0; i <= static_cast<int>(LowerVerdict::driver); ++i) {
+    const auto verdict = static_cast<LowerVerdict>(i);
+    CHECK(verdict_named(verdict_name(verdict)) == verdict);
+  }
+  for (const LowerStage stage : {LowerStage::check, LowerStage::compile, LowerStage::run}) {
+    CHECK(lower_stage_named(lower_stage_name(stage)) == stage);
+  }
+  CHECK_FALSE(verdict_named(""));
+  CHECK_FALSE(lower_stage_named("link"));
+}
+
+TEST_CASE("a line of a journal that is no verdict is passed over") {
+  const TestFolder folder;
+  const std::string journal = folder.path("journal");
+  {
+    VerdictStore store("");
+    REQUIRE(store.open_journal(journal));
+    REQUIRE(store.add("k", {.verdict = LowerVerdict::lowered}));
+  }
+  folder.with_file("journal", folder.content("journal") + "notes\n{\"verdict\":77}\n");
+  CHECK(count_journaled(journal) == 1);
+  VerdictStore store("");
+  REQUIRE(store.open_journal(journal));
+  CHECK(store.find("k"));
+}
+
+TEST_CASE("a key whose verdict is never added is free for another thread when its holder ends") {
+  VerdictStore store("");
+  REQUIRE_FALSE(store.find("k"));
+  std::thread other;
+  std::optional<Attempt> known;
+  {
+    const AskedKey asked(store, "k");
+    other = std::thread([&] { known = store.find("k"); });
+  }
+  other.join();
+  CHECK_FALSE(known);
+  REQUIRE(store.add("k", {.verdict = LowerVerdict::lowered}));
+  { const AskedKey asked(store, "k"); }
   CHECK(store.find("k"));
 }
 
