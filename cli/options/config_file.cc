@@ -87,8 +87,8 @@ class ConfigReader {
       return Diagnostics{
           diagnostic_at("", text_, offset_of(error.source().begin), words_of(error))};
     }
-    if (!faults_.empty()) return std::move(faults_);
     sort_by_place();
+    if (!faults_.empty()) return std::move(faults_);
     return std::move(config_);
   }
 
@@ -174,6 +174,9 @@ class ConfigReader {
 
   // The parser keeps keys in the order of the alphabet.
   void sort_by_place() {
+    std::sort(faults_.begin(), faults_.end(), [](const Diagnostic& a, const Diagnostic& b) {
+      return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+    });
     std::sort(order_.begin(), order_.end());
     std::vector<CLI::ConfigItem> sorted;
     for (const auto& [place, i] : order_) sorted.push_back(std::move(config_.items[i]));

@@ -92,7 +92,9 @@ std::string_view after_panic(std::string_view message) {
 }  // namespace
 
 std::string first_line(std::string_view message, std::size_t columns) {
-  return fitted(escaped(essential_lines(after_panic(message))), columns);
+  std::string line = essential_lines(after_panic(message));
+  if (line.empty()) line = message.substr(0, message.find('\n'));  // a traceback that is cut off
+  return fitted(escaped(line), columns);
 }
 
 }  // namespace cleave

@@ -21,6 +21,11 @@ TEST_CASE("A traceback of Python is passed over: the exception is shown") {
         "Traceback (most recent call last):");
 }
 
+TEST_CASE("The line that says what is wrong is shown, not warnings before it") {
+  CHECK(first_line("warning: not aligned\ninfo: placing\nERROR: no Loop\nerror: 1 error", 80) ==
+        "ERROR: no Loop");
+}
+
 TEST_CASE("The place of a panic in Rust is passed over: its reason is shown") {
   CHECK(first_line("thread '<unnamed>' (31578) panicked at lib.rs:1:13:\nindex out of bounds\n",
                    80) == "index out of bounds");

@@ -78,10 +78,10 @@ TEST_CASE("patterns that are too large, or would take more than linear time, are
   CHECK(fault_of("a{1,1000}") == "none");
   CHECK(fault_of("at 0x3333333333333333333") == "none");
   CHECK(fault_of(std::string(500, '(') + std::string(500, ')')) == "none");
-  CHECK(fault_of(std::string(100000, '(') + std::string(100000, ')'))
-            .ends_with(refused + "invalid expression nesting depth\n"));
+  CHECK(fault_of(std::string(100000, '(') + std::string(100000, ')')) == "none");
+  CHECK(fault_of("a{1,1001}") ==
+        "1:92 \"a{1,1001}\"" + refused + "invalid repetition size: {1,1001}\n");
   CHECK(fault_of("((a{1,1000}){1,1000}){1,1000}").find(refused) != std::string::npos);
-  CHECK(fault_of("a{3333333333333333333}").find(refused) != std::string::npos);
   CHECK(fault_of("(a)\\\\1") == "1:92 \"(a)\\1\"" + refused + "invalid escape sequence: \\1\n");
   CHECK(fault_of("(?!a)") == "1:92 \"(?!a)\"" + refused + "invalid perl operator: (?!\n");
 }
