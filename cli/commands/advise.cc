@@ -61,13 +61,17 @@ class AdviseCommand : public Command {
       }
     }
     std::vector<LoadedModel> models;
-    for (MeasuredModel& model : measured) models.push_back(std::move(model.model));
+    std::vector<Graph> graphs;
+    for (MeasuredModel& model : measured) {
+      graphs.push_back(model.model.graph.with_shapes(observed_shapes(model.costs)));
+      models.push_back(std::move(model.model));
+    }
     std::vector<OpFacts> facts;
     facts.reserve(models.size());
     for (const LoadedModel& model : models) facts.push_back(op_facts(model));
     std::vector<ModelToSplit> to_split;
     for (std::size_t i = 0; i < models.size(); ++i) {
-      to_split.push_back({models[i].graph, facts[i], &times[i]});
+      to_split.push_back({graphs[i], facts[i], &times[i]});
     }
     const auto advice = advise_with_progress(to_split, *lists, link);
     if (!advice) return refuse(advice.error());
@@ -100,7 +104,8 @@ class AdviseCommand : public Command {
       Machine machine = machine_of(split_.options, link);
       machine.cpu.calibrated = model.costs.cpu_ops;
       machine.acc.calibrated = model.costs.acc_ops;
-      times.push_back(measured_targets(model.model.graph, machine, model.costs).times);
+      const Graph graph = model.model.graph.with_shapes(observed_shapes(model.costs));
+      times.push_back(measured_targets(graph, machine, model.costs).times);
     }
     return times;
   }

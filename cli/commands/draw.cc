@@ -88,7 +88,7 @@ class DrawCommand : public Command {
  private:
   static ExitCode no_times(const Report& report) {
     print_error("--color-by time: no node's time is known",
-                {missing_number_text(report.model.graph, *report.time)});
+                {missing_number_text(report.graph, *report.time)});
     return ExitCode::usage;
   }
 

@@ -45,6 +45,7 @@ class PartitionCommand : public Command {
     if (!partition) return refuse({fault_of_map(partition.error())});
     const Boundaries boundaries = find_boundaries(model->graph, *partition, boundary_);
     StagesReport report{.model = *model,
+                        .graph = model->graph,
                         .part_word = "partition",
                         .partition = *partition,
                         .boundaries = boundaries,

@@ -98,8 +98,7 @@ class SplitCommand : public Command {
                              .parts = boundaries,
                              .root = boundaries,
                              .pt2_files = pt2_files_};
-    const auto models = run->with_declared_shapes(
-        [&] { return write_models_with_progress(run->model(), pieces, options, *folder); });
+    const auto models = write_models_with_progress(run->model(), pieces, options, *folder);
     if (!models) return refuse(models.error());
     Report report = run->report(models->notes);
     report.part_files = models->part_files;

@@ -62,42 +62,36 @@ class StageCommand : public Command {
     if (stages_.only() && *folder) {
       return wrong_usage({"--stage prints one stage and writes nothing: leave -o out"});
     }
-    auto measured = load_with_seen_shapes();
-    if (!measured) return ExitCode::bad_input;
-    const LoadedModel* const model = &measured->model;
-    const auto plan = plan_stages(*model, plan_);
+    auto model = load_model(model_);
+    if (!model) return ExitCode::bad_input;
+    const Graph graph = model->graph.with_shapes(seen_shapes(*model));
+    const auto plan = plan_stages(*model, graph, plan_);
     if (!plan) return plan.error();
-    auto pipeline = form_pipeline(*model, *plan);
+    auto pipeline = form_pipeline(*model, graph, *plan);
     if (!pipeline) return wrong_usage(pipeline.error());
     if (const auto asked = schedule_.request()) {
       const BalanceRequest costs = plan_.request().balance;
-      auto schedule =
-          schedule_stages({model->graph, pipeline->partition, costs, plan->balance}, *asked);
+      auto schedule = schedule_stages({graph, pipeline->partition, costs, plan->balance}, *asked);
       if (!schedule) return refuse(schedule.error());
       pipeline->schedule = *std::move(schedule);
     }
-    if (stages_.only()) return print_stage(*model, *pipeline);
-    return report_and_write(*measured, *plan, *pipeline, *folder);
+    if (stages_.only()) return print_stage(*model, graph, *pipeline);
+    return report_and_write(*model, graph, *plan, *pipeline, *folder);
   }
 
-  // The graph has the shapes that the profiles of --costs saw. Faults of these files are left to
-  // the plan, which reads them for their times.
-  std::optional<MeasuredModel> load_with_seen_shapes() const {
-    auto model = load_model(model_);
-    if (!model) return std::nullopt;
-    MeasuredModel measured{*std::move(model), {}};
-    const auto costs = plan_.request().balance.costs_files;
-    if (costs.empty()) return measured;
-    auto read = read_costs_and_shapes(costs, measured.model);
-    if (!read) return measured;
-    measured.costs = *std::move(read);
-    exchange_observed_shapes(measured.model.graph, measured.costs);
-    return measured;
+  // The shapes that the profiles of --costs saw. Faults of these files are left to the plan, which
+  // reads them for their times.
+  Shapes seen_shapes(LoadedModel& model) const {
+    const auto files = plan_.request().balance.costs_files;
+    if (files.empty()) return {};
+    const auto costs = read_costs_and_shapes(files, model);
+    return costs ? observed_shapes(*costs) : Shapes();
   }
 
-  Result<Pipeline> form_pipeline(const LoadedModel& model, const StagePlan& plan) const {
-    Partition partition = form_stages(model.graph, plan.stage_of, plan.names);
-    auto boundaries = find_stage_boundaries(model.graph, partition, stages_.boundary_options());
+  Result<Pipeline> form_pipeline(const LoadedModel& model, const Graph& graph,
+                                 const StagePlan& plan) const {
+    Partition partition = form_stages(graph, plan.stage_of, plan.names);
+    auto boundaries = find_stage_boundaries(graph, partition, stages_.boundary_options());
     if (!boundaries) return boundaries.error();
     auto devices = stages_.devices(partition.count());
     if (!devices) return devices.error();
@@ -105,18 +99,18 @@ class StageCommand : public Command {
     if (!stages_.loss()) return pipeline;
     const auto loss = find_loss(model, *stages_.loss());
     if (!loss) return loss.error();
-    auto backward = plan_backward(model.graph, pipeline.partition, pipeline.root(model), *loss);
+    auto backward = plan_backward(graph, pipeline.partition, pipeline.root(model), *loss);
     if (!backward) return backward.error();
     pipeline.backward = *std::move(backward);
     return pipeline;
   }
 
-  ExitCode report_and_write(MeasuredModel& measured, const StagePlan& plan,
+  ExitCode report_and_write(const LoadedModel& model, const Graph& graph, const StagePlan& plan,
                             const Pipeline& pipeline, std::optional<OutputFolder>& folder) const {
-    const LoadedModel& model = measured.model;
     const Boundaries& root = pipeline.root(model);
     const BackwardPlan* const backward = pipeline.backward ? &*pipeline.backward : nullptr;
     StagesReport report{.model = model,
+                        .graph = graph,
                         .part_word = "stage",
                         .partition = pipeline.partition,
                         .boundaries = pipeline.boundaries.stages,
@@ -133,7 +127,7 @@ class StageCommand : public Command {
     return output_.write(
         report,
         {pipeline.partition, pipeline.boundaries.stages, root, pipeline.devices, true, backward},
-        folder, [&] { exchange_observed_shapes(measured.model.graph, measured.costs); });
+        folder);
   }
 
   static ExitCode wrong_usage(const Error& error) {
@@ -141,7 +135,8 @@ class StageCommand : public Command {
     return ExitCode::usage;
   }
 
-  ExitCode print_stage(const LoadedModel& model, const Pipeline& pipeline) const {
+  ExitCode print_stage(const LoadedModel& model, const Graph& graph,
+                       const Pipeline& pipeline) const {
     const Partition& partition = pipeline.partition;
     const std::size_t stage = *stages_.only();
     if (stage >= partition.count()) {
@@ -152,7 +147,7 @@ class StageCommand : public Command {
     const std::string device = pipeline.devices.empty() ? "" : pipeline.devices[stage];
     const Boundaries& boundaries = pipeline.boundaries.stages;
     write_stdout(output_.is_json() ? write_part_json(model, partition, boundaries, part, device)
-                                   : print_part(model.graph, partition, boundaries, part, device));
+                                   : print_part(graph, partition, boundaries, part, device));
     return ExitCode::done;
   }
 

@@ -90,9 +90,7 @@ std::optional<MeasuredModel> load_measured_model(const ModelArgs& args) {
   auto costs = read_costs_and_shapes(args.costs, *model);
   print_diagnostics(costs ? costs->warnings : costs.error());
   if (!costs) return std::nullopt;
-  MeasuredModel measured{*std::move(model), *std::move(costs)};
-  exchange_observed_shapes(measured.model.graph, measured.costs);
-  return measured;
+  return MeasuredModel{*std::move(model), *std::move(costs)};
 }
 
 Result<WrittenModels, JobFault> write_models_with_progress(const LoadedModel& model,

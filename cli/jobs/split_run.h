@@ -24,7 +24,7 @@ SplitRequest split_request(const ModelArgs& model, const SupportArgs& support,
 Result<SplitJob, ExitCode> run_split(const ModelArgs& model, const SupportArgs& support,
                                      const SplitArgs& split);
 
-// A model and its costs from --costs. The graph has the shapes that the profiles saw.
+// A model and its costs from --costs. The model's graph has the declared shapes.
 struct MeasuredModel {
   LoadedModel model;
   CostSet costs;

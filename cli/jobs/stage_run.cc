@@ -27,14 +27,15 @@ Result<BalanceRun, JobFault> balance_with_progress(const Workload& workload,
 
 }  // namespace
 
-Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const StagePlanArgs& args) {
+Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const Graph& graph,
+                                        const StagePlanArgs& args) {
   if (const auto idle = args.idle_option()) {
     print_error(idle->message, idle->notes);
     return ExitCode::usage;
   }
   StagePlanRequest request = args.request();
   request.ties = model_ties(model);
-  auto plan = plan_with_progress(model.graph, request);
+  auto plan = plan_with_progress(graph, request);
   if (!plan) return refuse(plan.error());
   print_diagnostics(plan->warnings);
   return *std::move(plan);

@@ -13,7 +13,8 @@ namespace cleave {
 
 // Decides where the model is cut. Prints warnings, and on failure what is wrong; the error is the
 // exit code.
-Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const StagePlanArgs& args);
+Result<StagePlan, ExitCode> plan_stages(const LoadedModel& model, const Graph& graph,
+                                        const StagePlanArgs& args);
 
 // cleave stage --workload: balanced stages of a public workload instead of a model. Reads,
 // balances, reports. Prints what is wrong.

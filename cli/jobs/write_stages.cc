@@ -30,17 +30,14 @@ Loaded<std::optional<OutputFolder>> StagesOutput::create_folder() const {
 }
 
 ExitCode StagesOutput::write(StagesReport& report, const ModelPieces& pieces,
-                             std::optional<OutputFolder>& folder,
-                             const std::function<void()>& exchange_shapes) const {
+                             std::optional<OutputFolder>& folder) const {
   if (!folder) {
     write_stdout(json_ ? stages_json(report) : stages_text(report));
     return ExitCode::done;
   }
   ModelPieces chosen = pieces;
   chosen.pt2_files = pt2_files_;
-  exchange_shapes();
   const auto written = write_models_with_progress(report.model, chosen, onnx_, *folder);
-  exchange_shapes();
   if (!written) return refuse(written.error());
   report.part_files = written->part_files;
   report.chain = written->chain;

@@ -2,7 +2,6 @@
 // asked to.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,11 +28,10 @@ class StagesOutput {
   Loaded<std::optional<OutputFolder>> create_folder() const;
 
   // Writes the models, manifest.json, report.txt and stages.dot into the folder, if there is one;
-  // prints the report. `exchange_shapes` is called before and after the models are written, which
-  // have the shapes that the model declares, not those that a profile saw.
-  ExitCode write(
-      StagesReport& report, const ModelPieces& pieces, std::optional<OutputFolder>& folder,
-      const std::function<void()>& exchange_shapes = [] {}) const;
+  // prints the report. The models have the shapes that the model declares, not those that a profile
+  // saw.
+  ExitCode write(StagesReport& report, const ModelPieces& pieces,
+                 std::optional<OutputFolder>& folder) const;
 
   struct Texts {
     std::string json, text, drawing;

@@ -1,4 +1,7 @@
-// Graph: a model as every pass sees it. Built once by GraphBuilder, never changed.
+// Graph: a model as every pass sees it. Built once by GraphBuilder, never changed. A Graph is a
+// handle: a copy shares all records with its original. Where a run or a trace showed shapes that
+// the model leaves open, with_shapes() makes a graph that shows them; the model's own stays as it
+// was read (core/graph/shapes.h).
 //
 //   nodes       callable nodes, the ones that are split. Ids 0..node_count()-1 in topological
 //               order, so "earlier" is "<". This order is the *model order*.
@@ -10,25 +13,24 @@
 //               captures are operands of the node that owns the body.
 //   values      graph inputs, parameters (weights, constants), outputs of nodes; ids in this order.
 //
-// Storage: records are in vectors; operands, users and attributes are CSR ranges handed out as
-// spans; names are views into the source file or the graph's arena; equal shapes and equal op types
-// are stored once. A node takes about 130 bytes when its names are in the file.
+// Storage: records are in vectors (GraphRecords); operands, users and attributes are CSR ranges
+// handed out as spans; names are views into the source file or the arena; equal shapes and equal op
+// types are stored once. A node takes about 130 bytes when its names are in the file.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/base/name_table.h"
-#include "core/base/string_arena.h"
 #include "core/graph/attribute.h"
 #include "core/graph/dtype.h"
 #include "core/graph/shape.h"
+#include "core/graph/shapes.h"
 
 namespace cleave {
 
@@ -123,9 +125,12 @@ struct OpsetImport {
   std::int64_t version;
 };
 
+// The vectors behind a graph, which all its copies share.
+struct GraphRecords;
+
 class Graph {
  public:
-  std::string_view name() const { return name_; }
+  std::string_view name() const;
   std::size_t node_count() const { return node_count_; }
   std::size_t value_count() const { return values_.size(); }
   std::size_t edge_count() const { return users_.size(); }
@@ -138,7 +143,7 @@ class Graph {
   IdRange<ValueId> inputs() const { return {0, input_count_}; }
   // Parameters of the file, then the outputs of constants.
   IdRange<ValueId> parameters() const { return {input_count_, first_node_output_}; }
-  std::span<const ValueId> outputs() const { return outputs_; }  // as listed; may repeat
+  std::span<const ValueId> outputs() const;  // as listed; may repeat
 
   // The id may be that of a node, a constant or a body node.
   const Node& node(NodeId id) const { return nodes_[index(id)]; }
@@ -149,7 +154,7 @@ class Graph {
   IdRange<ValueId> outputs(NodeId id) const;
   std::span<const ValueId> module_parameters(NodeId id) const;
   std::span<const Attribute> attributes(NodeId id) const;
-  const AttributePools& attribute_pools() const { return attribute_pools_; }
+  const AttributePools& attribute_pools() const { return *attribute_pools_; }
   const MeasuredCost* measured_cost(NodeId id) const;  // null when the file gives none
 
   const Value& value(ValueId id) const { return values_[index(id)]; }
@@ -158,9 +163,12 @@ class Graph {
   std::span<const NodeId> users(ValueId id) const;
   // Nodes that read any output of a node, by output; a node that reads two of them is listed twice.
   std::span<const NodeId> readers(NodeId id) const;
-  bool is_graph_output(ValueId id) const { return graph_output_.contains(id); }
+  bool is_graph_output(ValueId id) const { return is_output_[index(id)] != 0; }
   bool has_rank(ValueId id) const { return value(id).shape != kNone<ShapeId>; }
   Shape shape(ValueId id) const;  // empty when the rank is unknown: ask has_rank first
+  // This graph as it looks with `shapes`; values that these do not name keep their own. Takes 32
+  // bytes a value, and shares the rest with this graph.
+  Graph with_shapes(const Shapes& shapes) const;
   // The parameter that this one is another name for (tied weights, two reads of one attribute); the
   // parameter itself when it is not an alias. Count bytes of parameters once by this id.
   ValueId canonical_parameter(ValueId id) const;
@@ -169,46 +177,40 @@ class Graph {
   std::string_view text(NameId id) const { return names_[index(id)]; }
   // The interned name, or kNone when the graph does not use it.
   NameId find_name(std::string_view text) const;
-  std::span<const OpsetImport> opsets() const { return opsets_; }  // empty when the format has none
+  std::span<const OpsetImport> opsets() const;  // empty when the format has none
 
  private:
   friend class GraphBuilder;
-  Graph() = default;
+  explicit Graph(GraphRecords&& records);
 
-  std::string_view name_;
+  struct OtherShapes {
+    std::vector<Value> values;
+    std::vector<std::uint32_t> shape_begin;
+    std::vector<Dim> dims;
+  };
+
+  std::shared_ptr<const GraphRecords> records_;
+  std::shared_ptr<const OtherShapes> other_shapes_;  // null: the values are those of records_
+  // Views of the above: what is read often is one step away.
   std::size_t node_count_ = 0;
   std::size_t constant_count_ = 0;
   std::size_t input_count_ = 0;
   std::size_t first_node_output_ = 0;
-  std::vector<Node> nodes_;  // nodes, constants, body nodes
-  std::vector<Value> values_;
-  std::vector<std::uint32_t> operand_begin_;  // CSR: size nodes_.size() + 1; the same below
-  std::vector<Operand> operands_;
-  std::vector<std::uint32_t> output_begin_;  // values of node i: [output_begin_[i], output_end_[i])
-  std::vector<std::uint32_t> output_end_;
-  std::vector<std::uint32_t> attribute_begin_;
-  std::vector<Attribute> attributes_;
-  std::vector<std::uint32_t> module_parameter_begin_;  // empty when no node owns any
-  std::vector<ValueId> module_parameters_;
-  std::vector<std::uint32_t> user_begin_;
-  std::vector<NodeId> users_;
-  std::vector<ValueId> outputs_;
-  ValueSet graph_output_;
-  std::vector<SourceSpan> declarations_;  // of inputs and of parameters in the file
-  std::vector<MeasuredCost> measured_;    // empty when no node has one
-  struct BodyRange {
-    NodeId owner;
-    std::uint32_t first, last;
-  };
-  std::vector<BodyRange> bodies_;  // by owner
-  std::unordered_map<std::uint32_t, ValueId> alias_;
-  std::vector<OpsetImport> opsets_;
-  AttributePools attribute_pools_;
-  std::vector<std::uint32_t> shape_begin_;
-  std::vector<Dim> dims_;
-  std::vector<std::string_view> names_;
-  NameTable name_table_;  // over names_
-  StringArena arena_;     // the strings that are not in a file
+  std::span<const Node> nodes_;
+  std::span<const Value> values_;
+  std::span<const std::uint32_t> operand_begin_;
+  std::span<const Operand> operands_;
+  std::span<const std::uint32_t> output_begin_;
+  std::span<const std::uint32_t> output_end_;
+  std::span<const std::uint32_t> attribute_begin_;
+  std::span<const Attribute> attributes_;
+  const AttributePools* attribute_pools_ = nullptr;
+  std::span<const std::uint32_t> user_begin_;
+  std::span<const NodeId> users_;
+  std::span<const std::uint8_t> is_output_;
+  std::span<const std::uint32_t> shape_begin_;
+  std::span<const Dim> dims_;
+  std::span<const std::string_view> names_;
 };
 
 }  // namespace cleave

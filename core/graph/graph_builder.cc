@@ -6,31 +6,31 @@
 namespace cleave {
 
 NameId GraphBuilder::State::intern(std::string_view text) {
-  auto& names = graph.names_;
+  auto& names = graph.names;
   if (text.empty() && !names.empty()) return NameId{0};
   const auto fresh = static_cast<std::uint32_t>(names.size());
   const auto name_of = [&](std::uint32_t i) { return names[i]; };
-  const std::uint32_t found = graph.name_table_.find_or_insert(text, fresh, name_of);
+  const std::uint32_t found = graph.name_table.find_or_insert(text, fresh, name_of);
   if (found != kNothing) return NameId{found};
   names.push_back(text);
   return NameId{fresh};
 }
 
 std::uint32_t GraphBuilder::State::new_value(std::string_view name) {
-  graph.values_.push_back({.name = name});
+  graph.values.push_back({.name = name});
   defined.push_back(0);
-  return static_cast<std::uint32_t>(graph.values_.size() - 1);
+  return static_cast<std::uint32_t>(graph.values.size() - 1);
 }
 
 std::uint32_t GraphBuilder::State::find_value(std::string_view name) {
-  const auto fresh = static_cast<std::uint32_t>(graph.values_.size());
+  const auto fresh = static_cast<std::uint32_t>(graph.values.size());
   const auto name_of = [this](std::uint32_t handle) { return value_name(handle); };
   const std::uint32_t found = value_table.find_or_insert(name, fresh, name_of);
   return found != kNothing ? found : new_value(name);
 }
 
 void GraphBuilder::State::describe(std::uint32_t handle, const ValueDecl& decl, ValueKind kind) {
-  Value& value = graph.values_[handle];
+  Value& value = graph.values[handle];
   value.name = decl.name;
   value.shape = decl.shape;
   value.dtype = decl.dtype;
@@ -41,7 +41,7 @@ void GraphBuilder::State::describe(std::uint32_t handle, const ValueDecl& decl, 
 }
 
 SourceSpan GraphBuilder::State::where_declared(std::uint32_t value) const {
-  if (producer(value) != kNothing) return graph.nodes_[producer(value)].source;
+  if (producer(value) != kNothing) return graph.nodes[producer(value)].source;
   for (const auto* declared : {&inputs, &parameters}) {
     for (const auto& [handle, where] : *declared) {
       if (handle == value) return where;
@@ -67,13 +67,13 @@ ValueHandle GraphBuilder::State::define(const ValueDecl& decl, ValueKind kind, S
 NodeHandle GraphBuilder::State::start_node(const NodeDecl& decl, NodeClass cls) {
   const std::uint32_t handle = node_total();
   close_rows();
-  graph.nodes_.push_back({.name = decl.name,
-                          .source = decl.source,
-                          .op = intern(decl.op),
-                          .domain = intern(decl.domain),
-                          .scope = intern(decl.scope),
-                          .target = intern(decl.target),
-                          .kind = decl.kind});
+  graph.nodes.push_back({.name = decl.name,
+                         .source = decl.source,
+                         .op = intern(decl.op),
+                         .domain = intern(decl.domain),
+                         .scope = intern(decl.scope),
+                         .target = intern(decl.target),
+                         .kind = decl.kind});
   classes.push_back(cls);
   if (cls == NodeClass::body) return NodeHandle{handle};  // their names may repeat
   if (decl.name.empty()) {
@@ -85,19 +85,19 @@ NodeHandle GraphBuilder::State::start_node(const NodeDecl& decl, NodeClass cls) 
   if (first != kNothing) {
     duplicate(GraphFault::Kind::duplicate_node,
               "two nodes are called " + in_quotes(decl.name) + ": names of nodes must be unique",
-              decl.source, decl.name, graph.nodes_[first].source);
+              decl.source, decl.name, graph.nodes[first].source);
   }
   return NodeHandle{handle};
 }
 
 // Ends the rows of the node before and begins those of the next node.
 void GraphBuilder::State::close_rows() {
-  graph.operand_begin_.push_back(static_cast<std::uint32_t>(graph.operands_.size()));
-  graph.attribute_begin_.push_back(static_cast<std::uint32_t>(graph.attributes_.size()));
+  graph.operand_begin.push_back(static_cast<std::uint32_t>(graph.operands.size()));
+  graph.attribute_begin.push_back(static_cast<std::uint32_t>(graph.attributes.size()));
   first_output.push_back(static_cast<std::uint32_t>(made.size()));
-  if (!graph.module_parameter_begin_.empty()) {
-    graph.module_parameter_begin_.push_back(
-        static_cast<std::uint32_t>(graph.module_parameters_.size()));
+  if (!graph.module_parameter_begin.empty()) {
+    graph.module_parameter_begin.push_back(
+        static_cast<std::uint32_t>(graph.module_parameters.size()));
   }
 }
 
@@ -107,7 +107,7 @@ GraphBuilder::GraphBuilder(GraphBuilder&&) noexcept = default;
 GraphBuilder& GraphBuilder::operator=(GraphBuilder&&) noexcept = default;
 
 std::string_view GraphBuilder::keep(std::string_view text) {
-  return state_->graph.arena_.keep(text);
+  return state_->graph.arena.keep(text);
 }
 
 NameId GraphBuilder::intern(std::string_view text) {
@@ -116,8 +116,8 @@ NameId GraphBuilder::intern(std::string_view text) {
 }
 
 ShapeId GraphBuilder::intern_shape(Shape dims) {
-  Graph& graph = state_->graph;
-  if (graph.shape_begin_.empty()) graph.shape_begin_.push_back(0);
+  GraphRecords& graph = state_->graph;
+  if (graph.shape_begin.empty()) graph.shape_begin.push_back(0);
   std::size_t hash = dims.size();
   for (const Dim dim : dims) {
     const std::int64_t code = dim.is_fixed()    ? dim.size()
@@ -128,14 +128,14 @@ ShapeId GraphBuilder::intern_shape(Shape dims) {
   }
   const auto [first, last] = state_->shapes.equal_range(hash);
   for (auto at = first; at != last; ++at) {
-    const std::uint32_t begin = graph.shape_begin_[index(at->second)];
-    const std::uint32_t end = graph.shape_begin_[index(at->second) + 1];
-    const auto known = std::span(graph.dims_).subspan(begin, end - begin);
+    const std::uint32_t begin = graph.shape_begin[index(at->second)];
+    const std::uint32_t end = graph.shape_begin[index(at->second) + 1];
+    const auto known = std::span(graph.dims).subspan(begin, end - begin);
     if (std::equal(known.begin(), known.end(), dims.begin(), dims.end())) return at->second;
   }
-  const auto id = id_at<ShapeId>(graph.shape_begin_.size() - 1);
-  graph.dims_.insert(graph.dims_.end(), dims.begin(), dims.end());
-  graph.shape_begin_.push_back(static_cast<std::uint32_t>(graph.dims_.size()));
+  const auto id = id_at<ShapeId>(graph.shape_begin.size() - 1);
+  graph.dims.insert(graph.dims.end(), dims.begin(), dims.end());
+  graph.shape_begin.push_back(static_cast<std::uint32_t>(graph.dims.size()));
   state_->shapes.emplace(hash, id);
   return id;
 }
@@ -146,18 +146,18 @@ void GraphBuilder::expect_times(double times) {
   };
   const auto make_room = [&](auto&... lists) { (lists.reserve(grown(lists.size())), ...); };
   State& state = *state_;
-  Graph& graph = state.graph;
-  make_room(graph.nodes_, graph.values_, graph.operand_begin_, graph.operands_,
-            graph.attribute_begin_, graph.attributes_, graph.module_parameter_begin_,
-            graph.module_parameters_, graph.attribute_pools_.integers, graph.attribute_pools_.reals,
-            graph.attribute_pools_.strings, graph.measured_, state.defined, state.classes,
+  GraphRecords& graph = state.graph;
+  make_room(graph.nodes, graph.values, graph.operand_begin, graph.operands, graph.attribute_begin,
+            graph.attributes, graph.module_parameter_begin, graph.module_parameters,
+            graph.attribute_pools.integers, graph.attribute_pools.reals,
+            graph.attribute_pools.strings, graph.measured, state.defined, state.classes,
             state.first_output, state.made);
 }
 
-void GraphBuilder::set_name(std::string_view name) { state_->graph.name_ = name; }
+void GraphBuilder::set_name(std::string_view name) { state_->graph.name = name; }
 
 void GraphBuilder::add_opset(std::string_view domain, std::int64_t version) {
-  state_->graph.opsets_.push_back({domain, version});
+  state_->graph.opsets.push_back({domain, version});
 }
 
 ValueHandle GraphBuilder::value_named(std::string_view name) {
@@ -192,7 +192,7 @@ void GraphBuilder::set_alias(ValueHandle parameter, ValueHandle canonical) {
 }
 
 void GraphBuilder::add_graph_output(ValueHandle value, SourceSpan where) {
-  state_->graph.outputs_.push_back(id_at<ValueId>(static_cast<std::uint32_t>(value)));
+  state_->graph.outputs.push_back(id_at<ValueId>(static_cast<std::uint32_t>(value)));
   state_->output_spans.push_back(where);
 }
 
@@ -210,16 +210,16 @@ NodeHandle GraphBuilder::add_body_node(const NodeDecl& decl, NodeHandle owner) {
 }
 
 void GraphBuilder::add_operand(ValueHandle value, OperandSlot slot) {
-  state_->graph.operands_.push_back({id_at<ValueId>(static_cast<std::uint32_t>(value)), slot});
+  state_->graph.operands.push_back({id_at<ValueId>(static_cast<std::uint32_t>(value)), slot});
 }
 
 ValueHandle GraphBuilder::add_output(const ValueDecl& decl, std::uint32_t slot) {
-  const SourceSpan where = state_->graph.nodes_.back().source;
+  const SourceSpan where = state_->graph.nodes.back().source;
   const bool constant = state_->classes.back() == NodeClass::constant;
   const ValueHandle handle =
       state_->define(decl, constant ? ValueKind::parameter : ValueKind::node_output, where);
-  Value& value = state_->graph.values_[static_cast<std::uint32_t>(handle)];
-  value.producer = id_at<NodeId>(state_->graph.nodes_.size() - 1);
+  Value& value = state_->graph.values[static_cast<std::uint32_t>(handle)];
+  value.producer = id_at<NodeId>(state_->graph.nodes.size() - 1);
   value.slot = slot;
   state_->made.push_back(static_cast<std::uint32_t>(handle));
   return handle;
@@ -227,65 +227,52 @@ ValueHandle GraphBuilder::add_output(const ValueDecl& decl, std::uint32_t slot) 
 
 void GraphBuilder::add_body_output(ValueHandle local) {
   const auto handle = static_cast<std::uint32_t>(local);
-  state_->graph.values_[handle].producer = id_at<NodeId>(state_->graph.nodes_.size() - 1);
+  state_->graph.values[handle].producer = id_at<NodeId>(state_->graph.nodes.size() - 1);
   state_->made.push_back(handle);
 }
 
 void GraphBuilder::add_module_parameter(ValueHandle parameter) {
-  Graph& graph = state_->graph;
-  if (graph.module_parameter_begin_.empty()) {
-    graph.module_parameter_begin_.assign(graph.nodes_.size(), 0);
+  GraphRecords& graph = state_->graph;
+  if (graph.module_parameter_begin.empty()) {
+    graph.module_parameter_begin.assign(graph.nodes.size(), 0);
   }
-  graph.module_parameters_.push_back(id_at<ValueId>(static_cast<std::uint32_t>(parameter)));
+  graph.module_parameters.push_back(id_at<ValueId>(static_cast<std::uint32_t>(parameter)));
 }
 
 void GraphBuilder::add_attribute(NameId name, std::span<const std::int64_t> integers,
                                  AttributeType type) {
-  auto& pool = state_->graph.attribute_pools_.integers;
-  state_->graph.attributes_.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
-                                       static_cast<std::uint32_t>(integers.size())});
+  auto& pool = state_->graph.attribute_pools.integers;
+  state_->graph.attributes.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
+                                      static_cast<std::uint32_t>(integers.size())});
   pool.insert(pool.end(), integers.begin(), integers.end());
 }
 
 void GraphBuilder::add_attribute(NameId name, std::span<const double> reals, AttributeType type) {
-  auto& pool = state_->graph.attribute_pools_.reals;
-  state_->graph.attributes_.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
-                                       static_cast<std::uint32_t>(reals.size())});
+  auto& pool = state_->graph.attribute_pools.reals;
+  state_->graph.attributes.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
+                                      static_cast<std::uint32_t>(reals.size())});
   pool.insert(pool.end(), reals.begin(), reals.end());
 }
 
 void GraphBuilder::add_attribute(NameId name, std::span<const std::string_view> strings,
                                  AttributeType type) {
-  auto& pool = state_->graph.attribute_pools_.strings;
-  state_->graph.attributes_.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
-                                       static_cast<std::uint32_t>(strings.size())});
+  auto& pool = state_->graph.attribute_pools.strings;
+  state_->graph.attributes.push_back({name, type, static_cast<std::uint32_t>(pool.size()),
+                                      static_cast<std::uint32_t>(strings.size())});
   pool.insert(pool.end(), strings.begin(), strings.end());
 }
 
 void GraphBuilder::add_opaque_attribute(NameId name) {
-  state_->graph.attributes_.push_back({name, AttributeType::opaque, 0, 0});
+  state_->graph.attributes.push_back({name, AttributeType::opaque, 0, 0});
 }
 
 void GraphBuilder::set_measured_cost(const MeasuredCost& cost) {
-  Graph& graph = state_->graph;
-  graph.measured_.resize(graph.nodes_.size());
-  graph.measured_.back() = cost;
+  GraphRecords& graph = state_->graph;
+  graph.measured.resize(graph.nodes.size());
+  graph.measured.back() = cost;
 }
 
-ShapeId GraphBuilder::add_shape(Graph& graph, Shape dims) {
-  if (graph.shape_begin_.empty()) graph.shape_begin_.push_back(0);
-  graph.dims_.insert(graph.dims_.end(), dims.begin(), dims.end());
-  graph.shape_begin_.push_back(static_cast<std::uint32_t>(graph.dims_.size()));
-  return id_at<ShapeId>(graph.shape_begin_.size() - 2);
-}
-
-void GraphBuilder::exchange_shapes(Graph& graph, std::span<ShapeOfValue> shapes) {
-  for (ShapeOfValue& change : shapes) {
-    std::swap(graph.values_[index(change.value)].shape, change.shape);
-  }
-}
-
-std::size_t GraphBuilder::node_count() const { return state_->graph.nodes_.size(); }
+std::size_t GraphBuilder::node_count() const { return state_->graph.nodes.size(); }
 bool GraphBuilder::was_sorted() const { return state_->was_sorted; }
 std::span<const NodeId> GraphBuilder::node_ids() const { return state_->node_ids; }
 std::span<const ValueId> GraphBuilder::value_ids() const { return state_->value_ids; }

@@ -19,10 +19,6 @@ namespace cleave {
 
 enum class ValueHandle : std::uint32_t {};
 enum class NodeHandle : std::uint32_t {};
-struct ShapeOfValue {
-  ValueId value;
-  ShapeId shape;
-};
 
 // What is wrong with a graph, in the user's words, and where in the source it is.
 struct GraphFault {
@@ -106,11 +102,6 @@ class GraphBuilder {
   void set_measured_cost(const MeasuredCost& cost);
 
   std::size_t node_count() const;
-
-  // These two change a finished graph: add_shape() adds a shape; exchange_shapes() swaps the shapes
-  // of values with the given ones.
-  static ShapeId add_shape(Graph& graph, Shape dims);
-  static void exchange_shapes(Graph& graph, std::span<ShapeOfValue> shapes);
 
   // Returns the graph, or its faults, at most 20, in the order of their places. Nodes are sorted
   // stably: of the nodes whose inputs are ready, the first in the source comes first. Linear when

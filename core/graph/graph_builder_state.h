@@ -12,6 +12,7 @@
 #include "core/base/name_table.h"
 #include "core/base/topological_order.h"
 #include "core/graph/graph_builder.h"
+#include "core/graph/graph_records.h"
 
 namespace cleave {
 
@@ -21,7 +22,7 @@ inline constexpr std::uint32_t kNothing = NameTable::kAbsent;
 enum class NodeClass : std::uint8_t { node, constant, body };
 
 struct GraphBuilder::State {
-  Graph graph;  // nodes_, values_, CSRs hold handles until finish()
+  GraphRecords graph;  // nodes, values, CSRs hold handles until finish()
   NameTable value_table, node_table;
   std::vector<std::uint8_t> defined;        // by value handle
   std::vector<NodeClass> classes;           // by node handle
@@ -37,10 +38,10 @@ struct GraphBuilder::State {
   std::vector<ValueId> value_ids;
   bool was_sorted = true;
 
-  std::string_view value_name(std::uint32_t handle) const { return graph.values_[handle].name; }
-  std::string_view node_name(std::uint32_t handle) const { return graph.nodes_[handle].name; }
-  std::uint32_t producer(std::uint32_t value) const { return index(graph.values_[value].producer); }
-  std::uint32_t node_total() const { return static_cast<std::uint32_t>(graph.nodes_.size()); }
+  std::string_view value_name(std::uint32_t handle) const { return graph.values[handle].name; }
+  std::string_view node_name(std::uint32_t handle) const { return graph.nodes[handle].name; }
+  std::uint32_t producer(std::uint32_t value) const { return index(graph.values[value].producer); }
+  std::uint32_t node_total() const { return static_cast<std::uint32_t>(graph.nodes.size()); }
 
   void fault(GraphFault::Kind kind, std::string message, SourceSpan where, std::string_view name) {
     if (faults.size() < kMostFaults) {

@@ -68,24 +68,24 @@ void GraphBuilder::State::check_values_are_made() {
     --suggestions;
     NearestName nearest(name);
     for (std::size_t i = 0; i < defined.size(); ++i) {
-      if (defined[i] != 0) nearest.offer(graph.values_[i].name);
+      if (defined[i] != 0) nearest.offer(graph.values[i].name);
     }
     if (nearest.best().empty()) return;
     faults.back().notes.push_back("did you mean " + in_quotes(nearest.best()) + "?");
   };
   if (std::find(defined.begin(), defined.end(), 0) == defined.end()) return;
   for (std::uint32_t n = 0; n < node_total(); ++n) {
-    const Node& node = graph.nodes_[n];
+    const Node& node = graph.nodes[n];
     const auto reader = [&] { return "node " + in_quotes(node.name); };
-    for (const Operand& operand : graph.operands(NodeId{n})) {
+    for (const Operand& operand : graph.operands_of(n)) {
       if (defined[index(operand.value)] == 0) check(operand.value, node.source, reader());
     }
-    for (const ValueId parameter : graph.module_parameters(NodeId{n})) {
+    for (const ValueId parameter : graph.module_parameters_of(n)) {
       if (defined[index(parameter)] == 0) check(parameter, node.source, reader());
     }
   }
-  for (std::size_t i = 0; i < graph.outputs_.size(); ++i) {
-    check(graph.outputs_[i], output_spans[i], "the graph's output");
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    check(graph.outputs[i], output_spans[i], "the graph's output");
   }
   for (const auto& [parameter, canonical] : aliases) {
     if (defined[canonical] != 0) continue;
@@ -101,7 +101,7 @@ void GraphBuilder::State::check_values_are_made() {
 bool GraphBuilder::State::is_sorted() const {
   for (std::uint32_t n = 0; n < node_total(); ++n) {
     if (classes[n] == NodeClass::body) continue;
-    for (const Operand& operand : graph.operands(NodeId{n})) {
+    for (const Operand& operand : graph.operands_of(n)) {
       const std::uint32_t maker = producer(index(operand.value));
       if (maker != kNothing && maker >= n) return false;
     }
@@ -113,7 +113,7 @@ bool GraphBuilder::State::is_sorted() const {
 std::vector<std::uint32_t> GraphBuilder::State::sorted_nodes() {
   was_sorted = is_sorted();
   if (was_sorted) {
-    std::vector<std::uint32_t> order(graph.nodes_.size());
+    std::vector<std::uint32_t> order(graph.nodes.size());
     std::iota(order.begin(), order.end(), 0U);
     return order;
   }
@@ -129,7 +129,7 @@ Adjacency GraphBuilder::State::waits_for() const {
   Adjacency result;
   for (std::uint32_t n = 0; n < node_total(); ++n) {
     if (classes[n] != NodeClass::body) {
-      for (const Operand& operand : graph.operands(NodeId{n})) {
+      for (const Operand& operand : graph.operands_of(n)) {
         const std::uint32_t maker = producer(index(operand.value));
         if (maker != kNothing) result.add(maker);
       }
@@ -147,12 +147,12 @@ void GraphBuilder::State::report_cycle(const std::vector<std::uint32_t>& cycle) 
   }
   if (cycle.size() > kShown) text += "... -> ";
   text += in_quotes(node_name(cycle.front()));
-  fault(GraphFault::Kind::cycle, std::move(text), graph.nodes_[cycle.front()].source, {});
+  fault(GraphFault::Kind::cycle, std::move(text), graph.nodes[cycle.front()].source, {});
 
   constexpr std::size_t kMostNotes = 100;
   for (std::size_t i = 0; i < std::min(cycle.size(), kMostNotes); ++i) {
     const std::uint32_t reader = cycle[(i + 1) % cycle.size()];
-    const auto operands = graph.operands(NodeId{reader});
+    const auto operands = graph.operands_of(reader);
     const auto edge = std::find_if(operands.begin(), operands.end(), [&](const Operand& operand) {
       return producer(index(operand.value)) == cycle[i];
     });
@@ -168,26 +168,26 @@ void GraphBuilder::State::report_cycle(const std::vector<std::uint32_t>& cycle) 
 
 // (3) Node ids: class by class, each class in its order. `order` becomes the order of all nodes.
 void GraphBuilder::State::number_nodes(const std::vector<std::uint32_t>& order) {
-  node_ids.assign(graph.nodes_.size(), kNone<NodeId>);
+  node_ids.assign(graph.nodes.size(), kNone<NodeId>);
   std::uint32_t next = 0;
   for (const NodeClass cls : {NodeClass::node, NodeClass::constant, NodeClass::body}) {
     for (const std::uint32_t n : order) {
       if (classes[n] == cls) node_ids[n] = NodeId{next++};
     }
-    if (cls == NodeClass::node) graph.node_count_ = next;
-    if (cls == NodeClass::constant) graph.constant_count_ = next - graph.node_count_;
+    if (cls == NodeClass::node) graph.node_count = next;
+    if (cls == NodeClass::constant) graph.constant_count = next - graph.node_count;
   }
 }
 
 // Value ids: inputs, parameters, outputs of constants, outputs of nodes, outputs of body nodes,
 // other local values.
 void GraphBuilder::State::number_values(const std::vector<std::uint32_t>& order) {
-  value_ids.assign(graph.values_.size(), kNone<ValueId>);
+  value_ids.assign(graph.values.size(), kNone<ValueId>);
   std::uint32_t next = 0;
   for (const auto& [handle, where] : inputs) value_ids[handle] = ValueId{next++};
-  graph.input_count_ = next;
+  graph.input_count = next;
   for (const auto& [handle, where] : parameters) value_ids[handle] = ValueId{next++};
-  std::vector<std::uint32_t> begin(graph.nodes_.size()), end(graph.nodes_.size());
+  std::vector<std::uint32_t> begin(graph.nodes.size()), end(graph.nodes.size());
   for (const NodeClass cls : {NodeClass::constant, NodeClass::node, NodeClass::body}) {
     for (const std::uint32_t n : order) {
       if (classes[n] != cls) continue;
@@ -198,61 +198,61 @@ void GraphBuilder::State::number_values(const std::vector<std::uint32_t>& order)
       }
       end[id] = next;
     }
-    if (cls == NodeClass::constant) graph.first_node_output_ = next;
+    if (cls == NodeClass::constant) graph.first_node_output = next;
   }
   for (std::size_t v = 0; v < value_ids.size(); ++v) {
     if (value_ids[v] == kNone<ValueId>) value_ids[v] = ValueId{next++};
   }
-  graph.output_begin_ = std::move(begin);
-  graph.output_end_ = std::move(end);
+  graph.output_begin = std::move(begin);
+  graph.output_end = std::move(end);
 }
 
 // (4) Moves the records to their places.
 void GraphBuilder::State::move_nodes(const std::vector<std::uint32_t>& order) {
-  std::vector<std::uint32_t> by_id(graph.nodes_.size());
+  std::vector<std::uint32_t> by_id(graph.nodes.size());
   for (const std::uint32_t n : order) by_id[index(node_ids[n])] = n;
   std::uint32_t owner_at = 0;
   for (std::uint32_t n = 0; n < node_total(); ++n) {
     if (classes[n] != NodeClass::body) continue;
     const NodeId owner = node_ids[static_cast<std::uint32_t>(owners[owner_at++])];
     const std::uint32_t id = index(node_ids[n]);
-    if (graph.bodies_.empty() || graph.bodies_.back().owner != owner) {
-      graph.bodies_.push_back({owner, id, id});
+    if (graph.bodies.empty() || graph.bodies.back().owner != owner) {
+      graph.bodies.push_back({owner, id, id});
     }
-    graph.bodies_.back().last = id + 1;
+    graph.bodies.back().last = id + 1;
   }
-  std::sort(graph.bodies_.begin(), graph.bodies_.end(),
+  std::sort(graph.bodies.begin(), graph.bodies.end(),
             [](const auto& a, const auto& b) { return a.owner < b.owner; });
   if (std::is_sorted(by_id.begin(), by_id.end())) return;
-  std::vector<std::uint8_t> is_placed(graph.nodes_.size());
-  move_to_places<Node, NodeId>(graph.nodes_, node_ids, is_placed);
-  permute_rows(graph.operands_, graph.operand_begin_, by_id);
-  permute_rows(graph.attributes_, graph.attribute_begin_, by_id);
-  if (!graph.module_parameter_begin_.empty()) {
-    permute_rows(graph.module_parameters_, graph.module_parameter_begin_, by_id);
+  std::vector<std::uint8_t> is_placed(graph.nodes.size());
+  move_to_places<Node, NodeId>(graph.nodes, node_ids, is_placed);
+  permute_rows(graph.operands, graph.operand_begin, by_id);
+  permute_rows(graph.attributes, graph.attribute_begin, by_id);
+  if (!graph.module_parameter_begin.empty()) {
+    permute_rows(graph.module_parameters, graph.module_parameter_begin, by_id);
   }
-  if (!graph.measured_.empty()) {
-    move_to_places<MeasuredCost, NodeId>(graph.measured_, node_ids, is_placed);
+  if (!graph.measured.empty()) {
+    move_to_places<MeasuredCost, NodeId>(graph.measured, node_ids, is_placed);
   }
 }
 
 void GraphBuilder::State::move_values() {
-  for (Value& value : graph.values_) {
+  for (Value& value : graph.values) {
     if (value.producer != kNone<NodeId>) value.producer = node_ids[index(value.producer)];
   }
-  move_to_places<Value, ValueId>(graph.values_, value_ids, defined);
+  move_to_places<Value, ValueId>(graph.values, value_ids, defined);
   const auto id_of = [this](ValueId handle) { return value_ids[index(handle)]; };
-  for (Operand& operand : graph.operands_) operand.value = id_of(operand.value);
-  for (ValueId& parameter : graph.module_parameters_) parameter = id_of(parameter);
-  graph.graph_output_ = ValueSet(graph.values_.size());
-  for (ValueId& output : graph.outputs_) {
+  for (Operand& operand : graph.operands) operand.value = id_of(operand.value);
+  for (ValueId& parameter : graph.module_parameters) parameter = id_of(parameter);
+  graph.is_output.assign(graph.values.size(), 0);
+  for (ValueId& output : graph.outputs) {
     output = id_of(output);
-    graph.graph_output_.insert(output);
+    graph.is_output[index(output)] = 1;
   }
-  for (const auto& [handle, where] : inputs) graph.declarations_.push_back(where);
-  for (const auto& [handle, where] : parameters) graph.declarations_.push_back(where);
+  for (const auto& [handle, where] : inputs) graph.declarations.push_back(where);
+  for (const auto& [handle, where] : parameters) graph.declarations.push_back(where);
   for (const auto& [parameter, canonical] : aliases) {
-    graph.alias_[index(value_ids[parameter])] = value_ids[canonical];
+    graph.alias[index(value_ids[parameter])] = value_ids[canonical];
   }
   resolve_aliases();
 }
@@ -265,50 +265,50 @@ void GraphBuilder::State::resolve_aliases() {
   for (const auto& [parameter, where] : parameters) {
     std::uint32_t at = index(value_ids[parameter]);
     chain.clear();
-    while (graph.alias_.contains(at) && !resolved.contains(at)) {
+    while (graph.alias.contains(at) && !resolved.contains(at)) {
       resolved[at] = kNone<ValueId>;  // on the chain: stops at a cycle of aliases
       chain.push_back(at);
-      at = index(graph.alias_[at]);
+      at = index(graph.alias[at]);
     }
     const auto known = resolved.find(at);
     const bool settled = known != resolved.end() && known->second != kNone<ValueId>;
     const ValueId end = settled ? known->second : ValueId{at};
     for (const std::uint32_t link : chain) resolved[link] = end;
   }
-  graph.alias_ = std::move(resolved);
+  graph.alias = std::move(resolved);
 }
 
 // (5) Gathers the users of each value, each node once, in model order.
 void GraphBuilder::State::gather_users() {
-  std::vector<std::uint32_t> begin(graph.values_.size() + 1, 0);
+  std::vector<std::uint32_t> begin(graph.values.size() + 1, 0);
   {
-    std::vector<NodeId> last(graph.values_.size(), kNone<NodeId>);
-    for (const NodeId n : graph.nodes()) {
-      for (const Operand& operand : graph.operands(n)) {
-        NodeId& reader = last[index(operand.value)];
+    std::vector<std::uint32_t> last(graph.values.size(), kNothing);
+    for (std::uint32_t n = 0; n < graph.node_count; ++n) {
+      for (const Operand& operand : graph.operands_of(n)) {
+        std::uint32_t& reader = last[index(operand.value)];
         if (reader != n) ++begin[index(operand.value) + 1];
         reader = n;
       }
     }
   }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  graph.users_.resize(begin.back());
+  graph.users.resize(begin.back());
   std::vector<std::uint32_t> fill(begin.begin(), begin.end() - 1);
-  for (const NodeId n : graph.nodes()) {
-    for (const Operand& operand : graph.operands(n)) {
+  for (std::uint32_t n = 0; n < graph.node_count; ++n) {
+    for (const Operand& operand : graph.operands_of(n)) {
       std::uint32_t& end = fill[index(operand.value)];
-      const bool is_there = end > begin[index(operand.value)] && graph.users_[end - 1] == n;
-      if (!is_there) graph.users_[end++] = n;
+      const bool is_there = end > begin[index(operand.value)] && graph.users[end - 1] == NodeId{n};
+      if (!is_there) graph.users[end++] = NodeId{n};
     }
   }
-  graph.user_begin_ = std::move(begin);
+  graph.user_begin = std::move(begin);
 }
 
 Result<Graph, std::vector<GraphFault>> GraphBuilder::finish() {
   State& state = *state_;
-  Graph& graph = state.graph;
+  GraphRecords& graph = state.graph;
   state.close_rows();
-  if (!graph.measured_.empty()) graph.measured_.resize(graph.nodes_.size());
+  if (!graph.measured.empty()) graph.measured.resize(graph.nodes.size());
   state.check_values_are_made();
   std::stable_sort(
       state.faults.begin(), state.faults.end(),
@@ -323,8 +323,8 @@ Result<Graph, std::vector<GraphFault>> GraphBuilder::finish() {
   state.move_nodes(order);
   state.move_values();
   state.gather_users();
-  if (graph.shape_begin_.empty()) graph.shape_begin_.push_back(0);
-  return std::move(graph);
+  if (graph.shape_begin.empty()) graph.shape_begin.push_back(0);
+  return Graph(std::move(graph));
 }
 
 }  // namespace cleave

@@ -172,7 +172,8 @@ std::size_t draw_all(const Report& report) {
 void measure_output(Stopwatch& watch, const State& state, const Split& split) {
   const Preview preview =
       preview_split(state.model.graph, split.partition, split.boundaries, default_link());
-  const Report report{state.model, state.lists, state.facts, state.options, split, preview, {}};
+  const Report report{state.model, state.model.graph, state.lists, state.facts, state.options,
+                      split,       preview,           {}};
   watch.time("write root and parts", StepKind::output, [&] { return write_models(state, split); });
   watch.time("report as JSON", StepKind::output, [&] { return report_json(report).size(); });
   watch.time("report as text", StepKind::output, [&] { return report_text(report).size(); });

@@ -29,7 +29,7 @@ Check check_against(const Baseline& baseline) {
   demand(split.has_value(), "the fixture is split");
   const Preview preview =
       preview_split(model.graph, split->partition, split->boundaries, default_link());
-  const Report report{model, lists, facts, options, *split, preview, {}};
+  const Report report{model, model.graph, lists, facts, options, *split, preview, {}};
   CheckRequest request;
   request.limits.new_cpu_nodes = 0;
   request.limits.regression = 0.01;

@@ -99,7 +99,7 @@ void demand_good_split(const LoadedModel& model, const std::vector<SupportList>&
          "the partition is whole and in order");
   const Preview preview =
       preview_split(model.graph, split->partition, split->boundaries, default_link());
-  const Report report{model, lists, facts, options, *split, preview, model.notes};
+  const Report report{model, model.graph, lists, facts, options, *split, preview, model.notes};
   demand_good_reports(report);
   demand_good_overlays(report);
   demand_good_prints(report);

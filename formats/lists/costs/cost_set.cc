@@ -7,27 +7,6 @@
 namespace cleave {
 namespace {
 
-// The inferred shapes, and those that the files saw. If several files saw the same value, the first
-// file counts.
-std::vector<ShapeOfValue> observed_shapes(Graph& graph, const CostSet& costs) {
-  std::vector<ShapeOfValue> shapes;
-  ValueSet seen(graph.value_count());
-  std::vector<Dim> dims;
-  const auto add = [&](const ObservedShape& shape) {
-    if (!seen.insert(shape.value)) return;
-    dims.clear();
-    for (const std::int64_t size : shape.dims) dims.push_back(Dim::fixed(size));
-    shapes.push_back({shape.value, GraphBuilder::add_shape(graph, dims)});
-  };
-  for (const ObservedShape& shape : costs.inferred) add(shape);
-  for (const auto* const files : {&costs.cpu, &costs.acc}) {
-    for (const ModelCosts& file : *files) {
-      for (const ObservedShape& shape : file.shapes) add(shape);
-    }
-  }
-  return shapes;
-}
-
 std::vector<OpTime> first_op_times(std::span<const ModelCosts> files) {
   for (const ModelCosts& file : files) {
     if (!file.op_times.empty()) return file.op_times;
@@ -90,9 +69,15 @@ Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& gra
   return set;
 }
 
-void exchange_observed_shapes(Graph& graph, CostSet& costs) {
-  if (costs.shapes.empty()) costs.shapes = observed_shapes(graph, costs);
-  GraphBuilder::exchange_shapes(graph, costs.shapes);
+Shapes observed_shapes(const CostSet& costs) {
+  Shapes shapes;
+  for (const ObservedShape& shape : costs.inferred) shapes.add(shape.value, shape.dims);
+  for (const auto* const files : {&costs.cpu, &costs.acc}) {
+    for (const ModelCosts& file : *files) {
+      for (const ObservedShape& shape : file.shapes) shapes.add(shape.value, shape.dims);
+    }
+  }
+  return shapes;
 }
 
 }  // namespace cleave

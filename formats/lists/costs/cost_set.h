@@ -8,7 +8,6 @@
 
 #include "core/cost/target_times.h"
 #include "core/graph/graph.h"
-#include "core/graph/graph_builder.h"
 #include "formats/lists/costs/model_costs.h"
 
 namespace cleave {
@@ -37,7 +36,6 @@ struct CostSet {
   PerNode<double> cpu_us, acc_us;        // merged; below 0: not measured; empty: there is no file
   std::vector<OpTime> cpu_ops, acc_ops;  // calibrated, of the first file that has any
   std::vector<ObservedShape> inferred = {};  // follow from the dims of inputs that the files saw
-  std::vector<ShapeOfValue> shapes = {};     // what exchange_observed_shapes() swaps with the graph
   Diagnostics warnings = {};
 
   bool empty() const { return cpu.empty() && acc.empty(); }
@@ -58,8 +56,9 @@ Loaded<std::vector<OpenCosts>> open_costs(std::span<const CostSource> sources);
 Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& graph);
 Loaded<CostSet> read_cost_set(std::span<const CostSource> sources, const Graph& graph);
 
-// Gives values of the graph with unknown dims the shapes in `inferred`, else those that the files
-// saw at run time. A second call restores the declared shapes: a written model must fit any input.
-void exchange_observed_shapes(Graph& graph, CostSet& costs);
+// Shapes of values that have unknown dims in the model: those in `inferred`, else those that the
+// files saw at run time. Passes get the graph with them. A written model must fit any input, so
+// writers get the model, whose graph has the declared shapes.
+Shapes observed_shapes(const CostSet& costs);
 
 }  // namespace cleave

@@ -30,7 +30,7 @@ class CheckMaker {
  public:
   CheckMaker(const Report& report, const CheckRequest& request, const EarlierResult* before)
       : report_(report),
-        graph_(report.model.graph),
+        graph_(report.graph),
         partition_(report.split.partition),
         request_(request),
         before_(before) {}

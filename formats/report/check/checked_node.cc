@@ -15,7 +15,7 @@ constexpr std::size_t kLongestChain = 10'000;
 
 // The rule that caused the reason, found by following the nodes to blame.
 FilePlace root_of_reason(const Report& report, NodeId node) {
-  for (std::size_t i = 0; i < kLongestChain && report.model.graph.nodes().contains(node); ++i) {
+  for (std::size_t i = 0; i < kLongestChain && report.graph.nodes().contains(node); ++i) {
     const Reason& reason = report.split.reasons[node];
     const bool is_denied = reason.code == ReasonCode::denied;
     const bool has_rule = is_denied || reason.code == ReasonCode::rule_failed;
@@ -45,7 +45,7 @@ FilePlace place_of_list(const Report& report) {
 
 Measures measures_of(const Report& report) {
   Measures measures =
-      measure(report.model.graph, report.split.partition, report.split.boundaries, report.preview);
+      measure(report.graph, report.split.partition, report.split.boundaries, report.preview);
   if (report.time != nullptr) {
     measures.latency_us = report.time->asked().total_us;
     measures.all_cpu_us = report.time->asked().all_cpu_us;
@@ -60,7 +60,7 @@ const TargetTimes* times_of(const Report& report) {
 }
 
 CheckedNode checked_node(const Report& report, NodeId node) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   const Partition& partition = report.split.partition;
   CheckedNode checked;
   checked.name = graph.node(node).name;

@@ -48,8 +48,8 @@ class DiffMaker {
     const auto bindings = changed_bindings(before_.model.bindings, after_.model.bindings);
     diff_.settings.insert(diff_.settings.end(), bindings.begin(), bindings.end());
     if (!bindings.empty()) earlier_ = read_again(after_.model, before_.model.bindings);
-    const Graph& graph = earlier_ ? earlier_->graph : after_.model.graph;
-    diff_.is_same_model = fingerprint(before_.model.graph) == fingerprint(graph);
+    const Graph& graph = earlier_ ? earlier_->graph : after_.graph;
+    diff_.is_same_model = fingerprint(before_.graph) == fingerprint(graph);
     compare_places();
     return std::move(diff_);
   }
@@ -63,11 +63,11 @@ class DiffMaker {
                         .link = before_.preview.link,
                         .graph = earlier_ ? &earlier_->graph : nullptr};
     const std::vector<Step> trail =
-        make_trail({after_.model.graph, after_.facts, after_.lists, after_.options,
+        make_trail({after_.graph, after_.facts, after_.lists, after_.options,
                     after_.split.partition, after_.preview.link, times_of(after_)},
                    origin);
-    const Comparison comparison = compare(
-        after_.model.graph, named_places(before_.model.graph, before_.split.partition), trail);
+    const Comparison comparison =
+        compare(after_.graph, named_places(before_.graph, before_.split.partition), trail);
     for (const Move& move : comparison.moves) add(move);
     for (const auto& removed : comparison.removed) {
       diff_.removed.push_back({removed.node, removed.from});
@@ -88,8 +88,8 @@ class DiffMaker {
 
   void say_why_not_before(CheckedNode& node) {
     if (nodes_before_.empty()) {
-      for (const NodeId id : before_.model.graph.nodes()) {
-        nodes_before_.emplace(before_.model.graph.node(id).name, id);
+      for (const NodeId id : before_.graph.nodes()) {
+        nodes_before_.emplace(before_.graph.node(id).name, id);
       }
     }
     const CheckedNode was = checked_node(before_, nodes_before_.at(node.name));

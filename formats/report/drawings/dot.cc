@@ -15,7 +15,7 @@ namespace {
 
 // "resnet18: 66 of 69 nodes on the accelerator, 5 partitions"
 std::string model_line(const Report& report) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   const Coverage& nodes = report.preview.coverage.nodes;
   return dot_text(graph.name().empty() ? "model" : graph.name(), 60) + ": " +
          count_text(static_cast<std::uint64_t>(nodes.acc)) + " of " +
@@ -56,7 +56,7 @@ void add_clusters(DotGraph& drawing, const Report& report) {
   for (const PartId part : partition.parts()) {
     std::vector<std::string> members;
     for (const NodeId node : partition.nodes(part)) {
-      members.push_back(node_id(report.model.graph, node));
+      members.push_back(node_id(report.graph, node));
     }
     if (members.empty()) continue;
     drawing.add_cluster(
@@ -67,7 +67,7 @@ void add_clusters(DotGraph& drawing, const Report& report) {
 
 std::string draw_all_nodes(const Report& report, const std::vector<ValueId>& sources,
                            const HeatMap* heat) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   DotGraph drawing = start_drawing(graph.name(), model_line(report));
   heat != nullptr ? add_heat_legend(drawing, *heat) : add_node_legend(drawing);
   NodeDrawing nodes(drawing, report, std::nullopt, heat);
@@ -92,7 +92,7 @@ std::string what_is_too_many(const Graph& graph, std::size_t most_boxes) {
 }
 
 std::string draw_collapsed(const Report& report, std::size_t most_boxes, const HeatMap* heat) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   DotGraph drawing = start_drawing(
       graph.name(), model_line(report) + "\\l" + what_is_too_many(graph, most_boxes) +
                         " too many to draw singly; partitions are drawn instead: raise "
@@ -113,7 +113,7 @@ std::string draw_collapsed(const Report& report, std::size_t most_boxes, const H
 }  // namespace
 
 std::string draw_support(const Report& report, std::size_t collapse_above, const HeatMap* heat) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   const bool is_too_large =
       box_count(graph) > collapse_above || edge_count(graph) / kMostEdgesABox > collapse_above;
   if (is_too_large) return draw_collapsed(report, collapse_above, heat);
@@ -126,7 +126,7 @@ std::string draw_preview(const Report& report, const HeatMap* heat) {
   if (bound)
     title += "\\lthe link (" + dot_text(report.preview.link.name, 40) + ") allows " +
              rate_text(bound->max_qps) + " QPS";
-  DotGraph drawing = start_drawing(report.model.graph.name(), title);
+  DotGraph drawing = start_drawing(report.graph.name(), title);
   if (heat != nullptr) add_heat_legend(drawing, *heat);
   draw_parts(drawing, report, {.heat = heat});
   return drawing.text();
@@ -138,7 +138,7 @@ constexpr std::size_t kOpColumns = 4;
 
 std::string title_of(const Report& report, PartId part) {
   const PartNumbers& numbers = report.preview.parts[part];
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   const Boundaries& boundaries = report.split.boundaries;
   return part_line(report.split.partition, part) + "\\ltakes in " +
          crossing_words(graph, boundaries.inputs[part], numbers.input_bytes) + ", outputs " +
@@ -146,7 +146,7 @@ std::string title_of(const Report& report, PartId part) {
 }
 
 std::string draw_part_nodes(const Report& report, PartId part, const HeatMap* heat) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   const Boundaries& boundaries = report.split.boundaries;
   const Partition& partition = report.split.partition;
   DotGraph drawing = start_drawing(partition.name(part), title_of(report, part));
@@ -168,7 +168,7 @@ std::string draw_part_nodes(const Report& report, PartId part, const HeatMap* he
 }
 
 std::string draw_part_ops(const Report& report, PartId part, std::size_t most_boxes) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   const Partition& partition = report.split.partition;
   const std::vector<OpCount> ops = count_ops(graph, partition.nodes(part));
   DotGraph drawing = start_drawing(
@@ -204,7 +204,7 @@ std::string draw_part(const Report& report, PartId part, std::size_t collapse_ab
                             boundaries.inputs[part].size() + boundaries.outputs[part].size();
   std::size_t edges = boundaries.outputs[part].size();
   for (const NodeId node : report.split.partition.nodes(part)) {
-    edges += report.model.graph.operands(node).size();
+    edges += report.graph.operands(node).size();
   }
   if (boxes > collapse_above || edges / kMostEdgesABox > collapse_above)
     return draw_part_ops(report, part, collapse_above);

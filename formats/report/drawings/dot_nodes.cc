@@ -38,7 +38,7 @@ DotRole node_role(const Report& report, NodeId node) {
 }
 
 NodeCard node_card(const Report& report, NodeId node) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   const Partition& partition = report.split.partition;
   const PartId part = partition.part_of[node];
   const bool is_acc = partition.is_acc(part);
@@ -79,7 +79,7 @@ NodeDrawing::NodeDrawing(DotGraph& drawing, const Report& report, std::optional<
                          const HeatMap* heat)
     : drawing_(drawing),
       report_(report),
-      graph_(report.model.graph),
+      graph_(report.graph),
       only_(only),
       heat_(heat),
       labelled_(only ? 1 : report.split.partition.count(), kNone<ValueId>) {}

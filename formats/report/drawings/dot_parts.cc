@@ -116,9 +116,9 @@ DotAttributes part_box(const Report& report, PartRange range, PartColours colour
                        const HeatMap* heat) {
   const Partition& partition = report.split.partition;
   const std::span<const NodeId> nodes = nodes_of(partition, range);
-  const std::vector<OpCount> ops = count_ops(report.model.graph, nodes);
+  const std::vector<OpCount> ops = count_ops(report.graph, nodes);
   const std::string head = head_lines(partition, range);
-  std::string label = head + "\\n" + ops_line(report.model.graph, ops, kMostOps);
+  std::string label = head + "\\n" + ops_line(report.graph, ops, kMostOps);
   if (colours == PartColours::by_support) {
     const std::string support = support_line(count_roles(report, nodes));
     if (!support.empty()) label += "\\n" + support;
@@ -133,7 +133,7 @@ DotAttributes part_box(const Report& report, PartRange range, PartColours colour
   }
   attributes.push_back({"label", label});
   attributes.push_back(
-      {"tooltip", head + "\\n" + ops_line(report.model.graph, ops, kMostTooltipOps)});
+      {"tooltip", head + "\\n" + ops_line(report.graph, ops, kMostTooltipOps)});
   return attributes;
 }
 
@@ -148,8 +148,8 @@ class Numbering {
   // At most `most_boxes` boxes, all but the last with the same number of parts.
   Numbering(const Report& report, std::size_t most_boxes)
       : parts_(report.split.partition.count()),
-        inputs_(ellipses(report.model.graph.inputs().size())),
-        outputs_(ellipses(report.model.graph.outputs().size())) {
+        inputs_(ellipses(report.graph.inputs().size())),
+        outputs_(ellipses(report.graph.outputs().size())) {
     most_boxes = std::max<std::size_t>(most_boxes, 1);
     parts_a_box_ = std::max<std::size_t>((parts_ + most_boxes - 1) / most_boxes, 1);
   }
@@ -176,7 +176,7 @@ class Numbering {
 // The number of the value's source; nullopt for a parameter.
 std::optional<std::uint32_t> source_of(const Report& report, const Numbering& numbering,
                                        ValueId value) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   if (graph.is_parameter(value)) return std::nullopt;
   const NodeId producer = graph.value(value).producer;
   if (producer == kNone<NodeId>) return numbering.of_input(index(value));
@@ -195,7 +195,7 @@ FlowGraph find_flows(const Report& report, const Numbering& numbering) {
       add(value, numbering.of_part(part));
     }
   }
-  const std::span<const ValueId> outputs = report.model.graph.outputs();
+  const std::span<const ValueId> outputs = report.graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) add(outputs[i], numbering.of_output(i));
   flows.arrange();
   return flows;
@@ -252,7 +252,7 @@ std::vector<std::string> add_ellipses(DotGraph& drawing, const Graph& graph, con
 // Adds the boxes and returns all ids by number.
 std::vector<std::string> add_boxes(DotGraph& drawing, const Report& report,
                                    const Numbering& numbering, const PartDrawingOptions& options) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   std::vector<std::string> inputs = add_ellipses(drawing, graph, graph.inputs(), "input");
   std::vector<std::string> ids;
   for (std::size_t box = 0; box < numbering.boxes(); ++box) {
@@ -270,7 +270,7 @@ std::vector<std::string> add_boxes(DotGraph& drawing, const Report& report,
 }  // namespace
 
 void draw_parts(DotGraph& drawing, const Report& report, const PartDrawingOptions& options) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   const Numbering numbering(report, fitting_boxes(report, options.most_boxes));
   const std::vector<std::string> ids = add_boxes(drawing, report, numbering, options);
   find_flows(report, numbering).each_edge([&](std::span<const Flow> together) {

@@ -27,7 +27,7 @@ class ViewDrawing {
   ViewDrawing(const Report& report, const Views& views, ViewId view,
               const PerNode<std::uint32_t>& box_of)
       : report_(report),
-        graph_(report.model.graph),
+        graph_(report.graph),
         partition_(report.split.partition),
         views_(views),
         id_(view),
@@ -271,7 +271,7 @@ class ViewDrawing {
 }  // namespace
 
 ViewDrawings::ViewDrawings(const Report& report, const Views& views)
-    : report_(report), views_(views), box_of_(report.model.graph.node_count(), kOutside) {}
+    : report_(report), views_(views), box_of_(report.graph.node_count(), kOutside) {}
 
 std::string ViewDrawings::draw(ViewId view) {
   const std::vector<ViewBox>& boxes = views_[view].boxes;

@@ -140,12 +140,12 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
 // A whole model that cannot be laid out node by node is drawn in groups, in the time left.
 Drawings draw_views(const Report& report, const LayoutLimits& limits, const Progress& progress) {
   Drawings out{
-      .views = make_views(report.model.graph, report.split.partition, {}), .svgs = {}, .notes = {}};
+      .views = make_views(report.graph, report.split.partition, {}), .svgs = {}, .notes = {}};
   LaidOutAll laid_out = lay_out_views(report, out.views, true, limits, progress);
   if (const LaidOut& whole = laid_out.drawings[0]; !whole) {
     out.notes.push_back("the page shows the nodes of the whole model in groups: " +
                         whole.error().why);
-    out.views = make_views(report.model.graph, report.split.partition, {.most_boxes = kFewBoxes});
+    out.views = make_views(report.graph, report.split.partition, {.most_boxes = kFewBoxes});
     LayoutLimits left = limits;
     left.spent = laid_out.spent;
     laid_out = lay_out_views(report, out.views, false, left, progress);
@@ -206,7 +206,7 @@ class DataWriter {
  public:
   DataWriter(const Report& report, const Views& views, const std::vector<std::string>& svgs)
       : report_(report),
-        graph_(report.model.graph),
+        graph_(report.graph),
         partition_(report.split.partition),
         preview_(report.preview),
         views_(views),

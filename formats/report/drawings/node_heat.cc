@@ -51,7 +51,7 @@ bool has_unknown(const HeatMap& heat, std::span<const NodeId> nodes) {
 }  // namespace
 
 HeatMap make_heat(const Report& report, ColorBy by) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   HeatMap heat{.by = by, .amounts = PerNode<double>(graph.node_count(), -1)};
   const PerNode<NodeCost> costs = by == ColorBy::time ? PerNode<NodeCost>() : node_costs(graph);
   for (const NodeId node : graph.nodes()) {

@@ -19,7 +19,7 @@ constexpr auto kOneLine = JsonText::Layout::one_line;
 class Attachment {
  public:
   explicit Attachment(const Report& report)
-      : report_(report), graph_(report.model.graph), partition_(report.split.partition) {}
+      : report_(report), graph_(report.graph), partition_(report.split.partition) {}
 
   std::string write() {
     json_.begin_object();
@@ -147,7 +147,7 @@ std::string layer_of(std::string_view text) {
 class ExplorerGraph {
  public:
   explicit ExplorerGraph(const Report& report)
-      : report_(report), graph_(report.model.graph), partition_(report.split.partition) {}
+      : report_(report), graph_(report.graph), partition_(report.split.partition) {}
 
   std::string write() {
     json_.begin_object();
@@ -406,8 +406,8 @@ std::string partition_data(const Report& report) {
   static constexpr std::array<std::string_view, 6> kGreens = {"#c8e6c9", "#a5d6a7", "#dcedc8",
                                                               "#b2dfdb", "#c5e1a5", "#b2ebf2"};
   const Partition& partition = report.split.partition;
-  NodeData data(report.model.graph, "partition");
-  for (const NodeId node : report.model.graph.nodes()) {
+  NodeData data(report.graph, "partition");
+  for (const NodeId node : report.graph.nodes()) {
     const PartId part = partition.part_of[node];
     data.add(node, partition.name(part),
              partition.is_acc(part) ? kGreens[index(part) / 2 % kGreens.size()] : kRed);
@@ -416,8 +416,8 @@ std::string partition_data(const Report& report) {
 }
 
 std::string reason_data(const Report& report) {
-  NodeData data(report.model.graph, "why on the CPU");
-  for (const NodeId node : report.model.graph.nodes()) {
+  NodeData data(report.graph, "why on the CPU");
+  for (const NodeId node : report.graph.nodes()) {
     const Reason& reason = report.split.reasons[node];
     if (reason.code != ReasonCode::none) data.add(node, reason_code_name(reason.code), kRed);
   }
@@ -425,9 +425,9 @@ std::string reason_data(const Report& report) {
 }
 
 std::string flops_data(const Report& report) {
-  const PerNode<std::optional<double>> flops = node_flops(report.model.graph);
-  NodeData data(report.model.graph, "FLOPs");
-  for (const NodeId node : report.model.graph.nodes()) {
+  const PerNode<std::optional<double>> flops = node_flops(report.graph);
+  NodeData data(report.graph, "FLOPs");
+  for (const NodeId node : report.graph.nodes()) {
     if (flops[node]) data.add(node, *flops[node]);
   }
   JsonText& json = data.end_results();

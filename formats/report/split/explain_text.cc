@@ -31,7 +31,7 @@ std::string unchecked_of(const Accepting& accepting) {
 
 // "npu.json:12 (Conv)" for the allow rule that accepts the node.
 std::string accepting_rule(const Report& report, NodeId node) {
-  const auto found = find_accepting_rule(report.model.graph, node, report.lists, report.facts);
+  const auto found = find_accepting_rule(report.graph, node, report.lists, report.facts);
   if (!found) return "the support list";
   const SupportList& list = report.lists[found->list];
   const Rule& rule = list.allow[found->rule];
@@ -45,7 +45,7 @@ std::string accepting_pattern(const Report& report, std::uint32_t match) {
   const auto nodes = matches.nodes_of(match);
   std::string names;
   for (const NodeId node : nodes) {
-    names += (names.empty() ? ": " : ", ") + escaped(report.model.graph.node(node).name);
+    names += (names.empty() ? ": " : ", ") + escaped(report.graph.node(node).name);
   }
   return pattern_place(reason_context(report), matches.matches[match]) + ", which matches " +
          counted(nodes.size(), "node", "nodes") + names +
@@ -60,7 +60,7 @@ bool rides_along(const Report& report, NodeId node) {
 }
 
 std::string detail_of(const Report& report, NodeId node) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   if (is_constant(graph, node)) {
     return "a constant: it depends on parameters alone, so it is copied into each partition that "
            "reads it";
@@ -85,7 +85,7 @@ std::vector<NodeId> blame_chain(const Report& report, NodeId node) {
     return report.split.reasons[of].code == ReasonCode::pattern_failed;
   };
   if (names_others(node)) return chain;
-  while (report.model.graph.nodes().contains(at) && chain.size() < kLongestChain) {
+  while (report.graph.nodes().contains(at) && chain.size() < kLongestChain) {
     chain.push_back(at);
     if (names_others(at)) break;
     at = report.split.reasons[at].because;
@@ -135,7 +135,7 @@ std::string signature(const Graph& graph, NodeId node) {
 }  // namespace
 
 std::string explain_text(const Report& report, const std::vector<NodeId>& nodes) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   const ReasonContext context = reason_context(report);
   if (nodes.empty()) return "no node is on the CPU\n";
   constexpr std::size_t kColumn = 8;  // of what follows a label
@@ -178,7 +178,7 @@ nlohmann::ordered_json pattern_json(const Report& report, NodeId node) {
   const Pattern& pattern = list.patterns[matches.matches[*match].pattern];
   nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
   for (const NodeId one : matches.nodes_of(*match)) {
-    nodes.push_back(report.model.graph.node(one).name);
+    nodes.push_back(report.graph.node(one).name);
   }
   return {{"name", pattern.name},
           {"file", list.path},
@@ -190,7 +190,7 @@ nlohmann::ordered_json pattern_json(const Report& report, NodeId node) {
 
 std::string explain_json(const Report& report, const std::vector<NodeId>& nodes) {
   using Json = nlohmann::ordered_json;
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   Json list = Json::array();
   for (const NodeId node : nodes) {
     Json entry;

@@ -22,7 +22,7 @@ class ReportWriter {
  public:
   explicit ReportWriter(const Report& report)
       : report_(report),
-        graph_(report.model.graph),
+        graph_(report.graph),
         split_(report.split),
         partition_(report.split.partition),
         preview_(report.preview),
@@ -32,7 +32,7 @@ class ReportWriter {
     json_.begin_object();
     json_.text("format", "cleave.report");
     json_.number("version", 1);
-    write_model(json_, report_.model, preview_.coverage.model_parameter_bytes);
+    write_model(json_, report_.model, graph_, preview_.coverage.model_parameter_bytes);
     write_settings();
     write_support();
     write_coverage(json_, preview_.coverage);

@@ -29,7 +29,7 @@ class TextReport {
  public:
   explicit TextReport(const Report& report)
       : report_(report),
-        graph_(report.model.graph),
+        graph_(report.graph),
         split_(report.split),
         partition_(report.split.partition),
         preview_(report.preview),

@@ -68,7 +68,7 @@ struct SupportTables {
 };
 
 SupportTables tables_of(const Report& report) {
-  const Graph& graph = report.model.graph;
+  const Graph& graph = report.graph;
   SupportTables tables{OpTable(graph), OpTable(graph)};
   for (const NodeId node : graph.nodes()) {
     const bool is_supported = report.split.support.supported.contains(node);
@@ -82,7 +82,7 @@ SupportTables tables_of(const Report& report) {
 class JsonSupportReport {
  public:
   explicit JsonSupportReport(const Report& report)
-      : report_(report), graph_(report.model.graph), reasons_(reason_context(report)) {}
+      : report_(report), graph_(report.graph), reasons_(reason_context(report)) {}
 
   std::string write() {
     const SupportTables tables = tables_of(report_);
@@ -170,7 +170,7 @@ class JsonSupportReport {
 class TextSupportReport {
  public:
   explicit TextSupportReport(const Report& report)
-      : report_(report), graph_(report.model.graph), reasons_(reason_context(report)) {}
+      : report_(report), graph_(report.graph), reasons_(reason_context(report)) {}
 
   std::string write() {
     const Coverages coverage = cover(graph_, report_.split.support.supported);

@@ -28,6 +28,7 @@ struct SkipReport {
 
 struct StagesReport {
   const LoadedModel& model;
+  const Graph& graph;          // the model's, with the shapes that profiles saw
   std::string_view part_word;  // "partition", "stage"
   const Partition& partition;
   const Boundaries& boundaries;
@@ -42,8 +43,8 @@ struct StagesReport {
       {};                  // by part, "" for one that was not written; empty: none
   std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
   // Computed from the above; not to be given.
-  Preview numbers = preview_split(model.graph, partition, boundaries, default_link());
-  PerPartLists<PartId> depends_on = find_dependencies(model.graph, boundaries);
+  Preview numbers = preview_split(graph, partition, boundaries, default_link());
+  PerPartLists<PartId> depends_on = find_dependencies(graph, boundaries);
 };
 
 // cleave.stages version 1, as --json prints it and -o writes manifest.json.

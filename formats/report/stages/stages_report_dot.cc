@@ -18,7 +18,7 @@ constexpr std::size_t kMostOps = 2;  // in a column
 class StagesDrawer {
  public:
   explicit StagesDrawer(const StagesReport& report)
-      : report_(report), graph_(report.model.graph), numbers_(report.numbers) {
+      : report_(report), graph_(report.graph), numbers_(report.numbers) {
     for (const PartId part : report.partition.parts()) {
       most_flops_ = std::max(most_flops_, numbers_.parts[part].flops);
     }

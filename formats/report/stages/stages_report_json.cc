@@ -19,7 +19,7 @@ class StagesWriter {
  public:
   explicit StagesWriter(const StagesReport& report)
       : report_(report),
-        graph_(report.model.graph),
+        graph_(report.graph),
         partition_(report.partition),
         boundaries_(report.boundaries),
         numbers_(report.numbers),
@@ -29,7 +29,7 @@ class StagesWriter {
     json_.begin_object();
     json_.text("format", "cleave.stages");
     json_.number("version", 1);
-    write_model(json_, report_.model, numbers_.coverage.model_parameter_bytes);
+    write_model(json_, report_.model, graph_, numbers_.coverage.model_parameter_bytes);
     write_stages();
     json_.begin_list("call_order");
     for (const PartId part : partition_.parts()) json_.text(partition_.name(part));

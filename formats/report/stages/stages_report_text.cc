@@ -25,7 +25,7 @@ class StagesText {
  public:
   explicit StagesText(const StagesReport& report)
       : report_(report),
-        graph_(report.model.graph),
+        graph_(report.graph),
         partition_(report.partition),
         boundaries_(report.boundaries),
         numbers_(report.numbers),

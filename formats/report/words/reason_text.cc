@@ -199,7 +199,7 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
 }  // namespace
 
 ReasonContext reason_context(const Report& report) {
-  return {report.model.graph, report.lists, report.facts, report.options.subgraphs.min_acc_size,
+  return {report.graph, report.lists, report.facts, report.options.subgraphs.min_acc_size,
           &report.split.support};
 }
 

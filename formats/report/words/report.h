@@ -15,6 +15,7 @@ namespace cleave {
 
 struct Report {
   const LoadedModel& model;
+  const Graph& graph;  // the model's, with the shapes that profiles saw
   const std::vector<SupportList>& lists;
   const OpFacts& facts;
   const SplitOptions& options;

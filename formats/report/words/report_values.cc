@@ -66,8 +66,8 @@ bool has_unknown_size(const Graph& graph, std::span<const ValueId> values) {
 
 }  // namespace
 
-void write_model(JsonText& json, const LoadedModel& model, std::uint64_t parameter_bytes) {
-  const Graph& graph = model.graph;
+void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
+                 std::uint64_t parameter_bytes) {
   std::size_t parameters = 0;
   for (const ValueId parameter : graph.parameters()) {
     if (graph.value(parameter).producer == kNone<NodeId>) ++parameters;

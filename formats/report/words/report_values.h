@@ -25,7 +25,8 @@ std::string support_name(const std::vector<SupportList>& lists);
 std::string model_name(const LoadedModel& model);
 
 // The field "model" of reports.
-void write_model(JsonText& json, const LoadedModel& model, std::uint64_t parameter_bytes);
+void write_model(JsonText& json, const LoadedModel& model, const Graph& graph,
+                 std::uint64_t parameter_bytes);
 
 // Writes a list of values, each with its type and bytes on one line.
 void write_values(JsonText& json, std::string_view key, const Graph& graph,

@@ -61,8 +61,8 @@ class Calibrator {
     const CostSource source{.path = request_.profiles[i]};
     auto costs = read_costs_and_shapes({&source, 1}, *model);
     if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};
-    exchange_observed_shapes(model->graph, *costs);
-    KernelsOfModel found = kernels_of(model->graph, costs->cpu_us, i);
+    const Graph seen = model->graph.with_shapes(observed_shapes(*costs));
+    KernelsOfModel found = kernels_of(seen, costs->cpu_us, i);
     job_.kernels.push_back(found.kernels.size());
     job_.unused.push_back(found.unused);
     for (Kernel& kernel : found.kernels) kernels_.push_back(std::move(kernel));

@@ -120,10 +120,8 @@ std::vector<ObservedShape> new_shapes(const Graph& graph, const Graph& bound) {
 }
 
 // The files matched with the shapes of `first`; `first` itself if they then contradict the model.
-CostSet matched_again(CostSet first, std::span<const OpenCosts> files, Graph& graph) {
-  exchange_observed_shapes(graph, first);
-  auto second = read_cost_set(files, graph);
-  exchange_observed_shapes(graph, first);
+CostSet matched_again(CostSet first, std::span<const OpenCosts> files, const Graph& graph) {
+  auto second = read_cost_set(files, graph.with_shapes(observed_shapes(first)));
   if (!second) return first;
   for (const auto list : {&CostSet::cpu, &CostSet::acc}) {
     for (std::size_t i = 0; i < (first.*list).size(); ++i) {
@@ -133,7 +131,6 @@ CostSet matched_again(CostSet first, std::span<const OpenCosts> files, Graph& gr
     }
   }
   second->inferred = std::move(first.inferred);
-  second->shapes = std::move(first.shapes);
   second->warnings = std::move(first.warnings);
   return *std::move(second);
 }

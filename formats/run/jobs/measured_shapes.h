@@ -10,8 +10,8 @@
 
 namespace cleave {
 
-// The costs, matched with the shapes that follow; `inferred` has these. The graph keeps its own
-// shapes until exchange_observed_shapes(). The model's notes on shapes that stay unknown are
+// The costs, matched with the shapes that follow; `inferred` has these, and
+// observed_shapes() has all. The model's graph keeps the declared shapes. The model's notes on shapes that stay unknown are
 // replaced by those that hold with the dims bound. Dims for which two files saw different sizes are
 // not bound, with a warning. If a profile saw a dim, the model is read again.
 Loaded<CostSet> read_costs_and_shapes(std::span<const CostSource> sources, LoadedModel& model);

@@ -51,7 +51,6 @@ class SplitJobMaker {
     }
     job_.own_costs_ = *std::move(costs);
     append(job_.warnings_, job_.own_costs_.warnings);
-    exchange_observed_shapes(job_.own_model_->graph, job_.own_costs_);
     return compute();
   }
 
@@ -80,6 +79,7 @@ class SplitJobMaker {
   Result<SplitJob, JobFault> compute() {
     job_.facts_ = op_facts(*job_.model_);
     const CostSet& costs = job_.costs();
+    job_.graph_ = job_.model_->graph.with_shapes(observed_shapes(costs));
     job_.options_ = with_devices(request_.options, job_.lists_, request_.targets, costs);
     const Link link = choose_link(request_.link, job_.lists_);
     const Machine machine = machine_of(job_.options_, link);
@@ -136,6 +136,7 @@ Report SplitJob::report(std::vector<std::string> more_notes) const {
   std::vector<std::string> notes = notes_;
   append(notes, more_notes);
   return {.model = *model_,
+          .graph = graph(),
           .lists = lists_,
           .facts = facts_,
           .options = options_,

@@ -52,21 +52,13 @@ struct SplitRequest {
 class SplitJob {
  public:
   const LoadedModel& model() const { return *model_; }
-  const Graph& graph() const { return model_->graph; }
+  // With the shapes that profiles saw; model().graph has the declared ones.
+  const Graph& graph() const { return *graph_; }
   const std::vector<SupportList>& lists() const { return lists_; }
   const OpFacts& facts() const { return facts_; }
   const Split& split() const { return *split_; }
   const CostSet& costs() const { return costs_ != nullptr ? *costs_ : own_costs_; }
   const InferenceTime& time() const { return *time_; }
-  // Calls write() while the graph has the shapes that it was read with, without those that a
-  // profile saw: a written model must fit any input.
-  template <class Write>
-  auto with_declared_shapes(Write write) {
-    if (own_model_) exchange_observed_shapes(own_model_->graph, own_costs_);
-    auto result = write();
-    if (own_model_) exchange_observed_shapes(own_model_->graph, own_costs_);
-    return result;
-  }
   // Warnings of the files' readers, about rules that name no op of the model, and about lists
   // without effect.
   const Diagnostics& warnings() const { return warnings_; }
@@ -80,6 +72,7 @@ class SplitJob {
   friend class SplitJobMaker;
   std::unique_ptr<LoadedModel> own_model_;  // null when the model belongs to the caller
   const LoadedModel* model_ = nullptr;
+  std::optional<Graph> graph_;
   CostSet own_costs_;
   const CostSet* costs_ = nullptr;  // null: own_costs_
   std::vector<SupportList> lists_;

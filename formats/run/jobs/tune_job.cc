@@ -126,7 +126,6 @@ class Tuner {
 
   // Splits by cost, or by priority if the first round lacks the times that this needs.
   Result<SplitJob, JobFault> place() {
-    exchange_observed_shapes(model_->graph, costs_);
     SplitRequest request = request_.split;
     request.options.place.by = PlaceBy::cost;
     auto job = run_split({*model_, &costs_}, request, progress_);
@@ -134,7 +133,6 @@ class Tuner {
       request.options.place.by = PlaceBy::priority;
       job = run_split({*model_, &costs_}, request, progress_);
     }
-    exchange_observed_shapes(model_->graph, costs_);  // pieces have the declared shapes
     return job;
   }
 
@@ -155,7 +153,8 @@ class Tuner {
   // False: the budget is spent.
   Result<bool, JobFault> time_parts(const SplitJob& job, OnnxCutter& cutter) {
     const Partition& partition = job.split().partition;
-    const SameShapes shapes = find_same_shapes(job.graph(), partition, job.split().boundaries);
+    // By the declared shapes, which the pieces have.
+    const SameShapes shapes = find_same_shapes(model_->graph, partition, job.split().boundaries);
     TunedRound round{.acc_parts = shapes.acc_parts, .distinct = shapes.distinct};
     PerPart<double> us(partition.count(), 0);
     for (const PartId part : partition.parts()) {
@@ -245,11 +244,9 @@ class Tuner {
   // Adds a round with the time of an inference by the present times of nodes.
   void add_round(const SplitJob& job, TunedRound round) {
     const TimeBasis& before = job.time().basis;
-    exchange_observed_shapes(model_->graph, costs_);
     const TargetTimes times = measured_targets(job.graph(), before.machine, costs_).times;
     const Latency found = latency(job.graph(), job.split().partition, job.split().boundaries,
                                   {times, before.machine, job.time().residency});
-    exchange_observed_shapes(model_->graph, costs_);
     round.total_us = found.total_us;
     round.all_cpu_us = found.all_cpu_us;
     made_.rounds.push_back(round);

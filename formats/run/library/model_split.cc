@@ -1,4 +1,4 @@
-// 1. If there are files of costs, the model is read again for the shapes that they saw.
+// 1. If there are files of costs, they are read, and the model again: its notes on open shapes change.
 // 2. The job splits.
 // 3. Its tables become values for the caller.
 // 4. write() writes what `cleave split` writes, without drawings.
@@ -64,7 +64,7 @@ std::optional<JobFault> change_of_input() {
 
 }  // namespace
 
-// A model with the shapes that files of costs saw; the caller's keeps those of its file.
+// A model with the notes that hold for the shapes that files of costs saw; the caller's keeps its own.
 struct MeasuredModel {
   LoadedModel model;
   CostSet costs;
@@ -86,7 +86,6 @@ Result<std::unique_ptr<MeasuredModel>, JobFault> measured_model(
   auto costs = read_costs_and_shapes(sources, measured->model);
   if (!costs) return JobFault{FaultCause::input, std::move(costs).error()};
   measured->costs = *std::move(costs);
-  exchange_observed_shapes(measured->model.graph, measured->costs);
   return measured;
 }
 
@@ -184,10 +183,7 @@ Result<WrittenSplit, JobFault> ModelSplit::write(const std::string& folder,
   const Boundaries& boundaries = job_->split().boundaries;
   const ModelPieces pieces{
       .partition = job_->split().partition, .parts = boundaries, .root = boundaries};
-  // Written models have the shapes of the file, not those of one run.
-  if (measured_) exchange_observed_shapes(measured_->model.graph, measured_->costs);
   auto models = write_models(job_->model(), pieces, options, *output);
-  if (measured_) exchange_observed_shapes(measured_->model.graph, measured_->costs);
   if (!models) return std::move(models).error();
   Report report = job_->report(models->notes);
   report.part_files = models->part_files;

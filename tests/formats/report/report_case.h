@@ -18,7 +18,9 @@ struct ReportCase {
   Preview preview;
   std::vector<std::string> notes;
 
-  Report report() const { return {model, lists, facts, options, split, preview, notes}; }
+  Report report() const {
+    return {model, model.graph, lists, facts, options, split, preview, notes};
+  }
 };
 
 // The graph as the model "m.json", split by the support list "npu.txt" of that text; with one note,

@@ -33,7 +33,9 @@ class Sample {
     preview_ = preview_split(model_.graph, split_.partition, split_.boundaries, default_link());
   }
 
-  Report report() const { return {model_, lists_, facts_, options_, split_, preview_, {}}; }
+  Report report() const {
+    return {model_, model_.graph, lists_, facts_, options_, split_, preview_, {}};
+  }
   std::string support(std::size_t collapse_above = 100) const {
     return draw_support(report(), collapse_above);
   }

@@ -75,18 +75,17 @@ Read read(const Folder& folder, const std::vector<std::string>& profiles) {
 
 TEST_CASE("a kernel with a suffix binds the dims of the input that it read, and all that follows") {
   const Folder folder;
-  Read read_back = read(folder, {profile("[2,3,32,16]")});
-  Graph& graph = read_back.model.graph;
+  const Read read_back = read(folder, {profile("[2,3,32,16]")});
+  const Graph& graph = read_back.model.graph;
   const NodeId conv = graph.nodes()[0], reshape = graph.nodes()[2];
   CHECK_FALSE(node_cost(graph, conv).flops);
   REQUIRE(read_back.costs.cpu[0].dims.size() == 3);
   CHECK(read_back.costs.cpu[0].dims[1].name == "H");
   CHECK(read_back.costs.cpu[0].dims[1].size == 32);
-  exchange_observed_shapes(graph, read_back.costs);
-  CHECK(value_bytes(graph, graph.outputs(conv)[0]) == 2 * 8 * 30 * 14 * 4);
-  CHECK(value_bytes(graph, graph.outputs(reshape)[0]) == 2 * 8 * 30 * 14 * 4);
-  CHECK(node_cost(graph, conv).flops);
-  exchange_observed_shapes(graph, read_back.costs);
+  const Graph seen = graph.with_shapes(observed_shapes(read_back.costs));
+  CHECK(value_bytes(seen, seen.outputs(conv)[0]) == 2 * 8 * 30 * 14 * 4);
+  CHECK(value_bytes(seen, seen.outputs(reshape)[0]) == 2 * 8 * 30 * 14 * 4);
+  CHECK(node_cost(seen, conv).flops);
   CHECK_FALSE(node_cost(graph, conv).flops);
 }
 
@@ -107,16 +106,14 @@ TEST_CASE("a dim without a name is bound by its axis") {
       {CostTarget::cpu, folder.write("p.json", profile("[2,3,32,16]"))}};
   auto costs = read_costs_and_shapes(sources, *model);
   REQUIRE(costs);
-  Graph& graph = model->graph;
-  exchange_observed_shapes(graph, *costs);
+  const Graph graph = model->graph.with_shapes(observed_shapes(*costs));
   CHECK(value_bytes(graph, graph.outputs(graph.nodes()[0])[0]) == 2 * 8 * 30 * 14 * 4);
 }
 
 TEST_CASE("dims for which two profiles saw different sizes are not bound") {
   const Folder folder;
-  Read read_back = read(folder, {profile("[2,3,32,16]"), profile("[2,3,64,16]")});
-  Graph& graph = read_back.model.graph;
-  exchange_observed_shapes(graph, read_back.costs);
+  const Read read_back = read(folder, {profile("[2,3,32,16]"), profile("[2,3,64,16]")});
+  const Graph graph = read_back.model.graph.with_shapes(observed_shapes(read_back.costs));
   const Shape shape = graph.shape(graph.inputs()[0]);
   CHECK_FALSE(shape[2].is_fixed());
   REQUIRE(read_back.costs.warnings.size() == 1);
