@@ -5,13 +5,17 @@
 // Targets come in descending order. So a node after the target no longer blocks what it once
 // blocked, and one set of counters of blocking reads serves all targets: linear for all of them
 // together.
+#include "core/split/extend.h"
+
 #include <algorithm>
-#include <vector>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "core/base/adjacency.h"
 #include "core/split/contraction.h"
+#include "core/split/limit_parts.h"
 #include "core/split/link_traffic.h"
-#include "core/split/subgraphs.h"
 
 namespace cleave {
 namespace {
@@ -155,60 +159,102 @@ class Extension {
   std::vector<Move> moves_;  // by the last call
 };
 
-void append_nodes(std::vector<NodeId>& nodes, const std::vector<Move>& moves) {
-  for (const Move& move : moves) nodes.push_back(move.node);
-}
-
-// False when the bytes over the link do not fall; `traffic` is then unchanged.
-bool lowers_traffic(LinkTraffic& traffic, const std::vector<Move>& moves, PartId target) {
-  const std::uint64_t before = traffic.bytes();
-  for (const Move& move : moves) traffic.move(move.node, target);
-  if (traffic.bytes() < before) return true;
-  for (const Move& move : moves) traffic.move(move.node, move.from);
-  return false;
-}
-
-template <class Accept>
-std::vector<NodeId> extend_each(Extension& extension, const Subgraphs& subgraphs,
-                                const Accept& accept) {
-  std::vector<NodeId> moved;
-  for (std::size_t i = subgraphs.count(); i-- > 0;) {
-    if (subgraphs.devices[i] != Device::acc || subgraphs.sizes[i] == 0) continue;
-    const auto target = id_at<PartId>(i);
-    const std::vector<Move>& moves = extension.extend(target);
-    if (accept(moves, target)) {
-      append_nodes(moved, moves);
-    } else {
-      extension.undo();
-    }
+// Says of one extension after another whether it is made, and what it then changes.
+class Judge {
+ public:
+  Judge(const Graph& graph, const Subgraphs& subgraphs, const ExtendOptions& options,
+        const PartLimits& limits)
+      : devices_(subgraphs.devices), limits_(limits) {
+    if (options.which == ExtendOptions::Which::automatic) traffic_.emplace(graph, subgraphs);
+    if (limits.is_any()) counts_.emplace(graph, subgraphs);
   }
-  std::sort(moved.begin(), moved.end());
-  return moved;
+
+  // True when the bytes over the link fall, or need not.
+  bool lowers_traffic(const std::vector<Move>& moves, PartId target) {
+    if (!traffic_) return true;
+    const std::uint64_t before = traffic_->bytes();
+    for (const Move& move : moves) traffic_->move(move.node, target);
+    if (traffic_->bytes() < before) return true;
+    for (const Move& move : moves) traffic_->move(move.node, move.from);
+    return false;
+  }
+
+  // After lowers_traffic(): a limit that a subgraph would be beyond.
+  std::optional<PartLimit> exceeds(const std::vector<Move>& moves, PartId target) {
+    if (!counts_) return std::nullopt;
+    for (const Move& move : moves) counts_->move(move.node, target);
+    std::optional<PartLimit> limit = limit_exceeded(counts_->of(target), limits_);
+    for (std::size_t i = 0; i < moves.size() && !limit; ++i) {
+      if (devices_[index(moves[i].from)] != Device::acc) continue;
+      limit = limit_exceeded(counts_->of(moves[i].from), limits_);
+    }
+    if (!limit) return std::nullopt;
+    for (const Move& move : moves) {
+      counts_->move(move.node, move.from);
+      if (traffic_) traffic_->move(move.node, move.from);
+    }
+    return limit;
+  }
+
+ private:
+  const std::vector<Device> devices_;
+  const PartLimits& limits_;
+  std::optional<LinkTraffic> traffic_;  // when bytes must fall
+  std::optional<PartCounts> counts_;    // when there are limits
+};
+
+// The subgraphs to extend, from the last to the first.
+std::vector<PartId> targets_of(const Subgraphs& subgraphs, const ExtendOptions& options) {
+  if (options.which == ExtendOptions::Which::none) return {};
+  if (options.which == ExtendOptions::Which::one) return {id_at<PartId>(options.subgraph)};
+  std::vector<PartId> targets;
+  for (std::size_t i = subgraphs.count(); i-- > 0;) {
+    if (subgraphs.devices[i] == Device::acc) targets.push_back(id_at<PartId>(i));
+  }
+  return targets;
+}
+
+Error no_such_subgraph(std::size_t number, const Subgraphs& subgraphs) {
+  std::string have;
+  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
+    if (subgraphs.devices[i] == Device::acc) have += (have.empty() ? "" : ", ") + std::to_string(i);
+  }
+  return {"there is no accelerator subgraph " + std::to_string(number) + " to extend",
+          std::nullopt,
+          {have.empty() ? "the split has no accelerator subgraph" : "there are: " + have}};
 }
 
 }  // namespace
 
-std::vector<NodeId> extend_subgraph(const Graph& graph, const Fusions& fusions,
-                                    Subgraphs& subgraphs, PartId target) {
-  std::vector<NodeId> moved;
-  append_nodes(moved, Extension(graph, fusions, subgraphs).extend(target));
-  std::sort(moved.begin(), moved.end());
-  return moved;
-}
-
-std::vector<NodeId> extend_all_subgraphs(const Graph& graph, const Fusions& fusions,
-                                         Subgraphs& subgraphs) {
-  Extension extension(graph, fusions, subgraphs);
-  return extend_each(extension, subgraphs, [](const auto&, PartId) { return true; });
-}
-
-std::vector<NodeId> extend_where_traffic_falls(const Graph& graph, const Fusions& fusions,
-                                               Subgraphs& subgraphs) {
-  Extension extension(graph, fusions, subgraphs);
-  LinkTraffic traffic(graph, subgraphs);
-  return extend_each(extension, subgraphs, [&](const auto& moves, PartId target) {
-    return !moves.empty() && lowers_traffic(traffic, moves, target);
-  });
+Result<ExtendedSubgraphs> extend_subgraphs(const Graph& graph, const Fusions& fusions,
+                                           Subgraphs subgraphs, const ExtendOptions& options,
+                                           const PartLimits& limits) {
+  const std::vector<PartId> targets = targets_of(subgraphs, options);
+  if (options.which == ExtendOptions::Which::one) {
+    const std::size_t number = options.subgraph;
+    const bool is_there = number < subgraphs.count() && subgraphs.devices[number] == Device::acc;
+    if (!is_there) return no_such_subgraph(number, subgraphs);
+  }
+  ExtendedSubgraphs made{.subgraphs = std::move(subgraphs), .moved = {}, .left_out = {}};
+  if (targets.empty()) return made;
+  Judge judge(graph, made.subgraphs, options, limits);
+  Extension extension(graph, fusions, made.subgraphs);
+  for (const PartId target : targets) {
+    if (made.subgraphs.sizes[index(target)] == 0) continue;
+    const std::vector<Move>& moves = extension.extend(target);
+    if (moves.empty()) continue;
+    if (!judge.lowers_traffic(moves, target)) {
+      extension.undo();
+    } else if (const auto limit = judge.exceeds(moves, target)) {
+      made.left_out.push_back({target, moves.size(), *limit});
+      extension.undo();
+    } else {
+      for (const Move& move : moves) made.moved.push_back(move.node);
+    }
+  }
+  std::sort(made.moved.begin(), made.moved.end());
+  std::reverse(made.left_out.begin(), made.left_out.end());
+  return made;
 }
 
 }  // namespace cleave

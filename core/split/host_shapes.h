@@ -30,9 +30,6 @@ struct HostShapes {
   Support support;         // the verdict on every node, with these nodes moved
   std::size_t to_acc = 0;  // moved to the accelerator though the list does not accept them
   std::size_t to_cpu = 0;  // moved to the CPU though the list accepts them
-  // Set by split_graph: the number of subgraphs with these moves, and without.
-  std::size_t subgraphs = 0;
-  std::size_t subgraphs_without = 0;
 };
 
 // Linear: shape computations are found front to back, their sides back to front.

@@ -27,11 +27,6 @@ namespace {
 constexpr std::size_t kMostLooks = 4096;
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 using Units = std::vector<std::uint32_t>;
-using Counts = std::array<std::uint64_t, kPartLimitCount>;  // by PartLimit
-
-std::uint64_t& at(Counts& counts, PartLimit limit) {
-  return counts[static_cast<std::size_t>(limit)];
-}
 
 // A run of units on one device.
 struct Piece {
@@ -47,7 +42,7 @@ class GrowingPiece {
 
   void add(std::uint32_t unit) {
     for (const NodeId node : units_.nodes(unit)) {
-      ++at(counts_, PartLimit::nodes);
+      ++counts_[PartLimit::nodes];
       for (const ValueId value : graph_.outputs(node)) add_output(value);
     }
     for (const NodeId node : units_.nodes(unit)) {
@@ -58,7 +53,7 @@ class GrowingPiece {
     }
   }
 
-  const Counts& counts() const { return counts_; }
+  const LimitedCounts& counts() const { return counts_; }
   // Of values that the piece makes and the rest of the subgraph reads: once out, once in; those that
   // leave the subgraph in any case only once.
   std::uint64_t crossing_bytes() const { return crossing_bytes_; }
@@ -81,7 +76,7 @@ class GrowingPiece {
         made.leaves = true;
       }
     }
-    if (made.leaves || made.readers_within > 0) ++at(counts_, PartLimit::outputs);
+    if (made.leaves || made.readers_within > 0) ++counts_[PartLimit::outputs];
     if (made.readers_within > 0) crossing_bytes_ += crossing_of(made);
     made_.emplace(value, made);
   }
@@ -94,13 +89,13 @@ class GrowingPiece {
     const Value& record = graph_.value(value);
     if (record.kind == ValueKind::parameter) {
       if (taken_.insert(value).second) {
-        at(counts_, PartLimit::parameter_bytes) += value_bytes(graph_, value).value_or(0);
+        counts_[PartLimit::parameter_bytes] += value_bytes(graph_, value).value_or(0);
       }
       return;
     }
     const auto found = made_.find(value);
     if (found == made_.end()) {
-      if (taken_.insert(value).second) ++at(counts_, PartLimit::inputs);
+      if (taken_.insert(value).second) ++counts_[PartLimit::inputs];
       return;
     }
     const auto users = graph_.users(value);
@@ -110,13 +105,13 @@ class GrowingPiece {
     made.readers_within = left;
     if (left > 0) return;
     crossing_bytes_ -= crossing_of(made);
-    if (!made.leaves) --at(counts_, PartLimit::outputs);
+    if (!made.leaves) --counts_[PartLimit::outputs];
   }
 
   const Graph& graph_;
   const Contraction& units_;
   const Subgraphs& subgraphs_;
-  Counts counts_ = {};
+  LimitedCounts counts_;
   std::uint64_t crossing_bytes_ = 0;
   std::unordered_map<ValueId, Made> made_;
   std::unordered_set<ValueId> taken_, seen_;
@@ -125,26 +120,35 @@ class GrowingPiece {
 class Limiter {
  public:
   Limiter(const Graph& graph, const Fusions& fusions, const LimitsOfLists& limits,
-          MergedSubgraphs& merged)
-      : graph_(graph), limits_(limits), merged_(merged), units_(graph, fusions) {}
+          MergedSubgraphs merged)
+      : graph_(graph),
+        limits_(limits),
+        limits_but_outputs_(without_outputs(limits.limits)),
+        merged_(std::move(merged)),
+        units_(graph, fusions) {}
 
-  LimitCuts run() {
+  LimitedSubgraphs run() && {
     std::vector<Units> members = units_of_subgraphs();
     for (std::size_t i = 0; i < members.size(); ++i) {
       const Device device = merged_.subgraphs.devices[i];
       Units units = std::move(members[i]);
       if (device == Device::acc) units = ordered(units, id_at<PartId>(i));
-      if (device == Device::acc && is_beyond(counts_of(units), nullptr)) {
+      if (device == Device::acc && limit_exceeded(counts_of(units), limits_.limits)) {
         cut(units);
       } else {
         pieces_.push_back({device, std::move(units)});
       }
     }
     if (cuts_.subgraphs > 0) number_anew();
-    return cuts_;
+    return {std::move(merged_), cuts_};
   }
 
  private:
+  static PartLimits without_outputs(PartLimits limits) {
+    limits.most[static_cast<std::size_t>(PartLimit::outputs)].reset();
+    return limits;
+  }
+
   std::vector<Units> units_of_subgraphs() const {
     std::vector<Units> members(merged_.subgraphs.count());
     for (std::uint32_t unit = 0; unit < units_.unit_count(); ++unit) {
@@ -154,23 +158,10 @@ class Limiter {
   }
 
   // `units` are in an order of execution.
-  Counts counts_of(const Units& units) const {
+  LimitedCounts counts_of(const Units& units) const {
     GrowingPiece piece(graph_, units_, merged_.subgraphs);
     for (const std::uint32_t unit : units) piece.add(unit);
     return piece.counts();
-  }
-
-  // True when a count is over its limit; `which`, unless null, is then the first such limit.
-  // `with_outputs`: outputs count, too.
-  bool is_beyond(const Counts& counts, PartLimit* which, bool with_outputs = true) const {
-    for (std::size_t i = 0; i < kPartLimitCount; ++i) {
-      const auto limit = static_cast<PartLimit>(i);
-      if (limit == PartLimit::outputs && !with_outputs) continue;
-      if (counts[i] <= limits_.limits[limit].value_or(kNoLimit)) continue;
-      if (which != nullptr) *which = limit;
-      return true;
-    }
-    return false;
   }
 
   // The units of a subgraph, makers before readers, else by number.
@@ -228,9 +219,9 @@ class Limiter {
     std::size_t end = begin;
     while (end < order.size()) {
       piece.add(order[end]);
-      if (is_beyond(piece.counts(), nullptr, false)) break;
+      if (limit_exceeded(piece.counts(), limits_but_outputs_)) break;
       ++end;
-      const bool fits = !is_beyond(piece.counts(), nullptr);
+      const bool fits = !limit_exceeded(piece.counts(), limits_.limits);
       crossing.push_back(fits ? piece.crossing_bytes() : kNoLimit);
       if (limits_.limits[PartLimit::outputs] && crossing.size() == kMostLooks) break;
     }
@@ -258,9 +249,9 @@ class Limiter {
   void drop(std::uint32_t unit) {
     GrowingPiece alone(graph_, units_, merged_.subgraphs);
     alone.add(unit);
-    PartLimit which = PartLimit::outputs;
-    is_beyond(alone.counts(), &which);
-    std::uint64_t amount = alone.counts()[static_cast<std::size_t>(which)];
+    const PartLimit which =
+        limit_exceeded(alone.counts(), limits_.limits).value_or(PartLimit::outputs);
+    std::uint64_t amount = alone.counts()[which];
     if (which == PartLimit::parameter_bytes) amount = (amount + 1023) / 1024;
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
     for (const NodeId node : units_.nodes(unit)) {
@@ -296,11 +287,25 @@ class Limiter {
 
   const Graph& graph_;
   const LimitsOfLists& limits_;
-  MergedSubgraphs& merged_;
+  const PartLimits limits_but_outputs_;
+  MergedSubgraphs merged_;
   Contraction units_;
   std::vector<Piece> pieces_;
   LimitCuts cuts_;
 };
+
+std::uint64_t place_of(ValueId value, PartId part) {
+  return std::uint64_t{index(value)} << 32U | index(part);
+}
+
+// The values that a node reads, each once.
+std::vector<ValueId> values_read(const Graph& graph, NodeId node) {
+  std::vector<ValueId> values;
+  for (const Operand& operand : graph.operands(node)) values.push_back(operand.value);
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
 
 }  // namespace
 
@@ -318,10 +323,86 @@ LimitsOfLists limits_of_lists(std::span<const SupportList> lists) {
   return out;
 }
 
-LimitCuts limit_parts(const Graph& graph, const Fusions& fusions, const LimitsOfLists& limits,
-                      MergedSubgraphs& merged) {
-  if (!limits.limits.is_any()) return {};
-  return Limiter(graph, fusions, limits, merged).run();
+LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
+                             const LimitsOfLists& limits, MergedSubgraphs merged) {
+  if (!limits.limits.is_any()) return {std::move(merged), {}};
+  return Limiter(graph, fusions, limits, std::move(merged)).run();
+}
+
+// Each value has a share in the counts of the subgraphs that make or read it. Before a node moves,
+// the shares of its values are taken out; after it has moved, they are put in again.
+PartCounts::PartCounts(const Graph& graph, const Subgraphs& subgraphs)
+    : graph_(graph), part_of_(subgraphs.subgraph_of), counts_(subgraphs.count()) {
+  reads_.reserve(graph.edge_count());
+  for (const NodeId node : graph.nodes()) {
+    ++counts_[index(part_of_[node])][PartLimit::nodes];
+    for (const ValueId value : values_read(graph, node)) ++reads_[place_of(value, part_of_[node])];
+  }
+  for (const auto& [place, times] : reads_) {
+    count(id_at<ValueId>(place >> 32U), id_at<PartId>(place), true);
+  }
+  for (const NodeId node : graph.nodes()) {
+    for (const ValueId value : graph.outputs(node)) {
+      if (reads_in(value, part_of_[node]) == 0) count(value, part_of_[node], true);
+    }
+  }
+}
+
+std::uint32_t PartCounts::reads_in(ValueId value, PartId part) const {
+  const auto found = reads_.find(place_of(value, part));
+  return found == reads_.end() ? 0 : found->second;
+}
+
+// The subgraph that makes the value; none for what the graph reads.
+PartId PartCounts::home_of(ValueId value) const {
+  const Value& record = graph_.value(value);
+  return record.kind == ValueKind::node_output ? part_of_[record.producer] : kNone<PartId>;
+}
+
+// Puts in, or takes out, the value's share in the counts of one subgraph.
+void PartCounts::count(ValueId value, PartId part, bool is_added) {
+  const std::uint32_t reads = reads_in(value, part);
+  std::uint64_t amount = 1;
+  PartLimit which = PartLimit::inputs;
+  bool counts = reads > 0;
+  if (graph_.is_parameter(value)) {
+    which = PartLimit::parameter_bytes;
+    amount = value_bytes(graph_, value).value_or(0);
+  } else if (home_of(value) == part) {
+    which = PartLimit::outputs;
+    counts = graph_.is_graph_output(value) || graph_.users(value).size() > reads;
+  }
+  if (!counts) return;
+  std::uint64_t& sum = counts_[index(part)][which];
+  sum = is_added ? sum + amount : sum - amount;
+}
+
+// The same for each subgraph that a move from one to another may concern.
+void PartCounts::count(ValueId value, PartId from, PartId to, bool is_added) {
+  const PartId home = home_of(value);
+  count(value, from, is_added);
+  count(value, to, is_added);
+  if (home != kNone<PartId> && home != from && home != to) count(value, home, is_added);
+}
+
+void PartCounts::move(NodeId node, PartId to) {
+  const PartId from = part_of_[node];
+  if (from == to) return;
+  --counts_[index(from)][PartLimit::nodes];
+  ++counts_[index(to)][PartLimit::nodes];
+  for (const ValueId value : values_read(graph_, node)) {
+    count(value, from, to, false);
+    --reads_[place_of(value, from)];
+    ++reads_[place_of(value, to)];
+    count(value, from, to, true);
+  }
+  for (const ValueId value : graph_.outputs(node)) {
+    count(value, from, to, false);
+  }
+  part_of_[node] = to;
+  for (const ValueId value : graph_.outputs(node)) {
+    count(value, from, to, true);
+  }
 }
 
 }  // namespace cleave

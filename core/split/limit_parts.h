@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
+#include <vector>
 
 #include "core/graph/graph.h"
 #include "core/split/fusion.h"
@@ -32,11 +34,38 @@ struct LimitCuts {
   std::size_t nodes = 0;      // that went to the CPU
 };
 
+struct LimitedSubgraphs {
+  MergedSubgraphs merged;
+  LimitCuts cuts;
+};
+
 // Cuts subgraphs, and gives the nodes that go to the CPU the reason `part_limit`. Consecutive CPU
 // subgraphs are merged. A parameter counts once per piece; one of unknown size counts as 0 bytes.
 // Linear in nodes and edges; where outputs are limited, a piece has at most 4,096 units, and each
 // may be looked at that often.
-LimitCuts limit_parts(const Graph& graph, const Fusions& fusions, const LimitsOfLists& limits,
-                      MergedSubgraphs& merged);
+LimitedSubgraphs limit_parts(const Graph& graph, const Fusions& fusions,
+                             const LimitsOfLists& limits, MergedSubgraphs merged);
+
+// What the limits count in each subgraph, updated while nodes move from one to another.
+class PartCounts {
+ public:
+  // Linear in nodes + edges; about 40 bytes an edge.
+  PartCounts(const Graph& graph, const Subgraphs& subgraphs);
+
+  const LimitedCounts& of(PartId part) const { return counts_[index(part)]; }
+  // Linear in the node's operands and outputs.
+  void move(NodeId node, PartId to);
+
+ private:
+  std::uint32_t reads_in(ValueId value, PartId part) const;
+  PartId home_of(ValueId value) const;
+  void count(ValueId value, PartId part, bool is_added);
+  void count(ValueId value, PartId from, PartId to, bool is_added);
+
+  const Graph& graph_;
+  PerNode<PartId> part_of_;
+  std::unordered_map<std::uint64_t, std::uint32_t> reads_;  // by value and subgraph: nodes
+  std::vector<LimitedCounts> counts_;
+};
 
 }  // namespace cleave

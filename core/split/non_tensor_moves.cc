@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/adjacency.h"
@@ -118,8 +119,9 @@ class NonTensorMoves {
 
 }  // namespace
 
-void move_non_tensor_nodes(const Graph& graph, Fusions& fusions, Subgraphs& subgraphs) {
+NonTensorsMoved move_non_tensor_nodes(const Graph& graph, Fusions fusions, Subgraphs subgraphs) {
   NonTensorMoves(graph, fusions, subgraphs).run();
+  return {std::move(fusions), std::move(subgraphs)};
 }
 
 }  // namespace cleave

@@ -16,8 +16,13 @@
 
 namespace cleave {
 
-// Changes `subgraphs`, of which some may be empty then. Nodes that move to a CPU subgraph leave the
-// accelerator set of `fusions`, with a reason. Linear in the graph for each node that is looked at.
-void move_non_tensor_nodes(const Graph& graph, Fusions& fusions, Subgraphs& subgraphs);
+struct NonTensorsMoved {
+  Fusions
+      fusions;  // nodes that moved to a CPU subgraph have left the accelerator set, with a reason
+  Subgraphs subgraphs;  // some may be empty
+};
+
+// Linear in the graph for each node that is looked at.
+NonTensorsMoved move_non_tensor_nodes(const Graph& graph, Fusions fusions, Subgraphs subgraphs);
 
 }  // namespace cleave

@@ -55,6 +55,10 @@ Status<> check_prefixes(const PartitionOptions& options) {
       {"two numbered partitions could get the same name: do not end the prefixes in digits"}};
 }
 
+std::string acc_name(PartId subgraph, const PartitionOptions& options) {
+  return options.acc_prefix + std::to_string(index(subgraph));
+}
+
 Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& options) {
   std::vector<PartId> part_of_subgraph(subgraphs.count(), kNone<PartId>);
   std::vector<std::string> names;
@@ -63,7 +67,8 @@ Partition make_partition(const Subgraphs& subgraphs, const PartitionOptions& opt
     if (subgraphs.sizes[i] == 0) continue;
     const bool acc = subgraphs.devices[i] == Device::acc;
     part_of_subgraph[i] = id_at<PartId>(names.size());
-    names.push_back((acc ? options.acc_prefix : options.non_acc_prefix) + std::to_string(i));
+    names.push_back(acc ? acc_name(id_at<PartId>(i), options)
+                        : options.non_acc_prefix + std::to_string(i));
     devices.push_back(subgraphs.devices[i]);
   }
   PerNode<PartId> part_of = subgraphs.subgraph_of;

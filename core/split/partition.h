@@ -30,6 +30,9 @@ struct Partition {
   const std::string& name(PartId part) const { return names[index(part)]; }
 };
 
+// The name of the partition that an accelerator subgraph becomes.
+std::string acc_name(PartId subgraph, const PartitionOptions& options);
+
 // Refuses prefixes that can give two partitions the same name: equal ones, and pairs such as "x"
 // and "x1", where "x" numbered 11 and "x1" numbered 1 are both x11.
 Status<> check_prefixes(const PartitionOptions& options);

@@ -1,5 +1,5 @@
-// The main job, as one page. Data flows one way: each step reads the results of the steps above it
-// and adds its own; nothing is written back.
+// The main job, as one page. Data flows one way: each step returns a value that it made of the
+// results of the steps above. What no later step needs is moved on, not copied.
 //
 //   supported nodes > accelerator nodes > groups > runs > partitions > boundaries
 #include "core/split/split.h"
@@ -15,70 +15,137 @@ namespace cleave {
 namespace {
 
 constexpr std::uint64_t kPasses = 6;  // the number of steps that progress reports
+using Sets = std::span<const std::vector<NodeId>>;
 
-Error no_such_subgraph(std::size_t number, const Subgraphs& subgraphs) {
-  std::string have;
-  for (std::size_t i = 0; i < subgraphs.count(); ++i) {
-    if (subgraphs.devices[i] == Device::acc) have += (have.empty() ? "" : ", ") + std::to_string(i);
+// Tells progress after each step.
+class Passed {
+ public:
+  explicit Passed(const Progress& progress) : progress_(progress) { (*this)(0); }
+  void operator()(std::uint64_t passes) const {
+    tell(progress_, {"splitting", "passes", passes, kPasses});
   }
-  return {"there is no accelerator subgraph " + std::to_string(number) + " to extend",
-          std::nullopt,
-          {have.empty() ? "the split has no accelerator subgraph" : "there are: " + have}};
+
+ private:
+  const Progress& progress_;
+};
+
+// The times that options decide by: the caller's, else those of the machine's rates.
+struct DecidingTimes {
+  Machine machine;
+  TargetTimes own;
+  const TargetTimes* given;
+
+  LatencyInput input(Residency residency) const {
+    return {given != nullptr ? *given : own, machine, residency};
+  }
+};
+
+DecidingTimes deciding_times(const SplitInput& input, const SplitOptions& options) {
+  DecidingTimes times{options.latency.machine, {}, input.times};
+  times.machine.link_bytes_per_second = input.link.bytes_per_second;
+  if (asks_for_latency(options) && input.times == nullptr) {
+    times.own = target_times(input.graph, times.machine, {}, {});
+  }
+  return times;
 }
 
-Result<std::vector<NodeId>> extend(const Graph& graph, const Fusions& fusions, Subgraphs& subgraphs,
-                                   const ExtendOptions& options) {
-  using Which = ExtendOptions::Which;
-  switch (options.which) {
-    case Which::none:
-      break;
-    case Which::one:
-      if (options.subgraph >= subgraphs.count() ||
-          subgraphs.devices[options.subgraph] != Device::acc) {
-        return no_such_subgraph(options.subgraph, subgraphs);
-      }
-      return extend_subgraph(graph, fusions, subgraphs, id_at<PartId>(options.subgraph));
-    case Which::all:
-      return extend_all_subgraphs(graph, fusions, subgraphs);
-    case Which::automatic:
-      return extend_where_traffic_falls(graph, fusions, subgraphs);
-  }
-  return std::vector<NodeId>();
+Status<> check_options(const SplitOptions& options, const LatencyInput& latency) {
+  if (auto usable = check_prefixes(options.partition); !usable) return usable;
+  return asks_for_latency(options) ? check_latency_input(latency) : Status<>(Done{});
 }
+
+// What is kept together besides nodes that exchange non-tensor data.
+struct Whole {
+  const QdqGroups& qdq_groups;
+  const PatternMatches& patterns;
+};
 
 // The groups that must stay together, among the nodes that may run on the accelerator.
-Fusions find_groups(const Graph& graph, AccNodes acc, const Split& split,
+Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
                     const SplitOptions& options) {
   Fusions fusions = find_fusions(graph, std::move(acc), options.fusion);
-  if (split.qdq_groups.count() > 0) {
-    fusions = keep_qdq_groups(graph, split.qdq_groups, std::move(fusions));
+  if (whole.qdq_groups.count() > 0) {
+    fusions = keep_qdq_groups(graph, whole.qdq_groups, std::move(fusions));
   }
-  const PatternMatches& patterns = split.support.patterns;
-  return keep_together(graph, {patterns.begin, patterns.nodes}, std::move(fusions),
+  return keep_together(graph, {whole.patterns.begin, whole.patterns.nodes}, std::move(fusions),
                        ReasonCode::pattern_group);
 }
 
-// Removes nodes from split.fusions. The runs start on the side that the placement assumes, unless
-// the user chose one.
-void place(const SplitInput& input, const SplitOptions& options, const LatencyInput& latency,
-           Split& split) {
-  PlacedByCost placed = place_by_cost(
-      input.graph, std::move(split.fusions),
-      {.latency = latency,
-       .acc_finder = options.acc_finder,
-       .required = input.required,
-       .shape_computations = options.host_shapes.follow ? &split.host_shapes.nodes : nullptr});
-  split.fusions = std::move(placed.fusions);
-  split.placement = placed.numbers;
+struct Placed {
+  Fusions fusions;
+  std::optional<PlacementNumbers> numbers = {};  // with --place cost
+};
+
+// With --place cost, only those nodes stay on the accelerator that make an inference faster. Then
+// the sets that an earlier split divided become groups.
+Placed place(const SplitInput& input, const SplitOptions& options, const LatencyInput& latency,
+             const HostShapes& host_shapes, Fusions groups, Sets sets) {
+  Placed placed{std::move(groups)};
+  if (options.place.by == PlaceBy::cost) {
+    PlacedByCost by_cost = place_by_cost(
+        input.graph, std::move(placed.fusions),
+        {.latency = latency,
+         .acc_finder = options.acc_finder,
+         .required = input.required,
+         .shape_computations = options.host_shapes.follow ? &host_shapes.nodes : nullptr});
+    placed = {std::move(by_cost.fusions), by_cost.numbers};
+  }
+  if (!sets.empty()) {
+    placed.fusions = keep_sets_whole(input.graph, sets, std::move(placed.fusions));
+  }
+  return placed;
 }
 
-// The number of subgraphs that the verdicts lead to: the measure of --host-shapes.
-std::size_t subgraph_count(const Graph& graph, const Split& split, const SplitOptions& options) {
+struct Runs {
+  Fusions fusions;  // its reasons have moved to `merged`
+  SubgraphsFound found;
+  std::size_t min_acc_size;
+  MergedSubgraphs merged;
+  LimitCuts cuts;
+};
+
+// Alternating runs, as long as possible; they start on the side that the placement assumes, unless
+// the user chose one. Runs too small to be worth a transfer are merged away, and those beyond the
+// lists' limits on partitions are cut.
+Runs find_runs(const Graph& graph, Placed placed, SubgraphOptions options,
+               const LatencyInput& latency, const LimitsOfLists& limits) {
+  if (placed.numbers && options.start == StartSide::reference) {
+    options.start = placed.numbers->start;
+  }
+  Fusions fusions = std::move(placed.fusions);
+  SubgraphsFound found = split_subgraphs(graph, fusions, options);
+  if (options.move_non_tensor) {
+    NonTensorsMoved moved =
+        move_non_tensor_nodes(graph, std::move(fusions), std::move(found.subgraphs));
+    fusions = std::move(moved.fusions);
+    found.subgraphs = std::move(moved.subgraphs);
+  }
+  if (options.is_min_automatic) {
+    options.min_acc_size = fastest_min_size(graph, found.subgraphs, latency);
+  }
+  MergedSubgraphs merged =
+      merge_small_subgraphs(graph, found.subgraphs, std::move(fusions.acc.reasons), options);
+  LimitedSubgraphs limited = limit_parts(graph, fusions, limits, std::move(merged));
+  return {std::move(fusions), std::move(found), options.min_acc_size, std::move(limited.merged),
+          limited.cuts};
+}
+
+// The number of subgraphs that the lists' own verdicts lead to: the measure of --host-shapes; 0
+// without that option.
+std::size_t count_without_host_shapes(const Graph& graph, const Support& support,
+                                      const Whole& whole, const SplitOptions& options) {
+  if (!options.host_shapes.follow) return 0;
   const Fusions groups =
-      find_groups(graph, find_acc_nodes(graph, split.support, options.acc_finder), split, options);
+      find_groups(graph, find_acc_nodes(graph, support, options.acc_finder), whole, options);
   const SubgraphsFound found = split_subgraphs(graph, groups, options.subgraphs);
   return merge_small_subgraphs(graph, found.subgraphs, groups.acc.reasons, options.subgraphs)
       .subgraphs.count();
+}
+
+// Nodes that the extension moved are on the accelerator now.
+PerNode<Reason> without(PerNode<Reason> reasons, std::span<const NodeId> moved) {
+  for (const NodeId node : moved) reasons[node] = {};
+  return reasons;
 }
 
 Error too_many_rule_checks() {
@@ -88,123 +155,95 @@ Error too_many_rule_checks() {
                     "or fewer rules"}};
 }
 
+struct Judged {
+  Support support;
+  HostShapes host_shapes;
+  AccNodes acc;
+};
+
+// Which nodes the lists accept, each judged by itself. With --host-shapes, shape computations then
+// follow their users. Which of these nodes can run on the accelerator without non-tensor data
+// crossing the link comes last: it depends on where the makers and readers of sizes are.
+Result<Judged> judge_nodes(const SplitInput& input, const SplitOptions& options,
+                           const Passed& passed) {
+  auto support = match_support_within(input.graph, input.lists, input.facts, kMostRuleChecks);
+  if (!support) return too_many_rule_checks();
+  passed(1);
+  const bool follows = options.host_shapes.follow;
+  HostShapes host_shapes = follows ? follow_shape_users(input.graph, *support) : HostShapes();
+  AccNodes acc =
+      find_acc_nodes(input.graph, follows ? host_shapes.support : *support, options.acc_finder);
+  passed(2);
+  return Judged{*std::move(support), std::move(host_shapes), std::move(acc)};
+}
+
+Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& options,
+                              const Progress& progress, Sets sets) {
+  const Graph& graph = input.graph;
+  const DecidingTimes times = deciding_times(input, options);
+  const LatencyInput latency = times.input(options.latency.residency);
+  if (auto usable = check_options(options, latency); !usable) return std::move(usable).error();
+  const Passed passed(progress);
+
+  // Which nodes may run on the accelerator.
+  auto judged = judge_nodes(input, options, passed);
+  if (!judged) return std::move(judged).error();
+  auto& [support, host_shapes, acc] = *judged;
+
+  // Which nodes must stay together: because they exchange non-tensor data, then, if asked for, Q/DQ
+  // groups, then the matches of patterns: a group counts only if all its nodes stay.
+  QdqGroups qdq_groups = options.qdq.keep ? find_qdq_groups(graph) : QdqGroups();
+  const Whole whole{qdq_groups, support.patterns};
+  Fusions groups = find_groups(graph, acc, whole, options);
+  const std::size_t count_without = count_without_host_shapes(graph, support, whole, options);
+  passed(3);
+
+  // Which of these nodes go to the accelerator, and in which runs.
+  Placed placed = place(input, options, latency, host_shapes, std::move(groups), sets);
+  const auto placement = placed.numbers;
+  const LimitsOfLists limits = limits_of_lists(input.lists);
+  Runs runs = find_runs(graph, std::move(placed), options.subgraphs, latency, limits);
+  const std::size_t merged_count = runs.merged.subgraphs.count();
+  passed(4);
+
+  // If the number of runs is limited, the most valuable stay. This comes before the extension, in
+  // which runs reach back for nodes that only they use: it may bring back some of the others.
+  const KeepBasis basis{input.link, asks_for_latency(options) ? &latency : nullptr};
+  KeptSubgraphs kept = keep_best_subgraphs(graph, std::move(runs.merged), options.keep, basis);
+  auto extended = extend_subgraphs(graph, runs.fusions, std::move(kept.subgraphs), options.extend,
+                                   limits.limits);
+  if (!extended) return std::move(extended).error();
+  passed(5);
+
+  // From here on the partitions are fixed. What crosses between them follows.
+  Partition partition = make_partition(extended->subgraphs, options.partition);
+  assert(check_partition(graph, partition, nullptr).has_value());
+  Boundaries boundaries = find_boundaries(graph, partition);
+  return Split{.support = std::move(support),
+               .host_shapes = std::move(host_shapes),
+               .acc_found = std::move(acc),
+               .qdq_groups = std::move(qdq_groups),
+               .fusions = std::move(runs.fusions),
+               .placement = placement,
+               .found = std::move(runs.found),
+               .min_acc_size = runs.min_acc_size,
+               .limit_cuts = runs.cuts,
+               .merged_count = merged_count,
+               .count_without_host_shapes = count_without,
+               .cap = kept.cost,
+               .reasons = without(std::move(kept.reasons), extended->moved),
+               .extended = std::move(extended->moved),
+               .extensions_left_out = std::move(extended->left_out),
+               .partition = std::move(partition),
+               .boundaries = std::move(boundaries)};
+}
+
 }  // namespace
 
 bool asks_for_latency(const SplitOptions& options) {
   return options.place.by == PlaceBy::cost || options.subgraphs.is_min_automatic ||
          options.keep.only_gaining || options.keep.by == KeepBy::latency;
 }
-
-namespace {
-
-using Sets = std::span<const std::vector<NodeId>>;
-
-Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& options,
-                              const Progress& progress, Sets sets) {
-  if (auto usable = check_prefixes(options.partition); !usable) return std::move(usable).error();
-  const Graph& graph = input.graph;
-  Machine machine = options.latency.machine;
-  machine.link_bytes_per_second = input.link.bytes_per_second;
-  TargetTimes own_times;
-  if (asks_for_latency(options) && input.times == nullptr) {
-    own_times = target_times(graph, machine, {}, {});
-  }
-  const LatencyInput latency{input.times != nullptr ? *input.times : own_times, machine,
-                             options.latency.residency};
-  if (asks_for_latency(options)) {
-    auto known = check_latency_input(latency);
-    if (!known) return std::move(known).error();
-  }
-  Split split;
-  const auto tell_passed = [&](std::uint64_t passes) {
-    tell(progress, {"splitting", "passes", passes, kPasses});
-  };
-  tell_passed(0);
-
-  // Which nodes the lists accept, each judged by itself.
-  auto support = match_support_within(graph, input.lists, input.facts, kMostRuleChecks);
-  if (!support) return too_many_rule_checks();
-  split.support = *std::move(support);
-  tell_passed(1);
-
-  if (options.qdq.keep) split.qdq_groups = find_qdq_groups(graph);
-
-  // With --host-shapes, shape computations follow their users. This comes before the next step,
-  // which judges what a node exchanges with the other side: that depends on where the makers and
-  // readers of sizes are.
-  if (options.host_shapes.follow) {
-    split.host_shapes = follow_shape_users(graph, split.support);
-    split.host_shapes.subgraphs_without = subgraph_count(graph, split, options);
-  }
-  const Support& verdicts = options.host_shapes.follow ? split.host_shapes.support : split.support;
-
-  // Which nodes can run on the accelerator without non-tensor data crossing the link.
-  split.acc_found = find_acc_nodes(graph, verdicts, options.acc_finder);
-  tell_passed(2);
-
-  // Which nodes must stay together: because they exchange such data, then, if asked for, Q/DQ
-  // groups, then the matches of patterns. These come last, since a group counts only if all its
-  // nodes stay. After this step only --place cost changes the accelerator set, split.fusions.acc.
-  split.fusions = find_groups(graph, split.acc_found, split, options);
-  tell_passed(3);
-
-  // With --place cost, keep only those nodes on the accelerator that make an inference faster. This
-  // comes last, since it must know what stays together; it only removes nodes.
-  if (options.place.by == PlaceBy::cost) place(input, options, latency, split);
-  if (!sets.empty()) split.fusions = keep_sets_whole(graph, sets, std::move(split.fusions));
-  SubgraphOptions runs = options.subgraphs;
-  if (split.placement && runs.start == StartSide::reference) runs.start = split.placement->start;
-
-  // Alternating runs, as long as possible; then runs too small to be worth a transfer are merged
-  // away.
-  split.found = split_subgraphs(graph, split.fusions, runs);
-  if (runs.move_non_tensor) {
-    move_non_tensor_nodes(graph, split.fusions, split.found.subgraphs);
-  }
-  if (runs.is_min_automatic) {
-    runs.min_acc_size = fastest_min_size(graph, split.found.subgraphs, latency);
-  }
-  split.min_acc_size = runs.min_acc_size;
-  MergedSubgraphs merged = merge_small_subgraphs(graph, split.found.subgraphs,
-                                                 std::move(split.fusions.acc.reasons), runs);
-  // A list may limit whole partitions: those beyond are cut.
-  const LimitsOfLists limits = limits_of_lists(input.lists);
-  split.limit_cuts = limit_parts(graph, split.fusions, limits, merged);
-  split.host_shapes.subgraphs = merged.subgraphs.count();
-  tell_passed(4);
-
-  // If the number of subgraphs is limited, keep the most valuable. This comes before the extension,
-  // which may bring back some of the nodes.
-  KeptSubgraphs kept =
-      keep_best_subgraphs(graph, std::move(merged), options.keep,
-                          {input.link, asks_for_latency(options) ? &latency : nullptr});
-  split.cap = kept.cost;
-
-  // Accelerator subgraphs may reach back for nodes that only they use, unless that makes one larger
-  // than the lists allow.
-  const Subgraphs unextended = limits.limits.is_any() ? kept.subgraphs : Subgraphs();
-  auto extended = extend(graph, split.fusions, kept.subgraphs, options.extend);
-  if (!extended) return std::move(extended).error();
-  split.extended = *std::move(extended);
-  if (!split.extended.empty() && limits.limits.is_any()) {
-    MergedSubgraphs grown{kept.subgraphs, kept.reasons};
-    if (limit_parts(graph, split.fusions, limits, grown).subgraphs > 0) {
-      kept.subgraphs = unextended;
-      split.extended.clear();
-    }
-  }
-  split.reasons = std::move(kept.reasons);
-  for (const NodeId node : split.extended) split.reasons[node] = {};  // on the accelerator now
-  tell_passed(5);
-
-  // From here on the partitions are fixed. What crosses between them follows.
-  split.partition = make_partition(kept.subgraphs, options.partition);
-  assert(check_partition(graph, split.partition, nullptr).has_value());
-  split.boundaries = find_boundaries(graph, split.partition);
-  return split;
-}
-
-}  // namespace
 
 Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress) {

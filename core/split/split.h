@@ -10,6 +10,7 @@
 #include "core/graph/graph.h"
 #include "core/split/acc_finder.h"
 #include "core/split/boundary.h"
+#include "core/split/extend.h"
 #include "core/split/fusion.h"
 #include "core/split/host_shapes.h"
 #include "core/split/keep_best.h"
@@ -29,17 +30,19 @@ namespace cleave {
 struct Split {
   Support support;         // the lists' verdicts
   HostShapes host_shapes;  // if enabled: shape computations, and verdicts with them moved
-  AccNodes acc_found;      // after the acc finder; its reasons have moved to `reasons`
+  AccNodes acc_found;      // after the acc finder
   QdqGroups qdq_groups;    // if enabled
-  // what moves as one; .acc is the remaining set (its reasons have moved too)
-  Fusions fusions;
+  Fusions fusions;  // what moves as one; .acc is the remaining set, its reasons are in `reasons`
   std::optional<PlacementNumbers> placement;  // when nodes were placed by cost
   SubgraphsFound found;                       // before small ones were merged
   std::size_t min_acc_size = 1;               // the minimum that was used
   LimitCuts limit_cuts;                       // subgraphs beyond the lists' part limits
+  std::size_t merged_count = 0;  // of subgraphs after small ones were merged and large ones cut
+  std::size_t count_without_host_shapes = 0;  // if enabled: the same had no verdict been moved
   CapCost cap;                                // subgraphs that went to the CPU because of the limit
   PerNode<Reason> reasons;       // of every node that ends on the CPU; `none` for others
   std::vector<NodeId> extended;  // moved by the extension, model order
+  std::vector<ExtensionLeftOut> extensions_left_out;  // because of the lists' part limits
   Partition partition;
   Boundaries boundaries;
 };

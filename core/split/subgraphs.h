@@ -48,21 +48,4 @@ struct MergedSubgraphs {
 MergedSubgraphs merge_small_subgraphs(const Graph& graph, const Subgraphs& subgraphs,
                                       PerNode<Reason> reasons, const SubgraphOptions& options);
 
-// Moves accelerator nodes from earlier subgraphs into subgraph `target`, going backwards from the
-// producers of its nodes; a node moves when all its users in subgraphs before `target` have moved.
-// Returns the moved nodes in model order; changes `subgraphs`. Linear in the graph.
-// Method: FX splitter, extend_acc_subgraph.
-std::vector<NodeId> extend_subgraph(const Graph& graph, const Fusions& fusions,
-                                    Subgraphs& subgraphs, PartId target);
-
-// Extends every accelerator subgraph, from the last to the first: a subgraph has lost its nodes to
-// later ones before it is extended. Linear in the graph.
-std::vector<NodeId> extend_all_subgraphs(const Graph& graph, const Fusions& fusions,
-                                         Subgraphs& subgraphs);
-
-// Makes each of these extensions only when it lowers the bytes that enter and leave accelerator
-// subgraphs. Linear in the graph and in the moves that are taken back.
-std::vector<NodeId> extend_where_traffic_falls(const Graph& graph, const Fusions& fusions,
-                                               Subgraphs& subgraphs);
-
 }  // namespace cleave

@@ -8,4 +8,12 @@ std::string_view part_limit_name(PartLimit limit) {
   return kNames[static_cast<std::size_t>(limit)];
 }
 
+std::optional<PartLimit> limit_exceeded(const LimitedCounts& counts, const PartLimits& limits) {
+  for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+    const auto limit = static_cast<PartLimit>(i);
+    if (limits[limit] && counts[limit] > *limits[limit]) return limit;
+  }
+  return std::nullopt;
+}
+
 }  // namespace cleave

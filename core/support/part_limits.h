@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -25,5 +26,18 @@ struct PartLimits {
     return std::any_of(most.begin(), most.end(), [](const auto& one) { return one.has_value(); });
   }
 };
+
+// What a partition has of each thing that is limited.
+struct LimitedCounts {
+  std::array<std::uint64_t, kPartLimitCount> amounts = {};  // by PartLimit
+
+  std::uint64_t& operator[](PartLimit limit) { return amounts[static_cast<std::size_t>(limit)]; }
+  std::uint64_t operator[](PartLimit limit) const {
+    return amounts[static_cast<std::size_t>(limit)];
+  }
+};
+
+// The first limit that the counts are beyond; nullopt when they are within all.
+std::optional<PartLimit> limit_exceeded(const LimitedCounts& counts, const PartLimits& limits);
 
 }  // namespace cleave

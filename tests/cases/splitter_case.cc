@@ -161,8 +161,9 @@ class SplitterCheck {
     Json moves = Json::object();
     for (const PartId part : split.partition.parts()) {
       if (!split.partition.is_acc(part)) continue;
-      Subgraphs subgraphs = merged.subgraphs;
-      const auto moved = extend_subgraph(graph_, split.fusions, subgraphs, part);
+      const ExtendOptions one{.which = ExtendOptions::Which::one, .subgraph = index(part)};
+      const auto extended = extend_subgraphs(graph_, split.fusions, merged.subgraphs, one, {});
+      const std::vector<NodeId>& moved = extended->moved;
       Json names = names_of(graph_, moved);
       std::sort(names.begin(), names.end());
       if (!moved.empty()) moves[split.partition.name(part)] = std::move(names);

@@ -47,6 +47,7 @@ class ReportWriter {
     write_cap();
     write_limit_cuts();
     write_names("extended", split_.extended);
+    write_extensions_left_out();
     json_.number("distinct_acc_partitions", shapes_.distinct);
     write_partitions();
     write_node_map();
@@ -130,7 +131,7 @@ class ReportWriter {
     json_.number("to_acc", shapes.to_acc);
     json_.number("to_cpu", shapes.to_cpu);
     json_.number("subgraphs", shapes.subgraphs);
-    json_.number("subgraphs_without", shapes.subgraphs_without);
+    json_.number("subgraphs_without", split_.count_without_host_shapes);
     json_.end_object();
   }
 
@@ -211,6 +212,20 @@ class ReportWriter {
     json_.number("pieces", cuts.pieces);
     json_.number("nodes", cuts.nodes);
     json_.end_object();
+  }
+
+  // Left out when every extension was made.
+  void write_extensions_left_out() {
+    if (split_.extensions_left_out.empty()) return;
+    json_.begin_list("extensions_left_out");
+    for (const ExtensionLeftOut& left : split_.extensions_left_out) {
+      json_.begin_object(Layout::one_line);
+      json_.text("partition", acc_name(left.subgraph, report_.options.partition));
+      json_.number("nodes", left.nodes);
+      json_.text("limit", part_limit_name(left.limit));
+      json_.end_object();
+    }
+    json_.end_list();
   }
 
   // ---- partitions ----

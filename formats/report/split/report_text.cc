@@ -125,9 +125,7 @@ class TextReport {
     if (split_.support.patterns.count() > 0) {
       add_fact("patterns", "matched: " + pattern_counts_text(reasons_, split_.support.patterns));
     }
-    if (!split_.extended.empty()) {
-      add_fact("extension", counted(split_.extended.size(), "node", "nodes") + " moved");
-    }
+    write_extension();
     const Coverage& parameters = preview_.coverage.parameter_bytes;
     if (parameters.total > 0) {
       add_fact("parameters", bytes_text(preview_.coverage.model_parameter_bytes) + ", " +
@@ -215,6 +213,22 @@ class TextReport {
                        " beyond the lists' limits cut into " + count_text(cuts.pieces);
     if (cuts.nodes > 0) fact += "; " + counted(cuts.nodes, "node goes", "nodes go") + " to the CPU";
     add_fact("part limits", fact);
+  }
+
+  void write_extension() {
+    const auto& left_out = split_.extensions_left_out;
+    if (split_.extended.empty() && left_out.empty()) return;
+    std::string fact = counted(split_.extended.size(), "node", "nodes") + " moved";
+    if (!left_out.empty()) {
+      std::vector<std::string> names;
+      for (const ExtensionLeftOut& left : left_out) {
+        names.push_back(escaped(acc_name(left.subgraph, report_.options.partition)) + " (" +
+                        std::string(part_limit_name(left.limit)) + ")");
+      }
+      fact += "; " + counted(left_out.size(), "extension", "extensions") +
+              " left out, beyond the lists' limits: " + some_of(names, kTextColumns);
+    }
+    add_fact("extension", fact);
   }
 
   std::string keep_by_text() const {

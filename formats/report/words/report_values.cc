@@ -225,11 +225,11 @@ std::string start_note(const Split& split) {
 
 std::string host_shapes_note(const Split& split, const SplitOptions& options) {
   if (!options.host_shapes.follow) return {};
-  const HostShapes& shapes = split.host_shapes;
-  const bool is_less = shapes.subgraphs <= shapes.subgraphs_without;
-  const std::size_t change = is_less ? shapes.subgraphs_without - shapes.subgraphs
-                                     : shapes.subgraphs - shapes.subgraphs_without;
-  return "host shapes: " + counted(shapes.nodes.count(), "node", "nodes") + ", " +
+  const std::size_t with = split.merged_count;
+  const std::size_t without = split.count_without_host_shapes;
+  const bool is_less = with <= without;
+  const std::size_t change = is_less ? without - with : with - without;
+  return "host shapes: " + counted(split.host_shapes.nodes.count(), "node", "nodes") + ", " +
          (change == 0 ? "as many subgraphs as without"
                       : counted(change, is_less ? "fewer subgraph" : "more subgraph",
                                 is_less ? "fewer subgraphs" : "more subgraphs"));

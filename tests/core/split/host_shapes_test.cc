@@ -153,8 +153,8 @@ TEST_CASE("Reshapes do not divide a split, and the number of saved subgraphs is 
   CHECK(names_of(graph, split->support.supported) == "c y z");
   CHECK(split->host_shapes.to_acc == 4);
   CHECK(split->host_shapes.to_cpu == 0);
-  CHECK(split->host_shapes.subgraphs == 1);
-  CHECK(split->host_shapes.subgraphs_without == 3);
+  CHECK(split->merged_count == 1);
+  CHECK(split->count_without_host_shapes == 3);
 }
 
 TEST_CASE("In a native graph an unlisted size does not take its view off the accelerator") {

@@ -30,23 +30,18 @@ PartLimits at_most(PartLimit limit, std::uint64_t most) {
 }
 
 // What becomes of the subgraphs of a graph in which all but some nodes run on the accelerator.
-MergedSubgraphs limited(const Graph& graph, Support support, const PartLimits& limits,
-                        LimitCuts& cuts) {
+LimitedSubgraphs limited(const Graph& graph, Support support, const PartLimits& limits) {
   const Fusions fusions =
       find_fusions(graph, {std::move(support.supported), std::move(support.reasons)}, {});
   MergedSubgraphs merged{split_subgraphs(graph, fusions, {}).subgraphs, fusions.acc.reasons};
   const std::vector<SupportList> lists = {list_with(limits)};
-  cuts = limit_parts(graph, fusions, limits_of_lists(lists), merged);
-  return merged;
+  return limit_parts(graph, fusions, limits_of_lists(lists), std::move(merged));
 }
 
 Limited limit(const std::string& text, std::string_view cpu, const PartLimits& limits) {
   const Graph graph = graph_from_text(text);
-  Limited out;
-  const MergedSubgraphs merged = limited(graph, support_all_but(graph, cpu), limits, out.cuts);
-  out.subgraphs = describe(graph, merged.subgraphs);
-  out.reasons = describe(graph, merged.reasons);
-  return out;
+  const LimitedSubgraphs out = limited(graph, support_all_but(graph, cpu), limits);
+  return {describe(graph, out.merged.subgraphs), describe(graph, out.merged.reasons), out.cuts};
 }
 
 // Between b and c a small tensor crosses, elsewhere large ones.
@@ -154,10 +149,9 @@ TEST_CASE("Pieces of random graphs are in order and within the limits") {
     if (seed % 3 == 1) limits.most[1] = 64;
     if (seed % 5 == 1) limits.most[2] = seed % 4;
     if (seed % 4 == 1) limits.most[3] = seed % 3;
-    LimitCuts cuts;
-    const MergedSubgraphs merged = limited(graph, random.support, limits, cuts);
-    cut += cuts.subgraphs;
-    const Partition partition = make_partition(merged.subgraphs, {});
+    const LimitedSubgraphs out = limited(graph, random.support, limits);
+    cut += out.cuts.subgraphs;
+    const Partition partition = make_partition(out.merged.subgraphs, {});
     REQUIRE(check_partition(graph, partition, nullptr).has_value());
     const Boundaries boundaries = find_boundaries(graph, partition);
     for (const PartId part : partition.parts()) {

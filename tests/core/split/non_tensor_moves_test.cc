@@ -14,12 +14,12 @@ struct Moved {
 Moved moved(std::string_view text, std::string_view cpu) {
   const Graph graph = graph_from_text(text);
   Support support = support_all_but(graph, cpu);
-  Fusions fusions = find_fusions(graph, {std::move(support.supported), std::move(support.reasons)},
-                                 {.skip = true});
-  Subgraphs subgraphs = split_subgraphs(graph, fusions, {}).subgraphs;
-  const std::string before = describe(graph, subgraphs);
-  move_non_tensor_nodes(graph, fusions, subgraphs);
-  return {before, describe(graph, subgraphs), describe(graph, fusions.acc.reasons)};
+  const Fusions fusions = find_fusions(
+      graph, {std::move(support.supported), std::move(support.reasons)}, {.skip = true});
+  const Subgraphs subgraphs = split_subgraphs(graph, fusions, {}).subgraphs;
+  const NonTensorsMoved after = move_non_tensor_nodes(graph, fusions, subgraphs);
+  return {describe(graph, subgraphs), describe(graph, after.subgraphs),
+          describe(graph, after.fusions.acc.reasons)};
 }
 
 TEST_CASE("A node moves to the subgraph that reads its non-tensor, with what depends on it") {

@@ -254,6 +254,22 @@ class ReportCap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportExtensionsLeftOut:
+    partition: str
+    # Nodes that would have moved.
+    nodes: int
+    limit: Literal["max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs"]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportExtensionsLeftOut:
+        return cls(
+            partition=data["partition"],
+            nodes=data["nodes"],
+            limit=data["limit"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportValue:
     name: str
     type: Literal["tensor", "tuple", "list", "scalar", "sequence", "map", "optional", "none", "unknown"]
@@ -732,6 +748,9 @@ class Report:
     distinct_acc_partitions: int
     # Nodes that --extend moved.
     extended: list[str]
+    # Accelerator partitions that --extend left as they are: with these nodes, a partition would be beyond this limit of
+    # a support list; absent: none.
+    extensions_left_out: list[ReportExtensionsLeftOut] | None = None
     partitions: list[ReportPartition]
     # Node: partition.
     node_map: dict[str, str]
@@ -780,6 +799,7 @@ class Report:
             cap=None if data["cap"] is None else ReportCap.from_json(data["cap"]),
             distinct_acc_partitions=data["distinct_acc_partitions"],
             extended=data["extended"],
+            extensions_left_out=[ReportExtensionsLeftOut.from_json(item) for item in data["extensions_left_out"]] if "extensions_left_out" in data else None,
             partitions=[ReportPartition.from_json(item) for item in data["partitions"]],
             node_map=data["node_map"],
             link=None if data["link"] is None else ReportLink.from_json(data["link"]),
