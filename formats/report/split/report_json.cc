@@ -130,7 +130,7 @@ class ReportWriter {
     write_members("nodes", shapes.nodes);
     json_.number("to_acc", shapes.to_acc);
     json_.number("to_cpu", shapes.to_cpu);
-    json_.number("subgraphs", shapes.subgraphs);
+    json_.number("subgraphs", split_.merged_count);
     json_.number("subgraphs_without", split_.count_without_host_shapes);
     json_.end_object();
   }
