@@ -132,8 +132,7 @@ DotAttributes part_box(const Report& report, PartRange range, PartColours colour
     label += "\\n" + heat_text(*heat, nodes);
   }
   attributes.push_back({"label", label});
-  attributes.push_back(
-      {"tooltip", head + "\\n" + ops_line(report.graph, ops, kMostTooltipOps)});
+  attributes.push_back({"tooltip", head + "\\n" + ops_line(report.graph, ops, kMostTooltipOps)});
   return attributes;
 }
 
