@@ -21,6 +21,10 @@ the bytes that were sent and the most that the device held, beside what the mani
 the outputs with those of root.onnx, bit by bit. This is meant as a reference for those who write
 runtimes: replay() below is all that they need.
 
+The folder of a TensorFlow Lite model runs in LiteRT (pip install ai-edge-litert): the chain of the manifest, three
+times one after the other, against root.tflite. Of the options it takes --dim and --seed. tflite_chain.py is the
+reference for drivers.
+
 Exit status: 0 all as the manifest says; 1 it is not; 2 wrong usage; 3 the split model cannot run; 77
 onnx, onnxruntime or numpy is not there.
 """
@@ -29,6 +33,11 @@ import argparse
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import tflite_chain
+
+if __name__ == "__main__" and any((Path(argument) / "root.tflite").is_file() for argument in sys.argv[1:]):
+    tflite_chain.run_main(__file__)
 
 try:
     import onnxruntime as ort

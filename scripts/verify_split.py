@@ -21,6 +21,10 @@ runs in a child process: if it crashes, the signal is named and other inputs are
 
 As a library:  verdict = verify("model.onnx", "out"); verdict.passed, verdict.table()
 
+A TensorFlow Lite model and its split run in LiteRT (pip install ai-edge-litert), without and with XNNPACK,
+three times one after the other so that state shows; the chain and root.tflite must agree bit for bit. Of the
+options it takes --dim and --seed.
+
 Exit status: 0 all agree; 1 something differs; 2 wrong usage; 3 ORIGINAL itself cannot run;
 77 onnx, onnxruntime or numpy is missing.
 """
@@ -31,6 +35,11 @@ import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import tflite_chain
+
+if __name__ == "__main__" and any(argument.endswith(".tflite") for argument in sys.argv[1:]):
+    tflite_chain.verify_main(__file__)
 
 try:
     import numpy as np

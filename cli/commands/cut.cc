@@ -12,6 +12,7 @@
 #include "formats/lists/tables/node_list.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/models/onnx/write/cutter.h"
+#include "formats/models/tflite/write/writer.h"
 #include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
@@ -49,9 +50,7 @@ class CutCommand : public Command {
     if (!nodes) return refuse(nodes.error());
     if (const auto gap = find_detour(model->graph, *nodes))
       return refuse(Diagnostics{fault_of(*gap, *model)});
-    const ExitCode code = model->format() == ModelFormat::onnx
-                              ? write_onnx(*model, *nodes, *folder)
-                              : write_json(*model, *nodes, *folder);
+    const ExitCode code = write(*model, *nodes, *folder);
     if (code != ExitCode::done) return code;
     const auto done = folder->commit();
     if (!done) return refuse(done.error(), ExitCode::cannot_write);
@@ -72,6 +71,26 @@ class CutCommand : public Command {
     fault.notes.push_back("add " + name(gap.over) + " and everything in between, or leave " +
                           name(gap.from) + " or " + name(gap.to) + " out");
     return fault;
+  }
+
+  ExitCode write(const LoadedModel& model, const std::vector<NodeId>& nodes,
+                 const OutputFolder& folder) const {
+    switch (model.format()) {
+      case ModelFormat::onnx:
+        return write_onnx(model, nodes, folder);
+      case ModelFormat::tflite:
+        return write_tflite(model, nodes, folder);
+      default:
+        return write_json(model, nodes, folder);
+    }
+  }
+
+  ExitCode write_tflite(const LoadedModel& model, const std::vector<NodeId>& nodes,
+                        const OutputFolder& folder) const {
+    const std::string file = file_of(output_);
+    const Partition piece = make_piece(model.graph, nodes, file.substr(0, file.rfind('.')));
+    const auto written = write_tflite_piece(model, piece, {folder.path_of(file), output_});
+    return written ? ExitCode::done : refuse(job_fault(written.error()));
   }
 
   ExitCode write_onnx(const LoadedModel& model, const std::vector<NodeId>& nodes,

@@ -23,6 +23,7 @@ class NodeView {
   NodeView(const Graph& graph, NodeId node) : graph_(graph), node_(node) {}
 
   const Graph& graph() const { return graph_; }
+  NodeId id() const { return node_; }
   // The tensor at that position, or with that keyword.
   std::optional<ValueId> input(std::uint32_t position, std::string_view keyword = {}) const;
   std::optional<ValueId> output(std::size_t i = 0) const;

@@ -27,16 +27,12 @@
 #include <unordered_map>
 
 #include "core/cost/op_formulas.h"
+#include "core/cost/tflite_flops.h"
 #include "core/graph/domain.h"
 #include "core/graph/op_key.h"
 
 namespace cleave {
 namespace {
-
-struct Formula {
-  FlopsFormula flops;
-  double number = 0;
-};
 
 struct Row {
   std::string_view ops;  // op_key()s
@@ -188,6 +184,7 @@ bool is_free_of_tensors(const Graph& graph, NodeId node) {
 
 // Null for an op that is not in the table.
 const Formula* formula_of(const Graph& graph, NodeId node) {
+  if (graph.domain(node) == "tflite") return tflite_flops(graph.op(node));
   static const std::unordered_map<std::string_view, Formula> kIndex = make_index();
   const auto row = kIndex.find(key_of(graph, node));
   return row == kIndex.end() ? nullptr : &row->second;

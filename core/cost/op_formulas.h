@@ -14,6 +14,12 @@ namespace cleave {
 // `number` is the second number of the op's row in the table. nullopt when a size is unknown.
 using FlopsFormula = Count (*)(const NodeView& node, double number);
 
+// What the table has for an operator.
+struct Formula {
+  FlopsFormula flops;
+  double number = 0;
+};
+
 // `number` for each output element, or each element of the first input.
 Count flops_per_output(const NodeView& node, double number);
 Count flops_per_input(const NodeView& node, double number);

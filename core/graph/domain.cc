@@ -5,7 +5,7 @@
 namespace cleave {
 
 std::string_view plain_domain(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view{} : domain;
+  return domain == "ai.onnx" || domain == "tflite" ? std::string_view{} : domain;
 }
 
 std::optional<std::int64_t> imported_opset(const Graph& graph, std::string_view domain) {

@@ -9,6 +9,8 @@
 #include "formats/models/onnx/read/constant_elements.h"
 #include "formats/models/onnx/read/reader.h"
 #include "formats/models/pt2/reader.h"
+#include "formats/models/tflite/model_reader.h"
+#include "formats/models/tflite/reader.h"
 
 #include <algorithm>
 #include <array>
@@ -48,6 +50,17 @@ Loaded<LoadedModel> read_pt2_model(SourceFile source, const ShapeBindings& bindi
                      .notes = std::move(pt2->notes)};
 }
 
+Loaded<LoadedModel> read_tflite_origin(SourceFile source, const ShapeBindings& bindings,
+                                       const ModelLimits& limits, const Progress& progress) {
+  Loaded<TfliteLoaded> tflite = read_tflite(source, bindings, limits, progress);
+  if (!tflite) return std::move(tflite).error();
+  return LoadedModel{.source = std::move(source),
+                     .origin = TfliteOrigin{std::move(tflite->model)},
+                     .graph = std::move(tflite->graph),
+                     .warnings = std::move(tflite->warnings),
+                     .notes = std::move(tflite->notes)};
+}
+
 // The formats of models. The first row whose probe accepts the file reads it.
 struct FormatRow {
   ModelFormat format;
@@ -56,9 +69,10 @@ struct FormatRow {
   Loaded<LoadedModel> (*read)(SourceFile source, const ShapeBindings& bindings,
                               const ModelLimits& limits, const Progress& progress);
 };
-constexpr std::array<FormatRow, 3> kFormats = {{
+constexpr std::array<FormatRow, 4> kFormats = {{
     {ModelFormat::graph_json, "json", looks_like_json, read_graph_json_model},
     {ModelFormat::pt2, "pt2", looks_like_pt2, read_pt2_model},
+    {ModelFormat::tflite, "tflite", looks_like_tflite, read_tflite_origin},
     {ModelFormat::onnx, "onnx", looks_like_onnx, read_onnx_model},
 }};
 
@@ -73,7 +87,8 @@ constexpr std::array<Stranger, 8> kStrangers = {{
     {0, "\x80\x02"sv,
      "it is a pickle, as old PyTorch files are; export the model with scripts/export_fx.py or "
      "torch.onnx.export"sv},
-    {4, "TFL3"sv, "it is a TensorFlow Lite model; convert it to ONNX first"sv},
+    {8, "TFL3"sv,
+     "it is a TensorFlow Lite model with its size in front; remove the first 4 bytes"sv},
     {0, "\x89HDF"sv, "it is an HDF5 file, as Keras writes; convert the model to ONNX first"sv},
     {8, "{\""sv,
      "it is a safetensors file, which holds weights but no graph; export the model to ONNX"sv},
@@ -151,8 +166,10 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
     }
   }
   return Diagnostics{diagnostic_of(
-      source->path(), "not a model cleave can read (native graph JSON, ONNX, torch.export); " +
-                          description_of(bytes))};
+      source->path(),
+      "not a model cleave can read (native graph JSON, ONNX, torch.export, TensorFlow "
+      "Lite); " +
+          description_of(bytes))};
 }
 
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings) {
@@ -178,6 +195,8 @@ OpFacts op_facts(const LoadedModel& model) {
     }
     case ModelFormat::pt2:
       return torch_op_facts(*model.pt2());
+    case ModelFormat::tflite:
+      return tflite_op_facts(*model.tflite());
     default:
       return {};
   }

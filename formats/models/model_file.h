@@ -22,11 +22,11 @@ Loaded<LoadedModel> read_model(const std::string& path, const ShapeBindings& bin
 // for standard input, too.
 std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindings& bindings);
 
-// "json", "onnx", "pt2"
+// "json", "onnx", "pt2", "tflite"
 std::string_view model_format_name(ModelFormat format);
 
 // The facts about operators that the model's format has: ONNX's schema registry, torch's schemas,
-// else none. They read the elements of constants in the model, which must outlive them.
+// what a TensorFlow Lite file says of its tensors, else none. They read the elements of constants in the model, which must outlive them.
 OpFacts op_facts(const LoadedModel& model);
 
 }  // namespace cleave

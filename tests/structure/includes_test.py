@@ -20,7 +20,8 @@ ONNX = "formats/models/onnx/index formats/models/onnx/infer formats/models/onnx/
 LIBRARY = CORE + " core/lint core/balance core/stages core/study core/placement core/lowering"
 READERS = (FILES + " formats/models/bind formats/models/graph_json formats/lists/settings formats/lists/support "
            "formats/lists/tables formats/lists/costs "
-           "formats/models/pt2 formats/models/pt2/write formats/run/backend formats/run/lowering "
+           "formats/models/pt2 formats/models/pt2/write formats/models/tflite formats/models/tflite/write "
+           "formats/run/backend formats/run/lowering "
            "formats/lists/import formats/models " + ONNX +
            " formats/models/onnx/write")
 REPORTS = "formats/report/words formats/report/ci formats/report/drawings formats/report/split " \
@@ -57,15 +58,18 @@ MAY_INCLUDE = {
     "formats/models/onnx/write": CORE + " formats/models/bind " + ONNX + " " + FILES,
     "formats/models/pt2": CORE + " formats/models/bind " + FILES,
     # Native JSON can be made of other models: `convert`.
+    "formats/models/tflite": CORE + " formats/models/bind " + FILES,
     "formats/models/graph_json": CORE + " core/stages formats/models/bind formats/models/onnx/index formats/models/pt2 " + FILES,
     "formats/models/pt2/write": CORE + " formats/models/bind formats/models/pt2 " + FILES,
+    "formats/models/tflite/write": CORE + " formats/models/bind formats/models/tflite " + FILES,
     "formats/lists/settings": CORE + " core/placement formats/base/text formats/base/json",
     "formats/lists/support": CORE_LOW + " core/condition core/support core/cost " + FILES,
     "formats/lists/import": CORE_LOW + " core/condition core/support formats/lists/support "
                      "formats/models/onnx/infer " + FILES,
     "formats/lists/tables": CORE + " core/balance core/stages formats/models/bind formats/lists/support " + FILES,
     "formats/lists/costs": CORE + " core/placement formats/models/bind formats/lists/tables " + FILES,
-    "formats/models": CORE + " " + FILES + " formats/models/bind formats/models/graph_json formats/models/pt2 " + ONNX,
+    "formats/models": CORE + " " + FILES + " formats/models/bind formats/models/graph_json formats/models/pt2 "
+                      "formats/models/tflite " + ONNX,
     "formats/run/backend": CORE_LOW + " core/lowering " + FILES + " formats/models/onnx/index formats/models/onnx/write",
     "formats/run/lowering": LIBRARY + " " + FILES + " formats/models/bind formats/lists/support formats/models "
                         "formats/models/onnx/write formats/run/backend " + ONNX,

@@ -30,6 +30,13 @@ struct DeletePt2Model {
   void operator()(Pt2Model* model) const noexcept;
 };
 
+struct TfliteModel;  // formats/models/tflite/model.h
+
+// Deletes the data kept from a TensorFlow Lite file. Defined next to its readers.
+struct DeleteTfliteModel {
+  void operator()(TfliteModel* model) const noexcept;
+};
+
 // Read from native graph JSON.
 struct GraphJsonOrigin {
   SourceSpan output_tree;  // empty when the file has none
@@ -45,9 +52,14 @@ struct Pt2Origin {
   std::unique_ptr<Pt2Model, DeletePt2Model> model;
 };
 
+// Read from a TensorFlow Lite file.
+struct TfliteOrigin {
+  std::unique_ptr<TfliteModel, DeleteTfliteModel> model;
+};
+
 // The order is that of ModelFormat.
-using ModelOrigin = std::variant<GraphJsonOrigin, OnnxOrigin, Pt2Origin>;
-enum class ModelFormat { graph_json, onnx, pt2 };
+using ModelOrigin = std::variant<GraphJsonOrigin, OnnxOrigin, Pt2Origin, TfliteOrigin>;
+enum class ModelFormat { graph_json, onnx, pt2, tflite };
 
 // The graph's names are views into `source`.
 struct LoadedModel {
@@ -68,6 +80,11 @@ struct LoadedModel {
   // The data kept from the torch.export archive; null for a model of another format.
   const Pt2Model* pt2() const {
     const Pt2Origin* const from = std::get_if<Pt2Origin>(&origin);
+    return from == nullptr ? nullptr : from->model.get();
+  }
+  // The data kept from the TensorFlow Lite file; null for a model of another format.
+  const TfliteModel* tflite() const {
+    const TfliteOrigin* const from = std::get_if<TfliteOrigin>(&origin);
     return from == nullptr ? nullptr : from->model.get();
   }
   // Empty when the file has none, and for formats other than native JSON.

@@ -8,6 +8,7 @@
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/models/graph_json/graph_json.h"
+#include "formats/models/tflite/write/writer.h"
 
 namespace cleave {
 namespace {
@@ -67,6 +68,16 @@ Result<WrittenModels, WriteFault> write_pt2_models(const LoadedModel& model,
   return WrittenModels{std::move(written->part_files), {}, std::move(written->chain)};
 }
 
+Result<WrittenModels, WriteFault> write_tflite_models(const LoadedModel& model,
+                                                      const ModelPieces& pieces,
+                                                      const OutputFolder& folder,
+                                                      const Progress& progress) {
+  auto written = write_tflite_split(model, pieces.partition, folder, progress);
+  if (!written) return std::move(written).error();
+  return WrittenModels{std::move(written->part_files), std::move(written->notes),
+                       std::move(written->chain)};
+}
+
 Result<WrittenModels, WriteFault> write_of_format(const LoadedModel& model,
                                                   const ModelPieces& pieces,
                                                   const OnnxWriteOptions& options,
@@ -76,6 +87,9 @@ Result<WrittenModels, WriteFault> write_of_format(const LoadedModel& model,
   }
   if (model.format() == ModelFormat::pt2) {
     return write_pt2_models(model, pieces, folder, options.progress);
+  }
+  if (model.format() == ModelFormat::tflite) {
+    return write_tflite_models(model, pieces, folder, options.progress);
   }
   return write_json_models(model, pieces, folder, options.progress);
 }

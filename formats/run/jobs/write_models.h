@@ -39,7 +39,7 @@ struct WrittenModels {
 };
 
 // Writes the files of write_onnx_split() for a model read from ONNX, and those of write_pt2_split()
-// for a torch.export archive. For native JSON it writes `<part>.json` and `root.json`, and uses
+// for a torch.export archive, of write_tflite_split() for a TensorFlow Lite model. For native JSON it writes `<part>.json` and `root.json`, and uses
 // only options.progress. A backward pass goes to root.json in any case, since ONNX has no operators
 // for it.
 Result<WrittenModels, JobFault> write_models(const LoadedModel& model, const ModelPieces& pieces,

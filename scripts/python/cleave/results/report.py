@@ -9,7 +9,7 @@ from typing import Any, Literal
 @dataclass(frozen=True, kw_only=True)
 class ReportModel:
     path: str
-    format: Literal["json", "onnx", "pt2"]
+    format: Literal["json", "onnx", "pt2", "tflite"]
     name: str
     nodes: int
     values: int
@@ -665,6 +665,8 @@ class ReportChainOrder:
     outputs: list[str]
     writes_inputs: list[str]
     repeated: list[str]
+    # TensorFlow Lite: those that the partition keeps itself.
+    variables: list[str] | None = None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportChainOrder:
@@ -676,18 +678,40 @@ class ReportChainOrder:
             outputs=data["outputs"],
             writes_inputs=data["writes_inputs"],
             repeated=data["repeated"],
+            variables=data.get("variables"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportChainInit:
+    """TensorFlow Lite: the file whose outputs are the first values of the state."""
+
+    file: str
+    outputs: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportChainInit:
+        return cls(
+            file=data["file"],
+            outputs=data["outputs"],
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportChain:
-    """How to call the partitions of a torch.export program one after the other."""
+    """How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other."""
 
     order: list[ReportChainOrder]
     inputs: list[str | None]
     outputs: list[str | dict[str, Any]]
     state: list[dict[str, Any]]
     mutations: list[dict[str, Any]]
+    # TensorFlow Lite: the file whose outputs are the first values of the state.
+    init: ReportChainInit | None = None
+    # TensorFlow Lite: the names that the model's signature gives its inputs and outputs.
+    signature: dict[str, Any] | None = None
+    # TensorFlow Lite: values whose sizes may change.
+    open: list[str] | None = None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportChain:
@@ -697,6 +721,9 @@ class ReportChain:
             outputs=data["outputs"],
             state=data["state"],
             mutations=data["mutations"],
+            init=ReportChainInit.from_json(data["init"]) if "init" in data else None,
+            signature=data.get("signature"),
+            open=data.get("open"),
         )
 
 
@@ -769,7 +796,7 @@ class Report:
     cpu_reasons: list[ReportCpuReason]
     # Nodes that are accepted by rules which leave a condition of the vendor's unchecked.
     unchecked: list[ReportUnchecked]
-    # How to call the partitions of a torch.export program one after the other.
+    # How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other.
     chain: ReportChain | None = None
     notes: list[str]
     # Only of `preview --lower`: a document of lowering.schema.json.

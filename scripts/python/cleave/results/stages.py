@@ -9,7 +9,7 @@ from typing import Any, Literal
 @dataclass(frozen=True, kw_only=True)
 class StagesModel:
     path: str
-    format: Literal["json", "onnx", "pt2", "workload"]
+    format: Literal["json", "onnx", "pt2", "tflite", "workload"]
     name: str
     nodes: int
     values: int
@@ -228,6 +228,8 @@ class StagesChainOrder:
     outputs: list[str]
     writes_inputs: list[str]
     repeated: list[str]
+    # TensorFlow Lite: those that the partition keeps itself.
+    variables: list[str] | None = None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> StagesChainOrder:
@@ -239,18 +241,40 @@ class StagesChainOrder:
             outputs=data["outputs"],
             writes_inputs=data["writes_inputs"],
             repeated=data["repeated"],
+            variables=data.get("variables"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagesChainInit:
+    """TensorFlow Lite: the file whose outputs are the first values of the state."""
+
+    file: str
+    outputs: list[str]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> StagesChainInit:
+        return cls(
+            file=data["file"],
+            outputs=data["outputs"],
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class StagesChain:
-    """How to call the partitions of a torch.export program one after the other."""
+    """How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other."""
 
     order: list[StagesChainOrder]
     inputs: list[str | None]
     outputs: list[str | dict[str, Any]]
     state: list[dict[str, Any]]
     mutations: list[dict[str, Any]]
+    # TensorFlow Lite: the file whose outputs are the first values of the state.
+    init: StagesChainInit | None = None
+    # TensorFlow Lite: the names that the model's signature gives its inputs and outputs.
+    signature: dict[str, Any] | None = None
+    # TensorFlow Lite: values whose sizes may change.
+    open: list[str] | None = None
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> StagesChain:
@@ -260,6 +284,9 @@ class StagesChain:
             outputs=data["outputs"],
             state=data["state"],
             mutations=data["mutations"],
+            init=StagesChainInit.from_json(data["init"]) if "init" in data else None,
+            signature=data.get("signature"),
+            open=data.get("open"),
         )
 
 
@@ -351,7 +378,7 @@ class Stages:
     curve: list[StagesCurve]
     has_loss_and_backward: bool
     root: StagesRoot
-    # How to call the partitions of a torch.export program one after the other.
+    # How to call the partitions of a torch.export program or a TensorFlow Lite model one after the other.
     chain: StagesChain | None = None
     # What --schedule asked for, beside the other schedules that the stages can take.
     schedule: StagesSchedule | None = None

@@ -1,0 +1,192 @@
+// From a file to a graph: tables, state, constants, nodes; then notes on what may surprise.
+#include "formats/models/tflite/reader.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "formats/base/json/fields.h"
+#include "formats/base/text/number_text.h"
+#include "formats/models/bind/shape_binder.h"
+#include "formats/models/tflite/fields.h"
+#include "formats/models/tflite/graph_maker.h"
+#include "formats/models/tflite/model_reader.h"
+#include "formats/models/tflite/state.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::size_t kMostNamed = 5;
+
+// Turns shapes from --input-shape into sizes of open dims.
+class InputShapes {
+ public:
+  InputShapes(const TfliteModel& model, const std::string& file) : model_(model), file_(file) {}
+
+  // `bindings` with a dim added for each open one that a shape gives.
+  Loaded<ShapeBindings> bind(const ShapeBindings& bindings) const {
+    ShapeBindings all = bindings;
+    const TfliteSubgraph& graph = model_.subgraph();
+    for (const auto& [name, dims] : bindings.inputs) {
+      for (std::uint32_t i = 0; i < graph.inputs.size(); ++i) {
+        const TfliteTensor& input = graph.tensors[static_cast<std::uint32_t>(graph.inputs[i])];
+        if (input.name != name) continue;
+        const std::string fault = bind_input(input, dims, all);
+        if (fault.empty()) break;
+        return Diagnostics{
+            diagnostic_of(file_, "--input-shape gives " + escaped_in_quotes(name) + " " + fault)};
+      }
+    }
+    return all;
+  }
+
+ private:
+  static std::string bind_input(const TfliteTensor& input, const std::vector<std::int64_t>& dims,
+                                ShapeBindings& all) {
+    if (dims.size() != input.shape.size()) {
+      return std::to_string(dims.size()) + " dims, but it has " +
+             std::to_string(input.shape.size());
+    }
+    const FlatInts open = input.table.ints(tfl::tensor::signature);
+    for (std::uint32_t i = 0; i < input.shape.size(); ++i) {
+      if (dims[i] < 0 || dims[i] == input.shape[i]) continue;
+      if (open.size() != input.shape.size() || open[i] >= 0) {
+        return "the size " + std::to_string(dims[i]) + " in dim " + std::to_string(i) +
+               ", which the model was converted with as " + std::to_string(input.shape[i]);
+      }
+      all.dims.emplace_back(i == 0 ? "N" : std::string(input.name) + ":" + std::to_string(i),
+                            dims[i]);
+    }
+    return {};
+  }
+
+  const TfliteModel& model_;
+  const std::string& file_;
+};
+
+// "bytes and FLOPs are counted at the sizes as converted, N = 1: --dim N=SIZE sets others"
+std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& traced) {
+  if (traced.empty()) return {};
+  std::string sizes, options;
+  std::size_t count = 0;
+  for (const auto& [symbol, size] : traced) {
+    if (++count > kMostNamed) break;
+    const std::string text = escaped(symbol);
+    sizes += (sizes.empty() ? "" : ", ") + text + " = " + std::to_string(size);
+    options += (options.empty() ? "--dim " : " --dim ") + text + "=SIZE";
+  }
+  if (count > kMostNamed) sizes += " and " + std::to_string(traced.size() - kMostNamed) + " more";
+  return "bytes and FLOPs are counted at the sizes as converted, " + sizes + ": " + options +
+         " sets others";
+}
+
+// Names of tensors that were empty or repeated.
+std::string names_note(const TfliteSubgraph& graph) {
+  std::size_t made = 0;
+  for (const TfliteTensor& tensor : graph.tensors) {
+    made += tensor.name != tensor.table.bytes(tfl::tensor::name);
+  }
+  if (made == 0) return {};
+  return counted(made, "tensor has", "tensors have") +
+         " no name of its own: an empty name is t<number>, a repeated one gets #<number>";
+}
+
+std::string state_note(const TfliteState& state) {
+  if (state.variables.empty()) return {};
+  const std::size_t count = state.variables.size();
+  return "the model keeps " + counted(count, "variable", "variables") +
+         " from call to call, which are inputs and outputs here, behind its own";
+}
+
+std::string signatures_note(const TfliteModel& model) {
+  const FlatTables all = model.walk.root.tables(tfl::model::signature_defs);
+  if (all.size() < 2) return {};
+  std::string names;
+  for (std::uint32_t i = 1; i < all.size() && i <= kMostNamed; ++i) {
+    names += (names.empty() ? "" : ", ") + escaped_in_quotes(all[i].bytes(tfl::signature::key));
+  }
+  return "this is signature " + escaped_in_quotes(model.signature.bytes(tfl::signature::key)) +
+         "; the model has others: " + names + (all.size() > kMostNamed + 1 ? ", ..." : "");
+}
+
+// Subgraphs that no signature and no operator names.
+std::string unused_note(const TfliteModel& model) {
+  std::vector<std::uint8_t> is_used(model.subgraphs.size(), 0);
+  is_used[model.main] = 1;
+  const FlatTables signatures = model.walk.root.tables(tfl::model::signature_defs);
+  for (std::uint32_t i = 0; i < signatures.size(); ++i) {
+    is_used[static_cast<std::size_t>(signatures[i].integer(tfl::signature::subgraph_index))] = 1;
+  }
+  for (const TfliteSubgraph& graph : model.subgraphs) {
+    for (const TfliteOperator& op : graph.operators) {
+      for (const TfliteBody& body : bodies_of(op))
+        is_used[static_cast<std::size_t>(body.subgraph)] = 1;
+    }
+  }
+  const auto unused = static_cast<std::size_t>(std::count(is_used.begin(), is_used.end(), 0));
+  if (unused == 0) return {};
+  return counted(unused, "subgraph is", "subgraphs are") + " named by no signature and no operator";
+}
+
+// Converters of old wrote an axis for a single scale; LiteRT refuses one that is none of the
+// tensor's.
+void warn_of_axes(const TfliteModel& model, const std::string& file, Diagnostics& warnings) {
+  std::size_t count = 0;
+  const TfliteTensor* first = nullptr;
+  for (const TfliteTensor& tensor : model.subgraph().tensors) {
+    const FlatTable quantization = tensor.table.table(tfl::tensor::quantization);
+    if (quantization.is_absent()) continue;
+    const std::int64_t axis = quantization.integer(tfl::quantization::dimension);
+    const std::uint32_t scales = quantization.numbers<float>(tfl::quantization::scale).size();
+    if (scales == 0 || axis == 0) continue;
+    if (axis > 0 && axis < std::int64_t{tensor.shape.size()}) continue;
+    if (++count == 1) first = &tensor;
+  }
+  if (count == 0) return;
+  Diagnostic warning = diagnostic_of(
+      file, counted(count, "tensor is", "tensors are") + " quantised along an axis that " +
+                (count == 1 ? "it does" : "they do") + " not have, the first is " +
+                escaped_in_quotes(first->name) + ": LiteRT 2.3 and later refuse such a model");
+  warning.severity = Severity::warning;
+  warnings.push_back(std::move(warning));
+}
+
+Diagnostics faults_of(const SourceFile& source, const std::vector<GraphFault>& faults) {
+  Diagnostics diagnostics;
+  for (const GraphFault& fault : faults) {
+    diagnostics.push_back(diagnostic_of(source.path(), fault.message));
+    diagnostics.back().notes = fault.notes;
+  }
+  return diagnostics;
+}
+
+}  // namespace
+
+Loaded<TfliteLoaded> read_tflite(const SourceFile& source, const ShapeBindings& bindings,
+                                 const ModelLimits& limits, const Progress& progress) {
+  auto read = read_tflite_model(source, limits);
+  if (!read) return std::move(read).error();
+  std::unique_ptr<TfliteModel, DeleteTfliteModel> model(new TfliteModel(*std::move(read)));
+  find_tflite_state(*model);
+  model->is_constant = tflite_constants(*model, model->main);
+  auto bound = InputShapes(*model, source.path()).bind(bindings);
+  if (!bound) return std::move(bound).error();
+  ShapeBinder binder(*bound);
+  auto made = make_tflite_graph(*model, binder, progress);
+  JsonFaults faults(source);
+  binder.report_faults(faults);
+  if (!faults.empty()) return faults.errors();
+  if (!made) return faults_of(source, made.error());
+  TfliteLoaded loaded{std::move(model), std::move(made->graph), {}, {}};
+  warn_of_axes(*loaded.model, source.path(), loaded.warnings);
+  for (const std::string& note : {signatures_note(*loaded.model), state_note(loaded.model->state),
+                                  names_note(loaded.model->subgraph()), traced_note(made->traced),
+                                  unused_note(*loaded.model)}) {
+    if (!note.empty()) loaded.notes.push_back(note);
+  }
+  return loaded;
+}
+
+void DeleteTfliteModel::operator()(TfliteModel* model) const noexcept { delete model; }
+
+}  // namespace cleave

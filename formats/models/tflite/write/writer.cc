@@ -1,0 +1,180 @@
+// Steps: plan the split; write each partition, the root and the first state; describe the chain of
+// calls for the manifest.
+#include "formats/models/tflite/write/writer.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "formats/base/io/each_item.h"
+#include "formats/base/io/part_files.h"
+#include "formats/base/text/number_text.h"
+#include "formats/models/tflite/write/chain.h"
+#include "formats/models/tflite/write/part_file.h"
+
+namespace cleave {
+namespace {
+
+constexpr std::string_view kRootFile = "root.tflite";
+constexpr std::string_view kInitFile = "init.tflite";
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+WriteFault refusal(const LoadedModel& model, const Error& error) {
+  Diagnostic fault = diagnostic_of(model.source.path(), error.message);
+  fault.notes = error.notes;
+  return input_fault({fault});
+}
+
+std::vector<ByteSource> sources_of(const LoadedModel& model) {
+  return {{.fd = model.source.fd(), .path = model.source.path(), .stamp = model.source.stamp()}};
+}
+
+// File names of partitions; "init" is the name of a file of the split's own.
+std::vector<std::string> part_files_of(const std::vector<std::string>& names) {
+  std::vector<std::string> files = file_stems(names);
+  const std::set<std::string> taken(files.begin(), files.end());
+  for (std::string& file : files) {
+    if (file == "init") {
+      for (int n = 2; taken.contains(file); ++n) file = "init_" + std::to_string(n);
+    }
+    file += ".tflite";
+  }
+  return files;
+}
+
+class TfliteWriter {
+ public:
+  TfliteWriter(const LoadedModel& model, const Partition& partition, const OutputFolder& folder,
+               const Progress& progress)
+      : loaded_(model),
+        model_(*model.tflite()),
+        partition_(partition),
+        folder_(folder),
+        progress_(progress),
+        sources_(sources_of(model)) {}
+
+  Result<TfliteWritten, WriteFault> write() {
+    auto plan = plan_tflite_split(model_, loaded_.graph, partition_, TfliteLift::shared);
+    if (!plan) return refusal(loaded_, plan.error());
+    auto lifted = plan_tflite_split(model_, loaded_.graph, partition_, TfliteLift::all);
+    if (!lifted) return refusal(loaded_, lifted.error());
+    written_.part_files = part_files_of(partition_.names);
+    auto done = write_parts(*plan);
+    if (!done) return std::move(done).error();
+    auto root = write_file(tflite_root(model_, *lifted, partition_.names, description("root")),
+                           std::string(kRootFile));
+    if (!root) return std::move(root).error();
+    TfliteChainNames names{partition_.names, written_.part_files, {}, {}};
+    names.init = variables_with_start(model_, plan->lifted);
+    if (!names.init.empty()) {
+      names.init_file = kInitFile;
+      auto init = write_file(tflite_init(model_, names.init, description("init")), names.init_file);
+      if (!init) return std::move(init).error();
+    }
+    written_.chain = tflite_chain_json(model_, *plan, names);
+    add_notes(*plan);
+    return std::move(written_);
+  }
+
+ private:
+  std::string description(const std::string& name) const {
+    return name + " of " + file_name(loaded_.source.path()) + ", written by cleave";
+  }
+
+  Status<WriteFault> write_parts(const TflitePlan& plan) {
+    std::vector<std::optional<WriteFault>> faults(plan.parts.size());
+    const std::size_t failed = do_each(faults.size(), [&](std::size_t i) {
+      const std::size_t number = index(plan.parts[i].part);
+      const std::string& name = partition_.names[number];
+      auto done =
+          write_file(tflite_part(model_, plan.parts[i], name, description("partition " + name)),
+                     written_.part_files[number]);
+      if (!done) faults[i] = std::move(done).error();
+      return !faults[i];
+    });
+    if (failed < faults.size()) return *std::move(faults[failed]);
+    return Done{};
+  }
+
+  Status<WriteFault> write_file(const OutTable& table, const std::string& file) {
+    auto encoded = encode_tflite(table, model_);
+    if (!encoded) return refusal(loaded_, encoded.error());
+    if (encoded->is_outside) {
+      const std::lock_guard lock(mutex_);
+      outside_.push_back(file);
+    }
+    const auto told = [this](std::uint64_t bytes) {
+      const std::lock_guard lock(mutex_);
+      bytes_written_ += bytes;
+      tell(progress_, {"writing", "bytes", bytes_written_,
+                       std::max<std::uint64_t>(bytes_written_, 2 * loaded_.source.size())});
+    };
+    return write_pieces(encoded->pieces, sources_,
+                        {folder_.path_of(file), folder_.final_path() + "/" + file}, told);
+  }
+
+  void add_notes(const TflitePlan& plan) {
+    if (!plan.lifted.empty()) {
+      const std::size_t count = plan.lifted.size();
+      written_.notes.push_back(counted(count, "variable is", "variables are") +
+                               " used by several partitions, so the caller keeps " +
+                               (count == 1 ? "it" : "them") +
+                               " from call to call (manifest.json: \"chain\")");
+    }
+    const auto inside = static_cast<std::size_t>(
+        std::count_if(plan.parts.begin(), plan.parts.end(),
+                      [this](const TflitePart& part) { return !can_be_composite(model_, part); }));
+    if (inside > 0) {
+      written_.notes.push_back(
+          counted(inside, "partition is", "partitions are") +
+          " no composite of root.tflite, but part of its main subgraph: LiteRT "
+          "would lose state in it, or refuse it");
+    }
+    if (outside_.empty()) return;
+    std::sort(outside_.begin(), outside_.end());
+    std::string names;
+    for (const std::string& file : outside_) names += (names.empty() ? "" : ", ") + file;
+    written_.notes.push_back(
+        "the weights of " + names +
+        " are behind the flatbuffer, which may have 2 GiB at most: LiteRT reads that, OpenVINO and "
+        "LiteRT for Microcontrollers do not");
+  }
+
+  const LoadedModel& loaded_;
+  const TfliteModel& model_;
+  const Partition& partition_;
+  const OutputFolder& folder_;
+  const Progress& progress_;
+  std::vector<ByteSource> sources_;
+  TfliteWritten written_;
+  std::mutex mutex_;  // of what follows
+  std::uint64_t bytes_written_ = 0;
+  std::vector<std::string> outside_;  // files with weights behind the flatbuffer
+};
+
+}  // namespace
+
+Result<TfliteWritten, WriteFault> write_tflite_split(const LoadedModel& model,
+                                                     const Partition& partition,
+                                                     const OutputFolder& folder,
+                                                     const Progress& progress) {
+  return TfliteWriter(model, partition, folder, progress).write();
+}
+
+Status<WriteFault> write_tflite_piece(const LoadedModel& model, const Partition& piece,
+                                      const OutputPath& output) {
+  const TfliteModel& source = *model.tflite();
+  auto plan = plan_tflite_split(source, model.graph, piece, TfliteLift::shared);
+  if (!plan) return refusal(model, plan.error());
+  const std::string& name = piece.names.front();
+  auto encoded = encode_tflite(
+      tflite_part(source, plan->parts.front(), name,
+                  name + " of " + file_name(model.source.path()) + ", written by cleave"),
+      source);
+  if (!encoded) return refusal(model, encoded.error());
+  return write_pieces(encoded->pieces, sources_of(model), output);
+}
+
+}  // namespace cleave

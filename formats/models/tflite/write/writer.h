@@ -1,0 +1,36 @@
+// Writes the split of a TensorFlow Lite model: `<part>.tflite` for each partition, `root.tflite`,
+// the whole model with a composite for each partition, and `init.tflite`, which makes the first
+// values of state that the caller keeps. Weights are copied from file to file without passing
+// through memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/progress.h"
+#include "core/split/partition.h"
+#include "formats/base/io/byte_pieces.h"
+#include "formats/base/io/output_folder.h"
+#include "formats/base/io/write_fault.h"
+#include "formats/models/bind/loaded_model.h"
+
+namespace cleave {
+
+struct TfliteWritten {
+  std::vector<std::string> part_files;  // by part
+  std::vector<std::string> notes;       // what the user should know of the files
+  std::string chain;                    // JSON: see tflite_chain_json()
+};
+
+// Errors: those of plan_tflite_split(), tables of a newer schema, and system errors. Takes as long
+// as copying the bytes written, and a few times the model's tables of memory.
+Result<TfliteWritten, WriteFault> write_tflite_split(const LoadedModel& model,
+                                                     const Partition& partition,
+                                                     const OutputFolder& folder,
+                                                     const Progress& progress);
+
+// Writes a partition of one piece as a model of its own.
+Status<WriteFault> write_tflite_piece(const LoadedModel& model, const Partition& piece,
+                                      const OutputPath& output);
+
+}  // namespace cleave

@@ -1,0 +1,181 @@
+#include "formats/models/tflite/reader.h"
+
+#include "core/cost/op_flops.h"
+#include "formats/models/tflite/fields.h"
+#include "tests/catch2.h"
+#include "tests/formats/models/tflite/flat_model.h"
+
+namespace cleave {
+namespace {
+
+struct Read {
+  SourceFile source;
+  TfliteLoaded loaded;
+};
+
+Read read_bytes(const std::string& bytes, const ShapeBindings& bindings = {}) {
+  SourceFile source = SourceFile::from_text("m.tflite", bytes);
+  auto loaded = read_tflite(source, bindings);
+  if (!loaded) FAIL(loaded.error().front().message);
+  return {std::move(source), *std::move(loaded)};
+}
+
+std::vector<std::string> names_of(const Graph& graph, auto ids) {
+  std::vector<std::string> names;
+  for (const ValueId id : ids) names.emplace_back(graph.value(id).name);
+  return names;
+}
+
+const Attribute* attribute_of(const Graph& graph, NodeId node, std::string_view name) {
+  for (const Attribute& attribute : graph.attributes(node)) {
+    if (graph.text(attribute.name) == name) return &attribute;
+  }
+  return nullptr;
+}
+
+TEST_CASE("tflite: a node is called as its first output, its op as the builtin operator") {
+  const Read read = read_bytes(small_model().bytes());
+  const Graph& graph = read.loaded.graph;
+  REQUIRE(graph.node_count() == 2);
+  CHECK(graph.node(NodeId{0}).name == "net/conv");
+  CHECK(graph.op(NodeId{0}) == "CONV_2D");
+  CHECK(graph.domain(NodeId{0}) == "tflite");
+  CHECK(graph.text(graph.node(NodeId{0}).scope) == "net");
+  CHECK(names_of(graph, graph.inputs()) == std::vector<std::string>{"x"});
+  CHECK(names_of(graph, graph.parameters()) == std::vector<std::string>{"net/weight"});
+}
+
+TEST_CASE("tflite: fields that are not stored have the schema's defaults, enums their names") {
+  const Read read = read_bytes(small_model().bytes());
+  const Graph& graph = read.loaded.graph;
+  const Attribute* const dilation = attribute_of(graph, NodeId{0}, "dilation_w_factor");
+  const Attribute* const padding = attribute_of(graph, NodeId{0}, "padding");
+  REQUIRE((dilation != nullptr && padding != nullptr));
+  CHECK(graph.attribute_pools().integers_of(*dilation).front() == 1);
+  CHECK(graph.attribute_pools().strings_of(*padding).front() == "SAME");
+}
+
+TEST_CASE("tflite: operators on constants only are constants") {
+  FlatModel model;
+  model.begin_subgraph("main");
+  const std::int32_t x = model.tensor("x", {2});
+  const std::int32_t half = model.tensor("half", {2}, 1, model.buffer(std::string(4, 'h')));
+  const std::int32_t weight = model.tensor("weight", {2}), y = model.tensor("y", {2});
+  model.op(schema_operator("DEQUANTIZE"), {half}, {weight});
+  model.op(schema_operator("MUL"), {x, weight}, {y});
+  model.set_ends({x}, {y});
+  const Read read = read_bytes(model.bytes());
+  CHECK(read.loaded.graph.node_count() == 1);
+  CHECK(read.loaded.graph.constants().size() == 1);
+}
+
+TEST_CASE("tflite: names that are empty or repeated are made unique, with a note") {
+  FlatModel model;
+  model.begin_subgraph("main");
+  const std::int32_t x = model.tensor("", {2}), a = model.tensor("a", {2}),
+                     b = model.tensor("a", {2});
+  model.op(schema_operator("RELU"), {x}, {a});
+  model.op(schema_operator("RELU"), {a}, {b});
+  model.set_ends({x}, {b});
+  const Read read = read_bytes(model.bytes());
+  const Graph& graph = read.loaded.graph;
+  CHECK(names_of(graph, graph.inputs()) == std::vector<std::string>{"t0"});
+  CHECK(graph.node(NodeId{1}).name == "a#2");
+  REQUIRE(read.loaded.notes.size() == 1);
+  CHECK(read.loaded.notes.front().starts_with("2 tensors have no name of its own"));
+}
+
+TEST_CASE("tflite: a resource variable is an input and an output of the graph") {
+  const Read read = read_bytes(model_with_state().bytes());
+  const Graph& graph = read.loaded.graph;
+  CHECK(graph.node_count() == 2);
+  CHECK(names_of(graph, graph.inputs()) == std::vector<std::string>{"x", "before"});
+  CHECK(names_of(graph, graph.outputs()) == std::vector<std::string>{"y", "sum"});
+  const TfliteState& state = read.loaded.model->state;
+  REQUIRE(state.variables.size() == 1);
+  CHECK(state.variables[0].shared_name == "counter");
+  CHECK(state.variables[0].init_call == 0);
+}
+
+TEST_CASE("tflite: open dims have the size in the file until --dim sets them") {
+  FlatModel model = small_model();
+  for (const std::int32_t tensor : {0, 2, 3}) {
+    model.tensor_table(tensor).set(schema_field("Tensor", "shape_signature"),
+                                   std::vector<std::int32_t>{-1, 4, 4, tensor == 0 ? 2 : 3});
+  }
+  const std::string bytes = model.bytes();
+  const Read open = read_bytes(bytes);
+  const Dim dim = open.loaded.graph.shape(ValueId{0})[0];
+  CHECK(dim.is_symbol());
+  CHECK(dim.counted_size() == 1);
+  const Read bound = read_bytes(bytes, {.dims = {{"N", 8}}, .inputs = {}});
+  CHECK(bound.loaded.graph.shape(ValueId{0})[0] == Dim::fixed(8));
+  CHECK(op_flops(bound.loaded.graph, NodeId{0}) == 2.0 * (8 * 4 * 4 * 3) * 2);
+  const Read shaped = read_bytes(bytes, {.dims = {}, .inputs = {{"x", {8, 4, 4, 2}}}});
+  CHECK(shaped.loaded.graph.shape(ValueId{0})[0] == Dim::fixed(8));
+}
+
+TEST_CASE("tflite: bodies are nodes of the operator that calls them") {
+  FlatModel model;
+  model.begin_subgraph("main");
+  const std::int32_t which = model.tensor("which", {}, 6), x = model.tensor("x", {2});
+  const std::int32_t y = model.tensor("y", {2});
+  OutTable options(schema_table("IfOptions"));
+  options.set(schema_field("IfOptions", "then_subgraph_index"), std::int64_t{1});
+  options.set(schema_field("IfOptions", "else_subgraph_index"), std::int64_t{2});
+  model.op(schema_operator("IF"), {which, x}, {y})
+      .set(tfl::op::builtin_options, std::move(options));
+  model.set_ends({which, x}, {y});
+  for (const char* const name : {"then", "else"}) {
+    model.begin_subgraph(name);
+    const std::int32_t in = model.tensor("in", {2}), out = model.tensor("out", {2});
+    model.op(schema_operator("NEG"), {in}, {out});
+    model.set_ends({in}, {out});
+  }
+  const Read read = read_bytes(model.bytes());
+  CHECK(read.loaded.graph.node_count() == 1);
+  CHECK(read.loaded.graph.body_nodes(NodeId{0}).size() == 2);
+}
+
+TEST_CASE("tflite: models that say impossible things are refused by what they say") {
+  SECTION("a tensor that does not exist") {
+    FlatModel model = small_model();
+    model.op(schema_operator("RELU"), {17}, {3});
+    CHECK(fault_of_tflite(model.bytes()) ==
+          "subgraph 0: operator 2 (RELU): its inputs name tensor 17, but there are 4");
+  }
+  SECTION("two makers") {
+    FlatModel model = small_model();
+    model.op(schema_operator("RELU"), {0}, {2});
+    CHECK(fault_of_tflite(model.bytes()) ==
+          "subgraph 0: operator 2 (RELU): it makes tensor 2, which operator 0 makes, too");
+  }
+  SECTION("data that is too short") {
+    FlatModel model = small_model();
+    model.tensor_table(1).set(tfl::tensor::shape,
+                              std::vector<std::int32_t>{1 << 30, 1 << 30, 4, 4});
+    CHECK(fault_of_tflite(model.bytes()) ==
+          "subgraph 0: tensor 1, \"net/weight\", has 24 bytes of data, fewer than its shape asks "
+          "for");
+  }
+  SECTION("a subgraph that calls itself") {
+    FlatModel model = small_model();
+    OutTable options(schema_table("WhileOptions"));
+    model.op(schema_operator("WHILE"), {0}, {}).set(tfl::op::builtin_options, std::move(options));
+    CHECK(fault_of_tflite(model.bytes()) ==
+          "subgraph 0 calls itself, or subgraphs that call themselves");
+  }
+  SECTION("an old version") {
+    FlatModel model = small_model();
+    model.root().set(tfl::model::version, std::int64_t{1});
+    CHECK(fault_of_tflite(model.bytes()) ==
+          "is of version 1 of the format, from before 2017; cleave reads version 3");
+  }
+  SECTION("more operators than the limit") {
+    CHECK(fault_of_tflite(small_model().bytes(), {.nodes = 1}) ==
+          "has more than 1 nodes; --limit nodes=N sets the most that is read");
+  }
+}
+
+}  // namespace
+}  // namespace cleave
