@@ -26,7 +26,8 @@ std::optional<LoadedModel> read_again(const LoadedModel& model, const ShapeBindi
 std::string_view model_format_name(ModelFormat format);
 
 // The facts about operators that the model's format has: ONNX's schema registry, torch's schemas,
-// what a TensorFlow Lite file says of its tensors, else none. They read the elements of constants in the model, which must outlive them.
+// what a TensorFlow Lite file says of its tensors, else none. They read the elements of constants
+// in the model, which must outlive them.
 OpFacts op_facts(const LoadedModel& model);
 
 }  // namespace cleave

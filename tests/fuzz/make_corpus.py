@@ -32,6 +32,7 @@ OTHER_WORDS = {
     "loss": ["{", "}", "[", "]", "true", "false", "null", "\"loss\"", "\"logits\"", "GiB/s", "gen4x16", "1e308", "*", "?"],
     "pt2": ['{"as_tensor": {"name": "x"}}', '"as_none"', '"as_sym_int"', '"as_expr"', "Symbol('s0', integer=True)",
             "Mul(Integer(2), ", '"user_input_mutation"', '"buffer_mutation"', "PK\x01\x02", "PK\x05\x06", "torch.ops.aten.add_.Tensor"],
+    "tflite": ["TFL3", "\x00\x00\x00\x80", "\xff\xff\xff\xff", "\xff\xff\xff\x7f", "\x04\x00\x04\x00"],
     "archive": ["PK\x01\x02", "PK\x03\x04", "PK\x05\x06", "PK\x06\x06", "PK\x06\x07", "..", "archive_format", "archive_version",
                 "models/model.json", "data/weights/", "_weights_config.json", "_constants_config.json", '{"config": {}}',
                 '"path_name"', '"tensor_meta"', '"use_pickle": true', "archive/data.pkl", "constants.pkl", "/code/", ".pte",
@@ -299,6 +300,7 @@ def main():
              "workload": workload_seeds(source), "config": CONFIGS, "tables": TABLES, "loss": LOSSES,
              "backend": backend_seeds(source), "tensor": tensor_seeds(), "passes": pass_seeds()}
     seeds["pt2"], seeds["pickle"] = pt2_seeds(source)
+    seeds["tflite"] = {path.name: path.read_bytes() for path in sorted((source / "samples").glob("*.tflite"))}
     seeds["archive"] = archive_seeds(seeds)
     words = {name: list(of) for name, of in OTHER_WORDS.items()}
     words["graph_json"] += schema_words(source, "graph")

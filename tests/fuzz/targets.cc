@@ -5,12 +5,13 @@
 namespace cleave::fuzz {
 
 std::span<const Target> targets() {
-  static constexpr std::array<Target, 16> kTargets = {{
+  static constexpr std::array<Target, 17> kTargets = {{
       {"graph_json", read_graph, 5},
-      {"onnx", read_onnx_model, 10},
+      {"onnx", read_onnx_model, 5},
       {"pt2", read_pt2_model, 5},
       {"archive", read_archive, 5},
       {"pickle", read_pickle, 5},
+      {"tflite", read_tflite_model_and_split, 5},
       {"support", read_support, 10},
       {"relation", read_relation, 5},
       {"partition_map", read_partition_maps, 10},

@@ -160,9 +160,8 @@ std::string total_work_text(const Inspection& inspection) {
 std::string opsets_text(const Graph& graph) {
   std::string text;
   for (const OpsetImport& opset : graph.opsets()) {
-    const std::string_view domain = plain_domain(opset.domain);
     text += (text.empty() ? "" : ", ") +
-            (domain.empty() ? std::string("ai.onnx") : escaped(domain)) + " " +
+            (opset.domain.empty() ? std::string("ai.onnx") : escaped(opset.domain)) + " " +
             std::to_string(opset.version);
   }
   return text;
@@ -229,7 +228,7 @@ std::string inspect_json(const LoadedModel& model, std::span<const SupportList> 
   json.begin_list("opsets");
   for (const OpsetImport& opset : graph.opsets()) {
     json.begin_object(Layout::one_line);
-    json.text("domain", plain_domain(opset.domain));
+    json.text("domain", opset.domain == "ai.onnx" ? std::string_view{} : opset.domain);
     json.number("version", opset.version);
     json.end_object();
   }

@@ -38,10 +38,10 @@ struct WrittenModels {
   std::string chain = {};               // for the manifest; empty: partitions are called as listed
 };
 
-// Writes the files of write_onnx_split() for a model read from ONNX, and those of write_pt2_split()
-// for a torch.export archive, of write_tflite_split() for a TensorFlow Lite model. For native JSON it writes `<part>.json` and `root.json`, and uses
-// only options.progress. A backward pass goes to root.json in any case, since ONNX has no operators
-// for it.
+// Writes the files of write_onnx_split() for a model read from ONNX, those of write_pt2_split() for a
+// torch.export archive, and those of write_tflite_split() for a TensorFlow Lite model. For native
+// JSON it writes `<part>.json` and `root.json`, and uses only options.progress. A backward pass goes
+// to root.json in any case, since ONNX has no operators for it.
 Result<WrittenModels, JobFault> write_models(const LoadedModel& model, const ModelPieces& pieces,
                                              const OnnxWriteOptions& options,
                                              const OutputFolder& folder);

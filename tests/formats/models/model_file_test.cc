@@ -29,7 +29,7 @@ TEST_CASE("the format of a model is recognised by its content") {
 }
 
 TEST_CASE("a file that is not a model is refused with what it seems to be") {
-  const std::string intro = "not a model cleave can read (native graph JSON, ONNX, torch.export); ";
+  const std::string intro = "not a model cleave can read (native graph JSON, ONNX, torch.export, TensorFlow Lite); ";
   CHECK(refusal("") == "is empty, not a model\n");
   CHECK(refusal(std::string_view("\x7f\x45LF\0\xff", 6)) ==
         intro + "its first bytes are 7f 45 4c 46 00 ff\n");
@@ -37,7 +37,9 @@ TEST_CASE("a file that is not a model is refused with what it seems to be") {
   CHECK(refusal("[1, 2]") == intro + "it begins with \"[1, 2]\"\n");
   CHECK(refusal("PK\x03\x04...") == "is cut off: it has no end record\n");
   CHECK(refusal(std::string_view("\x1c\0\0\0TFL3\x14\0", 10)) ==
-        intro + "it is a TensorFlow Lite model; convert it to ONNX first\n");
+        "Model lies beyond the file's end (at byte 10)\n");
+  CHECK(refusal(std::string_view("\x9c\0\0\0\x1c\0\0\0TFL3", 12)) ==
+        intro + "it is a TensorFlow Lite model with its size in front; remove the first 4 bytes\n");
   CHECK(refusal(std::string_view("\x0a\0\0\0\0\0\0\0{\"a\":1}", 15)) ==
         intro +
             "it is a safetensors file, which holds weights but no graph; export the model to "
