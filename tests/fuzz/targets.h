@@ -36,6 +36,6 @@ void read_pt2_model(std::string_view bytes);       // torch.export archives, and
 void read_archive(std::string_view bytes);         // their containers: directory, tables
 void read_pickle(std::string_view bytes);          // pickles of weights, of torch up to 2.8
 void read_tflite_model_and_split(std::string_view bytes);  // TensorFlow Lite models
-void run_passes(std::string_view bytes);           // graphs, lists and settings made from the bytes
+void run_passes(std::string_view bytes);  // graphs, lists and settings made from the bytes
 
 }  // namespace cleave::fuzz

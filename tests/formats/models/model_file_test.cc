@@ -29,7 +29,8 @@ TEST_CASE("the format of a model is recognised by its content") {
 }
 
 TEST_CASE("a file that is not a model is refused with what it seems to be") {
-  const std::string intro = "not a model cleave can read (native graph JSON, ONNX, torch.export, TensorFlow Lite); ";
+  const std::string intro =
+      "not a model cleave can read (native graph JSON, ONNX, torch.export, TensorFlow Lite); ";
   CHECK(refusal("") == "is empty, not a model\n");
   CHECK(refusal(std::string_view("\x7f\x45LF\0\xff", 6)) ==
         intro + "its first bytes are 7f 45 4c 46 00 ff\n");

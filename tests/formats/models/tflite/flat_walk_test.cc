@@ -33,7 +33,7 @@ TEST_CASE("tflite: each end of a file that is cut off is refused") {
   for (std::size_t size = 8; size < whole.size(); size += 4) {
     const auto walk =
         walk_flatbuffer(std::string_view(whole).substr(0, size), schema_table("Model"));
-    refused += walk ? 0 : 1;
+    refused += walk ? 0U : 1U;
     if (walk) CHECK(walk->end <= size);
   }
   CHECK(refused > 10);
@@ -46,7 +46,7 @@ TEST_CASE("tflite: changed bytes give a graph or a fault") {
     for (const char value : {'\0', '\1', '\x7f', '\xff'}) {
       std::string changed = whole;
       changed[at] = value;
-      refused += fault_of_tflite(changed).empty() ? 0 : 1;
+      refused += fault_of_tflite(changed).empty() ? 0U : 1U;
     }
   }
   CHECK(refused > 100);
