@@ -14,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 CHILD = "CLEAVE_TFLITE_CHILD"
@@ -152,8 +153,8 @@ def verify(original, folder, dims, seed, tell=lambda doing: None):
             whole = [model(inputs) for inputs in calls]
         except (RuntimeError, ValueError) as error:
             raise CannotRun(first_line(error)) from error
-        for what, load in (("chain", lambda: Chain(folder, xnnpack)),
-                           ("root.tflite", lambda: Model(folder / "root.tflite", xnnpack))):
+        for what, load in (("chain", partial(Chain, folder, xnnpack)),
+                           ("root.tflite", partial(Model, folder / "root.tflite", xnnpack))):
             tell(f"running {what}, XNNPACK {mode}")
             try:
                 verdict = compare(whole, load(), calls)

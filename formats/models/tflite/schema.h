@@ -1,5 +1,5 @@
 // The schema of TensorFlow Lite models as tables: the fields of each table, the members of unions,
-// the names of enums and operators. Made from the schema's text by scripts/tflite_schema.py, so
+// the names of enums and operators. Made from the schema's text by scripts/dev/tflite_schema.py, so
 // that one walk and one writer handle every table. Lookups by name happen when cleave is compiled.
 #pragma once
 

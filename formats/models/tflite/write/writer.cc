@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "formats/base/io/each_item.h"
+#include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
 #include "formats/base/text/number_text.h"
 #include "formats/models/tflite/write/chain.h"

@@ -154,7 +154,7 @@ def fill_init(graph):
 
 
 def main():
-    default = Path(__file__).resolve().parent.parent / "samples" / "keyword.tflite"
+    default = Path(__file__).resolve().parent.parent.parent / "samples" / "keyword.tflite"
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     maker = Maker()
     sound, words = fill_main(maker.subgraph("main"), np.random.default_rng(7))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes formats/models/tflite/schema.inc, the tables of TensorFlow Lite's schema, from scripts/tflite_schema.fbs.
+"""Writes formats/models/tflite/schema.inc, the tables of TensorFlow Lite's schema, from tflite_schema.fbs beside it.
 
 The schema is that of tensorflow/compiler/mlir/lite/schema/schema.fbs, unchanged. To take a newer one, replace the
 file and run this script.
@@ -10,7 +10,7 @@ import re
 import sys
 from pathlib import Path
 
-HEAD = "// TensorFlow Lite's schema, made by scripts/tflite_schema.py from scripts/tflite_schema.fbs: do not edit.\n"
+HEAD = "// TensorFlow Lite's schema, made by scripts/dev/tflite_schema.py: do not edit.\n"
 
 # Scalar types of the language: kind, bytes, sign.
 SCALARS = {
@@ -154,7 +154,7 @@ def text_of(schema):
 
 def main():
     here = Path(__file__).resolve().parent
-    default = here.parent / "formats" / "models" / "tflite" / "schema.inc"
+    default = here.parent.parent / "formats" / "models" / "tflite" / "schema.inc"
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     schema = Schema((here / "tflite_schema.fbs").read_text(encoding="utf-8"))
     path.write_text(text_of(schema), encoding="utf-8")
