@@ -2,9 +2,9 @@
 # headers are parsed and templates instantiated once a group. For builds from nothing; a build that
 # is repeated after each change is faster without.
 #
-# At most twelve sources are read together. A source joins a group only if no name of its unnamed
-# namespaces occurs in the others, and none of theirs in it: in one compilation they would be the
-# same name.
+# At most sixteen sources are read together. A source joins a group only if no name of its unnamed
+# namespaces occurs in the others or in headers that they include, and none of theirs in it: in one
+# compilation they would be the same name.
 
 # Sets `result` to the words of a source: " word " each, and " word\n" where it is called. What is
 # behind a dot, an arrow or two colons belongs to the word before it.
@@ -28,7 +28,7 @@ function(cleave_local_names text result)
     string(REPLACE "[" "<" text "${text}")  # brackets and semicolons are for CMake's lists
     string(REPLACE "]" ">" text "${text}")
     string(REPLACE ";" "," text "${text}")
-    string(REGEX MATCHALL "\n(struct|class|enum|enum class) [A-Za-z_0-9]+" found "${text}")
+    string(REGEX MATCHALL "\n(struct|class|enum class|enum) [A-Za-z_0-9]+" found "${text}")
     foreach(match IN LISTS found)
       string(REGEX REPLACE "^.* " "" name "${match}")
       list(APPEND names " ${name} ")
@@ -55,21 +55,50 @@ function(cleave_local_names text result)
   set(${result} "${names}" PARENT_SCOPE)
 endfunction()
 
-# Sets `result` to the types and constants that the project's headers define, as words.
-function(cleave_header_names result)
-  file(GLOB_RECURSE headers ${PROJECT_SOURCE_DIR}/core/*.h ${PROJECT_SOURCE_DIR}/formats/*.h
-       ${PROJECT_SOURCE_DIR}/cli/*.h ${PROJECT_SOURCE_DIR}/tests/*.h)
+# Sets `result` to the types and constants that the project's headers define which this file includes,
+# itself or by others, as words.
+function(cleave_header_names file result)
+  cleave_included(${file} headers)
+  list(REMOVE_ITEM headers ${file})
   set(names)
   foreach(header IN LISTS headers)
-    file(STRINGS "${header}" lines
-         REGEX "^(struct|class|enum|enum class|using|inline constexpr|constexpr) [^(]*")
-    foreach(line IN LISTS lines)
-      string(REGEX REPLACE "^(struct|class|enum class|enum|using) ([A-Za-z_0-9]+).*" "\\2" name "${line}")
-      string(REGEX REPLACE "^.* (k[A-Z][A-Za-z_0-9]*) .*" "\\1" name "${name}")
-      string(APPEND names " ${name} ")
-    endforeach()
+    get_property(known GLOBAL PROPERTY cleave_names_${header} SET)
+    if(NOT known)
+      set(found)
+      file(STRINGS ${PROJECT_SOURCE_DIR}/${header} lines
+           REGEX "^(struct|class|enum|enum class|using|inline constexpr|constexpr) [^(]*")
+      foreach(line IN LISTS lines)
+        string(REGEX REPLACE "^(struct|class|enum class|enum|using) ([A-Za-z_0-9]+).*" "\\2" name "${line}")
+        string(REGEX REPLACE "^.* (k[A-Z][A-Za-z_0-9]*) .*" "\\1" name "${name}")
+        string(APPEND found " ${name} ")
+      endforeach()
+      set_property(GLOBAL PROPERTY cleave_names_${header} "${found}")
+    endif()
+    get_property(found GLOBAL PROPERTY cleave_names_${header})
+    string(APPEND names "${found}")
   endforeach()
   set(${result} "${names}" PARENT_SCOPE)
+endfunction()
+
+# Sets `result` to a file of the project and the project's headers that it includes, itself or by others.
+function(cleave_included file result)
+  get_property(known GLOBAL PROPERTY cleave_included_${file} SET)
+  if(NOT known)
+    set(all ${file})
+    set_property(GLOBAL PROPERTY cleave_included_${file} ${file})  # a header may include one that includes it
+    file(STRINGS "${PROJECT_SOURCE_DIR}/${file}" lines REGEX "^#include \"")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^#include \"([^\"]*)\".*" "\\1" header "${line}")
+      if(EXISTS ${PROJECT_SOURCE_DIR}/${header})
+        cleave_included(${header} inner)
+        list(APPEND all ${inner})
+      endif()
+    endforeach()
+    list(REMOVE_DUPLICATES all)
+    set_property(GLOBAL PROPERTY cleave_included_${file} "${all}")
+  endif()
+  get_property(all GLOBAL PROPERTY cleave_included_${file})
+  set(${result} "${all}" PARENT_SCOPE)
 endfunction()
 
 # Sets `result` to whether one of the names occurs in the text.
@@ -84,12 +113,33 @@ function(cleave_any_occurs names text result)
   endforeach()
 endfunction()
 
+# Sets `result` to whether one compilation may read a source beside those of a group: no name that one
+# of them keeps to itself is a word of another, or a type or constant of a header that another includes.
+function(cleave_fits names text headers group_names group_text group_headers result)
+  set(clashes OFF)
+  foreach(other IN ITEMS group_text group_headers)
+    if(NOT clashes)
+      cleave_any_occurs("${names}" "${${other}}" clashes)
+    endif()
+  endforeach()
+  foreach(own IN ITEMS text headers)
+    if(NOT clashes)
+      cleave_any_occurs("${group_names}" "${${own}}" clashes)
+    endif()
+  endforeach()
+  if(clashes)
+    set(${result} OFF PARENT_SCOPE)
+  else()
+    set(${result} ON PARENT_SCOPE)
+  endif()
+endfunction()
+
 # Turns the unity build of the target on.
 function(cleave_unity target)
-  set(most 12)
+  set(most 16)
   set(groups 0)
-  cleave_header_names(header_names)
   get_target_property(sources ${target} SOURCES)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   foreach(source IN LISTS sources)
     if(IS_ABSOLUTE "${source}")  # it is made by CMake
       set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -98,22 +148,19 @@ function(cleave_unity target)
     file(READ "${source}" text)
     cleave_local_names("${text}" names)
     cleave_words("${text}" text)
-    # A source with a type of its own that is called as one of a header is read by itself.
-    cleave_any_occurs("${names}" "${header_names}" is_alone)
-    if(is_alone)
-      set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-      continue()
+    set(file ${source})
+    if(folder)
+      set(file ${folder}/${source})
     endif()
+    cleave_header_names(${file} headers)
     set(group 0)
     while(group LESS groups)
-      set(clashes ON)
+      set(fits OFF)
       if(size_${group} LESS most)
-        cleave_any_occurs("${names}" "${text_${group}}" clashes)
-        if(NOT clashes)
-          cleave_any_occurs("${names_${group}}" "${text}" clashes)
-        endif()
+        cleave_fits("${names}" "${text}" "${headers}"
+                    "${names_${group}}" "${text_${group}}" "${headers_${group}}" fits)
       endif()
-      if(NOT clashes)
+      if(fits)
         break()
       endif()
       math(EXPR group "${group} + 1")
@@ -124,11 +171,15 @@ function(cleave_unity target)
     endif()
     math(EXPR size_${group} "${size_${group}} + 1")
     string(APPEND text_${group} "${text}")
+    string(APPEND headers_${group} "${headers}")
     list(APPEND names_${group} ${names})
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${group})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
                         UNITY_BUILD_RELOCATABLE ON)  # ccache then knows them in another clone
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # g++ looks for garbage from 512 MB on: that is a tenth of its time
+    target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=524288)
+  endif()
   list(LENGTH sources count)
   message(STATUS "${target}: ${count} sources in ${groups} compilations")
 endfunction()
