@@ -20,6 +20,7 @@
 #include "formats/base/text/number_text.h"
 #include "formats/lists/support/support_file.h"
 #include "formats/report/lowering/lowering_report.h"
+#include "formats/run/lowering/deploy.h"
 #include "formats/run/lowering/verdict_store.h"
 
 namespace cleave {
@@ -56,6 +57,11 @@ class LowerCommand : public Command {
         "each finding; a killed run is continued by the next one")
         ->check(written_beside(".journal.jsonl"));
     app.add_flag("--force", force_, "replace the folder when it exists");
+    app.add_flag("--no-artefacts", no_artefacts_,
+                 "do not keep what was compiled in the folder's artefacts");
+    app.add_flag("--deploy", deploy_,
+                 "write root_ep.onnx, too: one file for ONNX Runtime, in which compiled partitions "
+                 "are EPContext nodes");
     add_output_option(app, "--deny-out", deny_out_, "write the list with what was learned");
     app.add_flag("--json", json_, "print lowering.json instead of text");
     for (ReportFile& file : files_) add_output_option(app, file.option, file.path, file.help);
@@ -65,6 +71,10 @@ class LowerCommand : public Command {
   ExitCode run() override {
     if (!deny_out_.empty() && support_.paths.size() != 1) {
       print_error("--deny-out extends one list, and several are given");
+      return ExitCode::usage;
+    }
+    if (deploy_ && (output_.empty() || no_artefacts_)) {
+      print_error("--deploy needs a folder with artefacts: -o DIR, without --no-artefacts");
       return ExitCode::usage;
     }
     if (const auto fault = check_outputs(); !fault) {
@@ -136,6 +146,9 @@ class LowerCommand : public Command {
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     folder_.emplace(std::move(*folder));
     options_.findings_folder = std::filesystem::absolute(folder_->path_of("findings")).string();
+    if (!no_artefacts_) {
+      options_.artefacts_folder = std::filesystem::absolute(folder_->path_of("artefacts")).string();
+    }
     return ExitCode::done;
   }
 
@@ -219,8 +232,22 @@ class LowerCommand : public Command {
     return ExitCode::done;
   }
 
+  // Writes root_ep.onnx, and says which partitions it runs on the CPU.
+  ExitCode write_deployed(const LoweringReport& report) const {
+    if (!deploy_ || report.outcome.is_driver_fault) return ExitCode::done;
+    const auto written = deploy({report.input, options_, report.outcome, *folder_});
+    if (!written) return refuse(written.error());
+    for (const Deployed& one : *written) {
+      print_info(one.file + ": " +
+                 counted(one.compiled, "compiled partition", "compiled partitions"));
+      for (const std::string& why : one.on_cpu) print_info("  on the CPU: " + escaped(why));
+    }
+    return ExitCode::done;
+  }
+
   ExitCode write_folder(const LoweringReport& report) {
     if (!folder_) return ExitCode::done;
+    if (const ExitCode code = write_deployed(report); code != ExitCode::done) return code;
     auto written = folder_->write("lowering.txt", lowering_text(report));
     const auto learned = learned_list_json(report.input.lists.front(), report.outcome.learned);
     const bool has_list = learned && report.input.lists.size() == 1;
@@ -288,6 +315,7 @@ class LowerCommand : public Command {
   std::string output_, deny_out_;
   std::optional<OutputFolder> folder_;
   bool force_ = false, json_ = false, github_ = false;
+  bool no_artefacts_ = false, deploy_ = false;
 };
 
 }  // namespace

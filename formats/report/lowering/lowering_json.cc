@@ -164,7 +164,34 @@ class JsonWriter {
     json_.text("hash", part.hash);
     write_remedies(part);
     json_.number("finding", part.finding);
+    if (part.artefacts) write_artefacts(*part.artefacts);
     json_.end_object();
+  }
+
+  void write_artefacts(const PartArtefacts& artefacts) {
+    json_.begin_list("artefacts");
+    for (const Artefact& one : artefacts.files) {
+      json_.begin_object(Layout::one_line);
+      json_.text("file", one.file);
+      json_.text("role", one.role);
+      json_.number("bytes", one.bytes);
+      json_.text("sha256", one.sha256);
+      json_.end_object();
+    }
+    json_.end_list();
+    json_.key("artefact_why");
+    artefacts.why.empty() ? json_.null() : json_.text(artefacts.why);
+    write_texts("artefact_inputs", artefacts.inputs);
+    write_texts("artefact_outputs", artefacts.outputs);
+    json_.begin_object("target", Layout::one_line);
+    for (const auto& [key, value] : artefacts.target) json_.text(key, value);
+    json_.end_object();
+  }
+
+  void write_texts(std::string_view key, const std::vector<std::string>& texts) {
+    json_.begin_list(key, Layout::one_line);
+    for (const std::string& text : texts) json_.text(text);
+    json_.end_list();
   }
 
   void write_finding(std::size_t index) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "formats/run/backend/backend.h"
 
@@ -38,6 +40,19 @@ bool is_refusal(LowerVerdict verdict);
 // True for verdicts that count as lowered for the exit status.
 bool is_success(LowerVerdict verdict);
 
+// What a worker kept of a piece that it compiled, as it says: see PieceFiles::keeps.
+struct KeptFiles {
+  struct File {
+    std::string name;  // beside PieceFiles::out
+    std::string role;  // "main" for the one to load, "data" for what it refers to
+  };
+  std::vector<File> files = {};
+  std::vector<std::string> inputs = {}, outputs = {};  // of the main file, in its order
+  // What they were made for: "soc_model", "57".
+  std::vector<std::pair<std::string, std::string>> target = {};
+  std::string note = {};  // why there are no files
+};
+
 struct Attempt {
   LowerVerdict verdict = LowerVerdict::driver;
   LowerStage stage = LowerStage::compile;
@@ -46,6 +61,7 @@ struct Attempt {
   double seconds = 0;
   std::optional<std::uint64_t> artefact_bytes = {};
   bool is_cached = false;
+  KeptFiles kept = {};
 };
 
 // The verdict with what is known of it: "crashed (SIGSEGV)", "timed out after 2 s".

@@ -122,6 +122,35 @@ std::string text_field(const Json& json, const char* key) {
   return field != json.end() && field->is_string() ? field->get<std::string>() : std::string();
 }
 
+std::vector<std::string> texts_field(const Json& json, const char* key) {
+  std::vector<std::string> texts;
+  const auto field = json.find(key);
+  if (field == json.end() || !field->is_array()) return texts;
+  for (const Json& one : *field) {
+    if (one.is_string()) texts.push_back(one.get<std::string>());
+  }
+  return texts;
+}
+
+// The fields of an answer to "keep".
+KeptFiles kept_files(const Json& json) {
+  KeptFiles kept{.inputs = texts_field(json, "inputs"), .outputs = texts_field(json, "outputs")};
+  kept.note = text_field(json, "note");
+  const auto files = json.find("artefacts");
+  if (files != json.end() && files->is_array()) {
+    for (const Json& one : *files) {
+      if (one.is_object()) kept.files.push_back({text_field(one, "file"), text_field(one, "role")});
+    }
+  }
+  const auto target = json.find("target");
+  if (target != json.end() && target->is_object()) {
+    for (const auto& [key, value] : target->items()) {
+      kept.target.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return kept;
+}
+
 }  // namespace
 
 BackendSession::BackendSession(const Backend& backend, SessionOptions options)
@@ -308,6 +337,7 @@ Attempt BackendSession::run_worker(LowerStage stage, const PieceFiles& given) {
                   {"seed", piece.seed},
                   {"inputs", files_json(piece.inputs)},
                   {"outputs", files_json(piece.outputs)}};
+  if (piece.keeps) request["keep"] = true;
   const std::string line = request.dump(-1, ' ', false, Json::error_handler_t::replace);
   ++calls_;
   WorkerAnswer answer = worker().call(line);
@@ -349,6 +379,7 @@ Attempt BackendSession::judge(const WorkerAnswer& answer, const PieceFiles& piec
     for (const NamedFile& output : piece.outputs) {
       if (!size_of(output.file)) attempt.verdict = LowerVerdict::no_output;
     }
+    if (piece.keeps) attempt.kept = kept_files(json);
     return attempt;
   }
   attempt.message = message_of(text_field(json, "error"), {});

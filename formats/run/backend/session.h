@@ -36,6 +36,9 @@ struct PieceFiles {
   std::string out;                                   // prefix of the result files
   std::vector<NamedFile> inputs = {}, outputs = {};  // for the stage run, TensorProto
   std::uint64_t seed = 0;
+  // For the stage compile: a worker may leave what it compiled in files whose names begin as `out`
+  // does.
+  bool keeps = false;
 };
 
 class BackendSession {

@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "core/lowering/failure_signature.h"
+#include "formats/base/io/part_files.h"
 #include "formats/run/lowering/bound_split.h"
 #include "formats/run/lowering/finding_folder.h"
 #include "formats/run/lowering/rule_book.h"
@@ -64,6 +65,7 @@ class LowerJob {
     }
     if (auto fault = write_findings()) return *std::move(fault);
     finish();
+    if (auto fault = keep()) return *std::move(fault);
     return std::move(outcome_);
   }
 
@@ -72,7 +74,8 @@ class LowerJob {
 
   std::optional<LowerFault> run_round() {
     const Clock::time_point begin = Clock::now();
-    lists_ = with_denied(input_.lists, outcome_.learned);
+    outcome_.denied = outcome_.learned;
+    lists_ = with_denied(input_.lists, outcome_.denied);
     auto split = split_graph({graph_, lists_, input_.facts, input_.link}, options_.split);
     if (!split) return LowerFault{LowerFault::Kind::input, split.error().message};
     outcome_.rounds.emplace_back();
@@ -274,6 +277,45 @@ class LowerJob {
     return std::nullopt;
   }
 
+  // Compiles what is lowered once more, now that the search is over, and keeps the artefacts.
+  std::optional<LowerFault> keep() {
+    if (options_.artefacts_folder.empty()) return std::nullopt;
+    auto& parts = round().parts;
+    std::vector<std::string> names;
+    for (const LoweredPart& part : parts) names.push_back(part.name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    const std::vector<std::string> stems = file_stems(names);
+    std::vector<Lanes::Job> jobs;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!parts[i].is_lowered || !may_keep(input_.backends[parts[i].backend])) continue;
+      const auto at = std::lower_bound(names.begin(), names.end(), parts[i].name) - names.begin();
+      jobs.emplace_back([this, i, stem = stems[static_cast<std::size_t>(at)]](std::size_t lane) {
+        keep_part(i, stem, lane);
+      });
+    }
+    done_ = 0;
+    kept_of_ = jobs.size();
+    pool_.lanes().do_all(std::move(jobs));
+    return first_error();
+  }
+
+  void keep_part(std::size_t i, const std::string& stem, std::size_t lane) {
+    LoweredPart& part = round().parts[i];
+    const PlaceOfArtefacts place{.folder = options_.artefacts_folder,
+                                 .work = options_.pool.work_folder + "/kept_" + std::to_string(i),
+                                 .stem = stem + "." + input_.backends[part.backend].name};
+    auto kept = keep_artefacts(pool_.lowerer(lane, part.backend),
+                               {.nodes = part.nodes, .remedies = part.remedies}, place);
+    const std::lock_guard lock(mutex_);
+    tell(options_.pool.progress, {"keep", "partitions", ++done_, kept_of_});
+    if (kept) {
+      part.artefacts = *std::move(kept);
+    } else if (!error_) {
+      error_ = kept.error();
+    }
+  }
+
   // Takes the sizes of the model's open inputs with which partitions compiled.
   void take_sizes() {
     const auto& parts = outcome_.rounds.back().parts;
@@ -323,7 +365,7 @@ class LowerJob {
   std::vector<PieceResult> results_;              // by part of the round
   std::vector<std::vector<LowerFinding>> found_;  // by search of the round
   std::mutex mutex_;
-  std::size_t done_ = 0;
+  std::size_t done_ = 0, kept_of_ = 0;
   std::optional<Error> error_;
 };
 

@@ -20,7 +20,8 @@ struct LowerOptions {
   SearchSettings search = {};
   bool until_clean = false;
   std::size_t most_rounds = 20;
-  std::string findings_folder = {};  // where a folder for each finding is made; "": nowhere
+  std::string findings_folder = {};   // where a folder for each finding is made; "": nowhere
+  std::string artefacts_folder = {};  // where what was compiled is kept; "": nowhere
 };
 
 // The input of lowering; all of it must outlive the job and its outcome.

@@ -15,6 +15,7 @@
 #include "core/lowering/wrong_values.h"
 #include "core/support/rule.h"
 #include "formats/run/backend/attempt.h"
+#include "formats/run/lowering/part_artefacts.h"
 #include "formats/run/lowering/piece_lowerer.h"
 
 namespace cleave {
@@ -43,6 +44,7 @@ struct LoweredPart {
   bool needs_sizes = false;              // refused as it is, but compiles with assumed shapes
   std::string hash = {};
   std::optional<std::size_t> finding = {};  // its first one; an index into LowerOutcome::findings
+  std::optional<PartArtefacts> artefacts = {};  // nullopt: they were not asked for
 };
 
 // A split of the model bound to sizes, against that of the last round.
@@ -65,6 +67,7 @@ struct LowerOutcome {
   std::vector<LowerRound> rounds;
   std::vector<LowerFinding> findings;
   std::vector<Rule> learned;
+  std::vector<Rule> denied;  // those of them that the last round's split was made with
   std::size_t nodes = 0;
   std::size_t nodes_lowered = 0;  // by every backend
   std::size_t compiler_runs = 0;

@@ -337,6 +337,17 @@ bool PieceLowerer::is_order_of_ties(const Piece& piece, const PieceFiles& files)
   return false;
 }
 
+Result<Attempt, Error> PieceLowerer::keep(const Piece& piece, const std::string& out) {
+  const auto made = make(piece);
+  if (!made) return made.error();
+  Attempt attempt =
+      session_.run(LowerStage::compile, {.model = made->path, .out = out, .keeps = true});
+  std::error_code ignored;
+  fs::remove(made->path, ignored);
+  fs::remove(made->path + ".data", ignored);
+  return attempt;
+}
+
 Attempt PieceLowerer::compile(const PieceFiles& files) {
   Attempt attempt{.verdict = LowerVerdict::lowered};
   for (const LowerStage stage : {LowerStage::check, LowerStage::compile}) {

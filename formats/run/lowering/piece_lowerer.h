@@ -74,6 +74,10 @@ class PieceLowerer {
   std::size_t calls() const { return calls_; }  // of the backend, for all pieces so far
   std::size_t hits() const { return hits_; }    // pieces with a known verdict
 
+  // Compiles the piece, whatever is known of it, and lets a worker keep what it makes in files whose
+  // names begin as `out` does. The backend must have a worker that compiles.
+  Result<Attempt, Error> keep(const Piece& piece, const std::string& out);
+
   // Writes the piece as it is handed to the backend; for findings and artefacts.
   Result<CutPiece, Error> write(const Piece& piece, const std::string& path);
 

@@ -19,13 +19,16 @@ namespace {
 
 // The first IR version with functions.
 constexpr std::int64_t kFunctionsIrVersion = 8;
+constexpr std::string_view kContextDomain = "com.microsoft";  // of EPContext
 // Before this version every initializer had to be listed among the inputs, too.
 constexpr std::int64_t kFreeInitializersIrVersion = 4;
 
 class RootBuilder {
  public:
-  RootBuilder(const OnnxSplitJob& job, const OnnxWeightPlaces& places)
+  RootBuilder(const OnnxSplitJob& job, const OnnxWeightPlaces& places,
+              std::span<const OnnxContext> contexts)
       : job_(job),
+        contexts_(contexts),
         file_(job.onnx().graph),
         places_(places),
         functions_(job),
@@ -36,6 +39,10 @@ class RootBuilder {
     std::vector<NodeId> passed;
     for (const PartId part : job_.partition.parts()) {
       if (job_.root_boundaries.outputs[part].empty()) continue;
+      if (context(part) != nullptr) {
+        calls_.push_back({.part = part, .inputs = {}});
+        continue;
+      }
       OnnxFunctionBody body = functions_.build(part);
       for (const std::uint32_t weight : body.weights) needed_[weight] = true;
       for (const ValueId value : job_.root_boundaries.inputs[part]) need(value);
@@ -58,6 +65,12 @@ class RootBuilder {
     PartId part;
     std::vector<std::string_view> inputs;
   };
+
+  // Null for a partition that is called.
+  const OnnxContext* context(PartId part) const {
+    const bool is_compiled = !contexts_.empty() && !contexts_[index(part)].empty();
+    return is_compiled ? &contexts_[index(part)] : nullptr;
+  }
 
   // Finds the constants that are graph outputs or that functions take, and their makers, numbered
   // makers first.
@@ -120,6 +133,10 @@ class RootBuilder {
     std::unordered_set<std::string_view> taken;
     for (const NodeId constant : constants_) taken.insert(job_.graph().node(constant).name);
     for (const Call& call : calls_) {
+      if (const OnnxContext* const compiled = context(call.part)) {
+        add_fields(graph, graph_field::kNode, compiled->nodes);
+        continue;
+      }
       const std::string& function = job_.partition.name(call.part);
       std::string name = function;
       while (taken.contains(name)) name += "_call";
@@ -137,6 +154,38 @@ class RootBuilder {
     }
   }
 
+  static void add_fields(BytePieces& graph, std::uint32_t field,
+                         const std::vector<std::string>& messages) {
+    std::string made;
+    for (const std::string& message : messages) put_bytes(made, field, message);
+    graph.add(made);
+  }
+
+  // The declarations of what a compiled partition gives, but for outputs of the model.
+  void add_context_infos(BytePieces& graph, const OnnxContext& compiled) const {
+    std::unordered_set<std::string_view> outputs;
+    for (const ValueId value : job_.graph().outputs()) {
+      outputs.insert(job_.graph().value(value).name);
+    }
+    std::vector<std::string> infos;
+    for (std::size_t i = 0; i < compiled.names.size(); ++i) {
+      if (!outputs.contains(compiled.names[i])) infos.push_back(compiled.infos[i]);
+    }
+    add_fields(graph, graph_field::kValueInfo, infos);
+  }
+
+  // An input as the file declares it; with the sizes that it is bound to before compiled partitions.
+  void add_input(BytePieces& graph, std::size_t i, const std::vector<ValueId>& values) const {
+    const OnnxValueInfo& input = file_.inputs[i];
+    for (const ValueId value : values) {
+      const bool is_it = !contexts_.empty() && job_.graph().value(value).name == input.name;
+      if (!is_it || !job_.value_infos.has_rank(value)) continue;
+      add_fields(graph, graph_field::kInput, {job_.value_infos.known(value)});
+      return;
+    }
+    job_.source.add_bytes(graph, input.record.field);
+  }
+
   // Adds the file's inputs and outputs, and its declarations of the values between calls.
   void add_interface(BytePieces& graph) {
     std::vector<ValueId> values;
@@ -145,12 +194,16 @@ class RootBuilder {
     if (drops_weights) {
       for (const OnnxTensor& tensor : file_.initializers) weights.insert(tensor.name);
     }
-    for (const OnnxValueInfo& input : file_.inputs) {
-      if (!weights.contains(input.name)) job_.source.add_bytes(graph, input.record.field);
+    for (const ValueId value : job_.graph().inputs()) values.push_back(value);
+    for (std::size_t i = 0; i < file_.inputs.size(); ++i) {
+      if (!weights.contains(file_.inputs[i].name)) add_input(graph, i, values);
     }
     add_outputs(graph);
-    for (const ValueId value : job_.graph().inputs()) values.push_back(value);
     for (const Call& call : calls_) {
+      if (const OnnxContext* const compiled = context(call.part)) {
+        add_context_infos(graph, *compiled);
+        continue;
+      }
       for (const ValueId value : job_.root_boundaries.outputs[call.part]) {
         values.push_back(value);
         const OnnxValueInfo* info = job_.value_infos.declared(value);
@@ -168,7 +221,8 @@ class RootBuilder {
   void add_outputs(BytePieces& graph) const {
     for (std::size_t i = 0; i < file_.outputs.size(); ++i) {
       const ValueId value = job_.graph().outputs()[i];
-      if (!job_.onnx().is_folded || !job_.value_infos.has_rank(value)) {
+      const bool is_bound = job_.onnx().is_folded || !contexts_.empty();
+      if (!is_bound || !job_.value_infos.has_rank(value)) {
         job_.source.add_bytes(graph, file_.outputs[i].record.field);
         continue;
       }
@@ -181,6 +235,9 @@ class RootBuilder {
   void add_tail(BytePieces& out) const {
     OnnxModelTail tail;
     put_bytes(tail.made, model_field::kOpsetImport, encode_opset(functions_.domain(), 1));
+    if (!contexts_.empty() && !imports(kContextDomain)) {
+      put_bytes(tail.made, model_field::kOpsetImport, encode_opset(kContextDomain, 1));
+    }
     for (std::uint32_t i = 0; i < job_.onnx().functions.size(); ++i) tail.functions.push_back(i);
     add_model_tail(job_, out, tail);
     for (const OnnxRecord& record : job_.onnx().training_infos) {
@@ -188,7 +245,13 @@ class RootBuilder {
     }
   }
 
+  bool imports(std::string_view domain) const {
+    return std::any_of(job_.opsets.begin(), job_.opsets.end(),
+                       [&](const auto& opset) { return opset.first == domain; });
+  }
+
   const OnnxSplitJob& job_;
+  const std::span<const OnnxContext> contexts_;  // by part; or empty
   const OnnxMainGraph& file_;
   const OnnxWeightPlaces& places_;
   OnnxPartFunctions functions_;
@@ -200,8 +263,9 @@ class RootBuilder {
 }  // namespace
 
 Result<BytePieces, std::string> build_onnx_root(const OnnxSplitJob& job,
-                                                const OnnxWeightPlaces& places) {
-  BytePieces root = RootBuilder(job, places).build();
+                                                const OnnxWeightPlaces& places,
+                                                std::span<const OnnxContext> contexts) {
+  BytePieces root = RootBuilder(job, places, contexts).build();
   const std::uint64_t most = job.options.largest_model;
   if (root.size() <= most) return root;
   std::string message = "would be a model of " + std::to_string(root.size()) + " bytes, of which " +

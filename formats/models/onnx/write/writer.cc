@@ -91,6 +91,14 @@ class SplitWriter {
     return std::move(written_);
   }
 
+  Status<WriteFault> write_deployed(std::span<const OnnxContext> contexts,
+                                    const std::string& file) {
+    if (Diagnostics faults = check_sources(); !faults.empty()) {
+      return output_fault(std::move(faults));
+    }
+    return write_whole(file, build_onnx_root(job_, places_, contexts));
+  }
+
  private:
   WriteFault fault(std::string_view file, std::string message) const {
     return output_fault({diagnostic_of(shown(file), std::move(message))});
@@ -247,7 +255,36 @@ class SplitWriter {
   std::uint64_t bytes_to_write_ = 0;
 };
 
+OnnxSplitJob job_of(const LoadedModel& model, const OnnxPieces& pieces,
+                    const OnnxWriteOptions& options, OnnxSource source,
+                    std::vector<std::string> references) {
+  return {.model = model,
+          .partition = pieces.partition,
+          .boundaries = pieces.parts,
+          .root_boundaries = pieces.root,
+          .options = options,
+          .source = std::move(source),
+          .value_infos = OnnxValueInfos(model),
+          .function_calls = OnnxFunctionCalls(*model.onnx()),
+          .annotations = OnnxAnnotations(model),
+          .opsets = opset_imports(*model.onnx()),
+          .files = files_of_parts(pieces.partition),
+          .references = std::move(references),
+          .tags = OnnxNodeTags(model, pieces.partition, pieces.devices, options.tags)};
+}
+
 }  // namespace
+
+Status<WriteFault> write_onnx_deployed(const LoadedModel& model, const OnnxPieces& pieces,
+                                       std::span<const OnnxContext> contexts,
+                                       const OutputFolder& folder, const std::string& file) {
+  Loaded<OnnxSource> source = OnnxSource::open(model);
+  if (!source) return input_fault(std::move(source).error());
+  OnnxWriteOptions options;
+  options.root_weights = RootWeights::inlined;
+  const OnnxSplitJob job = job_of(model, pieces, options, std::move(*source), {});
+  return SplitWriter(job, folder).write_deployed(contexts, file);
+}
 
 Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const OnnxPieces& pieces,
                                                  const OnnxWriteOptions& options,
@@ -262,20 +299,8 @@ Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const
     }
     references = *std::move(found);
   }
-  const OnnxSplitJob job{
-      .model = model,
-      .partition = pieces.partition,
-      .boundaries = pieces.parts,
-      .root_boundaries = pieces.root,
-      .options = options,
-      .source = std::move(*source),
-      .value_infos = OnnxValueInfos(model),
-      .function_calls = OnnxFunctionCalls(*model.onnx()),
-      .annotations = OnnxAnnotations(model),
-      .opsets = opset_imports(*model.onnx()),
-      .files = files_of_parts(pieces.partition),
-      .references = std::move(references),
-      .tags = OnnxNodeTags(model, pieces.partition, pieces.devices, options.tags)};
+  const OnnxSplitJob job =
+      job_of(model, pieces, options, std::move(*source), std::move(references));
   return SplitWriter(job, folder).write();
 }
 

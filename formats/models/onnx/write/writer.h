@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "formats/base/io/write_fault.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/bind/loaded_model.h"
+#include "formats/models/onnx/write/context_nodes.h"
 #include "formats/models/onnx/write/node_tags.h"
 
 namespace cleave {
@@ -50,6 +52,12 @@ struct OnnxPieces {
   const Boundaries& root;
   const std::vector<std::string>& devices;  // by part, the name in metadata; empty: none
 };
+
+// Writes only a root, as `file`, in which partitions are compiled nodes: `contexts` has them by part,
+// none for one that stays a call. All weights are inside.
+Status<WriteFault> write_onnx_deployed(const LoadedModel& model, const OnnxPieces& pieces,
+                                       std::span<const OnnxContext> contexts,
+                                       const OutputFolder& folder, const std::string& file);
 
 // Writes `<part>.onnx` for each partition (file names: formats/base/io/part_files.h), `root.onnx` and,
 // if asked for, `annotated.onnx`. Errors: external data that is missing, has the wrong length, or

@@ -1,0 +1,36 @@
+// root_ep.onnx: the whole model in one file for ONNX Runtime. Partitions that a backend compiled into
+// an EPContext model are nodes that refer to its artefacts; all others are functions, as in root.onnx.
+//
+// A session refuses such a model, or dies, unless certain conditions hold. What does not is refused
+// here, by name:
+//   - a compiled partition reads no value that is known before the model runs: it would be folded away
+//   - no node on the CPU is expanded into its definition after nodes were assigned to providers
+//   - inputs of the model that a compiled partition reads have known sizes
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "formats/base/io/output_folder.h"
+#include "formats/run/lowering/lower_job.h"
+
+namespace cleave {
+
+struct DeployInput {
+  const LowerInput& lower;
+  const LowerOptions& options;
+  const LowerOutcome& outcome;  // with artefacts
+  const OutputFolder& folder;
+};
+
+struct Deployed {
+  std::string file;  // within the folder
+  std::size_t compiled = 0;
+  std::vector<std::string> on_cpu =
+      {};  // accelerator partitions that are not compiled, with reasons
+};
+
+// Writes one file for each backend: root_ep.onnx, or root_ep.NAME.onnx when there are several.
+Result<std::vector<Deployed>, LowerFault> deploy(const DeployInput& input);
+
+}  // namespace cleave
