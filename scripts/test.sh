@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds cleave and runs its tests. Installs missing packages, asks no questions, works from any folder.
 #
-# usage: scripts/test.sh [--all | --torch | --compilers]
+# usage: scripts/test.sh [--all | --torch | --compilers | --npu]
 #   (none)  release build and all its tests
 #   --all   the same with warnings as errors; also clang-tidy, shellcheck, ruff and mypy, a build with clang++ and its
 #           address and undefined-behaviour sanitizers and the tests under them, and the full recorded cases
@@ -12,6 +12,8 @@
 #           virtual environment that has them
 #   --compilers   release build, and the tests of `cleave lower` against tract, OpenVINO, IREE and TVM from PyPI
 #           in build/venv-compilers (2.5 GB)
+#   --npu   release build, and the tests of the backend qnn, of what it keeps and of root_ep.onnx, with Qualcomm's compiler and
+#           emulator from PyPI in build/venv-npu (0.6 GB; Python 3.11 or later); and the measured lists against every case
 #
 # Tests that need ONNX Runtime use build/venv, which is made from tests/requirements.txt; if it cannot be
 # installed they are skipped, and listed at the end.
@@ -19,13 +21,15 @@ set -euo pipefail
 all=no
 torch=no
 compilers=no
+npu=no
 case "${1:-}" in
   '') ;;
   --all) all=yes ;;
   --torch) torch=yes ;;
   --compilers) compilers=yes ;;
+  --npu) npu=yes ;;
   *)
-    echo "usage: scripts/test.sh [--all | --torch | --compilers]" >&2
+    echo "usage: scripts/test.sh [--all | --torch | --compilers | --npu]" >&2
     exit 2
     ;;
 esac
@@ -62,6 +66,12 @@ make_compilers() {
   [ -x build/venv-compilers/bin/python ] || "$python" -m venv build/venv-compilers
   build/venv-compilers/bin/python -m pip install -q --disable-pip-version-check onnx onnxruntime numpy tract \
     openvino 'iree-base-compiler[onnx]' iree-base-runtime apache-tvm
+}
+
+# Qualcomm's compiler, and what reads the corpus of the measured lists.
+make_npu() {
+  [ -x build/venv-npu/bin/python ] || "$python" -m venv build/venv-npu
+  build/venv-npu/bin/python -m pip install -q --disable-pip-version-check onnx onnxruntime onnxruntime-qnn numpy pyarrow
 }
 
 # run_tests NAME [ctest option...]: runs the tests of build/NAME and shows ctest's summary, which names those skipped;
@@ -164,6 +174,13 @@ if [ $compilers = yes ]; then
   CLEAVE_COMPILERS=$root/build/venv-compilers CLEAVE_MODELS=${CLEAVE_MODELS:-$root/../shared/models} \
     "$python" tests/lower/compilers_test.py build/release/cleave --intervals 300
   "$python" tests/lower/slurm_test.py build/release/cleave || [ $? = 77 ]
+elif [ $npu = yes ]; then
+  step build-release "release build (build/release)" build release release "${options[@]}"
+  step venv-npu "Qualcomm's compiler from PyPI (build/venv-npu)" make_npu
+  CLEAVE_NPU=$root/build/venv-npu CLEAVE_MODELS=${CLEAVE_MODELS:-$root/../shared/models} \
+    "$python" tests/npu/qnn_test.py build/release/cleave
+  build/venv-npu/bin/python tests/npu/measured_lists_test.py samples/lists/qnn_npu.json samples/lists/openvino_npu.json ||
+    [ $? = 77 ]
 elif [ $all = no ]; then
   step build-release "release build (build/release)" build release release "${options[@]}"
   run_tests release

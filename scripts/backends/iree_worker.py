@@ -6,16 +6,18 @@ errors to standard error, and a crash does not end the worker.
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from worker import StageError, in_stage, packages, read_inputs, serve, write_outputs
+from worker import StageError, in_stage, kept, packages, read_inputs, serve, write_outputs
 
 with packages("'iree-base-compiler[onnx]' iree-base-runtime"):
     import numpy as np
+    import onnx
     from iree.compiler.tools.import_onnx import __main__ as importer
 
 TARGET = [
@@ -57,7 +59,16 @@ def check(request):
 
 def compile_only(request):
     with tempfile.TemporaryDirectory() as folder:
-        compile_to(request, folder, ".vmfb")
+        mlir, module = compile_to(request, folder, ".vmfb")
+        if not request.get("keep"):
+            return None
+        path = request["out"] + ".vmfb"
+        shutil.copyfile(module, path)
+        graph = onnx.load(request["model"], load_external_data=False).graph
+        weights = {tensor.name for tensor in graph.initializer}
+        inputs = [value.name for value in graph.input if value.name not in weights]
+        target = {"iree": version("iree-base-compiler"), "device": "llvm-cpu", "function": function_of(mlir)}
+        return kept(path, inputs, [value.name for value in graph.output], target)
 
 
 def function_of(mlir):

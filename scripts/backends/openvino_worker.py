@@ -6,7 +6,7 @@ usage: openvino_worker.py [f32|bf16|f16]    the precision to compute in; default
 
 import sys
 
-from worker import StageError, in_stage, match_values, packages, read_inputs, serve, write_outputs
+from worker import StageError, in_stage, kept, match_values, packages, read_inputs, serve, write_outputs
 
 with packages("openvino onnx numpy"):
     import numpy as np
@@ -39,7 +39,14 @@ def run(request):
 
 
 def compile_only(request):
-    compile_model(request["model"])
+    compiled = compile_model(request["model"])
+    if not request.get("keep"):
+        return None
+    path = request["out"] + ".blob"
+    with open(path, "wb") as file:
+        file.write(in_stage("driver", compiled.export_model).getvalue())
+    names = [[port.get_any_name() for port in ports] for ports in (compiled.inputs, compiled.outputs)]
+    return kept(path, *names, {"device": "CPU", "openvino": ov.__version__})
 
 
 if __name__ == "__main__":

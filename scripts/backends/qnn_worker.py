@@ -19,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from worker import StageError, in_stage, match_values, packages, read_inputs, serve, take_stdout, write_outputs
+from worker import StageError, in_stage, kept, match_values, packages, read_inputs, serve, take_stdout, write_outputs
 
 with packages("onnxruntime-qnn onnx numpy"):
     import onnx
@@ -222,15 +222,8 @@ class Handlers:
 
     def artefacts(self, context):
         graph = onnx.load(context, load_external_data=False).graph
-        files = [{"file": os.path.basename(context), "role": "main"}]
-        if os.path.exists(context_data(context)):
-            files.append({"file": os.path.basename(context_data(context)), "role": "data"})
-        return {
-            "artefacts": files,
-            "inputs": [value.name for value in graph.input],
-            "outputs": [value.name for value in graph.output],
-            "target": self.compiler.target(),
-        }
+        inputs, outputs = ([value.name for value in values] for values in (graph.input, graph.output))
+        return kept(context, inputs, outputs, self.compiler.target(), context_data(context))
 
     def run(self, request):
         session, _ = self.compiler.open(request["model"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A worker for TVM's Relax and LLVM (pip install apache-tvm onnx numpy): see worker.py."""
 
-from worker import in_stage, packages, read_inputs, serve, write_outputs
+from worker import in_stage, kept, packages, read_inputs, serve, write_outputs
 
 with packages("apache-tvm onnx numpy"):
     import numpy as np
@@ -37,7 +37,15 @@ def run(request):
 
 
 def compile_only(request):
-    compile_model(request["model"])
+    model, executable = compile_model(request["model"])
+    if not request.get("keep"):
+        return None
+    path = request["out"] + ".so"
+    in_stage("driver", executable.export_library, path)
+    weights = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value.name for value in model.graph.input if value.name not in weights]
+    outputs = [value.name for value in model.graph.output]
+    return kept(path, inputs, outputs, {"tvm": tvm.__version__, "target": "llvm"})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""What `cleave lower` keeps of compiled partitions, and root_ep.onnx: with a fake of a compiler.
+
+usage: deploy_test.py CLEAVE [NAME...]    the tests whose names hold one of the words
+
+Exit status 1 when a test fails, 77 when the Python module onnx is not there.
+"""
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lower"))
+from place import chain, equal, run_tests, tests_in  # noqa: E402
+
+import onnx  # noqa: E402
+from onnx import TensorProto, helper  # noqa: E402
+
+FAKE = Path(__file__).resolve().parent / "fake_npu.py"
+
+
+def backend(place, *rules):
+    path = place.folder / "npu.json"
+    path.write_text(json.dumps({
+        "format": "cleave.backend", "version": 1, "name": "npu",
+        "serve": {"argv": [sys.executable, str(FAKE), *rules], "ops": ["compile"]},
+        "env": {"pass": ["PATH", "HOME", "LANG"]},
+    }))
+    return path
+
+
+def without(place, *ops):
+    path = place.folder / "list.json"
+    path.write_text(json.dumps({"format": "cleave.support", "version": 1, "name": "some", "allow": ["*"],
+                                "deny": list(ops)}))
+    return path
+
+
+def lower(place, model, support, *more, rules=()):
+    return place.run("lower", model, "-s", support, "--backend", backend(place, *rules), "-o", "out", "--no-cache", *more)
+
+
+def lowering(place):
+    return json.loads((place.folder / "out" / "lowering.json").read_text())
+
+
+def files(place):
+    out = place.folder / "out"
+    return sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
+
+
+def done_well(done):
+    assert done.returncode == 0, done.stderr
+
+
+def test_artefacts_are_kept_with_their_hashes(place):
+    chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs"])
+    done_well(lower(place, "m.onnx", without(place, "Neg"), "-q"))
+    equal([name for name in files(place) if name.startswith("artefacts")],
+          [f"artefacts/_run_on_acc_{i}.npu{end}" for i in (0, 2) for end in (".onnx", "_fake.bin")])
+    part = lowering(place)["parts"][0]
+    equal([one["role"] for one in part["artefacts"]], ["main", "data"])
+    for one in part["artefacts"]:
+        content = (place.folder / "out" / one["file"]).read_bytes()
+        equal((one["bytes"], one["sha256"]), (len(content), hashlib.sha256(content).hexdigest()))
+    equal((part["artefact_inputs"], part["artefact_outputs"]), (["v0"], ["v1"]))
+    equal((part["artefact_why"], part["target"]), (None, {"soc_model": "57"}))
+
+
+def test_none_is_kept_when_it_is_not_wanted(place):
+    chain(place.folder / "m.onnx", ["Relu"])
+    done_well(lower(place, "m.onnx", "all.json", "-q", "--no-artefacts"))
+    assert not any(name.startswith("artefacts") for name in files(place)), files(place)
+    assert "artefacts" not in lowering(place)["parts"][0]
+
+
+def test_a_worker_that_keeps_nothing_is_fine(place):
+    chain(place.folder / "m.onnx", ["Relu"])
+    done_well(lower(place, "m.onnx", "all.json", "-q", rules=["nothing"]))
+    part = lowering(place)["parts"][0]
+    equal((part["artefacts"], part["artefact_why"]), ([], "this backend keeps nothing"))
+
+
+def test_a_file_of_another_name_is_not_taken(place):
+    chain(place.folder / "m.onnx", ["Relu"])
+    done_well(lower(place, "m.onnx", "all.json", "-q", rules=["stray"]))
+    part = lowering(place)["parts"][0]
+    equal(part["artefacts"], [])
+    assert "elsewhere.onnx" in part["artefact_why"], part
+    assert not any("elsewhere" in name for name in files(place)), files(place)
+
+
+def test_what_is_refused_has_no_artefacts(place):
+    chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs"])
+    done = lower(place, "m.onnx", "all.json", "-q", "--until-clean", rules=["refuse=Neg"])
+    done_well(done)
+    kept = [name for name in files(place) if name.startswith("artefacts")]
+    equal(len(kept), 2 * len(lowering(place)["parts"]))
+
+
+def deployed(place):
+    return onnx.load(place.folder / "out" / "root_ep.onnx")
+
+
+def attribute(node, name):
+    return next(helper.get_attribute_value(one) for one in node.attribute if one.name == name)
+
+
+def test_one_file_has_compiled_and_other_parts(place):
+    chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs", "Exp"], last=(2, 3))
+    done = lower(place, "m.onnx", without(place, "Neg"), "--deploy")
+    done_well(done)
+    assert "root_ep.onnx: 2 compiled partitions" in done.stderr, done.stderr
+    model = deployed(place)
+    nodes = list(model.graph.node)
+    equal([node.op_type for node in nodes], ["EPContext", "_run_on_cpu_1", "EPContext"])
+    equal([(list(node.input), list(node.output)) for node in nodes], [(["v0"], ["v1"]), (["v1"], ["v2"]), (["v2"], ["v4"])])
+    equal([nodes[0].name, nodes[2].name], ["_run_on_acc_0/context_0", "_run_on_acc_2/context_0"])
+    for node in (nodes[0], nodes[2]):
+        data = attribute(node, "ep_cache_context").decode()
+        assert (place.folder / "out" / data).is_file(), data
+        equal(attribute(node, "source"), b"FakeExecutionProvider")
+    equal([function.name for function in model.functions], ["_run_on_cpu_1"])
+    assert "v1" in [info.name for info in model.graph.value_info]
+    assert ("com.microsoft", 1) in [(one.domain, one.version) for one in model.opset_import]
+
+
+def test_several_nodes_of_a_part_have_names_of_their_own(place):
+    chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs"], last=(2, 3))
+    done_well(lower(place, "m.onnx", without(place, "Neg"), "--deploy", "-q", rules=["two"]))
+    nodes = [node for node in deployed(place).graph.node if node.op_type == "EPContext"]
+    equal(len({node.name for node in nodes}), 4)
+    equal([list(node.input) for node in nodes[:2]], [["v0"], ["_run_on_acc_0/inner"]])
+    names = [value for node in nodes for value in node.output]
+    equal(len(names), len(set(names)))
+
+
+def test_inputs_have_the_sizes_that_they_are_bound_to(place):
+    chain(place.folder / "m.onnx", ["Relu"], shape=("N", 3))
+    done = lower(place, "m.onnx", "all.json", "--deploy", "-q")
+    equal(done.returncode, 3)
+    assert '"v0"' in done.stderr and "--dim" in done.stderr, done.stderr
+    assert not (place.folder / "out").exists()
+    done_well(lower(place, "m.onnx", "all.json", "--deploy", "-q", "--dim", "N=2"))
+    shape = deployed(place).graph.input[0].type.tensor_type.shape
+    equal([dim.dim_value for dim in shape.dim], [2, 3])
+
+
+def folded(path):
+    """A part on the accelerator reads a shape that the CPU computes."""
+    nodes = [helper.make_node("Shape", ["x"], ["s"], name="shape"), helper.make_node("Neg", ["x"], ["n"], name="neg"),
+             helper.make_node("Reshape", ["n", "s"], ["y"], name="reshape")]
+    value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy"]
+    graph = helper.make_graph(nodes, "folded", value[:1], value[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def test_a_value_that_the_session_folds_away_is_refused_by_name(place):
+    folded(place.folder / "m.onnx")
+    done = lower(place, "m.onnx", without(place, "Shape"), "--deploy", "-q")
+    equal(done.returncode, 3)
+    assert '"s"' in done.stderr and "--fold write" in done.stderr, done.stderr
+    done_well(lower(place, "m.onnx", without(place, "Shape"), "--deploy", "-q", "--fold", "write"))
+
+
+def test_an_operator_that_the_session_expands_is_refused_by_name(place):
+    chain(place.folder / "m.onnx", ["Relu", "HardSwish", "Abs"])
+    done = lower(place, "m.onnx", without(place, "HardSwish"), "--deploy", "-q")
+    equal(done.returncode, 3)
+    assert '"n1" (HardSwish)' in done.stderr, done.stderr
+
+
+def test_nothing_compiled_is_nothing_to_deploy(place):
+    chain(place.folder / "m.onnx", ["Relu"])
+    done = lower(place, "m.onnx", "all.json", "--deploy", "-q", rules=["nothing"])
+    equal(done.returncode, 3)
+    assert "nothing to deploy" in done.stderr and "keeps nothing" in done.stderr, done.stderr
+
+
+def test_a_folder_with_artefacts_is_needed(place):
+    chain(place.folder / "m.onnx", ["Relu"])
+    equal(place.run("lower", "m.onnx", "-s", "all.json", "--backend", backend(place), "--deploy").returncode, 2)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(tests_in(globals()), os.path.abspath(sys.argv[1]), sys.argv[2:]))

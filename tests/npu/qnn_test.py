@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Qualcomm's compiler and emulator as a backend: what must lower, what is kept, and what root_ep.onnx computes.
+
+usage: qnn_test.py CLEAVE [NAME...]    the tests whose names hold one of the words
+
+The Python of $CLEAVE_NPU, else this one, must have onnxruntime-qnn. Larger models come from the folder $CLEAVE_MODELS.
+Exit status 1 when a test fails, 77 when a package is not there. Each skip is named.
+"""
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lower"))
+from place import PROJECT, Skip, chain, equal, run_tests, tests_in  # noqa: E402
+
+BACKENDS = PROJECT / "samples" / "backends"
+ANYTHING = PROJECT / "samples" / "anything.json"
+TINY = PROJECT / "samples" / "tiny_npu.txt"
+
+
+def python():
+    folder = os.environ.get("CLEAVE_NPU")
+    return Path(folder) / "bin" / "python3" if folder else Path(sys.executable)
+
+
+def environment():
+    done = subprocess.run([python(), "-c", "import onnxruntime_qnn"], capture_output=True, check=False)
+    if done.returncode != 0:
+        raise Skip(f"{python()} has no onnxruntime-qnn")
+    path = f"{python().parent}{os.pathsep}{os.environ['PATH']}"
+    return {"PATH": path, "CLEAVE_BACKENDS": str(BACKENDS)}
+
+
+def model(name):
+    folders = [PROJECT / "samples", Path(os.environ.get("CLEAVE_MODELS", "/nowhere"))]
+    for folder in folders:
+        for path in sorted(folder.rglob(f"{name}.onnx")):
+            return path
+    raise Skip(f"no {name}.onnx in CLEAVE_MODELS")
+
+
+def lower(place, name, *more, support=ANYTHING, folder="out", code=0):
+    done = place.run("lower", model(name), "-s", support, "--backend", "qnn", "--until-clean", "--no-cache", "-j", 1,
+                     "--json", "-q", "-o", folder, *more, env=environment())
+    equal((done.returncode, done.stderr if done.returncode not in (0, 1) else ""), (code, ""))
+    return json.loads(done.stdout)
+
+
+def lowers(place, name, *dims, nodes=None, runs=2):
+    result = lower(place, name, "--no-artefacts", *[word for dim in dims for word in ("--dim", dim)])
+    said = f"{result['nodes_lowered']} of {result['nodes']} nodes in {result['compiler_runs']} runs"
+    assert result["nodes_lowered"] >= (nodes or result["nodes"]) and result["compiler_runs"] <= runs, said
+    return said
+
+
+def test_the_backend_works(place):
+    done = place.run("backend", "check", "qnn", env=environment())
+    equal((done.returncode, done.stdout.count(" ok ")), (0, 9))
+
+
+def test_an_unknown_chip_is_a_backend_that_does_not_work(place):
+    text = (BACKENDS / "qnn.json").read_text().replace("soc_model=57", "soc_model=9999")
+    (place.folder / "qnn.json").write_text(text.replace("{here}/../..", str(PROJECT)))
+    for words in (["backend", "check"], ["lower", model("mobile_block"), "-s", ANYTHING, "--dim", "N=1", "--backend"]):
+        done = place.run(*words, "./qnn.json", env=environment())
+        equal(done.returncode, 5)
+        assert "soc_model=9999" in " ".join((done.stdout + done.stderr).split()), done.stdout + done.stderr
+
+
+def test_without_the_package_its_command_is_named(place):
+    environment()
+    done = place.run("lower", model("mobile_block"), "-s", ANYTHING, "--backend", "qnn",
+                     env={"PATH": "/usr/bin:/bin", "CLEAVE_BACKENDS": str(BACKENDS)})
+    equal(done.returncode, 5)
+    assert "pip install onnxruntime-qnn onnx numpy" in done.stderr, done.stderr
+
+
+def test_a_refusal_has_its_reason(place):
+    chain(place.folder / "m.onnx", ["Relu", "Erf", "Abs"])
+    done = place.run("lower", "m.onnx", "-s", ANYTHING, "--backend", "qnn", "--json", "-q", "--no-cache", env=environment())
+    result = json.loads(done.stdout)
+    equal((done.returncode, result["findings"][0]["nodes"]), (1, ["n1"]))
+    assert result["parts"][0]["message"].startswith("Erf: Operators of type `Erf` are not supported"), result["parts"]
+
+
+def test_mobile_block_is_whole(place):
+    return lowers(place, "mobile_block", "N=1")
+
+
+def test_attention_is_whole(place):
+    return lowers(place, "attention", "B=1", "T=1")
+
+
+def test_qdq_is_whole(place):
+    return lowers(place, "qdq")
+
+
+def test_gpt_kv_is_whole(place):
+    return lowers(place, "gpt_kv", "B=1", "T=1", "P=4")
+
+
+def test_lstm_is_whole(place):
+    return lowers(place, "lstm", "B=1", "T=1")
+
+
+def test_mobilenet_v3_is_whole(place):
+    return lowers(place, "mobilenet_v3", "N=1", "H=224", "W=224")
+
+
+def test_recurrent_but_for_its_loop(place):
+    return lowers(place, "recurrent", "N=1", nodes=6, runs=16)
+
+
+def test_ctl_but_for_its_loop(place):
+    return lowers(place, "ctl", nodes=4, runs=10)
+
+
+def hashes(folder):
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((folder / "artefacts").iterdir())}
+
+
+def test_two_runs_keep_the_same_bytes(place):
+    for folder in ("one", "two"):
+        lower(place, "mobile_block", "--dim", "N=1", support=TINY, folder=folder)
+    one, two = hashes(place.folder / "one"), hashes(place.folder / "two")
+    equal((len(one), one), (8, two))
+
+
+def deployed(place, name, *words, support=ANYTHING):
+    lower(place, name, "--deploy", "--fold", "write", *words, support=support)
+    done = subprocess.run([python(), PROJECT / "scripts" / "run_deployed.py", model(name), place.folder / "out"],
+                          capture_output=True, text=True, env=dict(os.environ, **environment()), check=False)
+    equal((done.returncode, "" if done.returncode == 0 else done.stdout + done.stderr), (0, ""))
+    return done.stdout.splitlines()[-1]
+
+
+def test_mobile_block_is_deployed(place):
+    return deployed(place, "mobile_block", "--dim", "N=1", support=TINY)
+
+
+def test_attention_is_deployed_with_the_measured_list(place):
+    return deployed(place, "attention", "--dim", "B=1", "--dim", "T=1", support="qnn_npu")
+
+
+def test_qdq_is_deployed(place):
+    return deployed(place, "qdq")
+
+
+def test_a_loop_stays_on_the_cpu(place):
+    return deployed(place, "recurrent", "--dim", "N=1")
+
+
+def test_lstm_is_deployed(place):
+    return deployed(place, "lstm", "--dim", "B=1", "--dim", "T=1", support="qnn_npu")
+
+
+def test_a_damaged_artefact_is_found(place):
+    environment()
+    lower(place, "mobile_block", "--dim", "N=1", "--deploy", support=TINY)
+    path = sorted((place.folder / "out" / "artefacts").glob("*.bin"))[0]
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    done = subprocess.run([python(), PROJECT / "scripts" / "run_deployed.py", model("mobile_block"), place.folder / "out"],
+                          capture_output=True, text=True, check=False)
+    equal(done.returncode, 3)
+    assert path.name in done.stderr, done.stderr
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(tests_in(globals()), os.path.abspath(sys.argv[1]), sys.argv[2:]))
