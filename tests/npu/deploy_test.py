@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lower"))
-from place import chain, equal, run_tests, tests_in  # noqa: E402
+import onnx
+from onnx import TensorProto, helper
 
-import onnx  # noqa: E402
-from onnx import TensorProto, helper  # noqa: E402
+from place import chain, equal, run_tests, tests_in
 
 FAKE = Path(__file__).resolve().parent / "fake_npu.py"
 

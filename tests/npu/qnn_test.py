@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lower"))
-from place import PROJECT, Skip, chain, equal, run_tests, tests_in  # noqa: E402
+from place import PROJECT, Skip, chain, equal, run_tests, tests_in
 
 BACKENDS = PROJECT / "samples" / "backends"
 ANYTHING = PROJECT / "samples" / "anything.json"
