@@ -314,7 +314,7 @@ class AdviceText {
       obstacles.push_back(row_obstacle(remedy));
     }
     page_.table(table.made(), obstacles, kObstacleColumns);
-    page_.rest(list, "  ... and # more (see --json)");
+    page_.rest(list, "... and # more (see --json)");
     if (advice_.untried > 0) {
       page_.line(counted(advice_.untried, "gap was", "gaps were") +
                  " not tried: there are too many, and these have the fewest nodes");
@@ -343,7 +343,7 @@ class AdviceText {
                      bytes_text(static_cast<std::uint64_t>(op.bytes))});
     }
     page_.table(table);
-    page_.rest(list, "  ... and # more op (see --json)", "  ... and # more ops (see --json)");
+    page_.rest(list, "... and # more op (see --json)", "... and # more ops (see --json)");
   }
 
   // ---- settings ----

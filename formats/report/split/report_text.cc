@@ -321,8 +321,8 @@ class TextReport {
     for (const Cause& cause : causes) {
       if (list.shows_next()) write_cause(cause, width);
     }
-    page_.rest(list, "  ... and # more cause (see --json, or cleave explain)",
-               "  ... and # more causes (see --json, or cleave explain)");
+    page_.rest(list, "... and # more cause (see --json, or cleave explain)",
+               "... and # more causes (see --json, or cleave explain)");
   }
 
   // ---- nodes that are accepted unchecked ----
@@ -340,7 +340,7 @@ class TextReport {
         page_.counted_fact(rule.nodes.size(), unchecked_text(report_.lists, rule), width);
       }
     }
-    page_.rest(list, "  ... and by # more rule", "  ... and by # more rules");
+    page_.rest(list, "... and by # more rule", "... and by # more rules");
   }
 
   // ---- possible problems ----
