@@ -235,7 +235,8 @@ dim = ["N=8"]
 input-shape = ["x=1,3,?,8"]
 """
 CONFIGS = {"all.toml": CONFIG, "dotted.toml": 'check.min-coverage = "0.5"\ncheck.max-cpu-nodes=3\n',
-           "text.toml": '[check]\nmin-coverage = """9\\u0035%"""\nkeep-nodes = \'a.b\'\n', "lists.toml": "[check]\nrequire = [\n 'a',\n 'b'\n]\n"}
+           "text.toml": '[check]\nmin-coverage = """9\\u0035%"""\nkeep-nodes = \'a.b\'\n',
+           "lists.toml": "[check]\nrequire = [\n 'a',\n 'b'\n]\n"}
 TABLES = {"times.csv": 'node,time_us\nconv,120.5\n"relu",3\nnone,1\n', "times.tsv": "conv\t1e3\nfc\t0\n",
           "devices.csv": "name,memory,speed,link\nbig,24GiB,1,gen4x16\nsmall,8GiB,0.5,\n",
           "more.csv": "speed,name\n2,\"a, b\"\n1,c\n"}

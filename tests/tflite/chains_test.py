@@ -16,7 +16,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "scripts"))
-import tflite_chain  # noqa: E402
+import tflite_chain
 
 DENSE = ["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "RELU", "RELU6", "PRELU", "MAX_POOL_2D", "AVERAGE_POOL_2D",
          "LOGISTIC", "SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"]
