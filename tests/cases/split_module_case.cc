@@ -60,6 +60,7 @@ void check_parts(const Case& recorded, const Json& expected, const LoadedModel& 
   tally.compare("split_module: calls", recorded_calls(expected),
                 with_targets(recorded, calls_of(graph, partition, boundaries)));
   const Json report = Json::parse(stages_json({.model = model,
+                                               .graph = graph,
                                                .part_word = "partition",
                                                .partition = partition,
                                                .boundaries = boundaries,

@@ -26,7 +26,8 @@ class SplitterCheck {
     const Preview preview =
         preview_split(graph_, split.partition, split.boundaries, default_link());
     check_invariants(graph_, split, tally_);
-    check_node_support(expected_, {model_, lists_, facts_, options_, split, preview, {}}, tally_);
+    check_node_support(
+        expected_, {model_, model_.graph, lists_, facts_, options_, split, preview, {}}, tally_);
     check_found(split);
     if (!expected_.value("stable", true)) return;
     if (expected_.contains("error")) {
