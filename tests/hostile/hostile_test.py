@@ -259,8 +259,8 @@ def side_files_without_an_end(bench):
     for command in (["preview", "m.json", "-s"], ["partition", "m.json", "--map"], ["stage", "m.json", "--stages", "2", "--costs"],
                     ["stage", "m.json", "--devices"], ["stage", "--workload"], ["cut", "m.json", "-o", "out.json", "--nodes"],
                     ["check", "m.json", "-s", "l.txt", "--baseline"]):
-        bench.run(*command, "/dev/zero").is_refused("has more than 268,435,456 bytes")
-    bench.run("lower", "m.json", "-s", "l.txt", "--backend", "/dev/zero").is_refused("has more than 1,048,576 bytes")
+        bench.run(*command, "/dev/zero").is_refused("is a device that is read without end")
+    bench.run("lower", "m.json", "-s", "l.txt", "--backend", "/dev/zero").is_refused("is a device that is read without end")
     run = bench.run("--config", "/dev/zero", "check", "m.json", "-s", "l.txt")
     holds(run.code == 3 and "has more than 4,000,000 bytes" in run.errors, f"--config /dev/zero exits {run.code}: {run.errors[:200]}")
 
@@ -313,7 +313,7 @@ def configurations_that_nest_twenty_thousand_deep(bench):
         ("[check]\na = " + nested("[", "1", "]") + "\n", "exceeded maximum nested value depth"),
         ("[check]\na = " + nested("{a = ", "1", "}") + "\n", "exceeded maximum nested value depth"),
         ("[check]\na = " + nested("{a.b.c.d.e.f.g.h = ", "1", "}", 255) + "\n", "must be text"),
-        ("".join(f"[a{i}.b.c.d.e]\n" for i in range(DEEP)), '"a0" is the name of no command'),
+        ("".join(f"[a{i}.b.c.d.e]\n" for i in range(DEEP)), '"a0.b" must be text'),
         ("".join(f"[[check]]\na{i} = 1\n" for i in range(DEEP)), "must be text"),
         (f'[check]\na = "{dots}"\n', "is not an option"),
         (f"[check]\n# a{dots}\na = 1\n", "is not an option"),

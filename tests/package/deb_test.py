@@ -51,7 +51,8 @@ class Test:
         found = sorted(re.findall(r" \./(\S*[^/\s])$", listed, re.M))
         wanted = FILES + [f"usr/share/cleave/{path.relative_to(PROJECT)}" for pattern in BACKENDS
                           for path in PROJECT.glob(pattern)]
-        wanted += [f"usr/share/cleave/lists/{path.name}" for path in PROJECT.glob("samples/lists/*.json")]
+        wanted += [f"usr/share/cleave/lists/{path.name}" for pattern in ("*.json", "LICENSE*.txt")
+                   for path in PROJECT.glob(f"samples/lists/{pattern}")]
         self.expect(found == sorted(wanted), f"files: {sorted(set(found) ^ set(wanted))}")
         self.expect(not re.search(r"^.....w|^........w", listed, re.M), f"others may write: {listed}")
         with tempfile.TemporaryDirectory() as folder:

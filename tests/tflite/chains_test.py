@@ -29,7 +29,7 @@ def split(cleave, model, which, folder):
     (folder / "list.txt").write_text("\n".join(listed) + "\n", encoding="utf-8")
     command = [cleave, "-q", "split", model, "-s", folder / "list.txt", "-o", folder / "out", "--force"]
     if which == "random":
-        shown = subprocess.run([cleave, "-q", "convert", model, "-o", folder / "m.json", "--force"],
+        shown = subprocess.run([cleave, "-q", "convert", model, "-o", folder / "m.json"],
                                capture_output=True, text=True, check=False)
         if shown.returncode != 0:
             return shown
