@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "core/cost/op_flops.h"
-#include "core/graph/op_name.h"
+#include "core/graph/domain.h"
+#include "core/graph/op_key.h"
 
 namespace cleave {
 namespace {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/adjacency.h"
+#include "core/base/topological_order.h"
 
 namespace cleave {
 namespace {

@@ -10,8 +10,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/graph/domain.h"
 #include "core/graph/node_lookup.h"
-#include "core/graph/op_name.h"
+#include "core/graph/op_key.h"
 
 namespace cleave {
 namespace {

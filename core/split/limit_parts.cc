@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
-#include "core/split/fusion.h"
+#include "core/split/contraction.h"
 
 namespace cleave {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
-#include "core/split/fusion.h"
+#include "core/split/contraction.h"
 
 namespace cleave {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/split/node_groups.h"
-#include "core/support/support.h"
+#include "core/support/match_limit.h"
 
 namespace cleave {
 namespace {

@@ -8,18 +8,10 @@
 
 #include "core/base/progress.h"
 #include "core/graph/graph_builder.h"
-#include "formats/models/bind/shape_bindings.h"
+#include "formats/models/bind/shape_binder.h"
 #include "formats/models/tflite/model.h"
 
 namespace cleave {
-
-// Attributes of operators: the fields of their options. A field that is not stored has its default,
-// so every number has a value; vectors and strings may be absent. Values of enums are their names:
-// "SAME".
-
-// Adds the attributes of `op` to the node that the builder was given last.
-void add_tflite_attributes(GraphBuilder& builder, const TfliteModel& model,
-                           const TfliteOperator& op);
 
 struct TfliteGraph {
   Graph graph;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/stages/training.h"
+#include "core/stages/pipeline_schedule.h"
 #include "formats/base/json/text.h"
 
 namespace cleave {

@@ -13,7 +13,7 @@
 #include <memory>
 #include <mutex>
 
-#include "core/lowering/oracle.h"
+#include "core/lowering/failure_signature.h"
 #include "formats/base/io/part_files.h"
 #include "formats/run/lowering/bound_split.h"
 #include "formats/run/lowering/finding_folder.h"

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "core/graph/op_name.h"
+#include "core/graph/domain.h"
 
 namespace cleave {
 namespace {

@@ -4,6 +4,7 @@
 #include <random>
 #include <set>
 
+#include "core/base/topological_order.h"
 #include "tests/catch2.h"
 
 namespace cleave {

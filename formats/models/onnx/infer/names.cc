@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "core/graph/op_name.h"
+#include "core/graph/domain.h"
 
 namespace cleave {
 namespace {

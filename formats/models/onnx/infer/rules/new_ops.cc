@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "formats/models/onnx/infer/dims.h"
 #include "formats/models/onnx/infer/shape_rules.h"
 
 namespace cleave {

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "formats/models/onnx/infer/dims.h"
 #include "formats/models/onnx/infer/element_rules.h"
 #include "formats/models/onnx/infer/shape_rules.h"
 

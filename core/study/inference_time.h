@@ -1,0 +1,58 @@
+// InferenceTime: the time of one inference of a split, with and without residency, compared with
+// the best placement that a search finds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/measures/residency.h"
+#include "core/split/latency.h"
+#include "core/split/split.h"
+
+namespace cleave {
+
+// What the times are computed from. `times` is empty when none was measured and no rate is known.
+struct TimeBasis {
+  TargetTimes times;
+  Machine machine;  // with the bandwidth of the split's link
+  UnmatchedTime cpu_unmatched = {};
+  UnmatchedTime acc_unmatched = {};
+};
+
+// Whether a split is faster than the CPU alone. What the profiles measured but no node includes may
+// make the CPU's figure larger, and that of the accelerator.
+enum class CpuVerdict : std::uint8_t { not_known, faster, slower };
+
+// Which share of the times on each device was measured: on the CPU of all nodes, on the accelerator
+// of those that it may run. nullopt: there is no such time.
+struct MeasuredShares {
+  std::optional<double> cpu = {};
+  std::optional<double> acc = {};
+};
+
+struct InferenceTime {
+  TimeBasis basis;
+  Residency residency = Residency::off;  // the user's setting for the split
+  Latency without = {};                  // without residency
+  Latency with = {};                     // with residency
+  ResidencyPlan plan = {};               // what the accelerator keeps with residency
+
+  // The latency for the user's setting. Its best_us and bound_us are set when the times of all
+  // nodes and the sizes of all tensors are known.
+  const Latency& asked() const { return residency == Residency::on ? with : without; }
+  // True when the search proved that no placement is faster than asked().
+  bool is_proved_best = false;
+  MeasuredShares measured = {};
+};
+
+// not_known also where asked() or the time on the CPU is not known.
+CpuVerdict compared_with_cpu(const InferenceTime& time);
+
+// The machine of the options with the bandwidth of the link.
+Machine machine_of(const SplitOptions& options, const Link& link);
+
+// Linear, plus one search for the best placement (close to linear) when all times are known.
+InferenceTime inference_time(const Graph& graph, const Split& split, const SplitOptions& options,
+                             TimeBasis basis);
+
+}  // namespace cleave
