@@ -3,7 +3,6 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
-#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/lists/import/known_lists.h"
 #include "formats/lists/support/support_file.h"
@@ -15,7 +14,7 @@ namespace {
 class InspectCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    add_model_options(app, model_);
+    model_.add_to(app);
     app.add_flag("--json", json_, "print what is found as JSON");
   }
 
@@ -34,7 +33,7 @@ class InspectCommand : public Command {
   }
 
  private:
-  ModelRequest model_;
+  ModelArgs model_;
   bool json_ = false;
 };
 

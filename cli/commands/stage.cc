@@ -6,7 +6,6 @@
 #include "cli/jobs/stage_run.h"
 #include "cli/jobs/write_stages.h"
 #include "cli/options/file_option.h"
-#include "cli/options/request_args.h"
 #include "cli/options/schedule_args.h"
 #include "cli/options/stage_args.h"
 #include "cli/terminal/terminal.h"
@@ -22,7 +21,7 @@ namespace {
 class StageCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    add_model_options(app, model_);
+    model_.add_to(app);
     app.get_option("MODEL")->required(false);
     add_input_option(
         app, "--workload", workload_,
@@ -152,7 +151,7 @@ class StageCommand : public Command {
     return ExitCode::done;
   }
 
-  ModelRequest model_;
+  ModelArgs model_;
   std::string workload_;
   StagePlanArgs plan_;
   StageArgs stages_;

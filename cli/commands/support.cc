@@ -3,7 +3,6 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
-#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 
 namespace cleave {
@@ -12,14 +11,14 @@ namespace {
 class SupportCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    add_model_options(app, request_.model);
-    add_costs_option(app, request_.costs);
-    add_list_options(app, request_.lists);
+    model_.add_to(app);
+    model_.add_costs_to(app);
+    support_.add_to(app, true);
     app.add_flag("--json", json_, "print the report as JSON");
   }
 
   ExitCode run() override {
-    const auto run = split_with_progress(request_);
+    const auto run = run_split(model_, support_, SplitArgs{});
     if (!run) return run.error();
     const Report report = run->report();
     write_stdout(json_ ? support_report_json(report) : support_report_text(report));
@@ -27,7 +26,8 @@ class SupportCommand : public Command {
   }
 
  private:
-  SplitRequest request_;
+  ModelArgs model_;
+  SupportArgs support_;
   bool json_ = false;
 };
 

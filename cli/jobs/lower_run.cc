@@ -34,13 +34,12 @@ bool is_for_compilers(const LoadedModel& model, const std::string& path) {
   return false;
 }
 
-Result<LowerOutcome, ExitCode> lower_with_progress(const SplitJob& split,
-                                                   const std::vector<Backend>& backends,
-                                                   LowerOptions& options) {
+Result<LowerOutcome, ExitCode> lower_with_progress(const LowerInput& input, LowerOptions& options,
+                                                   const std::string& subject) {
   auto outcome = [&] {
-    ProgressBar bar(split.model().source.path());
+    ProgressBar bar(subject);
     options.pool.progress = bar.observer();
-    return lower_model(split, backends, options);
+    return lower_model(input, options);
   }();
   if (!outcome) return refuse(outcome.error());
   return *std::move(outcome);

@@ -122,8 +122,7 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
                             .lists = lists,
                             .facts = model.facts,
                             .link = link,
-                            .times = model.times,
-                            .required = model.required},
+                            .times = model.times},
                            options);
   if (!split) return std::move(split).error();
   const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);

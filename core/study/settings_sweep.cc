@@ -52,8 +52,7 @@ class Sweep {
                                 .lists = lists_,
                                 .facts = model.facts,
                                 .link = link_,
-                                .times = model.times,
-                                .required = model.required},
+                                .times = model.times},
                                split_);
       if (!split) return std::move(split).error();
       const Subgraphs& found = split->found.subgraphs;

@@ -20,9 +20,10 @@ struct Lowered {
     output y)"),
                     {},
                     {}};
+  std::vector<SupportList> lists;
+  OpFacts facts;
   std::vector<Backend> backends;
-  PoolOptions pool;
-  SearchSettings search;
+  LowerOptions options;
   LowerOutcome outcome;
 
   Lowered() {
@@ -36,12 +37,17 @@ struct Lowered {
   void pin(std::string_view input, const Sizes& shape) {
     part().pinned.push_back({value_named(model.graph, input), shape});
   }
-  LoweringReport report() const { return {model, backends, pool, search, outcome}; }
-  std::string text() const { return lowering_text(report()); }
+  std::string text() const {
+    const LowerInput input{model, lists, facts, backends};
+    return lowering_text(
+        {.input = input, .options = options, .outcome = outcome, .list_options = {}});
+  }
   std::vector<std::string> advice(std::vector<std::string> list_options = {}) const {
-    LoweringReport report = this->report();
-    report.list_options = std::move(list_options);
-    return advice_texts(report);
+    const LowerInput input{model, lists, facts, backends};
+    return advice_texts({.input = input,
+                         .options = options,
+                         .outcome = outcome,
+                         .list_options = std::move(list_options)});
   }
 };
 

@@ -12,13 +12,12 @@
 #include <vector>
 
 #include "formats/base/io/output_folder.h"
-#include "formats/run/jobs/lower_job.h"
+#include "formats/run/lowering/lower_job.h"
 
 namespace cleave {
 
 struct DeployInput {
-  const SplitJob& split;  // that was lowered
-  const std::vector<Backend>& backends;
+  const LowerInput& lower;
   const LowerOptions& options;
   const LowerOutcome& outcome;  // with artefacts
   const OutputFolder& folder;
