@@ -7,6 +7,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
@@ -19,10 +20,11 @@ class AdviseCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     add_input_option(app, "MODEL", paths_, "model files, or - for standard input")->required();
-    shapes_.add_bindings_to(app);
-    shapes_.add_costs_to(app);
-    support_.add_to(app, true);
-    split_.add_to(app);
+    add_binding_options(app, request_.model);
+    add_costs_option(app, request_.costs);
+    add_list_options(app, request_.lists);
+    add_setting_options(app, request_);
+    add_require_option(app, request_.require);
     add_choice(app, "--goal", options_.goal,
                {{"subgraphs", Goal::subgraphs},
                 {"bytes", Goal::bytes},
@@ -43,87 +45,73 @@ class AdviseCommand : public Command {
       print_error("standard input can be only one of the models");
       return ExitCode::usage;
     }
-    if (split_.options.extend.which == ExtendOptions::Which::one) {
+    if (request_.options.extend.which == ExtendOptions::Which::one) {
       print_error("--extend takes only all or auto here: every split numbers its subgraphs anew");
       return ExitCode::usage;
     }
-    auto lists = load_lists(support_);
-    std::vector<MeasuredModel> measured = load_models();
-    if (!lists || measured.size() != paths_.size()) return ExitCode::bad_input;
-    const Link link = choose_link(split_.link, *lists);
-    split_.options = with_devices(split_.options, *lists, split_.targets, {});
-    const std::vector<TargetTimes> times = times_of(measured, link);
+    const auto lists = load_lists(request_.lists);
+    if (!load_models() || !lists) return ExitCode::bad_input;
+    std::vector<SplitJob> jobs;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      auto job =
+          run_split(request_, {}, {.model = &models_[i], .costs = &costs_[i], .lists = &*lists});
+      if (!job) return cleave::refuse(job.error());
+      jobs.push_back(*std::move(job));
+    }
     if (options_.goal == Goal::latency) {
-      for (const TargetTimes& of_model : times) {
-        const Machine machine = machine_of(split_.options, link);
-        const auto known = check_latency_input({of_model, machine});
+      for (const SplitJob& job : jobs) {
+        const TimeBasis& basis = job.time().basis;
+        const auto known = check_latency_input({basis.times, basis.machine});
         if (!known) return refuse(known.error());
       }
     }
-    std::vector<LoadedModel> models;
-    std::vector<Graph> graphs;
-    for (MeasuredModel& model : measured) {
-      graphs.push_back(model.model.graph.with_shapes(observed_shapes(model.costs)));
-      models.push_back(std::move(model.model));
-    }
-    std::vector<OpFacts> facts;
-    facts.reserve(models.size());
-    for (const LoadedModel& model : models) facts.push_back(op_facts(model));
-    std::vector<ModelToSplit> to_split;
-    for (std::size_t i = 0; i < models.size(); ++i) {
-      to_split.push_back({graphs[i], facts[i], &times[i]});
-    }
-    const auto advice = advise_with_progress(to_split, *lists, link);
+    const SplitOptions split = with_devices(request_.options, lists->lists, request_.targets, {});
+    const Link link = choose_link(request_.link, lists->lists);
+    const auto advice = advise_with_progress(jobs, split, link);
     if (!advice) return refuse(advice.error());
-    const auto sweep = sweep_with_progress(to_split, *lists, link);
+    const auto sweep = sweep_with_progress(jobs, split, link);
     if (!sweep) return refuse(sweep.error());
-    const AdviceReport report{models, *lists, split_.options, link, options_, *advice, *sweep};
+    const AdviceReport report{models_, lists->lists, split, link, options_, *advice, *sweep};
     write_stdout(json_ ? advice_json(report) : advice_text(report));
     return ExitCode::done;
   }
 
  private:
-  // Fewer models than paths when one could not be read; the reason is then printed.
-  std::vector<MeasuredModel> load_models() const {
-    std::vector<MeasuredModel> models;
-    BoundModels bound(shapes_, paths_.size() > 1);
+  // False when a model could not be read; the reason is then printed.
+  bool load_models() {
+    BoundModels bound(request_.model, paths_.size() > 1);
     for (const std::string& path : paths_) {
-      if (auto model = bound.load_measured(path)) models.push_back(*std::move(model));
+      auto model = bound.load_measured(path, request_.costs);
+      if (!model) continue;
+      models_.push_back(std::move(model->model));
+      costs_.push_back(std::move(model->costs));
     }
-    if (const std::string fault = bound.unbound(); !fault.empty()) {
-      print_error(fault);
-      models.clear();
+    const std::string fault = bound.unbound();
+    if (!fault.empty()) print_error(fault);
+    return fault.empty() && models_.size() == paths_.size();
+  }
+
+  static std::vector<ModelToSplit> models_of(const std::vector<SplitJob>& jobs) {
+    std::vector<ModelToSplit> models;
+    for (const SplitJob& job : jobs) {
+      models.push_back({job.graph(), job.facts(), &job.time().basis.times, job.required()});
     }
     return models;
   }
 
-  std::vector<TargetTimes> times_of(const std::vector<MeasuredModel>& models,
-                                    const Link& link) const {
-    std::vector<TargetTimes> times;
-    for (const MeasuredModel& model : models) {
-      Machine machine = machine_of(split_.options, link);
-      machine.cpu.calibrated = model.costs.cpu_ops;
-      machine.acc.calibrated = model.costs.acc_ops;
-      const Graph graph = model.model.graph.with_shapes(observed_shapes(model.costs));
-      times.push_back(measured_targets(graph, machine, model.costs).times);
-    }
-    return times;
-  }
-
-  Result<Advice> advise_with_progress(std::span<const ModelToSplit> models,
-                                      const std::vector<SupportList>& lists, const Link& link) {
+  Result<Advice> advise_with_progress(const std::vector<SplitJob>& jobs, const SplitOptions& split,
+                                      const Link& link) {
     ProgressBar bar("");
     options_.progress = bar.observer();
-    auto advice = advise(models, lists, split_.options, link, options_);
+    auto advice = advise(models_of(jobs), jobs.front().lists(), split, link, options_);
     options_.progress = {};  // the bar no longer exists
     return advice;
   }
 
-  Result<SettingsSweep> sweep_with_progress(std::span<const ModelToSplit> models,
-                                            const std::vector<SupportList>& lists,
-                                            const Link& link) const {
+  static Result<SettingsSweep> sweep_with_progress(const std::vector<SplitJob>& jobs,
+                                                   const SplitOptions& split, const Link& link) {
     ProgressBar bar("");
-    return sweep_settings(models, lists, split_.options, link, bar.observer());
+    return sweep_settings(models_of(jobs), jobs.front().lists(), split, link, bar.observer());
   }
 
   static ExitCode refuse(const Error& error) {
@@ -132,10 +120,10 @@ class AdviseCommand : public Command {
   }
 
   std::vector<std::string> paths_;
-  ModelArgs shapes_;
-  SupportArgs support_;
-  SplitArgs split_;
+  SplitRequest request_;
   AdviceOptions options_;
+  std::vector<LoadedModel> models_;
+  std::vector<CostSet> costs_;  // by model
   bool json_ = false;
 };
 

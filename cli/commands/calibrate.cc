@@ -5,6 +5,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
@@ -24,7 +25,7 @@ class CalibrateCommand : public Command {
         ->required();
     add_input_option(app, "--models", models_, "the model of each profile, in the same order")
         ->required();
-    shapes_.add_bindings_to(app);
+    add_binding_options(app, shapes_);
     add_report_option(app, "-o,--output", output_, "file to write: cleave.costs, for --costs");
   }
 
@@ -74,7 +75,7 @@ class CalibrateCommand : public Command {
 
   std::vector<std::string> profiles_;
   std::vector<std::string> models_;
-  ModelArgs shapes_;
+  ModelRequest shapes_;
   std::string output_;
 };
 

@@ -9,6 +9,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
 #include "cli/options/gate_args.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
 #include "formats/report/check/check.h"
@@ -25,14 +26,14 @@ class CheckCommand : public Command {
         app, "MODEL", models_,
         "model files (ONNX, torch.export or native graph JSON), or - for one from standard input")
         ->required();
-    model_.add_bindings_to(app);
-    model_.add_costs_to(app);
-    support_.add_to(app, true);
+    add_binding_options(app, request_.model);
+    add_costs_option(app, request_.costs);
+    add_list_options(app, request_.lists);
     app.get_option("--support")
         ->description("support list; repeatable: every model is checked with every list");
     app.add_flag("--combine", combine_,
                  "take all lists as one: a node is supported when any of them accepts it");
-    split_.add_to(app);
+    add_setting_options(app, request_);
     gates_.add_to(app);
     app.add_flag("--exit-zero", exit_zero_, "exit 0 even when a gate fails");
     app.add_flag("--json", json_, "print the report as JSON");
@@ -61,7 +62,7 @@ class CheckCommand : public Command {
         return ExitCode::bad_input;
       }
     }
-    BoundModels models(model_, models_.size() > 1);
+    BoundModels models(request_.model, models_.size() > 1);
     for (const std::string& model : models_) {
       const ExitCode code = check_model(model, models);
       if (code != ExitCode::done) return code;
@@ -116,30 +117,33 @@ class CheckCommand : public Command {
 
   // The lists of each column of the matrix of models and lists.
   std::vector<std::vector<std::string>> columns() const {
-    if (combine_) return {support_.paths};
+    const std::vector<std::string>& paths = request_.lists.paths;
+    if (combine_ || paths.empty()) return {paths};
     std::vector<std::vector<std::string>> columns;
-    for (const std::string& path : support_.paths) columns.push_back({path});
+    for (const std::string& path : paths) columns.push_back({path});
     return columns;
   }
 
-  static std::string column_name(const std::vector<std::string>& lists) {
+  // Its lists; the files of verdicts where there are none.
+  std::string column_name(const std::vector<std::string>& lists) const {
     std::string name;
-    for (const std::string& list : lists) name += (name.empty() ? "" : " + ") + list;
+    const auto& files = lists.empty() ? request_.lists.verdicts : lists;
+    for (const std::string& file : files) name += (name.empty() ? "" : " + ") + file;
     return name;
   }
 
   ExitCode check_model(const std::string& path, BoundModels& models) {
-    const auto model = models.load_measured(path);
+    const auto model = models.load_measured(path, request_.costs);
     if (!model) {
       is_whole_ = false;  // the faults of the others are printed, too
       return ExitCode::done;
     }
     for (const std::vector<std::string>& lists : columns()) {
-      SupportArgs support = support_;
-      support.paths = lists;
-      SplitArgs split = split_;
-      split.require = gates_.request.require;
-      const auto run = run_split(*model, support, split);
+      SplitRequest request = request_;
+      request.lists.paths = lists;
+      request.require = gates_.request.require;
+      const auto run =
+          split_with_progress(request, {.model = &model->model, .costs = &model->costs});
       if (!run) return run.error();
       const ExitCode code = check_pair(path, column_name(lists), run->report());
       if (code != ExitCode::done) return code;
@@ -225,9 +229,7 @@ class CheckCommand : public Command {
   }};
   bool github_ = false;
   std::vector<std::string> models_;
-  ModelArgs model_;
-  SupportArgs support_;
-  SplitArgs split_;
+  SplitRequest request_;
   GateArgs gates_;
   bool combine_ = false;
   bool exit_zero_ = false;

@@ -4,6 +4,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
 #include "formats/models/graph_json/graph_json.h"
@@ -14,7 +15,7 @@ namespace {
 class ConvertCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
+    add_model_options(app, model_);
     add_report_option(app, "-o,--output", output_,
                       "file to write; - or not given: standard output");
   }
@@ -37,7 +38,7 @@ class ConvertCommand : public Command {
   }
 
  private:
-  ModelArgs model_;
+  ModelRequest model_;
   std::string output_;
 };
 

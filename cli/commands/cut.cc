@@ -6,6 +6,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "core/split/piece.h"
 #include "formats/base/io/output_folder.h"
@@ -30,7 +31,7 @@ std::string file_of(const std::string& path) {
 class CutCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
+    add_model_options(app, model_);
     add_input_option(app, "--nodes", nodes_,
                      "which nodes: one name per line, or a JSON list of names; - is standard input")
         ->required();
@@ -111,7 +112,7 @@ class CutCommand : public Command {
     return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
   }
 
-  ModelArgs model_;
+  ModelRequest model_;
   std::string nodes_;
   std::string output_;
   RootWeights weights_ = RootWeights::inlined;

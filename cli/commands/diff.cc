@@ -8,6 +8,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/check/diff.h"
 
@@ -17,21 +18,21 @@ namespace {
 class DiffCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    first_.model.add_to(app);
-    first_.model.add_costs_to(app);
+    add_model_options(app, first_.model);
+    add_costs_option(app, first_.costs);
     add_input_option(app, "OTHER", other_, "the model to compare with");
-    first_.support.add_to(app, true);
-    first_.split.add_to(app);
-    first_.split.add_require_to(app);
+    add_list_options(app, first_.lists);
+    add_setting_options(app, first_);
+    add_require_option(app, first_.require);
     app.add_flag("--json", json_, "print the differences as JSON");
     app_ = &app;
     to_ = app.add_subcommand("to", "the second split: options that differ from the first's");
     add_input_option(*to_, "MODEL", other_, "the model to compare with");
-    second_.model.add_bindings_to(*to_);
-    second_.model.add_costs_to(*to_);
-    second_.support.add_to(*to_, false);
-    second_.split.add_to(*to_);
-    second_.split.add_require_to(*to_);
+    add_binding_options(*to_, second_.model);
+    add_costs_option(*to_, second_.costs);
+    add_list_options(*to_, second_.lists, Lists::optional);
+    add_setting_options(*to_, second_);
+    add_require_option(*to_, second_.require);
     to_->fallthrough();
   }
 
@@ -44,7 +45,7 @@ class DiffCommand : public Command {
     }
     inherit_options();
     second_.model.path = other_.empty() ? first_.model.path : other_;
-    const auto before = run_split(first_.model, first_.support, first_.split);
+    const auto before = split_with_progress(first_);
     if (!before) return before.error();
     const auto after = make_second(*before);
     if (!after) return after.error();
@@ -56,12 +57,6 @@ class DiffCommand : public Command {
   }
 
  private:
-  struct Side {
-    ModelArgs model;
-    SupportArgs support;
-    SplitArgs split;
-  };
-
   // Gives the second side each option that was only given for the first.
   void inherit_options() {
     for (CLI::Option* const option : to_->get_options()) {
@@ -76,21 +71,23 @@ class DiffCommand : public Command {
 
   // A model from a pipe can be read once: the second split uses the same bytes.
   Result<SplitJob, ExitCode> make_second(const SplitJob& before) const {
-    ModelArgs model = second_.model;
-    if (model.path == first_.model.path) model.path = before.model().source.path_again();
-    return run_split(model, second_.support, second_.split);
+    SplitRequest request = second_;
+    if (request.model.path == first_.model.path) {
+      request.model.path = before.model().source.path_again();
+    }
+    return split_with_progress(request);
   }
 
-  static void name(const Side& side, DiffSide& to) {
+  static void name(const SplitRequest& side, DiffSide& to) {
     to.model = side.model.path;
-    for (const std::string& path : side.support.paths) {
+    for (const std::string& path : side.lists.paths) {
       to.list += (to.list.empty() ? "" : " + ") + path;
     }
   }
 
   CLI::App* app_ = nullptr;
   CLI::App* to_ = nullptr;
-  Side first_, second_;
+  SplitRequest first_, second_;
   std::string other_;
   bool json_ = false;
 };

@@ -8,6 +8,7 @@
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/options/layout_args.h"
+#include "cli/options/request_args.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
@@ -24,11 +25,7 @@ constexpr std::size_t kFewBoxes = 12;      // after Graphviz failed on more
 class DrawCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
-    model_.add_costs_to(app);
-    support_.add_to(app, true);
-    split_.add_to(app);
-    split_.add_require_to(app);
+    add_split_options(app, request_);
     add_report_option(app, "-o,--output", output_,
                       "file to write; - or not given: standard output");
     app.add_flag("--svg", svg_, "lay the drawing out and write SVG");
@@ -56,7 +53,7 @@ class DrawCommand : public Command {
       const auto fault = check_may_write(output_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     }
-    const auto run = run_split(model_, support_, split_);
+    const auto run = split_with_progress(request_);
     if (!run) return run.error();
     const Report report = run->report();
     if (color_by_ == ColorBy::time && !has_times(*report.time)) return no_times(report);
@@ -123,9 +120,7 @@ class DrawCommand : public Command {
     return written ? ExitCode::done : refuse(written.error(), ExitCode::cannot_write);
   }
 
-  ModelArgs model_;
-  SupportArgs support_;
-  SplitArgs split_;
+  SplitRequest request_;
   LayoutArgs layout_;
   std::string output_;
   std::string what_ = "support";

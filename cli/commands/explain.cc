@@ -6,6 +6,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "core/support/glob.h"
 #include "formats/report/split/explain_text.h"
@@ -16,13 +17,13 @@ namespace {
 class ExplainCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
-    model_.add_costs_to(app);
+    add_model_options(app, request_.model);
+    add_costs_option(app, request_.costs);
     app.add_option("NODE", patterns_,
                    "names of nodes, or globs such as 'layer4*'; without any: all CPU nodes");
-    support_.add_to(app, true);
-    split_.add_to(app);
-    split_.add_require_to(app);
+    add_list_options(app, request_.lists);
+    add_setting_options(app, request_);
+    add_require_option(app, request_.require);
     app.add_flag("--json", json_, "print the reasons as JSON");
     add_words(
         app, "--code", reason_code_names(),
@@ -36,7 +37,7 @@ class ExplainCommand : public Command {
   }
 
   ExitCode run() override {
-    const auto run = run_split(model_, support_, split_);
+    const auto run = split_with_progress(request_);
     if (!run) return run.error();
     const Report report = run->report();
     std::vector<NodeId> nodes = patterns_.empty() ? cpu_nodes(*run) : named_nodes(*run);
@@ -105,9 +106,7 @@ class ExplainCommand : public Command {
     return ExitCode::usage;
   }
 
-  ModelArgs model_;
-  SupportArgs support_;
-  SplitArgs split_;
+  SplitRequest request_;
   std::vector<std::string> patterns_;
   std::vector<std::string> unknown_;
   bool json_ = false;

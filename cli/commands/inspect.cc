@@ -3,6 +3,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/lists/import/known_lists.h"
 #include "formats/lists/support/support_file.h"
@@ -14,7 +15,7 @@ namespace {
 class InspectCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
+    add_model_options(app, model_);
     app.add_flag("--json", json_, "print what is found as JSON");
   }
 
@@ -33,7 +34,7 @@ class InspectCommand : public Command {
   }
 
  private:
-  ModelArgs model_;
+  ModelRequest model_;
   bool json_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/lint_run.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 
 namespace cleave {
 namespace {
@@ -15,7 +16,7 @@ class LintSupportCommand : public Command {
                      "support list: JSON, plain text or ONNX Runtime config")
         ->required();
     add_input_option(app, "MODEL", run_.models, "models to check its rules against");
-    run_.model.add_bindings_to(app);
+    add_binding_options(app, run_.model);
     app.add_flag("--strict", run_.is_strict, "also exit 1 on warnings");
     app.add_flag("--json", run_.as_json, "print the findings as JSON");
   }

@@ -10,6 +10,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
 #include "formats/base/text/text_layout.h"
@@ -44,7 +45,7 @@ class ListsCommand : public Command {
                    "of several accelerators")
         ->type_name("TEXT");
     app.add_option("--name", name_, "the name of the list that is made")->type_name("NAME");
-    run_.model.add_bindings_to(app);
+    add_binding_options(app, run_.model);
     app.add_flag("--strict", run_.is_strict, "lint: exit 1 on warnings, too");
     app.add_flag("--json", run_.as_json, "lint: print the findings as JSON");
   }
@@ -115,9 +116,9 @@ class ListsCommand : public Command {
   ExitCode begin() const {
     std::vector<LoadedModel> models;
     for (const std::string& path : files_) {
-      ModelArgs args = run_.model;
-      args.path = path;
-      auto model = load_model(args);
+      ModelRequest request = run_.model;
+      request.path = path;
+      auto model = load_model(request);
       if (!model) return ExitCode::bad_input;
       models.push_back(*std::move(model));
     }

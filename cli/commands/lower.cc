@@ -12,6 +12,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/backend_args.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/terminal.h"
@@ -20,7 +21,7 @@
 #include "formats/base/text/number_text.h"
 #include "formats/lists/support/support_file.h"
 #include "formats/report/lowering/lowering_report.h"
-#include "formats/run/lowering/deploy.h"
+#include "formats/run/jobs/deploy.h"
 #include "formats/run/lowering/verdict_store.h"
 
 namespace cleave {
@@ -39,9 +40,7 @@ std::string time_of_file(const std::string& path) {
 class LowerCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
-    support_.add_to(app, true);
-    split_.add_to(app);
+    add_split_options(app, request_);
     of_split_ = app.get_options();
     backend_.add_to(app);
     backend_.add_search_to(app);
@@ -69,7 +68,7 @@ class LowerCommand : public Command {
   }
 
   ExitCode run() override {
-    if (!deny_out_.empty() && support_.paths.size() != 1) {
+    if (!deny_out_.empty() && request_.lists.paths.size() != 1) {
       print_error("--deny-out extends one list, and several are given");
       return ExitCode::usage;
     }
@@ -81,10 +80,10 @@ class LowerCommand : public Command {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
     auto backends = backend_.load();
-    const auto lists = load_lists(support_);
-    const auto model = load_model(model_);
-    if (!backends || !lists || !model) return ExitCode::bad_input;
-    if (!is_for_compilers(*model, model_.path)) return ExitCode::bad_input;
+    const auto split = split_with_progress(request_);
+    if (!split) return split.error();
+    if (!backends || !is_for_compilers(split->model(), request_.model.path))
+      return ExitCode::bad_input;
     // Again, now that the files that the model refers to are known, before compilers run for long.
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
@@ -93,14 +92,12 @@ class LowerCommand : public Command {
     if (!work) return ExitCode::cannot_write;
     if (const ExitCode code = open_folder(); code != ExitCode::done) return code;
     backend_.set_up(work->path());
-    options_.split = split_.options;
     options_.pool = backend_.pool;
     if (folder_) options_.pool.journal = journal();
     if (folder_) options_.pool.left_if_killed = {made_folder(), work->path()};
     options_.search = backend_.search;
     options_.search.assumes_sizes = true;
-    const OpFacts facts = op_facts(*model);
-    return lower({*model, *lists, facts, *backends, choose_link(split_.link, *lists)});
+    return lower(*split, *backends);
   }
 
  private:
@@ -152,18 +149,18 @@ class LowerCommand : public Command {
     return ExitCode::done;
   }
 
-  ExitCode lower(const LowerInput& input) {
+  ExitCode lower(const SplitJob& split, const std::vector<Backend>& backends) {
     tell_resumed();
     say_when_stopped(stop_text());
-    const auto outcome = lower_with_progress(input, options_, model_.path);
+    const auto outcome = lower_with_progress(split, backends, options_);
     say_when_stopped({});
     if (!outcome) return outcome.error();
-    LoweringReport report{input, options_, *outcome};
+    LoweringReport report{split.model(), backends, options_.pool, options_.search, *outcome};
     if (!output_.empty()) report.folder = folder_->final_path();
-    ExitCode code = write_list(report);
+    ExitCode code = write_list(report, split);
     report.split_options = given_split_options();
     report.list_options = lists_of(report);
-    if (code == ExitCode::done) code = write_folder(report);
+    if (code == ExitCode::done) code = write_folder(report, split);
     if (code == ExitCode::done) code = write_reports(report);
     if (code != ExitCode::done) return code;
     write_stdout(json_ ? lowering_json(report) : lowering_text(report), written());
@@ -189,9 +186,9 @@ class LowerCommand : public Command {
 
   // The lists of the last round, as options; empty when what was learned is in no file.
   std::vector<std::string> lists_of(const LoweringReport& report) const {
-    std::vector<std::string> paths = support_.paths;
+    std::vector<std::string> paths = request_.lists.paths;
     if (!report.outcome.learned.empty()) {
-      const bool has_list = folder_ && support_.paths.size() == 1;
+      const bool has_list = folder_ && request_.lists.paths.size() == 1;
       const std::string in_folder = has_list ? report.folder + "/learned.json" : "";
       const std::string learned = report.learned_path.empty() ? in_folder : report.learned_path;
       if (learned.empty()) return {};
@@ -204,27 +201,30 @@ class LowerCommand : public Command {
 
   // Writes the learned list if it was asked for, and checks that it gives the partitions of the
   // last round again.
-  ExitCode write_list(LoweringReport& report) const {
+  ExitCode write_list(LoweringReport& report, const SplitJob& split) const {
     if (deny_out_.empty()) return ExitCode::done;
-    const auto text = learned_list_json(report.input.lists.front(), report.outcome.learned);
+    const auto text = learned_list_json(split.lists().front(), report.outcome.learned);
     if (!text) return refuse({diagnostic_of(deny_out_, text.error().message)});
     const auto written = write_file(deny_out_, *text);
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
     report.learned_path = deny_out_;
-    return check_learned(report, *text);
+    return check_learned(report, *text, split);
   }
 
-  ExitCode check_learned(const LoweringReport& report, const std::string& text) const {
-    const auto list = parse_support(deny_out_, text);
+  ExitCode check_learned(const LoweringReport& report, const std::string& text,
+                         const SplitJob& split) const {
+    auto list = parse_support(deny_out_, text);
     if (!list) return refuse(list.error(), ExitCode::bug);
-    const Graph& graph = report.input.model.graph;
-    const std::vector<SupportList> lists = {list->list};
-    const auto again =
-        split_graph({graph, lists, report.input.facts, report.input.link}, options_.split);
+    ListsRead lists{split.lists(), {}};
+    list->list.role = lists.lists.front().role;
+    lists.lists.front() = std::move(list->list);
+    const auto again = run_split(
+        split.request(), {}, {.model = &split.model(), .costs = &split.costs(), .lists = &lists});
     if (!again) return ExitCode::bug;
+    const Partition& partition = again->split().partition;
     std::size_t nodes = 0;
-    for (const PartId part : again->partition.parts()) {
-      if (again->partition.is_acc(part)) nodes += again->partition.nodes(part).size();
+    for (const PartId part : partition.parts()) {
+      if (partition.is_acc(part)) nodes += partition.nodes(part).size();
     }
     const bool is_last = report.outcome.rounds.back().learned.empty();
     if (!is_last || nodes == report.outcome.rounds.back().acc_nodes) return ExitCode::done;
@@ -233,9 +233,9 @@ class LowerCommand : public Command {
   }
 
   // Writes root_ep.onnx, and says which partitions it runs on the CPU.
-  ExitCode write_deployed(const LoweringReport& report) const {
+  ExitCode write_deployed(const LoweringReport& report, const SplitJob& split) const {
     if (!deploy_ || report.outcome.is_driver_fault) return ExitCode::done;
-    const auto written = deploy({report.input, options_, report.outcome, *folder_});
+    const auto written = deploy({split, report.backends, options_, report.outcome, *folder_});
     if (!written) return refuse(written.error());
     for (const Deployed& one : *written) {
       print_info(one.file + ": " +
@@ -245,12 +245,12 @@ class LowerCommand : public Command {
     return ExitCode::done;
   }
 
-  ExitCode write_folder(const LoweringReport& report) {
+  ExitCode write_folder(const LoweringReport& report, const SplitJob& split) {
     if (!folder_) return ExitCode::done;
-    if (const ExitCode code = write_deployed(report); code != ExitCode::done) return code;
+    if (const ExitCode code = write_deployed(report, split); code != ExitCode::done) return code;
     auto written = folder_->write("lowering.txt", lowering_text(report));
-    const auto learned = learned_list_json(report.input.lists.front(), report.outcome.learned);
-    const bool has_list = learned && report.input.lists.size() == 1;
+    const auto learned = learned_list_json(split.lists().front(), report.outcome.learned);
+    const bool has_list = learned && split.lists().size() == 1;
     if (written && has_list) written = folder_->write("learned.json", *learned);
     if (written) written = folder_->write("lowering.json", lowering_json(report));
     if (written)
@@ -307,9 +307,7 @@ class LowerCommand : public Command {
       {"--markdown", "write Markdown, for a step summary or a pull request", ci_markdown},
   }};
   std::vector<CLI::Option*> of_split_;  // options that `cleave split` has, too
-  ModelArgs model_;
-  SupportArgs support_;
-  SplitArgs split_;
+  SplitRequest request_;
   BackendArgs backend_;
   LowerOptions options_;
   std::string output_, deny_out_;

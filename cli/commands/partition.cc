@@ -7,6 +7,7 @@
 #include "cli/jobs/write_stages.h"
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/lists/tables/partition_map.h"
 #include "formats/run/jobs/model_ties.h"
@@ -17,7 +18,7 @@ namespace {
 class PartitionCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
+    add_model_options(app, model_);
     add_input_option(app, "--map", map_, "the partition of each node: JSON, CSV or TSV")
         ->required();
     app.add_option_function<std::string>(
@@ -61,7 +62,7 @@ class PartitionCommand : public Command {
     return fault;
   }
 
-  ModelArgs model_;
+  ModelRequest model_;
   std::string map_;
   PartitionMapOptions names_;
   AssignmentOptions order_;

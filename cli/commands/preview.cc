@@ -6,6 +6,7 @@
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/backend_args.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/lowering/lowering_report.h"
 
@@ -15,11 +16,7 @@ namespace {
 class PreviewCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
-    model_.add_costs_to(app);
-    support_.add_to(app, true);
-    split_.add_to(app);
-    split_.add_require_to(app);
+    add_split_options(app, request_);
     files_.add_to(app);
     app.add_option("--lower", backend_.names,
                    "also compile each accelerator partition by this compiler (see cleave lower), "
@@ -33,7 +30,7 @@ class PreviewCommand : public Command {
     if (const auto fault = files_.check(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
-    const auto run = run_split(model_, support_, split_);
+    const auto run = split_with_progress(request_);
     if (!run) return run.error();
     const Report report = run->report();
     const ExitCode code = files_.write(report);
@@ -45,19 +42,17 @@ class PreviewCommand : public Command {
  private:
   // Prints the report, then the compilers' verdicts on the partitions.
   ExitCode lower(const SplitJob& job, const Report& report) {
-    if (!is_for_compilers(job.model(), model_.path)) return ExitCode::bad_input;
+    if (!is_for_compilers(job.model(), request_.model.path)) return ExitCode::bad_input;
     backend_.pool.compares = true;
     const auto backends = backend_.load();
     if (!backends) return ExitCode::bad_input;
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     backend_.set_up(work->path());
-    LowerOptions options{.split = split_.options, .pool = backend_.pool, .search = backend_.search};
-    const LowerInput input{job.model(), job.lists(), job.facts(), *backends,
-                           choose_link(split_.link, job.lists())};
-    const auto outcome = lower_with_progress(input, options, model_.path);
+    LowerOptions options{.pool = backend_.pool, .search = backend_.search};
+    const auto outcome = lower_with_progress(job, *backends, options);
     if (!outcome) return outcome.error();
-    const LoweringReport lowering{input, options, *outcome};
+    const LoweringReport lowering{job.model(), *backends, options.pool, options.search, *outcome};
     write_stdout(json_ ? with_lowering(report_json(report), lowering)
                        : report_text(report) + "\nLOWERING\n" + lowering_text(lowering),
                  files_.written());
@@ -65,9 +60,7 @@ class PreviewCommand : public Command {
     return outcome->is_clean ? ExitCode::done : ExitCode::check_failed;
   }
 
-  ModelArgs model_;
-  SupportArgs support_;
-  SplitArgs split_;
+  SplitRequest request_;
   ReportFiles files_;
   BackendArgs backend_;
   bool json_ = false;

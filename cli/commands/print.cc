@@ -7,6 +7,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/options/whole_number.h"
 #include "cli/terminal/terminal.h"
 #include "formats/report/split/print_text.h"
@@ -19,10 +20,7 @@ namespace {
 class PrintCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
-    model_.add_costs_to(app);
-    support_.add_to(app, false);
-    split_.add_to(app);
+    add_split_options(app, request_, Lists::optional);
     auto* const map =
         add_input_option(app, "--map", map_path_,
                          "print the root and the partitions of a map: JSON, CSV, TSV, "
@@ -43,15 +41,15 @@ class PrintCommand : public Command {
   }
 
   ExitCode run() override {
-    if (support_.paths.empty()) {
-      const auto model = load_model(model_);
+    if (request_.lists.accepts_nothing()) {
+      const auto model = load_model(request_.model);
       if (!model) return ExitCode::bad_input;
       if (!map_path_.empty()) return print_map(*model);
       if (stages_ > 0) return print_stages(*model);
       write_stdout(print_model(model->graph));
       return ExitCode::done;
     }
-    const auto run = run_split(model_, support_, split_);
+    const auto run = split_with_progress(request_);
     if (!run) return run.error();
     write_stdout(print_split(run->graph(), run->split().partition, run->split().boundaries));
     return ExitCode::done;
@@ -80,12 +78,10 @@ class PrintCommand : public Command {
     return ExitCode::done;
   }
 
-  ModelArgs model_;
+  SplitRequest request_;
   std::string map_path_;
   PartitionMapOptions map_;
   std::uint32_t stages_ = 0;
-  SupportArgs support_;
-  SplitArgs split_;
 };
 
 }  // namespace

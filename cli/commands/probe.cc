@@ -7,6 +7,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/backend_args.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_file.h"
@@ -20,7 +21,7 @@ class ProbeCommand : public Command {
   void add_options(CLI::App& app) override {
     add_input_option(app, "MODEL", paths_, "ONNX models, whose distinct nodes are probed")
         ->required();
-    model_.add_bindings_to(app);
+    add_binding_options(app, model_);
     backend_.add_to(app);
     backend_.add_compare_to(app);
     add_output_option(app, "-o,--output", output_,
@@ -74,9 +75,9 @@ class ProbeCommand : public Command {
   bool load_models() {
     bool is_good = true;
     for (const std::string& path : paths_) {
-      ModelArgs args = model_;
-      args.path = path;
-      auto model = load_model(args);
+      ModelRequest request = model_;
+      request.path = path;
+      auto model = load_model(request);
       is_good = is_good && model && is_for_compilers(*model, path);
       if (model) models_.push_back(*std::move(model));
     }
@@ -102,7 +103,7 @@ class ProbeCommand : public Command {
   }
 
   std::vector<std::string> paths_;
-  ModelArgs model_;
+  ModelRequest model_;
   BackendArgs backend_;
   std::string output_;
   std::vector<LoadedModel> models_;

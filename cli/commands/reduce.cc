@@ -8,6 +8,7 @@
 #include "cli/jobs/split_run.h"
 #include "cli/options/backend_args.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "core/split/piece.h"
@@ -21,7 +22,8 @@ namespace {
 class ReduceCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
+    add_model_options(app, request_.model);
+    add_costs_option(app, request_.costs);
     backend_.add_to(app);
     backend_.search.culprits = CulpritSearch::minimal;
     backend_.search.most_findings = 1;
@@ -30,8 +32,9 @@ class ReduceCommand : public Command {
     CLI::Option* const nodes =
         add_input_option(app, "--nodes", nodes_,
                          "which nodes: a name a line, or a JSON list of names; all if not given");
-    support_.add_to(app, false);
-    split_.add_to(app);
+    add_list_options(app, request_.lists, Lists::optional);
+    add_setting_options(app, request_);
+    add_require_option(app, request_.require);
     app.add_option("--partition", partition_,
                    "which nodes: those of this partition of the split by --support")
         ->excludes(nodes);
@@ -43,16 +46,16 @@ class ReduceCommand : public Command {
   }
 
   ExitCode run() override {
-    if (backend_.names.size() != 1 || partition_.empty() != support_.paths.empty()) {
+    if (backend_.names.size() != 1 || partition_.empty() != request_.lists.accepts_nothing()) {
       print_error(backend_.names.size() != 1 ? "reduce takes one backend"
                                              : "--partition and --support need each other");
       return ExitCode::usage;
     }
     const auto backends = backend_.load();
-    const auto measured = load_measured_model(model_);
+    const auto measured = load_measured_model(request_.model, request_.costs);
     if (!backends || !measured) return ExitCode::bad_input;
     const LoadedModel& model = measured->model;
-    if (!is_for_compilers(model, model_.path)) return ExitCode::bad_input;
+    if (!is_for_compilers(model, request_.model.path)) return ExitCode::bad_input;
     auto nodes = find_nodes(*measured);
     if (!nodes) return nodes.error();
     const auto work = open_work_folder();
@@ -84,7 +87,8 @@ class ReduceCommand : public Command {
   }
 
   Result<std::vector<NodeId>, ExitCode> nodes_of_partition(const MeasuredModel& measured) const {
-    const auto run = run_split(measured, support_, split_);
+    const auto run =
+        split_with_progress(request_, {.model = &measured.model, .costs = &measured.costs});
     if (!run) return run.error();
     const Partition& partition = run->split().partition;
     std::string names;
@@ -111,7 +115,7 @@ class ReduceCommand : public Command {
 
   ExitCode reduce(const ReduceInput& input) {
     const auto outcome = [&] {
-      ProgressBar bar(model_.path);
+      ProgressBar bar(request_.model.path);
       options_.pool.progress = bar.observer();
       return reduce_piece(input, options_);
     }();
@@ -130,9 +134,7 @@ class ReduceCommand : public Command {
     return outcome->finding ? ExitCode::done : ExitCode::check_failed;
   }
 
-  ModelArgs model_;
-  SupportArgs support_;
-  SplitArgs split_;
+  SplitRequest request_;
   BackendArgs backend_;
   ReduceOptions options_;
   std::string nodes_, partition_, output_;

@@ -11,6 +11,7 @@
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/options/onnx_args.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/output_folder.h"
@@ -59,11 +60,7 @@ Status<Diagnostics> write_drawings(const Report& report, std::optional<Drawings>
 class SplitCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
-    model_.add_costs_to(app);
-    support_.add_to(app, true);
-    split_.add_to(app);
-    split_.add_require_to(app);
+    add_split_options(app, request_);
     files_.add_to(app);
     add_output_folder_option(app, "-o,--output", output_,
                              "folder to write; written completely or not at all")
@@ -86,10 +83,11 @@ class SplitCommand : public Command {
     }
     auto folder = open_output(output_, force_, onnx_);
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
-    auto run = run_split(model_, support_, split_);
+    auto run = split_with_progress(request_);
     if (!run) return run.error();
     if (capture_.is_wanted && run->model().format() != ModelFormat::onnx) {
-      return refuse({diagnostic_of(model_.path, "is not an ONNX model: --capture only runs ONNX")});
+      return refuse(
+          {diagnostic_of(request_.model.path, "is not an ONNX model: --capture only runs ONNX")});
     }
     const Boundaries& boundaries = run->split().boundaries;
     OnnxWriteOptions options = onnx_;
@@ -134,9 +132,7 @@ class SplitCommand : public Command {
     return written ? code : refuse(written.error(), ExitCode::cannot_write);
   }
 
-  ModelArgs model_;
-  SupportArgs support_;
-  SplitArgs split_;
+  SplitRequest request_;
   ReportFiles files_;
   std::string output_;
   bool force_ = false;

@@ -6,6 +6,7 @@
 #include "cli/jobs/stage_run.h"
 #include "cli/jobs/write_stages.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/options/schedule_args.h"
 #include "cli/options/stage_args.h"
 #include "cli/terminal/terminal.h"
@@ -21,7 +22,7 @@ namespace {
 class StageCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
+    add_model_options(app, model_);
     app.get_option("MODEL")->required(false);
     add_input_option(
         app, "--workload", workload_,
@@ -151,7 +152,7 @@ class StageCommand : public Command {
     return ExitCode::done;
   }
 
-  ModelArgs model_;
+  ModelRequest model_;
   std::string workload_;
   StagePlanArgs plan_;
   StageArgs stages_;

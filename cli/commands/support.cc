@@ -3,6 +3,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
 
 namespace cleave {
@@ -11,14 +12,14 @@ namespace {
 class SupportCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
-    model_.add_costs_to(app);
-    support_.add_to(app, true);
+    add_model_options(app, request_.model);
+    add_costs_option(app, request_.costs);
+    add_list_options(app, request_.lists);
     app.add_flag("--json", json_, "print the report as JSON");
   }
 
   ExitCode run() override {
-    const auto run = run_split(model_, support_, SplitArgs{});
+    const auto run = split_with_progress(request_);
     if (!run) return run.error();
     const Report report = run->report();
     write_stdout(json_ ? support_report_json(report) : support_report_text(report));
@@ -26,8 +27,7 @@ class SupportCommand : public Command {
   }
 
  private:
-  ModelArgs model_;
-  SupportArgs support_;
+  SplitRequest request_;
   bool json_ = false;
 };
 

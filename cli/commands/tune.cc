@@ -6,6 +6,7 @@
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/file_option.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
@@ -29,11 +30,7 @@ void set_seconds(const std::string& option, const std::string& text, double& sec
 class TuneCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    model_.add_to(app);
-    model_.add_costs_to(app);
-    support_.add_to(app, true);
-    split_.add_to(app);
-    split_.add_require_to(app);
+    add_split_options(app, request_.split);
     app.add_option("--run", request_.command,
                    "command of /bin/sh that runs one partition; {model} is its ONNX file; the "
                    "last line that it prints is milliseconds")
@@ -64,7 +61,6 @@ class TuneCommand : public Command {
     record_words(request_.command);
     const auto fault = check_may_write(output_);
     if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
-    request_.split = split_request(model_, support_, split_);
     request_.journal = output_ + ".journal";
     const auto job = tune();
     if (!job) return refuse(job.error());
@@ -90,13 +86,10 @@ class TuneCommand : public Command {
   }
 
   Result<TuneJob, JobFault> tune() const {
-    ProgressBar bar(model_.path);
+    ProgressBar bar(request_.split.model.path);
     return run_tuning(request_, bar.observer());
   }
 
-  ModelArgs model_;
-  SupportArgs support_;
-  SplitArgs split_;
   TuneRequest request_;
   std::string output_;
 };

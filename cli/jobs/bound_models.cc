@@ -53,34 +53,35 @@ std::vector<std::string> keep_if(Bindings& bindings, Has has) {
 }  // namespace
 
 std::optional<LoadedModel> BoundModels::load(const std::string& path) {
-  return load_model(args_for(path));
+  return load_model(request_for(path));
 }
 
-std::optional<MeasuredModel> BoundModels::load_measured(const std::string& path) {
-  return load_measured_model(args_for(path));
+std::optional<MeasuredModel> BoundModels::load_measured(const std::string& path,
+                                                        const std::vector<CostSource>& costs) {
+  return load_measured_model(request_for(path), costs);
 }
 
-ModelArgs BoundModels::args_for(const std::string& path) {
-  ModelArgs args = args_;
-  args.path = path;
-  const bool has_bindings =
-      !args.bindings.dims.empty() || !args.bindings.inputs.empty() || !args.bindings.values.empty();
-  if (!are_several_ || !has_bindings) return args;
+ModelRequest BoundModels::request_for(const std::string& path) {
+  ModelRequest request = request_;
+  request.path = path;
+  const bool has_bindings = !request.bindings.dims.empty() || !request.bindings.inputs.empty() ||
+                            !request.bindings.values.empty();
+  if (!are_several_ || !has_bindings) return request;
   if (path == "-") {
-    note_bound(args.bindings);
-    return args;
+    note_bound(request.bindings);
+    return request;
   }
-  ModelArgs plain = args;
+  ModelRequest plain = request;
   plain.bindings.dims.clear();
   plain.bindings.inputs.clear();
   plain.bindings.values.clear();
   const auto probe = read_model(path, plain.bindings, plain.limits);
-  return probe ? args_of(path, *probe) : plain;
+  return probe ? request_of(path, *probe) : plain;
 }
 
-ModelArgs BoundModels::args_of(const std::string& path, const LoadedModel& probe) {
-  ModelArgs args = args_;
-  args.path = path;
+ModelRequest BoundModels::request_of(const std::string& path, const LoadedModel& probe) {
+  ModelRequest request = request_;
+  request.path = path;
   const Names names = names_in(probe.graph);
   const auto say = [&](const char* option, const std::vector<std::string>& dropped) {
     for (const std::string& name : dropped) {
@@ -88,13 +89,14 @@ ModelArgs BoundModels::args_of(const std::string& path, const LoadedModel& probe
                  " is not bound there");
     }
   };
-  say("--dim", keep_if(args.bindings.dims, [&](const auto& name) { return has_dim(names, name); }));
-  say("--input-shape",
-      keep_if(args.bindings.inputs, [&](const auto& name) { return names.inputs.contains(name); }));
-  say("--set-input",
-      keep_if(args.bindings.values, [&](const auto& name) { return names.inputs.contains(name); }));
-  note_bound(args.bindings);
-  return args;
+  say("--dim",
+      keep_if(request.bindings.dims, [&](const auto& name) { return has_dim(names, name); }));
+  say("--input-shape", keep_if(request.bindings.inputs,
+                               [&](const auto& name) { return names.inputs.contains(name); }));
+  say("--set-input", keep_if(request.bindings.values,
+                             [&](const auto& name) { return names.inputs.contains(name); }));
+  note_bound(request.bindings);
+  return request;
 }
 
 void BoundModels::note_bound(const ShapeBindings& bindings) {
@@ -106,20 +108,21 @@ void BoundModels::note_bound(const ShapeBindings& bindings) {
 std::string BoundModels::unbound() const {
   if (!are_several_) return {};
   const auto is_unbound = [&](const auto& binding) { return !bound_.contains(binding.first); };
-  const auto dim = std::find_if(args_.bindings.dims.begin(), args_.bindings.dims.end(), is_unbound);
-  if (dim != args_.bindings.dims.end()) {
+  const auto dim =
+      std::find_if(request_.bindings.dims.begin(), request_.bindings.dims.end(), is_unbound);
+  if (dim != request_.bindings.dims.end()) {
     return "--dim names " + escaped_in_quotes(dim->first) +
            ", which is no symbolic dim of any model";
   }
   const auto input =
-      std::find_if(args_.bindings.inputs.begin(), args_.bindings.inputs.end(), is_unbound);
-  if (input != args_.bindings.inputs.end()) {
+      std::find_if(request_.bindings.inputs.begin(), request_.bindings.inputs.end(), is_unbound);
+  if (input != request_.bindings.inputs.end()) {
     return "--input-shape names " + escaped_in_quotes(input->first) +
            ", which is no input of any model";
   }
   const auto value =
-      std::find_if(args_.bindings.values.begin(), args_.bindings.values.end(), is_unbound);
-  if (value == args_.bindings.values.end()) return {};
+      std::find_if(request_.bindings.values.begin(), request_.bindings.values.end(), is_unbound);
+  if (value == request_.bindings.values.end()) return {};
   return "--set-input names " + escaped_in_quotes(value->first) +
          ", which is no input of any model";
 }

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "cli/jobs/split_run.h"
-#include "cli/options/model_args.h"
 #include "formats/models/model_file.h"
 
 namespace cleave {
@@ -17,7 +16,8 @@ class BoundModels {
  public:
   // `are_several`: false for a single model, which is refused while it is read if it lacks a
   // binding.
-  BoundModels(const ModelArgs& args, bool are_several) : args_(args), are_several_(are_several) {}
+  BoundModels(const ModelRequest& request, bool are_several)
+      : request_(request), are_several_(are_several) {}
 
   // Reads a model and prints warnings; nullopt when it has faults, which are printed. With bindings
   // the model is read twice, first for the names that it has; standard input is not, and must have
@@ -25,18 +25,19 @@ class BoundModels {
   std::optional<LoadedModel> load(const std::string& path);
 
   // The same, and the files of --costs.
-  std::optional<MeasuredModel> load_measured(const std::string& path);
+  std::optional<MeasuredModel> load_measured(const std::string& path,
+                                             const std::vector<CostSource>& costs);
 
   // The bindings that no model has: `--dim names "N", which no model has`; empty when there are
   // none.
   std::string unbound() const;
 
  private:
-  ModelArgs args_for(const std::string& path);
-  ModelArgs args_of(const std::string& path, const LoadedModel& probe);
+  ModelRequest request_for(const std::string& path);
+  ModelRequest request_of(const std::string& path, const LoadedModel& probe);
   void note_bound(const ShapeBindings& bindings);
 
-  const ModelArgs& args_;
+  const ModelRequest& request_;
   bool are_several_;
   std::set<std::string> bound_;  // names of dims and inputs that some model has
 };

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/model_args.h"
+#include "cli/options/request_args.h"
 #include "cli/terminal/exit_code.h"
 
 namespace cleave {
@@ -12,7 +12,7 @@ namespace cleave {
 struct LintRun {
   std::string list;
   std::vector<std::string> models;
-  ModelArgs model;  // bindings and limits
+  ModelRequest model;  // bindings and limits
   bool is_strict = false;
   bool as_json = false;
 };

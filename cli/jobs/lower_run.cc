@@ -34,12 +34,13 @@ bool is_for_compilers(const LoadedModel& model, const std::string& path) {
   return false;
 }
 
-Result<LowerOutcome, ExitCode> lower_with_progress(const LowerInput& input, LowerOptions& options,
-                                                   const std::string& subject) {
+Result<LowerOutcome, ExitCode> lower_with_progress(const SplitJob& split,
+                                                   const std::vector<Backend>& backends,
+                                                   LowerOptions& options) {
   auto outcome = [&] {
-    ProgressBar bar(subject);
+    ProgressBar bar(split.model().source.path());
     options.pool.progress = bar.observer();
-    return lower_model(input, options);
+    return lower_model(split, backends, options);
   }();
   if (!outcome) return refuse(outcome.error());
   return *std::move(outcome);

@@ -1,4 +1,4 @@
-// Jobs of formats/run/lowering for commands: made from the options, with a progress bar and messages.
+// Jobs of lowering for commands: made from the options, with a progress bar and messages.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 #include "cli/terminal/exit_code.h"
 #include "formats/base/io/temporary.h"
-#include "formats/run/lowering/lower_job.h"
+#include "formats/run/jobs/lower_job.h"
 
 namespace cleave {
 
@@ -20,8 +20,9 @@ std::optional<Temporary> open_work_folder();
 // Returns false, after printing why, when the model is not ONNX.
 bool is_for_compilers(const LoadedModel& model, const std::string& path);
 
-// lower_model() with a progress bar on `subject`. Prints what went wrong.
-Result<LowerOutcome, ExitCode> lower_with_progress(const LowerInput& input, LowerOptions& options,
-                                                   const std::string& subject);
+// lower_model() with a progress bar. Prints what went wrong.
+Result<LowerOutcome, ExitCode> lower_with_progress(const SplitJob& split,
+                                                   const std::vector<Backend>& backends,
+                                                   LowerOptions& options);
 
 }  // namespace cleave

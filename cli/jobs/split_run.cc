@@ -27,67 +27,44 @@ ExitCode exit_code_of(FaultCause cause) {
   return ExitCode::check_failed;
 }
 
-// Call after the progress bar is gone: this prints.
-Result<SplitJob, ExitCode> finished(Result<SplitJob, JobFault> job) {
+}  // namespace
+
+ExitCode refuse(const JobFault& fault) { return refuse(fault.faults, exit_code_of(fault.cause)); }
+
+Result<SplitJob, ExitCode> split_with_progress(const SplitRequest& request,
+                                               const InputsRead& read) {
+  auto job = [&] {
+    ProgressBar bar(
+        subject_of(read.model == nullptr ? request.model.path : read.model->source.path()));
+    return run_split(request, bar.observer(), read);
+  }();
   if (!job) return refuse(job.error());
   print_diagnostics(job->warnings());
   return *std::move(job);
 }
 
-Result<SplitJob, JobFault> with_progress(const SplitRequest& request, const MeasuredModel* model) {
-  ProgressBar bar(subject_of(model == nullptr ? request.model.path : model->model.source.path()));
-  if (model == nullptr) return run_split(request, bar.observer());
-  return run_split(ReadModel{model->model, &model->costs}, request, bar.observer());
-}
-
-Loaded<LoadedModel> read_with_progress(const ModelArgs& args) {
-  ProgressBar bar(subject_of(args.path));
-  return read_model(args.path, args.bindings, args.limits, bar.observer());
-}
-
-}  // namespace
-
-SplitRequest split_request(const ModelArgs& model, const SupportArgs& support,
-                           const SplitArgs& split) {
-  return {.model = {.path = model.path, .bindings = model.bindings, .limits = model.limits},
-          .lists = support.request(),
-          .options = split.options,
-          .link = split.link,
-          .targets = split.targets,
-          .costs = model.costs,
-          .require = split.require};
-}
-
-ExitCode refuse(const JobFault& fault) { return refuse(fault.faults, exit_code_of(fault.cause)); }
-
-Result<SplitJob, ExitCode> run_split(const ModelArgs& model, const SupportArgs& support,
-                                     const SplitArgs& split) {
-  return finished(with_progress(split_request(model, support, split), nullptr));
-}
-
-Result<SplitJob, ExitCode> run_split(const MeasuredModel& model, const SupportArgs& support,
-                                     const SplitArgs& split) {
-  return finished(with_progress(split_request({}, support, split), &model));
-}
-
-std::optional<std::vector<SupportList>> load_lists(const SupportArgs& args) {
-  auto read = read_lists(args.request());
+std::optional<ListsRead> load_lists(const ListsRequest& request) {
+  auto read = read_lists(request);
   print_diagnostics(read ? read->warnings : read.error());
   if (!read) return std::nullopt;
-  return std::move(read->lists);
+  return *std::move(read);
 }
 
-std::optional<LoadedModel> load_model(const ModelArgs& args) {
-  auto loaded = read_with_progress(args);
+std::optional<LoadedModel> load_model(const ModelRequest& request) {
+  auto loaded = [&] {
+    ProgressBar bar(subject_of(request.path));
+    return read_model(request.path, request.bindings, request.limits, bar.observer());
+  }();
   print_diagnostics(loaded ? loaded->warnings : loaded.error());
   if (!loaded) return std::nullopt;
   return *std::move(loaded);
 }
 
-std::optional<MeasuredModel> load_measured_model(const ModelArgs& args) {
-  auto model = load_model(args);
+std::optional<MeasuredModel> load_measured_model(const ModelRequest& request,
+                                                 const std::vector<CostSource>& sources) {
+  auto model = load_model(request);
   if (!model) return std::nullopt;
-  auto costs = read_costs_and_shapes(args.costs, *model);
+  auto costs = read_costs_and_shapes(sources, *model);
   print_diagnostics(costs ? costs->warnings : costs.error());
   if (!costs) return std::nullopt;
   return MeasuredModel{*std::move(model), *std::move(costs)};

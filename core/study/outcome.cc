@@ -122,7 +122,8 @@ Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<
                             .lists = lists,
                             .facts = model.facts,
                             .link = link,
-                            .times = model.times},
+                            .times = model.times,
+                            .required = model.required},
                            options);
   if (!split) return std::move(split).error();
   const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);

@@ -20,6 +20,7 @@ struct ModelToSplit {
   const Graph& graph;
   const OpFacts& facts;
   const TargetTimes* times = nullptr;  // null: by the machine's rates
+  const NodeSet* required = nullptr;   // as in SplitInput
 };
 
 // The numbers of splits, summed over the models.

@@ -52,7 +52,8 @@ class Sweep {
                                 .lists = lists_,
                                 .facts = model.facts,
                                 .link = link_,
-                                .times = model.times},
+                                .times = model.times,
+                                .required = model.required},
                                split_);
       if (!split) return std::move(split).error();
       const Subgraphs& found = split->found.subgraphs;

@@ -45,12 +45,13 @@ int main(int argc, char** argv) {
   // 1. Read. A fault says what is wrong with which line, and how to mend it.
   const auto model = cleave::Model::read(argv[1], read_options(argc > 4 ? argv[4] : ""));
   if (!model) return refuse(model.error());
-  const auto lists = cleave::SupportLists::read({argv[2]});
+  const auto lists = cleave::SupportLists::read({.paths = {argv[2]}});
   if (!lists) return refuse(lists.error());
 
   // 2. Split. Settings have the names that they have in manifest.json.
-  const auto split = cleave::split_model(
-      *model, *lists, {.settings = {{"min_acc_module_size", 2}, {"keep_qdq", true}}});
+  const auto request = cleave::request_of({{"min_acc_module_size", 2}, {"keep_qdq", true}});
+  if (!request) return refuse(request.error());
+  const auto split = cleave::split_model(*model, *lists, *request);
   if (!split) return refuse(split.error());
   // Also the warnings of the model and the lists.
   std::fputs(cleave::warning_text(split->warnings()).c_str(), stderr);

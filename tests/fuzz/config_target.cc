@@ -5,7 +5,7 @@
 
 #include "cli/options/config_file.h"
 #include "cli/options/gate_args.h"
-#include "cli/options/model_args.h"
+#include "cli/options/request_args.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"
 
@@ -28,11 +28,10 @@ void read_config(std::string_view bytes) {
   app.config_formatter(std::make_shared<ConfigFile>());
   CLI::App* const check = app.add_subcommand("check", "");
   GateArgs gates;
-  SplitArgs split;
-  ModelArgs model;
+  SplitRequest request;
   gates.add_to(*check);
-  split.add_to(*check);
-  model.add_bindings_to(*check);
+  add_setting_options(*check, request);
+  add_binding_options(*check, request.model);
   if (const auto config = parse_config(bytes)) {
     for (const auto& [key, place] : config->places)
       demand(place < bytes.size(), "a key stands in the file");

@@ -110,6 +110,45 @@ def test_a_named_culprit_takes_two_runs_and_becomes_a_rule(place):
     equal([part["nodes"] for part in parts if part["is_acc"]], [["n0", "n1"], ["n3", "n4"]])
 
 
+SLOW_CPU = ["--target", "cpu:flops=1GFLOP/s,bandwidth=1GB/s"]
+
+
+def test_what_is_lowered_is_the_split_of_preview(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Relu", "Exp", "Tanh", "Neg", "Tanh", "Abs", "Exp", "Sin"], (64, 64))
+    accept = ["Relu", "Exp", "Neg", "Abs", "Sin"]
+    numbers = {"launch": "4us", "flops": "1TFLOP/s", "bandwidth": "100GB/s"}
+    lists = {"all.json": {}, "fast.json": {"target": numbers}}
+    for name, more in lists.items():
+        (place.folder / name).write_text(json.dumps({**ALL, "allow": accept, **more}))
+    (place.folder / "cpu.csv").write_text("".join(f"n{i},{time}\n" for i, time in enumerate([9, 9, 9, 9, 9, 30, 30, 30])))
+    (place.folder / "acc.csv").write_text("".join(f"n{i},{time}\n" for i, time in enumerate([9, 9, 9, 9, 9, 1, 1, 1])))
+    cost = ["--place", "cost", *SLOW_CPU]
+    launch = ["--target", "acc:launch=1s,flops=1TFLOP/s,bandwidth=100GB/s"]
+    found = {}
+    for options in (
+        ["-s", "all.json"],
+        ["-s", "fast.json", *cost],
+        ["-s", "all.json", *cost, *launch],
+        ["-s", "all.json", *cost, *launch, "--require", "n3"],
+        ["-s", "fast.json", "--keep-acc-subgraphs", "auto", *SLOW_CPU],
+        ["-s", "fast.json", "--min-acc-module-size", "auto", *SLOW_CPU],
+        ["-s", "all.json", "--place", "cost", "--costs", "cpu.csv", "--costs", "acc=acc.csv", "--target", "acc:launch=9us"],
+    ):
+        done = place.run("preview", model, *options, "--json")
+        assert done.returncode == 0, (options, done.stderr)
+        parts = json.loads(done.stdout)["partitions"]
+        wants = {part["name"]: len(part["nodes"]) for part in parts if part["is_acc"]}
+        for command in (["lower", "--backend"], ["preview", "--lower"]):
+            done = place.run(command[0], model, *options, command[1], values_backend(place), "--json", "-q", env=env)
+            assert done.returncode == 0, (options, command, done.returncode, done.stderr)
+            result = json.loads(done.stdout)
+            lowered = result.get("lowering", result)["parts"]
+            equal({part["name"]: part["nodes"] for part in lowered}, wants)
+        found[json.dumps(wants)] = options
+    assert len(found) >= 4, found
+
+
 def test_an_unnamed_culprit_takes_log_n_runs(place):
     ops = ["Relu"] * 40 + ["Sin"] + ["Neg"] * 23
     model = chain(place.folder / "m.onnx", ops)

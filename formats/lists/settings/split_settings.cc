@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "formats/base/text/utf8.h"
+
 namespace cleave {
 namespace {
 
@@ -94,13 +96,15 @@ constexpr SplitSetting prefix_setting(std::string_view name, std::string_view he
       .name = name,
       .form = SettingForm::name,
       .help = help,
+      .refusal = "is not UTF-8 text, as names of partitions must be",
       .is_compared = false,
       .get = [](const SplitOptions& options) -> SettingValue { return options.partition.*member; },
       .set =
           [](SplitOptions& options, const SettingValue& value) {
             const std::string* const text = std::get_if<std::string>(&value);
-            if (text != nullptr) options.partition.*member = *text;
-            return text != nullptr;
+            if (text == nullptr || first_invalid_utf8(*text) != text->npos) return false;
+            options.partition.*member = *text;
+            return true;
           }};
 }
 
@@ -119,10 +123,14 @@ bool is_word(const SettingValue& value, std::string_view word) {
 
 // The value as a count: a number, or a text that is one.
 std::optional<std::size_t> count_of(const SettingValue& value) {
-  if (const auto* const number = std::get_if<std::uint64_t>(&value)) return *number;
+  if (const auto* const number = std::get_if<std::int64_t>(&value)) {
+    return *number < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(*number));
+  }
   const std::string* const text = std::get_if<std::string>(&value);
   return text == nullptr ? std::nullopt : whole_number(*text);
 }
+
+SettingValue value_of_count(std::size_t count) { return static_cast<std::int64_t>(count); }
 
 bool set_min_size(SplitOptions& options, const SettingValue& value) {
   options.subgraphs.is_min_automatic = is_word(value, "auto");
@@ -134,7 +142,7 @@ bool set_min_size(SplitOptions& options, const SettingValue& value) {
 
 SettingValue most_kept(const SplitOptions& options) {
   if (options.keep.most == KeepOptions::kUnlimited) return nullptr;
-  return std::uint64_t{options.keep.most};
+  return value_of_count(options.keep.most);
 }
 
 bool set_most_kept(SplitOptions& options, const SettingValue& value) {
@@ -167,7 +175,11 @@ SettingValue extended(const SplitOptions& options) {
 bool set_extended(SplitOptions& options, const SettingValue& value) {
   using Which = ExtendOptions::Which;
   const std::string* const text = std::get_if<std::string>(&value);
-  if (text == nullptr) return false;
+  if (text == nullptr) {
+    const auto number = count_of(value);
+    if (number) options.extend = {.which = Which::one, .subgraph = *number};
+    return number.has_value();
+  }
   for (const auto& [word, which] :
        Words<Which, 3>{{{"none", Which::none}, {"all", Which::all}, {"auto", Which::automatic}}}) {
     if (*text != word) continue;
@@ -191,7 +203,7 @@ constexpr SplitSetting kSettings[] = {
      .placeholder = "NODES",
      .refusal = "is not a whole number of 0 or more",
      .get = [](const SplitOptions& options) -> SettingValue {
-       return std::uint64_t{options.subgraphs.min_acc_size};
+       return value_of_count(options.subgraphs.min_acc_size);
      },
      .set = set_min_size},
     flag_setting<&SplitOptions::fusion, &FusionOptions::skip>("skip_fusion",
@@ -331,7 +343,7 @@ std::string refusal_of(const SplitSetting& setting) {
 
 std::string setting_text(const SettingValue& value) {
   if (const bool* const flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
-  if (const auto* const number = std::get_if<std::uint64_t>(&value)) return std::to_string(*number);
+  if (const auto* const number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   const std::string* const text = std::get_if<std::string>(&value);
   return text == nullptr ? "unlimited" : *text;
 }
@@ -355,7 +367,7 @@ void write_settings(JsonText& json, const SplitOptions& options) {
     const SettingValue value = setting.get(options);
     if (const bool* const flag = std::get_if<bool>(&value)) {
       json.flag(*flag);
-    } else if (const auto* const number = std::get_if<std::uint64_t>(&value)) {
+    } else if (const auto* const number = std::get_if<std::int64_t>(&value)) {
       json.number(*number);
     } else if (const std::string* const text = std::get_if<std::string>(&value)) {
       json.text(*text);

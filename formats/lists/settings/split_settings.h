@@ -1,5 +1,5 @@
 // The table of the settings of a split. Command-line options, the JSON of reports, baselines,
-// comparisons and the schema are made from it. To add a setting, add a member to SplitOptions and a
+// comparisons, the schema and the library's request_of() are made from it. To add a setting, add a member to SplitOptions and a
 // row to the table.
 #pragma once
 
@@ -16,7 +16,7 @@
 namespace cleave {
 
 // A value as it is in JSON. null: no limit.
-using SettingValue = std::variant<std::nullptr_t, bool, std::uint64_t, std::string>;
+using SettingValue = std::variant<std::nullptr_t, bool, std::int64_t, std::string>;
 
 enum class SettingForm : std::uint8_t {
   flag,   // true or false

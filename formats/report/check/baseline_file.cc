@@ -238,7 +238,7 @@ SettingValue setting_value(const Field& value) {
   if (value.json().is_null()) return nullptr;
   if (value.json().is_boolean()) return value.flag();
   if (value.json().is_string()) return value.text();
-  return value.count();
+  return static_cast<std::int64_t>(value.count());
 }
 
 // Returns false for a setting that this version does not know.

@@ -29,7 +29,7 @@ constexpr std::array<CiRule, 5> kRules = {{
 }};
 
 FilePlace place_of(const LoweringReport& report) {
-  return {.file = report.input.model.source.path(), .has_lines = false};
+  return {.file = report.model.source.path(), .has_lines = false};
 }
 
 const std::vector<LoweredPart>& parts_of(const LoweringReport& report) {
@@ -58,7 +58,7 @@ std::string details_of(const LoweringReport& report, const LoweredPart& part) {
   std::string details = part.attempt.message + "\n";
   if (!part.finding) return details;
   const LowerFinding& finding = report.outcome.findings[*part.finding];
-  details += "culprit: " + culprit_text(report.input.model.graph, finding) + "\n";
+  details += "culprit: " + culprit_text(report.model.graph, finding) + "\n";
   if (!finding.rule.empty()) details += "rule: " + finding.rule + "\n";
   if (!report.folder.empty()) details += "see " + finding_path(report, *part.finding) + "\n";
   return details;
@@ -78,8 +78,7 @@ CiCase case_of(const LoweringReport& report, const LoweredPart& part) {
 }
 
 CiSuite suite_of(const LoweringReport& report, std::size_t backend) {
-  CiSuite suite{.name =
-                    report.input.model.source.path() + " with " + backend_name(report, backend)};
+  CiSuite suite{.name = report.model.source.path() + " with " + backend_name(report, backend)};
   for (const LoweredPart& part : parts_of(report)) {
     if (part.backend == backend) suite.cases.push_back(case_of(report, part));
   }
@@ -91,15 +90,14 @@ CiSuite suite_of(const LoweringReport& report, std::size_t backend) {
 CiAlert alert_of(const LoweringReport& report, const LoweredPart& part) {
   std::string message = part.name + " is " + verdict_text(part.attempt);
   if (part.finding) {
-    message +=
-        ": " + culprit_text(report.input.model.graph, report.outcome.findings[*part.finding]);
+    message += ": " + culprit_text(report.model.graph, report.outcome.findings[*part.finding]);
   }
   if (!part.attempt.message.empty()) message += ": " + first_line(part.attempt.message, 200);
   return {place_of(report), "cleave lower: " + backend_name(report, part.backend), message};
 }
 
 CiFinding finding_of(const LoweringReport& report, const LowerFinding& found) {
-  const Graph& graph = report.input.model.graph;
+  const Graph& graph = report.model.graph;
   const FindingKind kind = found.finding.kind;
   const bool is_fault = kind == FindingKind::culprit || kind == FindingKind::together;
   CiFinding finding{.rule = static_cast<std::size_t>(kind),
@@ -108,7 +106,7 @@ CiFinding finding_of(const LoweringReport& report, const LowerFinding& found) {
                                ": " + culprit_text(graph, found) + ": " +
                                first_line(found.finding.message, 300),
                     .place = place_of(report),
-                    .model = report.input.model.source.path()};
+                    .model = report.model.source.path()};
   for (const NodeId node : found.finding.nodes) finding.nodes.emplace_back(graph.node(node).name);
   return finding;
 }
@@ -148,7 +146,7 @@ std::string findings_text(const LoweringReport& report) {
     if (!list.shows_next()) continue;
     const LowerFinding& finding = findings[i];
     text += std::to_string(i + 1) + ". " + markdown_code(finding.part) + ": " +
-            markdown_text(culprit_text(report.input.model.graph, finding));
+            markdown_text(culprit_text(report.model.graph, finding));
     if (!finding.rule.empty()) text += "; " + markdown_text(finding.rule);
     const std::string path = finding_path(report, i);
     if (!path.empty()) text += "; see " + markdown_code(path);
@@ -171,8 +169,8 @@ CiReport ci_report(const LoweringReport& report) {
               .is_passed = report.outcome.is_clean,
               .more_alerts = "and # more partitions are not lowered: see the report",
               .rules = kRules,
-              .title = markdown_text(report.input.model.source.path())};
-  for (std::size_t i = 0; i < report.input.backends.size(); ++i) {
+              .title = markdown_text(report.model.source.path())};
+  for (std::size_t i = 0; i < report.backends.size(); ++i) {
     ci.suites.push_back(suite_of(report, i));
   }
   for (const LoweredPart& part : parts_of(report)) {

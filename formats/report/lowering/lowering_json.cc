@@ -51,7 +51,7 @@ std::string_view values_name(ValueVerdict verdict) {
 class JsonWriter {
  public:
   explicit JsonWriter(const LoweringReport& report)
-      : report_(report), graph_(report.input.model.graph), outcome_(report.outcome) {}
+      : report_(report), graph_(report.model.graph), outcome_(report.outcome) {}
 
   std::string write() {
     json_.begin_object();
@@ -67,7 +67,7 @@ class JsonWriter {
     json_.flag("eroding", outcome_.is_eroding);
     json_.number("seconds", outcome_.seconds);
     json_.number("backend_seconds", outcome_.backend_seconds);
-    json_.number("jobs", report_.options.pool.jobs);
+    json_.number("jobs", report_.pool.jobs);
     write_backends();
     json_.begin_list("parts");
     for (const LoweredPart& part : outcome_.rounds.back().parts) write_part(part);
@@ -85,11 +85,11 @@ class JsonWriter {
 
  private:
   void write_backends() {
-    json_.text("model", report_.input.model.source.path());
+    json_.text("model", report_.model.source.path());
     json_.begin_list("backends");
-    for (std::size_t i = 0; i < report_.input.backends.size(); ++i) {
+    for (std::size_t i = 0; i < report_.backends.size(); ++i) {
       json_.begin_object(Layout::one_line);
-      json_.text("name", report_.input.backends[i].name);
+      json_.text("name", report_.backends[i].name);
       json_.text("identity", outcome_.identities[i]);
       json_.end_object();
     }
@@ -97,7 +97,7 @@ class JsonWriter {
     json_.key("reference");
     outcome_.reference.empty() ? json_.null() : json_.text(outcome_.reference);
     json_.number("samples_compared", outcome_.samples);
-    json_.number("seed", report_.options.pool.seed);
+    json_.number("seed", report_.pool.seed);
   }
 
   void write_nodes(std::string_view key, const std::vector<NodeId>& nodes) {
@@ -151,7 +151,7 @@ class JsonWriter {
     const Attempt& attempt = part.attempt;
     json_.begin_object();
     json_.text("name", part.name);
-    json_.text("backend", report_.input.backends[part.backend].name);
+    json_.text("backend", report_.backends[part.backend].name);
     json_.number("nodes", part.nodes.size());
     json_.flag("lowered", part.is_lowered);
     json_.text("verdict", verdict_name(attempt.verdict));
@@ -200,7 +200,7 @@ class JsonWriter {
     json_.begin_object();
     json_.number("round", found.round);
     json_.text("part", found.part);
-    json_.text("backend", report_.input.backends[found.backend].name);
+    json_.text("backend", report_.backends[found.backend].name);
     json_.text("kind", kind_name(finding.kind));
     json_.key("values");
     found.values ? json_.text(values_name(*found.values)) : json_.null();

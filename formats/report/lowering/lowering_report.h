@@ -6,13 +6,17 @@
 #include <vector>
 
 #include "formats/report/ci/ci_report.h"
-#include "formats/run/lowering/lower_job.h"
+#include "formats/run/lowering/lower_outcome.h"
+#include "formats/run/lowering/lowering_pool.h"
+#include "formats/run/lowering/part_search.h"
 
 namespace cleave {
 
 struct LoweringReport {
-  const LowerInput& input;
-  const LowerOptions& options;
+  const LoadedModel& model;
+  const std::vector<Backend>& backends;
+  const PoolOptions& pool;
+  const SearchSettings& search;
   const LowerOutcome& outcome;
   std::string learned_path = {};  // where the learned list was written; "": nowhere
   std::string folder = {};        // where findings are written; "": nowhere

@@ -76,7 +76,7 @@ std::string values_text(const Graph& graph, const LowerFinding& finding) {
 class TextWriter {
  public:
   explicit TextWriter(const LoweringReport& report)
-      : report_(report), graph_(report.input.model.graph), outcome_(report.outcome) {}
+      : report_(report), graph_(report.model.graph), outcome_(report.outcome) {}
 
   std::string write() {
     for (std::size_t i = 0; i < outcome_.rounds.size(); ++i) write_round(i);
@@ -104,7 +104,7 @@ class TextWriter {
 
   // Prints the partitions of interest: those that fail, and those that need a remedy.
   void write_table(const LowerRound& round) {
-    const bool is_one = report_.input.backends.size() == 1;
+    const bool is_one = report_.backends.size() == 1;
     TextTable table({"partition", "nodes", is_one ? "verdict" : "backend, verdict", "time", ""},
                     {Align::left, Align::right, Align::left, Align::right, Align::left});
     bool is_empty = true;
@@ -112,7 +112,7 @@ class TextWriter {
       const std::string remedy = remedy_text(part);
       const bool is_plain = part.attempt.verdict == LowerVerdict::lowered && remedy.empty();
       if (is_plain) continue;
-      std::string verdict = is_one ? "" : report_.input.backends[part.backend].name + ": ";
+      std::string verdict = is_one ? "" : report_.backends[part.backend].name + ": ";
       verdict += verdict_text(part.attempt);
       const std::string time =
           part.attempt.is_cached ? "cached" : duration_text(part.attempt.seconds * 1e6);
@@ -147,7 +147,7 @@ class TextWriter {
     }
     write_precision();
     write_data_shapes();
-    if (!report_.options.pool.compares) {
+    if (!report_.pool.compares) {
       page_.line("values are not compared (--compare does, with a reference)");
     }
     if (outcome.rounds.back().acc_nodes == 0) page_.line("no node is left on the accelerator");
@@ -158,7 +158,7 @@ class TextWriter {
   void write_precision() {
     for (const LoweredPart& part : outcome_.rounds.back().parts) {
       const LowerVerdict verdict = part.attempt.verdict;
-      const std::string& exact = report_.input.backends[part.backend].float32_backend;
+      const std::string& exact = report_.backends[part.backend].float32_backend;
       const bool is_lower = verdict == LowerVerdict::lower_precision;
       if (!is_lower && (verdict != LowerVerdict::wrong_values || exact.empty())) continue;
       std::string text = backend_name(report_, part.backend);
@@ -195,7 +195,7 @@ class TextWriter {
 }  // namespace
 
 std::string backend_name(const LoweringReport& report, std::size_t backend) {
-  return report.input.backends[backend].title(report.outcome.identities[backend]);
+  return report.backends[backend].title(report.outcome.identities[backend]);
 }
 
 std::string verdict_text(const Attempt& attempt) {
@@ -213,14 +213,14 @@ std::string conclusion_text(const LoweringReport& report) {
   std::string line = outcome.is_clean ? "lowered " : "NOT clean: lowered ";
   line += count_text(outcome.nodes_lowered) + " of " + counted(outcome.nodes, "node", "nodes") +
           " (" + percent_text(outcome.nodes_lowered, outcome.nodes) + ") by ";
-  for (std::size_t i = 0; i < report.input.backends.size(); ++i) {
+  for (std::size_t i = 0; i < report.backends.size(); ++i) {
     line += (i == 0 ? "" : " and ") + backend_name(report, i);
   }
   line += " in " + counted(outcome.rounds.size(), "round", "rounds") + ", " +
           counted(outcome.compiler_runs, "compiler run", "compiler runs") + ", " +
           duration_text(outcome.seconds * 1e6);
-  if (report.options.pool.jobs > 1) {
-    line += " (" + std::to_string(report.options.pool.jobs) + " at once)";
+  if (report.pool.jobs > 1) {
+    line += " (" + std::to_string(report.pool.jobs) + " at once)";
   }
   if (outcome.cache_hits > 0) {
     line += ", " + counted(outcome.cache_hits, "verdict", "verdicts") + " known";
@@ -301,7 +301,7 @@ std::string size_pattern(const Graph& graph) {
 class AdviceWriter {
  public:
   explicit AdviceWriter(const LoweringReport& report)
-      : report_(report), graph_(report.input.model.graph), outcome_(report.outcome) {}
+      : report_(report), graph_(report.model.graph), outcome_(report.outcome) {}
 
   std::vector<std::string> write() {
     propose_sizes();
@@ -352,7 +352,7 @@ class AdviceWriter {
     if (!pattern.empty()) text += pattern + (has_reference() ? "" : " or ");
     if (!has_reference()) {
       text += "--reference onnxruntime, which pins shapes to those of a run";
-    } else if (!report_.options.search.pins_shapes) {
+    } else if (!report_.search.pins_shapes) {
       text += (pattern.empty() ? "" : ", or ") + std::string("without --pin-shapes off");
     } else if (pattern.empty()) {
       return;
@@ -422,7 +422,7 @@ std::string split_command(const LoweringReport& report) {
   const bool is_exact =
       outcome.bound && outcome.bound->is_same && outcome.bound->other_shapes.empty();
   if (!is_exact || report.list_options.empty()) return {};
-  std::vector<std::string> words = {"cleave", "split", report.input.model.source.path()};
+  std::vector<std::string> words = {"cleave", "split", report.model.source.path()};
   words.insert(words.end(), report.list_options.begin(), report.list_options.end());
   words.insert(words.end(), report.split_options.begin(), report.split_options.end());
   const auto sizes = size_options(outcome.sizes);

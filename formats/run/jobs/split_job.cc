@@ -31,11 +31,22 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
 // Fills a job step by step.
 class SplitJobMaker {
  public:
-  SplitJobMaker(const SplitRequest& request, const Progress& progress)
-      : request_(request), progress_(progress) {}
+  SplitJobMaker(const SplitRequest& request, const Progress& progress, const InputsRead& read)
+      : request_(request), progress_(progress), read_(read) {
+    job_.request_ = request;
+  }
+
+  Result<SplitJob, JobFault> make() {
+    return read_.model == nullptr ? with_own_model() : with_model_read();
+  }
+
+ private:
+  Loaded<ListsRead> lists() const {
+    return read_.lists != nullptr ? *read_.lists : read_lists(request_.lists);
+  }
 
   Result<SplitJob, JobFault> with_own_model() {
-    auto lists = read_lists(request_.lists);
+    auto lists = this->lists();
     auto model =
         read_model(request_.model.path, request_.model.bindings, request_.model.limits, progress_);
     if (!lists || !model) return input_fault_of(lists, model);
@@ -54,16 +65,15 @@ class SplitJobMaker {
     return compute();
   }
 
-  Result<SplitJob, JobFault> with_model(const ReadModel& model) {
-    auto lists = model.lists != nullptr ? *model.lists : read_lists(request_.lists);
+  Result<SplitJob, JobFault> with_model_read() {
+    auto lists = this->lists();
     if (!lists) return JobFault{FaultCause::input, std::move(lists).error()};
     take(*std::move(lists));
-    job_.model_ = &model.model;
-    job_.costs_ = model.costs;
+    job_.model_ = read_.model;
+    job_.costs_ = read_.costs;
     return compute();
   }
 
- private:
   // Both are read before either is refused, so that one run shows all faults.
   static JobFault input_fault_of(const Loaded<ListsRead>& lists, const Loaded<LoadedModel>& model) {
     Diagnostics faults = lists ? lists->warnings : lists.error();
@@ -88,13 +98,13 @@ class SplitJobMaker {
                     .machine = machine,
                     .cpu_unmatched = measured.cpu_unmatched,
                     .acc_unmatched = measured.acc_unmatched};
-    const NodeSet required = required_set();
+    job_.required_ = required_set();
     const SplitInput input{.graph = job_.graph(),
                            .lists = job_.lists_,
                            .facts = job_.facts_,
                            .link = link,
                            .times = &basis.times,
-                           .required = request_.require.empty() ? nullptr : &required};
+                           .required = job_.required()};
     append(job_.warnings_, idle_list_warnings(input));
     append(job_.warnings_, near_miss_warnings(input));
     append(job_.warnings_, idle_denial_warnings(input.graph, input.lists));
@@ -129,6 +139,7 @@ class SplitJobMaker {
 
   const SplitRequest& request_;
   const Progress& progress_;
+  const InputsRead& read_;
   SplitJob job_;
 };
 
@@ -154,13 +165,9 @@ std::string SplitJob::why_on_cpu(NodeId node) const {
   return reason_text(context, node, split_->reasons[node]);
 }
 
-Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress& progress) {
-  return SplitJobMaker(request, progress).with_own_model();
-}
-
-Result<SplitJob, JobFault> run_split(const ReadModel& model, const SplitRequest& request,
-                                     const Progress& progress) {
-  return SplitJobMaker(request, progress).with_model(model);
+Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress& progress,
+                                     const InputsRead& read) {
+  return SplitJobMaker(request, progress, read).make();
 }
 
 Loaded<ListsRead> read_lists(const ListsRequest& request) {

@@ -11,42 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "core/base/link.h"
 #include "core/base/progress.h"
-#include "core/cost/target_spec.h"
 #include "core/measures/preview.h"
 #include "core/split/split.h"
 #include "core/study/inference_time.h"
-#include "formats/lists/costs/cost_set.h"
 #include "formats/models/model_file.h"
 #include "formats/report/words/report.h"
-#include "formats/run/jobs/job_fault.h"
+#include "formats/run/jobs/split_request.h"
 
 namespace cleave {
-
-struct ModelRequest {
-  std::string path;  // "-": standard input
-  ShapeBindings bindings = {};
-  ModelLimits limits = {};
-};
-
-// What decides which nodes the accelerator takes.
-struct ListsRequest {
-  std::vector<std::string> paths = {};     // of support lists
-  std::vector<std::string> verdicts = {};  // of files of verdicts
-  std::vector<std::string> deny = {};      // ops or names of nodes, also globs
-  bool all_of = false;                     // a node must be accepted by each list, not by any
-};
-
-struct SplitRequest {
-  ModelRequest model;
-  ListsRequest lists = {};
-  SplitOptions options = {};
-  std::optional<Link> link = {};  // nullopt: the first link that a list names, else the default
-  std::vector<TargetSpec> targets = {};   // --target: they win over the numbers in lists
-  std::vector<CostSource> costs = {};     // --costs; not read where the caller has read them
-  std::vector<std::string> require = {};  // nodes, globs or ops that PlaceBy::cost leaves
-};
 
 // All that was read and computed. Reports refer to it, so it must outlive them.
 class SplitJob {
@@ -59,6 +32,10 @@ class SplitJob {
   const Split& split() const { return *split_; }
   const CostSet& costs() const { return costs_ != nullptr ? *costs_ : own_costs_; }
   const InferenceTime& time() const { return *time_; }
+  // What the split was made from, as it was asked for.
+  const SplitRequest& request() const { return request_; }
+  // The nodes that PlaceBy::cost leaves on the accelerator; null: none was named.
+  const NodeSet* required() const { return request_.require.empty() ? nullptr : &required_; }
   // Warnings of the files' readers, about rules that name no op of the model, and about lists
   // without effect.
   const Diagnostics& warnings() const { return warnings_; }
@@ -70,6 +47,7 @@ class SplitJob {
 
  private:
   friend class SplitJobMaker;
+  SplitRequest request_;
   std::unique_ptr<LoadedModel> own_model_;  // null when the model belongs to the caller
   const LoadedModel* model_ = nullptr;
   std::optional<Graph> graph_;
@@ -78,6 +56,7 @@ class SplitJob {
   std::vector<SupportList> lists_;
   OpFacts facts_;
   SplitOptions options_;
+  NodeSet required_{0};
   std::optional<Split> split_;
   std::optional<Preview> preview_;
   std::optional<InferenceTime> time_;
@@ -85,24 +64,23 @@ class SplitJob {
   Diagnostics warnings_;
 };
 
-// On error: the faults of all lists and of the model, or why the options cannot be met.
-Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress& progress = {});
-
-// The same for a model, and what was measured of it, that were read before and outlive the job;
-// request.model and request.costs are not used.
-struct ListsRead;
-struct ReadModel {
-  const LoadedModel& model;
-  const CostSet* costs = nullptr;    // null: nothing was measured
-  const ListsRead* lists = nullptr;  // read before, need not outlive the job; null: request.lists
-};
-Result<SplitJob, JobFault> run_split(const ReadModel& model, const SplitRequest& request,
-                                     const Progress& progress = {});
-
 struct ListsRead {
   std::vector<SupportList> lists;
   Diagnostics warnings;
 };
+
+// What the caller has read. Null: run_split() reads what the request names. With a model, `costs`
+// are those of that model, and null means that nothing was measured. The model and the costs must
+// outlive the job.
+struct InputsRead {
+  const LoadedModel* model = nullptr;
+  const CostSet* costs = nullptr;
+  const ListsRead* lists = nullptr;
+};
+
+// On error: the faults of all lists and of the model, or why the options cannot be met.
+Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress& progress = {},
+                                     const InputsRead& read = {});
 
 // Reads all lists, in this order: those of the paths, a list of what is denied, the verdicts. On
 // error: the faults of all files.

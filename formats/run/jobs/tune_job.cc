@@ -128,10 +128,10 @@ class Tuner {
   Result<SplitJob, JobFault> place() {
     SplitRequest request = request_.split;
     request.options.place.by = PlaceBy::cost;
-    auto job = run_split({*model_, &costs_}, request, progress_);
+    auto job = run_split(request, progress_, {.model = &*model_, .costs = &costs_});
     if (!job && made_.rounds.empty()) {
       request.options.place.by = PlaceBy::priority;
-      job = run_split({*model_, &costs_}, request, progress_);
+      job = run_split(request, progress_, {.model = &*model_, .costs = &costs_});
     }
     return job;
   }

@@ -2,9 +2,11 @@
 //
 //   const auto model = cleave::Model::read("mobile_block.onnx", {.dims = {{"N", 1}}});
 //   if (!model) return refuse(cleave::fault_text(model.error()));
-//   const auto lists = cleave::SupportLists::read({"tiny_npu.txt"});
+//   const auto lists = cleave::SupportLists::read({.paths = {"tiny_npu.txt"}});
 //   if (!lists) return refuse(cleave::fault_text(lists.error()));
-//   const auto split = cleave::split_model(*model, *lists, {.settings = {{"keep_qdq", true}}});
+//   const auto request = cleave::request_of({{"keep_qdq", true}, {"start", "fewest"}});
+//   if (!request) return refuse(cleave::fault_text(request.error()));
+//   const auto split = cleave::split_model(*model, *lists, *request);
 //   if (!split) return refuse(cleave::fault_text(split.error()));
 //   for (const cleave::PartitionInfo& part : split->partitions()) use(part.name, part.nodes);
 //   for (const cleave::CpuNode& node : split->cpu_nodes()) use(node.name, node.reason);
@@ -25,8 +27,8 @@
 #pragma once
 
 #include "formats/base/text/version.h"          // IWYU pragma: export
+#include "formats/run/jobs/split_request.h"     // IWYU pragma: export
 #include "formats/run/library/fault_text.h"     // IWYU pragma: export
 #include "formats/run/library/model.h"          // IWYU pragma: export
 #include "formats/run/library/model_split.h"    // IWYU pragma: export
-#include "formats/run/library/split_choices.h"  // IWYU pragma: export
 #include "formats/run/library/support_lists.h"  // IWYU pragma: export

@@ -99,16 +99,14 @@ ModelSplit& ModelSplit::operator=(ModelSplit&&) noexcept = default;
 ModelSplit::~ModelSplit() = default;
 
 Result<ModelSplit, JobFault> split_model(const Model& model, const SupportLists& lists,
-                                         const SplitChoices& choices) {
-  const auto request = request_of(choices);
-  if (!request) return request.error();
-  auto measured = measured_model(model.loaded(), request->costs);
+                                         const SplitRequest& request) {
+  auto measured = measured_model(model.loaded(), request.costs);
   if (!measured) return std::move(measured).error();
   const bool is_measured = *measured != nullptr;
-  auto job = run_split(ReadModel{.model = is_measured ? (*measured)->model : model.loaded(),
-                                 .costs = is_measured ? &(*measured)->costs : nullptr,
-                                 .lists = &lists.lists()},
-                       *request);
+  auto job = run_split(request, {},
+                       {.model = is_measured ? &(*measured)->model : &model.loaded(),
+                        .costs = is_measured ? &(*measured)->costs : nullptr,
+                        .lists = &lists.lists()});
   if (!job) return std::move(job).error();
   if (auto fault = change_of_input()) return *std::move(fault);
   // As `cleave preview` prints them: those of the lists, of the model, of the costs, of the split.

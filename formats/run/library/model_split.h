@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "formats/run/jobs/split_request.h"
 #include "formats/run/library/model.h"
-#include "formats/run/library/split_choices.h"
 #include "formats/run/library/support_lists.h"
 
 namespace cleave {
@@ -50,7 +50,7 @@ struct SplitNumbers {
   double acc_flops = 0;                // of those on the accelerator
   std::size_t unknown_flops = 0;       // nodes whose FLOPs are unknown
   std::optional<double> max_qps;       // the least qps of a partition; nullopt as there
-  std::optional<double> inference_us;  // known where SplitChoices has costs or targets of both
+  std::optional<double> inference_us;  // known where the request has costs or targets of both
                                        // devices, or files have their times or rates
 };
 
@@ -94,11 +94,12 @@ class ModelSplit {
   Diagnostics warnings_;
 };
 
-// On error: a choice is unknown or cannot be met, or the costs cannot be read. With costs the model's
+// `request` names neither model nor lists: these were read. On error: the request cannot be met, or
+// the costs cannot be read. With costs the model's
 // file is read once more.
 Result<ModelSplit, JobFault> split_model(const Model& model, const SupportLists& lists,
-                                         const SplitChoices& choices = {});
+                                         const SplitRequest& request = {});
 Result<ModelSplit, JobFault> split_model(const Model&& model, const SupportLists& lists,
-                                         const SplitChoices& choices = {}) = delete;
+                                         const SplitRequest& request = {}) = delete;
 
 }  // namespace cleave

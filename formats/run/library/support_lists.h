@@ -2,30 +2,22 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "core/base/result.h"
 #include "formats/base/text/diagnostic.h"
-#include "formats/run/jobs/job_fault.h"
+#include "formats/run/jobs/split_request.h"
 
 namespace cleave {
 
 struct ListsRead;  // formats/run/jobs/split_job.h
-
-struct ListOptions {
-  std::vector<std::string> deny = {};  // ops or names of nodes that stay on the CPU; also globs
-  bool all_of = false;                 // a node must be accepted by each list, not by any
-};
 
 // Can be moved.
 class SupportLists {
  public:
   // Reads lists at paths, or by name: "tensorrt" is tensorrt.json in a folder that the environment
   // variable CLEAVE_LISTS names; folders are divided by colons. On error: the faults of all lists;
-  // a fault of the request if no path is given.
-  static Result<SupportLists, JobFault> read(const std::vector<std::string>& paths,
-                                             const ListOptions& options = {});
+  // a fault of the request if neither lists nor verdicts are given.
+  static Result<SupportLists, JobFault> read(const ListsRequest& request);
   explicit SupportLists(std::unique_ptr<ListsRead> lists);
   SupportLists(SupportLists&&) noexcept;
   SupportLists& operator=(SupportLists&&) noexcept;

@@ -45,7 +45,7 @@ TEST_CASE("each setting takes the value that it gives") {
 }
 
 TEST_CASE("counts are numbers, or the words that the setting has") {
-  CHECK(with("min_acc_module_size", std::uint64_t{3}).subgraphs.min_acc_size == 3);
+  CHECK(with("min_acc_module_size", 3).subgraphs.min_acc_size == 3);
   CHECK(with("min_acc_module_size", "4").subgraphs.min_acc_size == 4);
   CHECK(with("min_acc_module_size", "auto").subgraphs.is_min_automatic);
   CHECK(with("keep_acc_subgraphs", "unlimited").keep.most == KeepOptions::kUnlimited);
@@ -66,7 +66,8 @@ TEST_CASE("a value that a setting does not accept is refused in words and has no
   CHECK(options == SplitOptions{});
   CHECK(refusal_of(setting_of("start")) == "is not reference, cpu, acc or fewest");
   CHECK(refusal_of(setting_of("keep_qdq")) == "is neither true nor false");
-  CHECK(refusal_of(setting_of("acc_prefix")) == "is not a string");
+  CHECK(refusal_of(setting_of("acc_prefix")) ==
+        "is not UTF-8 text, as names of partitions must be");
   CHECK(refusal_of(setting_of("extend")) == "is not a subgraph's number, all or auto");
 }
 

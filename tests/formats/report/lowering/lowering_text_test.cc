@@ -20,10 +20,9 @@ struct Lowered {
     output y)"),
                     {},
                     {}};
-  std::vector<SupportList> lists;
-  OpFacts facts;
   std::vector<Backend> backends;
-  LowerOptions options;
+  PoolOptions pool;
+  SearchSettings search;
   LowerOutcome outcome;
 
   Lowered() {
@@ -37,17 +36,12 @@ struct Lowered {
   void pin(std::string_view input, const Sizes& shape) {
     part().pinned.push_back({value_named(model.graph, input), shape});
   }
-  std::string text() const {
-    const LowerInput input{model, lists, facts, backends};
-    return lowering_text(
-        {.input = input, .options = options, .outcome = outcome, .list_options = {}});
-  }
+  LoweringReport report() const { return {model, backends, pool, search, outcome}; }
+  std::string text() const { return lowering_text(report()); }
   std::vector<std::string> advice(std::vector<std::string> list_options = {}) const {
-    const LowerInput input{model, lists, facts, backends};
-    return advice_texts({.input = input,
-                         .options = options,
-                         .outcome = outcome,
-                         .list_options = std::move(list_options)});
+    LoweringReport report = this->report();
+    report.list_options = std::move(list_options);
+    return advice_texts(report);
   }
 };
 

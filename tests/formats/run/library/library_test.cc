@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <string>
 
 #include "formats/lists/settings/split_settings.h"
@@ -45,8 +44,9 @@ class LibraryCase {
     REQUIRE(model);
     return *std::move(model);
   }
-  SupportLists lists(const ListOptions& options = {}) const {
-    auto lists = SupportLists::read({path("list.txt")}, options);
+  SupportLists lists(ListsRequest request = {}) const {
+    request.paths = {path("list.txt")};
+    auto lists = SupportLists::read(request);
     INFO((lists ? "" : fault_text(lists.error())));
     REQUIRE(lists);
     return *std::move(lists);
@@ -56,20 +56,21 @@ class LibraryCase {
   std::filesystem::path folder_;
 };
 
-ModelSplit split_of(const Model& model, const SupportLists& lists,
-                    const SplitChoices& choices = {}) {
-  auto split = split_model(model, lists, choices);
+ModelSplit split_of(const Model& model, const SupportLists& lists, const NamedValues& values = {}) {
+  const auto request = request_of(values);
+  INFO((request ? "" : fault_text(request.error())));
+  REQUIRE(request);
+  auto split = split_model(model, lists, *request);
   INFO((split ? "" : fault_text(split.error())));
   REQUIRE(split);
   return *std::move(split);
 }
 
-std::string refusal_of(const LibraryCase& files, const SplitChoices& choices) {
-  const Model model = files.model();
-  const auto split = split_model(model, files.lists(), choices);
-  REQUIRE(!split);
-  CHECK(split.error().cause == FaultCause::request);
-  return fault_text(split.error());
+std::string refusal_of(const NamedValues& values) {
+  const auto request = request_of(values);
+  REQUIRE(!request);
+  CHECK(request.error().cause == FaultCause::request);
+  return fault_text(request.error());
 }
 
 TEST_CASE("library: a model is read, split and looked at") {
@@ -123,9 +124,8 @@ TEST_CASE("library: what is unknown has no value") {
 TEST_CASE("library: settings have the names of a manifest") {
   const LibraryCase files;
   const Model model = files.model();
-  const SplitChoices choices{
-      .settings = {{"min_acc_module_size", 2}, {"start", "cpu"}, {"keep_qdq", true}}};
-  const ModelSplit split = split_of(model, files.lists(), choices);
+  const ModelSplit split = split_of(
+      model, files.lists(), {{"min_acc_module_size", 2}, {"start", "cpu"}, {"keep_qdq", true}});
   CHECK(split.numbers().acc_partitions == 0);
   CHECK(split.cpu_nodes().front().code == "small_subgraph");
   CHECK(split.json().find("\"min_acc_module_size\": 2") != std::string::npos);
@@ -135,7 +135,7 @@ TEST_CASE("library: settings have the names of a manifest") {
 TEST_CASE("library: a link is taken as --link takes it") {
   const LibraryCase files;
   const Model model = files.model({.dims = {{"N", 2}}});
-  const ModelSplit split = split_of(model, files.lists(), {.link = "32kB/s"});
+  const ModelSplit split = split_of(model, files.lists(), {{"pcie_bw", "32kB/s"}});
   CHECK(split.numbers().max_qps == 1000);
 }
 
@@ -189,35 +189,27 @@ TEST_CASE("library: faults say what is wrong, and where") {
   REQUIRE(!model);
   CHECK(model.error().cause == FaultCause::input);
   CHECK(fault_text(model.error()).find("broken.json:2:") != std::string::npos);
-  const auto lists = SupportLists::read({files.path("no_such_list.json")});
+  const auto lists = SupportLists::read({.paths = {files.path("no_such_list.json")}});
   REQUIRE(!lists);
   CHECK(lists.error().cause == FaultCause::input);
 }
 
 TEST_CASE("library: a setting that is unknown or has a wrong value is refused") {
-  const LibraryCase files;
-  CHECK(refusal_of(files, {.settings = {{"keep_qdg", true}}}).find("did you mean \"keep_qdq\"?") !=
-        std::string::npos);
-  CHECK(refusal_of(files, {.settings = {{"start", "gpu"}}}).find("\"start\": \"gpu\" is not") !=
-        std::string::npos);
-  CHECK(refusal_of(files, {.settings = {{"min_acc_module_size", -1}}}).find(": -1 is not") !=
-        std::string::npos);
-  CHECK(refusal_of(files, {.settings = {{"min_acc_module_size", true}}})
+  CHECK(refusal_of({{"keep_qdg", true}}).find("did you mean \"keep_qdq\"?") != std::string::npos);
+  CHECK(refusal_of({{"start", "gpu"}}).find("\"start\": \"gpu\" is not") != std::string::npos);
+  CHECK(refusal_of({{"min_acc_module_size", -1}}).find(": -1 is not") != std::string::npos);
+  CHECK(refusal_of({{"min_acc_module_size", true}})
             .find("\"min_acc_module_size\": true is not a whole number") != std::string::npos);
-  CHECK(refusal_of(files, {.settings = {{"keep_qdq", true}, {"keep_qdq", false}}})
-            .find("\"keep_qdq\" is given twice") != std::string::npos);
-  CHECK(refusal_of(files, {.settings = {{"acc_prefix", "\xff"}}}).find("is not UTF-8") !=
+  CHECK(refusal_of({{"keep_qdq", true}, {"keep_qdq", false}}).find("\"keep_qdq\" is given twice") !=
         std::string::npos);
-  CHECK(refusal_of(files, {.link = "fast"}).find("\"fast\"") != std::string::npos);
+  CHECK(refusal_of({{"acc_prefix", "\xff"}}).find("is not UTF-8") != std::string::npos);
+  CHECK(refusal_of({{"pcie_bw", "fast"}}).find("\"fast\"") != std::string::npos);
 }
 
 TEST_CASE("library: settings of the model are refused, with what to do instead") {
-  const LibraryCase files;
-  CHECK(refusal_of(files, {.settings = {{"dims", "N=1"}}}).find("ReadOptions::dims") !=
-        std::string::npos);
-  CHECK(refusal_of(files, {.settings = {{"set_inputs", "sr=1"}}}).find("input_values") !=
-        std::string::npos);
-  CHECK(refusal_of(files, {.settings = {{"fold", "off"}}}).find("\"report\"") != std::string::npos);
+  CHECK(refusal_of({{"dims", "N=1"}}).find("ReadOptions::dims") != std::string::npos);
+  CHECK(refusal_of({{"set_inputs", "sr=1"}}).find("input_values") != std::string::npos);
+  CHECK(refusal_of({{"fold", "off"}}).find("\"report\"") != std::string::npos);
 }
 
 TEST_CASE("library: rates of the devices give the time of an inference") {
@@ -225,21 +217,22 @@ TEST_CASE("library: rates of the devices give the time of an inference") {
   const Model model = files.model({.dims = {{"N", 2}}});
   const ModelSplit split =
       split_of(model, files.lists(),
-               {.settings = {{"place", "cost"}, {"keep_acc_subgraphs", "auto"}},
-                .targets = {"cpu:flops=5GFLOP/s,bandwidth=1GB/s",
-                            "acc:launch=100us,flops=4TFLOP/s,bandwidth=50GB/s,link=gen4x4"}});
+               {{"place", "cost"},
+                {"keep_acc_subgraphs", "auto"},
+                {"target", "cpu:flops=5GFLOP/s,bandwidth=1GB/s"},
+                {"target", "acc:launch=100us,flops=4TFLOP/s,bandwidth=50GB/s,link=gen4x4"}});
   REQUIRE(split.numbers().inference_us.has_value());
   CHECK(*split.numbers().inference_us > 0);
   CHECK(split.numbers().acc_nodes == 0);  // a launch takes longer than the nodes on the CPU
   const ModelSplit required =
       split_of(model, files.lists(),
-               {.settings = {{"place", "cost"}},
-                .targets = {"cpu:flops=5GFLOP/s,bandwidth=1GB/s",
-                            "acc:launch=100us,flops=4TFLOP/s,bandwidth=50GB/s,link=gen4x4"},
-                .require = {"c"}});
+               {{"place", "cost"},
+                {"target", "cpu:flops=5GFLOP/s,bandwidth=1GB/s"},
+                {"target", "acc:launch=100us,flops=4TFLOP/s,bandwidth=50GB/s,link=gen4x4"},
+                {"require", "c"}});
   CHECK(required.numbers().acc_nodes == 1);
   CHECK(required.json().find("\"gen4x4\"") != std::string::npos);
-  const std::string refusal = refusal_of(files, {.targets = {"gpu:flops=1"}});
+  const std::string refusal = refusal_of({{"target", "gpu:flops=1"}});
   CHECK(refusal.find("\"gpu:flops=1\"") != std::string::npos);
 }
 
@@ -248,15 +241,18 @@ TEST_CASE("library: files of costs give the time of an inference") {
   files.write("cpu.csv", "node,time_us\na,10\nb,20\nc,30\n");
   files.write("acc.csv", "node,time_us\na,1\nc,3\n");
   const Model model = files.model({.dims = {{"N", 2}}});
-  const std::vector<std::string> costs = {files.path("cpu.csv"), "acc=" + files.path("acc.csv")};
   ModelSplit first = split_of(model, files.lists(),
-                              {.link = "32MB/s", .costs = costs, .targets = {"acc:launch=0us"}});
+                              {{"pcie_bw", "32MB/s"},
+                               {"costs", files.path("cpu.csv")},
+                               {"costs", "acc=" + files.path("acc.csv")},
+                               {"target", "acc:launch=0us"}});
   const ModelSplit split = std::move(first);
   // 1 + 20 + 3 us of the nodes, and four times 32 bytes at 32 bytes a microsecond.
   REQUIRE(split.numbers().inference_us.has_value());
   CHECK(*split.numbers().inference_us == Approx(28));
   REQUIRE(split.write(files.path("out")));
-  const auto missing = split_model(model, files.lists(), {.costs = {files.path("no.csv")}});
+  const auto missing =
+      split_model(model, files.lists(), {.costs = {{.path = files.path("no.csv")}}});
   REQUIRE(!missing);
   CHECK(missing.error().cause == FaultCause::input);
 }
@@ -272,7 +268,7 @@ TEST_CASE("library: warnings of a split include those of its lists and its model
  "outputs": ["y"]})");
   const auto model = Model::read(files.path("odd.json"));
   REQUIRE(model);
-  const auto lists = SupportLists::read({files.path("list.json")});
+  const auto lists = SupportLists::read({.paths = {files.path("list.json")}});
   REQUIRE(lists);
   const std::string text = warning_text(split_of(*model, *lists).warnings());
   CHECK(text.find("\"alow\"") != std::string::npos);
@@ -300,48 +296,28 @@ TEST_CASE("library: a model without a name has that of its file") {
   CHECK(model->name() == "tiny_resnet");
 }
 
-// The rows of the table at the top of split_choices.h: a setting, and its values as written there.
-std::map<std::string, std::string> documented_settings() {
-  std::ifstream header(CLEAVE_PROJECT_DIR "/formats/run/library/split_choices.h");
-  std::map<std::string, std::string> rows;
-  std::string line;
-  while (std::getline(header, line) && line != "#pragma once") {
-    constexpr std::size_t kName = 5, kValues = 26, kDefault = 68;  // columns
-    if (line.size() <= kDefault || line.compare(0, kName, "//   ") != 0) continue;
-    const std::string name = line.substr(kName, line.find(' ', kName) - kName);
-    if (name != "setting") rows[name] = line.substr(kValues, kDefault - kValues);
-  }
-  return rows;
+TEST_CASE("library: the lists, the model and verdicts are named where they are read") {
+  CHECK(refusal_of({{"deny", "Relu"}}).find("ListsRequest::deny") != std::string::npos);
+  const LibraryCase files;
+  files.write("verdicts.csv", "node,accepted\na,true\n");
+  const auto lists = SupportLists::read({.verdicts = {files.path("verdicts.csv")}});
+  REQUIRE(lists);
+  const Model model = files.model();
+  CHECK(split_of(model, *lists).numbers().acc_nodes == 1);
 }
 
-// A value of each form and all words that a row has.
-std::vector<NamedSetting> documented_values(const std::string& name, const std::string& values) {
-  std::vector<NamedSetting> settings;
-  if (values.find("true | false") != values.npos) settings = {{name, true}, {name, false}};
-  if (values.find("number") != values.npos) settings.push_back({name, 3});
-  if (values.find("text") != values.npos) settings.push_back({name, "any"});
-  for (std::size_t at = values.find('"'); at != values.npos; at = values.find('"', at)) {
-    const std::size_t end = values.find('"', at + 1);
-    settings.push_back({name, values.substr(at + 1, end - at - 1)});
-    at = end + 1;
-  }
-  return settings;
-}
-
-TEST_CASE("library: the settings in the header are those that are accepted") {
-  const auto rows = documented_settings();
-  CHECK(rows.size() == split_settings().size());
+TEST_CASE("library: each setting takes its words by its name") {
   for (const SplitSetting& setting : split_settings()) {
+    INFO(setting.name);
     const std::string name(setting.name);
-    INFO(name);
-    REQUIRE(rows.contains(name));
-    const auto values = documented_values(name, rows.at(name));
-    CHECK(!values.empty());
-    for (const NamedSetting& value : values) CHECK(request_of({.settings = {value}}));
     for (const std::string_view word : setting.words) {
-      CHECK(rows.at(name).find("\"" + std::string(word) + "\"") != std::string::npos);
+      CHECK(request_of({{name, std::string(word)}}));
     }
+    if (setting.form == SettingForm::flag) CHECK(request_of({{name, true}}));
+    if (setting.form == SettingForm::count) CHECK(request_of({{name, 3}}));
+    if (setting.form == SettingForm::name) CHECK(request_of({{name, "any"}}));
   }
+  CHECK(request_of({{"extend", 3}}));
 }
 
 TEST_CASE("library: headers and library are of one version") {

@@ -1,4 +1,4 @@
-#include "formats/run/lowering/deploy.h"
+#include "formats/run/jobs/deploy.h"
 
 #include <algorithm>
 #include <array>
@@ -44,8 +44,8 @@ bool is_random(std::string_view op) {
 class Deployment {
  public:
   Deployment(const DeployInput& input, const Split& split, std::size_t backend)
-      : input_(input), graph_(input.lower.model.graph), split_(split), backend_(backend) {
-    const auto& backends = input.lower.backends;
+      : input_(input), graph_(input.split.model().graph), split_(split), backend_(backend) {
+    const auto& backends = input.backends;
     deployed_.file =
         backends.size() == 1 ? "root_ep.onnx" : "root_ep." + backends[backend].name + ".onnx";
     contexts_.resize(split.partition.count());
@@ -62,7 +62,7 @@ class Deployment {
     }
     const std::vector<std::string> no_devices;
     const auto written = write_onnx_deployed(
-        input_.lower.model, {split_.partition, split_.boundaries, split_.boundaries, no_devices},
+        input_.split.model(), {split_.partition, split_.boundaries, split_.boundaries, no_devices},
         contexts_, input_.folder, deployed_.file);
     if (!written) return LowerFault{Kind::output, written.error().faults.front().message};
     return std::move(deployed_);
@@ -104,7 +104,7 @@ class Deployment {
   LowerFault none_compiled() const {
     return {Kind::input,
             "no partition was compiled into an EPContext model by " +
-                input_.lower.backends[backend_].name + ": there is nothing to deploy",
+                input_.backends[backend_].name + ": there is nothing to deploy",
             deployed_.on_cpu};
   }
 
@@ -196,14 +196,11 @@ class Deployment {
 }  // namespace
 
 Result<std::vector<Deployed>, LowerFault> deploy(const DeployInput& input) {
-  const LowerInput& lower = input.lower;
-  const auto lists = with_denied(lower.lists, input.outcome.denied);
-  const auto split =
-      split_graph({lower.model.graph, lists, lower.facts, lower.link}, input.options.split);
-  if (!split) return LowerFault{Kind::input, split.error().message};
+  const auto split = split_without(input.split, input.outcome.denied);
+  if (!split) return split.error();
   std::vector<Deployed> all;
-  for (std::size_t i = 0; i < lower.backends.size(); ++i) {
-    auto written = Deployment(input, *split, i).write();
+  for (std::size_t i = 0; i < input.backends.size(); ++i) {
+    auto written = Deployment(input, split->split(), i).write();
     if (!written) return written.error();
     all.push_back(*std::move(written));
   }

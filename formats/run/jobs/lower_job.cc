@@ -1,22 +1,24 @@
 // Steps:
 // 1. start the pool: a session of each backend for each lane; the reference runs the model;
-// 2. in each round: split the model, give every accelerator partition to every backend, search for
-//    the culprit once for each way of failing, and learn rules from the findings;
+// 2. in each round: split the model (the first split is given), give every accelerator partition to
+//    every backend, search for the culprit once for each way of failing, and learn rules from the
+//    findings;
 // 3. end when all partitions are lowered, when a round learns no rule, or when the search erodes
 //    (is_eroding());
 // 4. write each finding as a folder.
-#include "formats/run/lowering/lower_job.h"
+#include "formats/run/jobs/lower_job.h"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "core/lowering/failure_signature.h"
 #include "formats/base/io/part_files.h"
-#include "formats/run/lowering/bound_split.h"
 #include "formats/run/lowering/finding_folder.h"
+#include "formats/run/lowering/open_shapes.h"
 #include "formats/run/lowering/rule_book.h"
 
 namespace cleave {
@@ -42,14 +44,92 @@ bool is_same(Rule one, const Rule& other) {
   return one == other;
 }
 
+// The lists, with the learned deny rules added to each.
+ListsRead with_denied(const std::vector<SupportList>& lists, const std::vector<Rule>& learned) {
+  ListsRead all{lists, {}};
+  for (SupportList& list : all.lists) {
+    list.deny.insert(list.deny.end(), learned.begin(), learned.end());
+  }
+  return all;
+}
+
+// ---- the split with the pinned shapes ----
+
+// By name of the accelerator partition: the names of its nodes.
+using NodeNames = std::map<std::string, std::set<std::string_view>>;
+
+NodeNames names_of(const Graph& graph, const Partition& partition) {
+  NodeNames names;
+  for (const PartId part : partition.parts()) {
+    if (!partition.is_acc(part)) continue;
+    auto& own = names[partition.name(part)];
+    for (const NodeId node : partition.nodes(part)) own.insert(graph.node(node).name);
+  }
+  return names;
+}
+
+NodeNames names_of(const Graph& graph, const LowerRound& round) {
+  NodeNames names;
+  for (const LoweredPart& part : round.parts) {
+    auto& own = names[part.name];
+    for (const NodeId node : part.nodes) own.insert(graph.node(node).name);
+  }
+  return names;
+}
+
+bool has_shape(const Graph& graph, ValueId value, const Sizes& sizes) {
+  if (is_open(graph, value)) return false;
+  const Shape shape = graph.shape(value);
+  return std::equal(shape.begin(), shape.end(), sizes.begin(), sizes.end(),
+                    [](Dim dim, std::int64_t size) { return dim.size() == size; });
+}
+
+std::map<std::string_view, ValueId> values_by_name(const Graph& graph) {
+  std::map<std::string_view, ValueId> values;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    values.emplace(graph.value(static_cast<ValueId>(i)).name, static_cast<ValueId>(i));
+  }
+  return values;
+}
+
+// Whether `cleave split` writes the partitions of the round when the model is bound to these sizes:
+// reads the model again with them, splits it with the lists of the round, and compares. nullopt when
+// the model cannot take the sizes.
+std::optional<BoundSplit> compare_bound_split(const SplitJob& split, const ListsRead& lists,
+                                              const ShapeBindings& sizes, const LowerRound& round) {
+  const LoadedModel& model = split.model();
+  SplitRequest request = split.request();
+  request.model = {.path = model.source.path_again(),
+                   .bindings = with_sizes(model.bindings, sizes),
+                   .limits = model.limits};
+  const auto bound = run_split(request, {}, {.lists = &lists});
+  if (!bound) return std::nullopt;
+  const Graph& graph = bound->graph();
+  BoundSplit result;
+  result.is_same = names_of(graph, bound->split().partition) == names_of(model.graph, round);
+  const auto values = values_by_name(graph);
+  std::set<ValueId> others;
+  for (const LoweredPart& part : round.parts) {
+    for (const PinnedShape& pinned : part.pinned) {
+      const auto value = values.find(model.graph.value(pinned.input).name);
+      const bool is_equal = value != values.end() && has_shape(graph, value->second, pinned.shape);
+      if (!is_equal) others.insert(pinned.input);
+    }
+  }
+  result.other_shapes.assign(others.begin(), others.end());
+  return result;
+}
+
 class LowerJob {
  public:
-  LowerJob(const LowerInput& input, const LowerOptions& options, LoweringPool& pool)
-      : input_(input),
+  LowerJob(const SplitJob& split, const std::vector<Backend>& backends, const LowerOptions& options,
+           LoweringPool& pool)
+      : split_(split),
+        backends_(backends),
         options_(options),
-        graph_(input.model.graph),
+        graph_(split.model().graph),
         pool_(pool),
-        book_(graph_, input.facts, full_names(pool)),
+        book_(graph_, split.facts(), full_names(pool)),
         search_(graph_, pool, options.search) {}
 
   Result<LowerOutcome, LowerFault> run() {
@@ -75,11 +155,8 @@ class LowerJob {
   std::optional<LowerFault> run_round() {
     const Clock::time_point begin = Clock::now();
     outcome_.denied = outcome_.learned;
-    lists_ = with_denied(input_.lists, outcome_.denied);
-    auto split = split_graph({graph_, lists_, input_.facts, input_.link}, options_.split);
-    if (!split) return LowerFault{LowerFault::Kind::input, split.error().message};
     outcome_.rounds.emplace_back();
-    collect_parts(split->partition);
+    if (auto fault = split()) return fault;
     lower_parts();
     if (auto fault = first_error()) return fault;
     for (const LoweredPart& part : round().parts) {
@@ -95,13 +172,25 @@ class LowerJob {
 
   LowerRound& round() { return outcome_.rounds.back(); }
 
+  // Takes the partitions of the given split, or splits again once rules were learned.
+  std::optional<LowerFault> split() {
+    if (outcome_.denied.empty()) {
+      collect_parts(split_.split().partition);
+      return std::nullopt;
+    }
+    const auto again = split_without(split_, outcome_.denied);
+    if (!again) return again.error();
+    collect_parts(again->split().partition);
+    return std::nullopt;
+  }
+
   void collect_parts(const Partition& partition) {
     for (const PartId part : partition.parts()) {
       if (!partition.is_acc(part)) continue;
       const auto nodes = partition.nodes(part);
       ++round().acc_parts;
       round().acc_nodes += nodes.size();
-      for (std::size_t i = 0; i < input_.backends.size(); ++i) {
+      for (std::size_t i = 0; i < backends_.size(); ++i) {
         LoweredPart& lowered = round().parts.emplace_back();
         lowered.name = partition.name(part);
         lowered.nodes.assign(nodes.begin(), nodes.end());
@@ -169,7 +258,7 @@ class LowerJob {
   // A backend whose every answer is a refusal is not believed without a look at it.
   std::optional<LowerFault> fault_of_backends() {
     if (options_.search.culprits == CulpritSearch::none) return std::nullopt;
-    for (std::size_t i = 0; i < input_.backends.size(); ++i) {
+    for (std::size_t i = 0; i < backends_.size(); ++i) {
       const auto& parts = round().parts;
       const bool is_refused = std::any_of(parts.begin(), parts.end(), [i](const LoweredPart& part) {
         return part.backend == i && is_refusal(part.attempt.verdict);
@@ -264,8 +353,8 @@ class LowerJob {
       const LowerFinding& finding = outcome_.findings[i];
       const FindingFolder folder{.path = options_.findings_folder + "/" + std::to_string(i + 1),
                                  .finding = finding,
-                                 .model = input_.model,
-                                 .backend = input_.backends[finding.backend],
+                                 .model = split_.model(),
+                                 .backend = backends_[finding.backend],
                                  .identity = outcome_.identities[finding.backend],
                                  .samples = pool_.samples()};
       Status<Error> written = Done{};
@@ -288,7 +377,7 @@ class LowerJob {
     const std::vector<std::string> stems = file_stems(names);
     std::vector<Lanes::Job> jobs;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (!parts[i].is_lowered || !may_keep(input_.backends[parts[i].backend])) continue;
+      if (!parts[i].is_lowered || !may_keep(backends_[parts[i].backend])) continue;
       const auto at = std::lower_bound(names.begin(), names.end(), parts[i].name) - names.begin();
       jobs.emplace_back([this, i, stem = stems[static_cast<std::size_t>(at)]](std::size_t lane) {
         keep_part(i, stem, lane);
@@ -304,7 +393,7 @@ class LowerJob {
     LoweredPart& part = round().parts[i];
     const PlaceOfArtefacts place{.folder = options_.artefacts_folder,
                                  .work = options_.pool.work_folder + "/kept_" + std::to_string(i),
-                                 .stem = stem + "." + input_.backends[part.backend].name};
+                                 .stem = stem + "." + backends_[part.backend].name};
     auto kept = keep_artefacts(pool_.lowerer(lane, part.backend),
                                {.nodes = part.nodes, .remedies = part.remedies}, place);
     const std::lock_guard lock(mutex_);
@@ -331,7 +420,7 @@ class LowerJob {
       const ReferenceTensor* const tensor = sample.find(graph_.value(input).name);
       return tensor == nullptr ? std::nullopt : std::optional(tensor->shape);
     });
-    outcome_.bound = compare_bound_split({input_.model, lists_, input_.link, options_.split},
+    outcome_.bound = compare_bound_split(split_, with_denied(split_.lists(), outcome_.denied),
                                          outcome_.sizes, outcome_.rounds.back());
   }
 
@@ -344,7 +433,7 @@ class LowerJob {
     for (const LoweredPart& part : last.parts) {
       outcome_.is_clean = outcome_.is_clean && part.is_lowered;
       is_any_judged = is_any_judged || part.attempt.verdict != LowerVerdict::driver;
-      if (part.is_lowered && ++lowered[part.name] == input_.backends.size()) {
+      if (part.is_lowered && ++lowered[part.name] == backends_.size()) {
         outcome_.nodes_lowered += part.nodes.size();
       }
     }
@@ -354,14 +443,14 @@ class LowerJob {
     outcome_.backend_seconds = pool_.backend_seconds();
   }
 
-  const LowerInput& input_;
+  const SplitJob& split_;
+  const std::vector<Backend>& backends_;
   const LowerOptions& options_;
-  const Graph& graph_;
+  const Graph& graph_;  // with the declared shapes, not those that a profile saw
   LoweringPool& pool_;
   RuleBook book_;
   PartSearch search_;
   LowerOutcome outcome_;
-  std::vector<SupportList> lists_;                // of the round
   std::vector<PieceResult> results_;              // by part of the round
   std::vector<std::vector<LowerFinding>> found_;  // by search of the round
   std::mutex mutex_;
@@ -371,20 +460,22 @@ class LowerJob {
 
 }  // namespace
 
-std::vector<SupportList> with_denied(const std::vector<SupportList>& lists,
-                                     const std::vector<Rule>& learned) {
-  std::vector<SupportList> all = lists;
-  for (SupportList& list : all) {
-    list.deny.insert(list.deny.end(), learned.begin(), learned.end());
-  }
-  return all;
+Result<SplitJob, LowerFault> split_without(const SplitJob& split, const std::vector<Rule>& denied) {
+  const ListsRead lists = with_denied(split.lists(), denied);
+  auto again = run_split(split.request(), {},
+                         {.model = &split.model(), .costs = &split.costs(), .lists = &lists});
+  if (again) return *std::move(again);
+  const Diagnostic& fault = again.error().faults.back();
+  return LowerFault{LowerFault::Kind::input, fault.message, fault.notes};
 }
 
-Result<LowerOutcome, LowerFault> lower_model(const LowerInput& input, const LowerOptions& options) {
+Result<LowerOutcome, LowerFault> lower_model(const SplitJob& split,
+                                             const std::vector<Backend>& backends,
+                                             const LowerOptions& options) {
   const Clock::time_point begin = Clock::now();
-  auto pool = LoweringPool::start(input.model, input.backends, options.pool);
+  auto pool = LoweringPool::start(split.model(), backends, options.pool);
   if (!pool) return pool.error();
-  auto outcome = LowerJob(input, options, **pool).run();
+  auto outcome = LowerJob(split, backends, options, **pool).run();
   if (outcome) outcome->seconds = seconds_since(begin);
   return outcome;
 }

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "formats/base/io/output_folder.h"
-#include "formats/run/lowering/lower_job.h"
+#include "formats/run/jobs/lower_job.h"
 
 namespace cleave {
 
 struct DeployInput {
-  const LowerInput& lower;
+  const SplitJob& split;  // that was lowered
+  const std::vector<Backend>& backends;
   const LowerOptions& options;
   const LowerOutcome& outcome;  // with artefacts
   const OutputFolder& folder;

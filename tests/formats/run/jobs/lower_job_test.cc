@@ -1,4 +1,4 @@
-#include "formats/run/lowering/lower_job.h"
+#include "formats/run/jobs/lower_job.h"
 
 #include <filesystem>
 
@@ -18,16 +18,15 @@ std::string lowered(const std::string& graph, const std::vector<Backend>& backen
   const TestFolder folder;
   const LoadedModel model = onnx_model_in(folder, "m", graph);
   std::filesystem::create_directory(folder.path("work"));
-  std::vector<SupportList> lists;
   auto list = parse_support("npu.txt", "Neg\nAbs\nRelu\nExp\n");
   REQUIRE(list);
-  lists.push_back(std::move(list->list));
-  const OpFacts facts;
+  const ListsRead lists{{std::move(list->list)}, {}};
+  const auto split = run_split({}, {}, {.model = &model, .lists = &lists});
+  REQUIRE(split);
   LowerOptions options;
   options.pool.work_folder = folder.path("work");
   options.until_clean = until_clean;
-  const auto outcome =
-      lower_model({.model = model, .lists = lists, .facts = facts, .backends = backends}, options);
+  const auto outcome = lower_model(*split, backends, options);
   if (!outcome) FAIL(outcome.error().message);
   std::string text;
   for (const LowerRound& round : outcome->rounds) {

@@ -1,0 +1,247 @@
+#include "cli/options/request_args.h"
+
+#include "cli/options/choice.h"
+#include "cli/options/file_option.h"
+#include "cli/options/refuse_option.h"
+#include "cli/options/whole_number.h"
+#include "core/base/quotes.h"
+#include "formats/base/text/diagnostic.h"
+#include "formats/base/text/number_text.h"
+#include "formats/lists/support/support_file.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+namespace cleave {
+namespace {
+
+std::optional<std::int64_t> parse_size(std::string_view text) {
+  std::int64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error != std::errc() || end != text.data() + text.size() || size < 0) return std::nullopt;
+  return size;
+}
+
+// Parses "name=rest", split at the last '=', since names of values may contain one.
+std::pair<std::string, std::string> parse_binding(const std::string& option,
+                                                  const std::string& text,
+                                                  const std::string& example) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    refuse_option(option, in_quotes(text) + " is not of the form " + example);
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+void add_limit(ModelRequest& model, const std::string& text) {
+  if (const auto set = set_limit(model.limits, text); !set) refuse_option("--limit", set.error());
+}
+
+void add_dim(ModelRequest& model, const std::string& text) {
+  const auto [name, size_text] = parse_binding("--dim", text, "N=8");
+  const auto size = parse_size(size_text);
+  if (!size) refuse_option("--dim", in_quotes(size_text) + " is not a size: give a whole number");
+  model.bindings.dims.emplace_back(name, *size);
+}
+
+void add_input_shape(ModelRequest& model, const std::string& text) {
+  const auto [name, dims_text] = parse_binding("--input-shape", text, "x=1,3,224,224");
+  std::vector<std::int64_t> dims;
+  std::string_view rest = dims_text;
+  while (!dims_text.empty()) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view dim = rest.substr(0, comma);
+    const auto size = dim == "?" ? std::optional<std::int64_t>(-1) : parse_size(dim);
+    if (!size) {
+      refuse_option("--input-shape", "\"" + std::string(dim) + "\" is not a size: give whole " +
+                                         "numbers between commas, or ? for an open dim");
+    }
+    dims.push_back(*size);
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  model.bindings.inputs.emplace_back(name, std::move(dims));
+}
+
+// The option of a setting, which holds the default.
+CLI::Option* add_setting(CLI::App& app, const SplitSetting& setting, SplitOptions& options) {
+  const std::string name = option_name(setting);
+  const std::string help(setting.help);
+  const auto set = [&setting, &options](const std::string& text) {
+    if (setting.set(options, text)) return;
+    refuse_option(option_name(setting), in_quotes(text) + " " + refusal_of(setting));
+  };
+  CLI::Option* option = nullptr;
+  if (setting.form == SettingForm::flag) {
+    const auto raise = [&setting, &options](std::int64_t) { setting.set(options, true); };
+    return app.add_flag_function(name, raise, help);
+  }
+  if (setting.form == SettingForm::word) {
+    const std::vector<std::string> words(setting.words.begin(), setting.words.end());
+    option = add_words(
+        app, name, words, [set, words](std::size_t at) { set(words[at]); }, help);
+  } else {
+    option = app.add_option_function<std::string>(name, set, help);
+    if (!setting.placeholder.empty()) option->type_name(std::string(setting.placeholder));
+  }
+  if (setting.form == SettingForm::other) return option;
+  return option->default_str(setting_text(setting.get(options)));
+}
+
+}  // namespace
+
+void add_model_options(CLI::App& app, ModelRequest& model) {
+  add_input_option(app, "MODEL", model.path,
+                   "model file (ONNX, torch.export or native graph JSON), or - for standard input")
+      ->required();
+  add_binding_options(app, model);
+}
+
+void add_binding_options(CLI::App& app, ModelRequest& model) {
+  app.add_option_function<std::vector<std::string>>(
+         "--dim",
+         [&model](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_dim(model, text);
+         },
+         "bind a symbolic dim, e.g. --dim N=8; repeatable")
+      ->type_name("NAME=SIZE")
+      ->allow_extra_args(false);
+  app.add_option_function<std::vector<std::string>>(
+         "--input-shape",
+         [&model](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_input_shape(model, text);
+         },
+         "set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open")
+      ->type_name("NAME=DIMS")
+      ->allow_extra_args(false)
+      ->delimiter('\0');
+  app.add_option_function<std::vector<std::string>>(
+         "--set-input",
+         [&model](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             model.bindings.values.push_back(parse_binding("--set-input", text, "sr=16000"));
+           }
+         },
+         "set the value of an input with one element, e.g. --set-input sr=16000, so that an If or "
+         "a shape which it decides is known")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->delimiter('\0');
+  add_choice(app, "--infer", model.bindings.inference,
+             {{"off", ShapeInference::off},
+              {"file", ShapeInference::file},
+              {"full", ShapeInference::full}},
+             "types and shapes of an ONNX model: off (declared inputs and outputs only), file "
+             "(also its value_info) or full (also what follows from its operators)");
+  add_choice(
+      app, "--fold", model.bindings.folding,
+      {{"off", Folding::off}, {"report", Folding::report}, {"write", Folding::write}},
+      "what is known before an ONNX model runs: report (an If that is decided is replaced by "
+      "its branch), write (also nodes whose results are known integers become constants) or "
+      "off (every node stays)");
+  app.add_option_function<std::vector<std::string>>(
+         "--limit",
+         [&model](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_limit(model, text);
+         },
+         "set a limit on the input's size, e.g. --limit nodes=5000; utf8=lenient reads an ONNX "
+         "model with names that are not UTF-8; repeatable")
+      ->type_name("WHAT=N")
+      ->allow_extra_args(false);
+}
+
+void add_costs_option(CLI::App& app, std::vector<CostSource>& costs) {
+  const auto add = [&costs](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) costs.push_back(cost_source_of(text));
+  };
+  set_file_role(app.add_option_function<std::vector<std::string>>(
+                       "--costs", add,
+                       "times and shapes of a run: a profile of ONNX Runtime, OpenVINO or "
+                       "TensorRT, CSV node,time_us, or cleave.costs; of the CPU, or acc=FILE of "
+                       "the accelerator; repeatable")
+                    ->type_name("[TARGET=]FILE")
+                    ->allow_extra_args(false),
+                FileRole::input);
+}
+
+void add_list_options(CLI::App& app, ListsRequest& lists, Lists need) {
+  const auto take = [&lists](const std::vector<std::string>& given) {
+    if (given.size() > kMostSupportLists) {
+      refuse_option("--support", count_text(given.size()) + " lists are too many: at most " +
+                                     count_text(kMostSupportLists) +
+                                     " are read at once; join some into one file");
+    }
+    lists.paths = given;
+  };
+  CLI::Option* const support =
+      app.add_option_function<std::vector<std::string>>(
+             "-s,--support", take,
+             "support list: JSON, plain text or ONNX Runtime config; repeatable: a node is "
+             "supported when any list accepts it")
+          ->type_name("LIST")
+          ->allow_extra_args(false);
+  set_file_role(support, FileRole::input);
+  if (need == Lists::required) support->required();
+  app.add_option("--deny", lists.deny,
+                 "keep an op or a node on the CPU, whatever the lists say: a name or a glob; "
+                 "repeatable")
+      ->type_name("NODE|OP")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text.empty() ? std::string("names no node: the text is empty") : std::string();
+          },
+          ""));
+  add_input_option(app, "--verdicts", lists.verdicts,
+                   "JSON or CSV that decides single nodes and overrides all rules: node, true or "
+                   "false, why; repeatable")
+      ->allow_extra_args(false)
+      ->each([support](const std::string&) { support->required(false); });
+  app.add_flag("--all-of", lists.all_of,
+               "a node must be accepted by every list, not by any of them");
+}
+
+void add_setting_options(CLI::App& app, SplitRequest& request) {
+  for (const SplitSetting& setting : split_settings()) {
+    CLI::Option* const option = add_setting(app, setting, request.options);
+    if (!setting.needs.empty()) option->needs(app.get_option(std::string(setting.needs)));
+  }
+  const auto take = [&request](const std::string& option, const std::string& name) {
+    return [&request, option, name](const std::string& text) {
+      if (const auto set = set_in_request(request, name, text); !set) {
+        refuse_option(option, set.error().message);
+      }
+    };
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--target",
+         [set = take("--target", "target")](const std::vector<std::string>& given) {
+           for (const std::string& text : given) set(text);
+         },
+         "numbers of a device, such as acc:launch=100us,flops=4TFLOP/s or cpu:bandwidth=50GB/s "
+         "(samples/README.md); repeatable")
+      ->type_name("TARGET:NUMBERS")
+      ->allow_extra_args(false);
+  app.add_option_function<std::string>(
+         "--pcie-bw", take("--pcie-bw", "pcie_bw"),
+         "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")
+      ->type_name("BANDWIDTH");
+}
+
+void add_require_option(CLI::App& app, std::vector<std::string>& require) {
+  app.add_option("--require", require,
+                 "node (a name or glob) or op that --place cost leaves on the accelerator; "
+                 "repeatable")
+      ->type_name("NODE|OP")
+      ->allow_extra_args(false);
+}
+
+void add_split_options(CLI::App& app, SplitRequest& request, Lists need) {
+  add_model_options(app, request.model);
+  add_costs_option(app, request.costs);
+  add_list_options(app, request.lists, need);
+  add_setting_options(app, request);
+  add_require_option(app, request.require);
+}
+
+}  // namespace cleave

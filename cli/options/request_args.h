@@ -1,0 +1,37 @@
+// The options of a SplitRequest, the same on all commands that split; and those of the model alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "formats/run/jobs/split_request.h"
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+// What the options set must outlive the app.
+
+// MODEL, and the options below.
+void add_model_options(CLI::App& app, ModelRequest& model);
+// --dim, --input-shape, --set-input, --infer, --fold, --limit
+void add_binding_options(CLI::App& app, ModelRequest& model);
+// --costs
+void add_costs_option(CLI::App& app, std::vector<CostSource>& costs);
+
+enum class Lists : bool { optional, required };
+// -s/--support, --deny, --verdicts, all repeatable; --all-of. Where they are required, a file of
+// verdicts will do.
+void add_list_options(CLI::App& app, ListsRequest& lists, Lists need = Lists::required);
+
+// The settings of the split, --target, --pcie-bw; --require where the command has no gate of that
+// name.
+void add_setting_options(CLI::App& app, SplitRequest& request);
+void add_require_option(CLI::App& app, std::vector<std::string>& require);
+
+// All of the above: what a command takes that splits one model.
+void add_split_options(CLI::App& app, SplitRequest& request, Lists need = Lists::required);
+
+}  // namespace cleave
