@@ -15,8 +15,6 @@
 #include "formats/base/io/output_file.h"
 #include "formats/base/text/text_layout.h"
 #include "formats/lists/import/import.h"
-#include "formats/lists/import/known_lists.h"
-#include "formats/lists/import/skeleton.h"
 #include "formats/lists/support/support_file.h"
 
 namespace cleave {

@@ -7,7 +7,6 @@
 #include "cli/jobs/write_stages.h"
 #include "cli/options/file_option.h"
 #include "cli/options/request_args.h"
-#include "cli/options/schedule_args.h"
 #include "cli/options/stage_args.h"
 #include "cli/terminal/terminal.h"
 #include "core/stages/stage_boundary.h"

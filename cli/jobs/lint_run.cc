@@ -5,7 +5,7 @@
 #include "cli/jobs/bound_models.h"
 #include "cli/jobs/split_run.h"
 #include "cli/terminal/terminal.h"
-#include "formats/lists/import/known_lists.h"
+#include "formats/lists/import/import.h"
 #include "formats/report/check/lint.h"
 
 namespace cleave {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/jobs/write_stages.h"
-#include "cli/options/stage_plan_args.h"
+#include "cli/options/stage_args.h"
 #include "cli/terminal/exit_code.h"
 #include "formats/models/model_file.h"
 #include "formats/run/jobs/stage_plan.h"

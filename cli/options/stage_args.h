@@ -9,6 +9,7 @@
 
 #include "core/base/result.h"
 #include "core/stages/stage_boundary.h"
+#include "formats/run/jobs/stage_plan.h"
 
 namespace CLI {
 class App;
@@ -39,6 +40,62 @@ class StageArgs {
   std::vector<std::pair<std::size_t, std::string>> devices_;
   std::optional<std::size_t> only_;
   std::optional<std::string> loss_;
+};
+
+// The options of balanced stages: the cost of a stage, the devices, and the effort of the search.
+struct BalanceArgs {
+  BalanceRequest request;
+  void add_to(CLI::App& app);
+  // The first of these options that was given, for commands that cannot use them; else empty.
+  std::string first_given() const;
+  // The first given one that says nothing about what a schedule of stages takes; else empty.
+  std::string first_not_for_schedule() const;
+  // Error if an option was given that has no effect; else nullopt.
+  std::optional<Error> idle_option(StagePolicy policy) const;
+
+ private:
+  const CLI::App* app_ = nullptr;
+  void add_costs(const std::string& text);
+  void set_memory(const std::string& text);
+  void set_target(const std::string& text);
+  void set_time_limit(const std::string& text);
+};
+
+// The options that say where a pipeline is cut.
+
+// --split-at, --split-between, --map, --default, --stages, --balance, and the options of balanced stages
+class StagePlanArgs {
+ public:
+  void add_to(CLI::App& app);
+
+  StagePlanRequest request() const;
+  // Error if an option was given that has no effect together with the others; else nullopt.
+  std::optional<Error> idle_option() const;
+  // The first given option that does not apply to a workload, which has no scopes, no model to
+  // write, and its own costs; empty when there is none.
+  std::string first_not_for_workload() const;
+
+ private:
+  void add_split_at(const std::string& text);
+
+  StagePlanRequest request_;  // except what `balance_` has
+  BalanceArgs balance_;
+  const CLI::App* app_ = nullptr;  // knows which options were given
+};
+
+// The options of a schedule for the stages of a pipeline.
+
+// --schedule, --microbatches, --ranks, --backward-factor
+class ScheduleArgs {
+ public:
+  void add_to(CLI::App& app);
+
+  // nullopt: no schedule was asked for.
+  std::optional<ScheduleRequest> request() const;
+
+ private:
+  ScheduleRequest request_;
+  const CLI::App* app_ = nullptr;  // to see which options were given
 };
 
 }  // namespace cleave

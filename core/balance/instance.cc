@@ -1,18 +1,109 @@
+#include "core/balance/instance.h"
+
+#include <algorithm>
+#include <cassert>
+#include <compare>
+#include <numeric>
+#include <utility>
+
+#include "core/base/adjacency.h"
+
+namespace cleave::balance {
+namespace {
+
+// An upper bound on what any stage needs.
+double bytes_of_everything(const BalanceProblem& problem) {
+  double bytes = 0;
+  for (const BalanceItem& item : problem.items) bytes += item.bytes;
+  for (const double shared : problem.shared_bytes) bytes += shared;
+  for (const BalanceNet& net : problem.nets) bytes += net.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+Fleet::Fleet(const BalanceProblem& problem, bool exact_stages) : exact_stages_(exact_stages) {
+  const double everything = bytes_of_everything(problem);
+  for (std::uint32_t entry = 0; entry < problem.devices.size(); ++entry) {
+    const BalanceDevice& device = problem.devices[entry];
+    const DeviceKind kind{
+        .time_scale = 1 / device.speed,
+        .comm_scale = device.is_host ? 0 : device.transfer_scale,
+        .memory = device.is_host || everything <= device.memory ? kUnlimited : device.memory,
+        .is_host = device.is_host};
+    const auto found = std::find(kinds_.begin(), kinds_.end(), kind);
+    const auto id = static_cast<std::uint32_t>(found - kinds_.begin());
+    if (found == kinds_.end()) {
+      kinds_.push_back(kind);
+      count_of_kind_.push_back(0);
+    }
+    count_of_kind_[id] += device.count;
+    kind_of_device_.insert(kind_of_device_.end(), device.count, id);
+    entry_of_device_.insert(entry_of_device_.end(), device.count, entry);
+    has_host_ = has_host_ || kind.is_host;
+    has_caps_ = has_caps_ || kind.memory < kUnlimited;
+  }
+  in_order_ = problem.devices_in_order && kinds_.size() > 1;
+  may_skip_ = in_order_ && !exact_stages;
+  if (in_order_) make_states_in_order();
+  if (!in_order_) make_states_in_any_order();
+}
+
+void Fleet::make_states_in_order() {
+  for (std::uint32_t device = 0; device <= kind_of_device_.size(); ++device) {
+    used_.push_back(device);
+    if (device < kind_of_device_.size()) {
+      steps_.push_back({.to = device + 1, .kind = kind_of_device_[device]});
+    }
+    steps_begin_.push_back(static_cast<std::uint32_t>(steps_.size()));
+  }
+}
+
+// A state is a mixed-radix number: the digit of a kind is how many of its devices are taken.
+void Fleet::make_states_in_any_order() {
+  std::vector<std::uint32_t> digits(kinds_.size(), 0);
+  std::size_t states = 1;
+  for (const std::uint32_t count : count_of_kind_) states *= std::size_t{count} + 1;
+  for (std::uint32_t state = 0; state < states; ++state) {
+    std::uint32_t used = 0;
+    std::uint32_t stride = 1;
+    for (std::uint32_t kind = 0; kind < kinds_.size(); ++kind) {
+      if (digits[kind] < count_of_kind_[kind]) steps_.push_back({state + stride, kind});
+      used += digits[kind];
+      stride *= count_of_kind_[kind] + 1;
+    }
+    used_.push_back(used);
+    steps_begin_.push_back(static_cast<std::uint32_t>(steps_.size()));
+    for (std::uint32_t kind = 0; kind < kinds_.size(); ++kind) {
+      if (++digits[kind] <= count_of_kind_[kind]) break;
+      digits[kind] = 0;
+    }
+  }
+}
+
+std::vector<std::uint32_t> Fleet::devices_of(std::span<const std::uint32_t> kind_of_stage) const {
+  std::vector<std::uint32_t> devices;
+  std::vector<std::uint8_t> taken(kind_of_device_.size(), 0);
+  std::size_t next = 0;
+  for (const std::uint32_t kind : kind_of_stage) {
+    std::size_t device = in_order_ ? next : 0;
+    while (taken[device] != 0 || kind_of_device_[device] != kind) {
+      ++device;
+      assert(device < kind_of_device_.size());
+    }
+    taken[device] = 1;
+    next = device + 1;
+    devices.push_back(entry_of_device_[device]);
+  }
+  return devices;
+}
+
 // Steps of make_instance():
 // 1. number the groups topologically;
 // 2. sum the costs of each group's items;
 // 3. find edges between groups and the parameters that they share;
 // 4. reduce nets to groups: drop those without a cost or inside one group, and merge equal ones.
-#include "core/balance/instance.h"
 
-#include <algorithm>
-#include <compare>
-#include <numeric>
-#include <utility>
-
-#include "core/base/topological_order.h"
-
-namespace cleave::balance {
 namespace {
 
 constexpr std::size_t kMostNetsToMerge = 100'000;  // above this, sorting costs more than it saves
@@ -208,6 +299,156 @@ Checked check(const Instance& instance, const Candidate& candidate) {
   }
   if (result.excess_bytes <= 0) result.objective = objective;
   return result;
+}
+
+// Groups that must or may stay together: colours with their cycles, and contraction. The public
+// functions are declared in instance.h.
+
+namespace {
+
+bool has_colours(const BalanceProblem& problem) {
+  return std::any_of(problem.items.begin(), problem.items.end(),
+                     [](const BalanceItem& item) { return item.colour != kNoItem; });
+}
+
+bool all_edges_ascend(const Adjacency& edges) {
+  for (std::uint32_t item = 0; item < edges.count(); ++item) {
+    for (const std::uint32_t next : edges.of(item)) {
+      if (next <= item) return false;
+    }
+  }
+  return true;
+}
+
+Components each_for_itself(std::size_t count) {
+  Components components;
+  components.of.resize(count);
+  std::iota(components.of.begin(), components.of.end(), 0U);
+  components.count = count;
+  return components;
+}
+
+// One round of contraction over an instance: decides which group joins which.
+class Round {
+ public:
+  explicit Round(const Instance& instance)
+      : instance_(instance),
+        target_(each_for_itself(instance.size()).of),
+        is_target_(instance.size(), 0),
+        may_differ_in_memory_(!instance.fleet->has_caps()) {}
+
+  bool find_merges() {
+    bool any = false;
+    for (std::uint32_t u = 0; u < instance_.size(); ++u) {
+      any = joins_only(u, instance_.successors.of(u)) || any;
+      any = joins_only(u, instance_.predecessors.of(u)) || any;
+    }
+    return any;
+  }
+  const std::vector<std::uint32_t>& target() const { return target_; }
+
+ private:
+  // Several groups may join one target in a round: none changes the others' condition. Each group merges
+  // at most once a round.
+  bool joins_only(std::uint32_t u, std::span<const std::uint32_t> neighbours) {
+    if (neighbours.size() != 1 || target_[u] != u || is_target_[u] != 0) return false;
+    const std::uint32_t v = neighbours.front();
+    if (target_[v] != v || !is_dominated(u, v)) return false;
+    target_[u] = v;
+    is_target_[v] = 1;
+    return true;
+  }
+
+  bool is_dominated(std::uint32_t u, std::uint32_t v) const {
+    if (!may_differ_in_memory_ && takes_memory(u)) return false;
+    if (instance_.host_only[u] != 0 && instance_.host_only[v] == 0) return false;
+    double both = 0;   // of nets between the two alone
+    double other = 0;  // of u's nets without v
+    for (const std::uint32_t net : instance_.nets_of.of(u)) {
+      const auto pins = instance_.pins.of(net);
+      const bool has_v = std::binary_search(pins.begin(), pins.end(), v);
+      if (!has_v) other += instance_.net_cost[net];
+      if (has_v && pins.size() == 2) both += instance_.net_cost[net];
+    }
+    const auto kinds = instance_.fleet->kinds();
+    return std::all_of(kinds.begin(), kinds.end(),
+                       [&](const DeviceKind& kind) { return never_slower(kind, u, other, both); });
+  }
+
+  bool takes_memory(std::uint32_t u) const {
+    return instance_.has_activations || instance_.bytes[u] > 0 || !instance_.shared.of(u).empty();
+  }
+
+  // Whether a stage on this kind of device gets no slower by taking u in.
+  bool never_slower(const DeviceKind& kind, std::uint32_t u, double other, double both) const {
+    if (kind.is_host) return instance_.host_time[u] <= 0;
+    const double time = instance_.time[u] * kind.time_scale;
+    switch (instance_.comm) {
+      case CommModel::serial:
+        return time + other * kind.comm_scale <= both * kind.comm_scale;
+      case CommModel::overlap:
+        return time <= 0 && other <= both;
+      case CommModel::duplex:
+        return time <= 0 && other <= 0;
+      case CommModel::none:
+        break;
+    }
+    return time <= 0;
+  }
+
+  const Instance& instance_;
+  std::vector<std::uint32_t> target_;
+  std::vector<std::uint8_t> is_target_;
+  bool may_differ_in_memory_;
+};
+
+}  // namespace
+
+Components tied_items(const BalanceProblem& problem) {
+  const std::size_t count = problem.items.size();
+  const bool coloured = has_colours(problem);
+  if (!coloured && all_edges_ascend(problem.successors)) return each_for_itself(count);
+  // The items of a colour form a ring; together with the order's edges, what it ties is a
+  // component.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> by_colour;
+  for (std::uint32_t item = 0; item < count; ++item) {
+    const std::uint32_t colour = problem.items[item].colour;
+    if (colour != kNoItem) by_colour.emplace_back(colour, item);
+  }
+  std::sort(by_colour.begin(), by_colour.end());
+  std::vector<std::uint32_t> next_of_colour(count, kNoItem);
+  for (std::size_t first = 0; first < by_colour.size();) {
+    std::size_t last = first;
+    while (last + 1 < by_colour.size() && by_colour[last + 1].first == by_colour[first].first) {
+      next_of_colour[by_colour[last].second] = by_colour[last + 1].second;
+      ++last;
+    }
+    next_of_colour[by_colour[last].second] = by_colour[first].second;
+    first = last + 1;
+  }
+  Adjacency edges;
+  for (std::uint32_t item = 0; item < count; ++item) {
+    for (const std::uint32_t next : problem.successors.of(item)) edges.add(next);
+    if (next_of_colour[item] != kNoItem) edges.add(next_of_colour[item]);
+    edges.end_list();
+  }
+  return strongly_connected_components(edges);
+}
+
+Instance contracted(Instance instance) {
+  if (instance.fleet->exact_stages()) return instance;  // may need the groups to be separate
+  for (;;) {
+    Round round(instance);
+    if (!round.find_merges()) return instance;
+    std::vector<std::uint32_t> number(instance.size(), 0);
+    std::uint32_t count = 0;
+    for (std::uint32_t group = 0; group < instance.size(); ++group) {
+      if (round.target()[group] == group) number[group] = count++;
+    }
+    std::vector<std::uint32_t> group_of = std::move(instance.group_of);
+    for (std::uint32_t& group : group_of) group = number[round.target()[group]];
+    instance = make_instance(*instance.problem, *instance.fleet, instance.comm, group_of, count);
+  }
 }
 
 }  // namespace cleave::balance

@@ -68,8 +68,8 @@ Order postorder(const Adjacency& edges, const Adjacency& against) {
   return order;
 }
 
-// Picks the ready group that leaves the least cost of half-done nets; of equals the one that became
-// ready last. A group's value changes when one of its nets is begun or has one pin left.
+// Picks the ready group that leaves the least cost of half-done nets; if several are equal, the one that
+// became ready last. A group's value changes when one of its nets is begun or has one pin left.
 class LeastLiveCut {
  public:
   explicit LeastLiveCut(const Instance& instance)

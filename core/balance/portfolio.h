@@ -3,15 +3,35 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/balance/bound.h"
 #include "core/balance/exact.h"
+#include "core/balance/instance.h"
 #include "core/balance/linear.h"
 #include "core/balance/search.h"
+#include "core/base/result.h"
 
 namespace cleave::balance {
+
+// Why a balance problem has no answer: which constraint does not hold, and by how much.
+
+// An obstacle visible in single groups or in sums; nullopt when there is none.
+std::optional<Error> find_obstacle(const Instance& instance);
+
+// More stages are asked for than there are groups that can be in different stages.
+Error too_few_to_stand_apart(std::uint32_t stages, std::size_t apart);
+
+// No assignment fits the devices' memory: none exists (`is_proved`), or none was found.
+// `excess_bytes` is what the nearest one lacks.
+Error no_room(const Instance& instance, bool is_proved, double excess_bytes);
+
+// Numbers as text: whole ones without a point.
+std::string number_text(double number);
+// As above, followed by the problem's unit if it has one.
+std::string time_text(const BalanceProblem& problem, double time);
 
 // What the effort allows. All limits are counts, so that the same input gives the same answer.
 struct Budget {
@@ -24,7 +44,7 @@ struct Budget {
 };
 Budget budget_for(Effort effort, std::size_t groups);
 
-struct Answer {
+struct PortfolioAnswer {
   Checked best;
   Bound bound;
   std::vector<double> curve;
@@ -36,7 +56,7 @@ struct Answer {
 class Portfolio {
  public:
   Portfolio(const Instance& instance, const BalanceOptions& options, const Deadline& deadline);
-  Answer run();
+  PortfolioAnswer run();
 
  private:
   void cut_orders();
@@ -58,7 +78,7 @@ class Portfolio {
   Candidate misfit_;  // while no candidate fits: the one nearest to fitting
   Order best_order_;
   std::vector<Order> orders_;
-  Answer answer_;
+  PortfolioAnswer answer_;
 };
 
 }  // namespace cleave::balance

@@ -1,6 +1,6 @@
 // Steps of one search:
 // 1. join items that must be in one stage, and number the groups (instance.h);
-// 2. refuse what cannot fit at all (refusal.h);
+// 2. refuse what cannot fit at all (find_obstacle);
 // 3. contract groups, unless the graph is large;
 // 4. run the portfolio of searches (portfolio.h);
 // 5. expand its answer, or say why there is none.
@@ -12,15 +12,14 @@
 #include <utility>
 
 #include "core/balance/portfolio.h"
-#include "core/balance/refusal.h"
 
 namespace cleave {
 namespace {
 
-using balance::Answer;
 using balance::Deadline;
 using balance::Fleet;
 using balance::Instance;
+using balance::PortfolioAnswer;
 
 constexpr std::size_t kMostToContract = 50'000;
 constexpr std::size_t kMostStates = 2048;  // of a fleet: the tables grow with them
@@ -34,7 +33,7 @@ std::uint32_t enough_of(const std::vector<CurvePoint>& curve, double objective) 
   return curve.empty() ? 0 : curve.back().stages;
 }
 
-BalanceResult result_of(Answer answer, const Deadline& deadline) {
+BalanceResult result_of(PortfolioAnswer answer, const Deadline& deadline) {
   BalanceResult result;
   result.objective = answer.best.objective;
   result.stages = std::move(answer.best.stages);
@@ -63,7 +62,7 @@ Result<BalanceResult> balance_all(const BalanceProblem& problem, const BalanceOp
   Instance instance = make_instance(problem, fleet, options.comm, tied.of, tied.count);
   if (auto obstacle = find_obstacle(instance)) return std::move(*obstacle);
   if (instance.size() <= kMostToContract) instance = contracted(std::move(instance));
-  Answer answer = balance::Portfolio(instance, options, deadline).run();
+  PortfolioAnswer answer = balance::Portfolio(instance, options, deadline).run();
   if (answer.best.stages.empty()) {
     return no_room(instance, answer.is_proved_impossible, answer.least_excess_bytes);
   }
@@ -133,7 +132,7 @@ BalanceProblem without_idle_devices(BalanceProblem problem) {
   return problem;
 }
 
-// The number of states that the devices make, see fleet.h; an estimate from the list alone.
+// The number of states that the devices make, see Fleet; an estimate from the list alone.
 std::size_t count_states(const BalanceProblem& problem) {
   if (problem.devices_in_order) return std::size_t{device_count(problem)} + 1;
   std::size_t states = 1;

@@ -23,8 +23,8 @@ Link default_link();
 // unit: see bandwidth_refusal() in core/base/quantity.h.
 std::optional<Link> parse_link(std::string_view text);
 
-// Parses a count of bytes: `24GiB`, `512MB`, `1e9`, `4096`. nullopt when the text is none or
-// overflows.
+// Parses a count of bytes: `24GiB`, `512MB`, `1e9`, `4096`. nullopt if the text is not a byte
+// count, or overflows.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
 }  // namespace cleave

@@ -11,10 +11,26 @@
 
 #include "core/condition/relation.h"
 #include "core/condition/tensor_layout.h"
-#include "core/condition/type_set.h"
 #include "core/graph/attribute.h"
+#include "core/graph/graph.h"
 
 namespace cleave {
+
+// A set of types: element types of tensors, and types of values that are not tensors.
+
+// The element types of tensors, and the types of other values, that a rule accepts.
+struct TypeSet {
+  std::uint32_t dtypes = 0;       // bit per DType
+  std::uint16_t value_types = 0;  // bit per ValueType
+  void add(DType dtype) { dtypes |= 1U << static_cast<unsigned>(dtype); }
+  void add(ValueType type) {
+    value_types = static_cast<std::uint16_t>(value_types | 1U << static_cast<unsigned>(type));
+  }
+  // A tensor is judged by its dtype, any other value by its type.
+  bool accepts(const Value& value) const;
+  bool operator==(const TypeSet&) const = default;
+};
+using MaybeTypes = std::optional<TypeSet>;  // nullopt: any type
 
 // What an integer must be: one of a list if there is one, and within the bounds.
 struct IntegerRule {

@@ -5,15 +5,17 @@
 //   node[0].attr.axis == node[2].attr.axis
 //
 // A relation is a list of terms. Operands come before the terms that use them, and the last term is
-// the whole relation. The grammar is in relation_parser.h, the meaning in relation_value.h.
+// the whole relation. The grammar is at parse_relation(), the meaning in relation_value.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/graph/attribute.h"
 
 namespace cleave {
@@ -71,5 +73,27 @@ struct Relation {
 using RelationItem = std::variant<std::monostate, std::int64_t, double, std::string>;
 using RelationValue =
     std::variant<std::monostate, std::int64_t, double, std::string, std::vector<RelationItem>>;
+
+// Reads a relation from its text. The grammar, loosest binding first:
+//
+//   or   and   not   == != < <= > >=   + -   * / %   - (sign)   [index]
+//   123  1.5  "text"  ( )
+//   attr.NAME   in[i].PROPERTY   out[i].PROPERTY
+//   PROPERTY: dim, stride (lists)  rank  dtype  constant  elements  given
+//   len(x)  len(in)  len(out)  min(x, ...)  max(x, ...)  all(x)  any(x)
+//
+// In a pattern, `attr`, `in` and `out` are of one of its nodes: node[0].attr.axis, len(node[1].in).
+//
+// Comparisons do not chain: `1 < x and x < 3`.
+struct RelationFault {
+  std::size_t at;  // byte of the text
+  std::string message;
+};
+
+// At most Relation::kMostTerms terms, 64 levels of nesting and 4,096 bytes are read. Linear.
+Result<Relation, RelationFault> parse_relation(std::string_view text);
+
+// The same for a relation between the nodes of a pattern with `op_count` ops.
+Result<Relation, RelationFault> parse_pattern_relation(std::string_view text, std::size_t op_count);
 
 }  // namespace cleave

@@ -2,21 +2,258 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include "core/condition/attribute_value.h"
-#include "core/condition/relation_arithmetic.h"
 #include "core/graph/node_lookup.h"
+#include "core/graph/shape.h"
 
 namespace cleave {
 namespace {
 
 using Kind = RelationTerm::Kind;
+using Items = std::vector<RelationItem>;
+
+// ---- arithmetic and comparison of two items ----
+
+std::optional<double> real_of(const RelationItem& item) {
+  if (const auto* const integer = std::get_if<std::int64_t>(&item)) {
+    return static_cast<double>(*integer);
+  }
+  if (const auto* const real = std::get_if<double>(&item)) return *real;
+  return std::nullopt;
+}
+
+// Unknown on overflow and on division by zero. The remainder has the sign of the divisor.
+RelationItem integer_result(Kind kind, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  switch (kind) {
+    case Kind::plus:
+      if (__builtin_add_overflow(a, b, &result)) return {};
+      return result;
+    case Kind::minus:
+      if (__builtin_sub_overflow(a, b, &result)) return {};
+      return result;
+    case Kind::times:
+      if (__builtin_mul_overflow(a, b, &result)) return {};
+      return result;
+    default:
+      break;
+  }
+  if (b == 0) return {};
+  if (b == -1) {
+    if (kind == Kind::modulo) return std::int64_t{0};
+    if (__builtin_sub_overflow(std::int64_t{0}, a, &result)) return {};
+    return result;
+  }
+  const std::int64_t remainder = a % b;
+  const bool is_below = remainder != 0 && (remainder < 0) != (b < 0);
+  if (kind == Kind::modulo) return is_below ? remainder + b : remainder;
+  return is_below ? a / b - 1 : a / b;
+}
+
+RelationItem real_result(Kind kind, double a, double b) {
+  switch (kind) {
+    case Kind::plus:
+      return a + b;
+    case Kind::minus:
+      return a - b;
+    case Kind::times:
+      return a * b;
+    case Kind::divide:
+      if (b != 0) return a / b;
+      return {};
+    default:
+      return {};
+  }
+}
+
+RelationItem arithmetic(Kind kind, const RelationItem& a, const RelationItem& b) {
+  const auto* const left = std::get_if<std::int64_t>(&a);
+  const auto* const right = std::get_if<std::int64_t>(&b);
+  if (left != nullptr && right != nullptr) return integer_result(kind, *left, *right);
+  const auto x = real_of(a);
+  const auto y = real_of(b);
+  if (!x || !y) return {};
+  return real_result(kind, *x, *y);
+}
+
+template <class Number>
+bool holds(Kind kind, const Number& a, const Number& b) {
+  switch (kind) {
+    case Kind::equal:
+      return a == b;
+    case Kind::unequal:
+      return a != b;
+    case Kind::less:
+      return a < b;
+    case Kind::less_equal:
+      return a <= b;
+    case Kind::greater:
+      return a > b;
+    default:
+      return a >= b;
+  }
+}
+
+RelationItem truth(bool value) { return std::int64_t{value ? 1 : 0}; }
+
+// Texts compare with == and != only; a text is unequal to any number.
+RelationItem comparison(Kind kind, const RelationItem& a, const RelationItem& b) {
+  if (a.index() == 0 || b.index() == 0) return {};
+  const auto* const text_a = std::get_if<std::string>(&a);
+  const auto* const text_b = std::get_if<std::string>(&b);
+  if (text_a != nullptr || text_b != nullptr) {
+    if (kind != Kind::equal && kind != Kind::unequal) return {};
+    const bool same = text_a != nullptr && text_b != nullptr && *text_a == *text_b;
+    return truth(same == (kind == Kind::equal));
+  }
+  const auto* const left = std::get_if<std::int64_t>(&a);
+  const auto* const right = std::get_if<std::int64_t>(&b);
+  if (left != nullptr && right != nullptr) return truth(holds(kind, *left, *right));
+  return truth(holds(kind, *real_of(a), *real_of(b)));
+}
+
+RelationItem combine(Kind kind, const RelationItem& a, const RelationItem& b) {
+  return is_comparison(kind) ? comparison(kind, a, b) : arithmetic(kind, a, b);
+}
+
+// ---- values ----
+
+RelationValue value_of_item(RelationItem item) {
+  return std::visit([](auto& held) -> RelationValue { return std::move(held); }, item);
+}
+
+const Items* items_of(const RelationValue& value) { return std::get_if<Items>(&value); }
+
+// Unknown for a list.
+RelationItem single(const RelationValue& value) {
+  if (const auto* const integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* const real = std::get_if<double>(&value)) return *real;
+  if (const auto* const text = std::get_if<std::string>(&value)) return *text;
+  return {};
+}
+
+std::optional<bool> truth_of_item(const RelationItem& item) {
+  if (const auto* const integer = std::get_if<std::int64_t>(&item)) return *integer != 0;
+  if (const auto* const real = std::get_if<double>(&item)) return *real != 0;
+  return std::nullopt;
+}
+
+RelationValue compare_lists(Kind kind, const Items& a, const Items& b) {
+  if (kind != Kind::equal && kind != Kind::unequal) return {};
+  std::optional<bool> same = a.size() == b.size();
+  for (std::size_t i = 0; same == true && i < a.size(); ++i) {
+    same = truth_of_item(comparison(Kind::equal, a[i], b[i]));
+  }
+  if (!same) return {};
+  return truth_value(*same == (kind == Kind::equal));
+}
+
+// all() of an empty list is true, any() is false.
+RelationValue all_or_any(Kind kind, const RelationValue& value) {
+  const Items* const items = items_of(value);
+  if (items == nullptr) return truth_value(truth_of_item(single(value)));
+  const bool decides = kind == Kind::any;
+  bool is_known = true;
+  for (const RelationItem& item : *items) {
+    const auto truth = truth_of_item(item);
+    if (truth == decides) return truth_value(decides);
+    is_known = is_known && truth.has_value();
+  }
+  return is_known ? truth_value(!decides) : RelationValue{};
+}
+
+RelationValue least_or_greatest(Kind kind, const RelationValue& value) {
+  const Items* const items = items_of(value);
+  if (items == nullptr) return value;
+  RelationItem best;
+  for (const RelationItem& item : *items) {
+    if (!real_of(item)) return {};
+    const auto is_better =
+        truth_of_item(comparison(kind == Kind::least ? Kind::less : Kind::greater, item, best));
+    if (best.index() == 0 || is_better == true) best = item;
+  }
+  return value_of_item(best);
+}
+
+RelationValue length_of(const RelationValue& value) {
+  const Items* const items = items_of(value);
+  return items != nullptr ? RelationValue(static_cast<std::int64_t>(items->size()))
+                          : RelationValue{};
+}
+
+}  // namespace
+
+bool is_comparison(Kind kind) { return kind >= Kind::equal && kind <= Kind::greater_equal; }
+
+bool is_unknown(const RelationValue& value) { return value.index() == 0; }
+
+std::optional<bool> truth_of(const RelationValue& value) {
+  return truth_of_item(single(items_of(value) == nullptr ? value : all_or_any(Kind::all, value)));
+}
+
+RelationValue truth_value(std::optional<bool> truth) {
+  if (!truth) return {};
+  return std::int64_t{*truth ? 1 : 0};
+}
+
+RelationValue function_value(Kind kind, const RelationValue& value) {
+  if (kind == Kind::length) return length_of(value);
+  if (kind == Kind::all || kind == Kind::any) return all_or_any(kind, value);
+  return least_or_greatest(kind, value);
+}
+
+RelationValue combined(Kind kind, const RelationValue& a, const RelationValue& b) {
+  const Items* const left = items_of(a);
+  const Items* const right = items_of(b);
+  if (left == nullptr && right == nullptr)
+    return value_of_item(combine(kind, single(a), single(b)));
+  if (left != nullptr && right != nullptr) {
+    return is_comparison(kind) ? compare_lists(kind, *left, *right) : RelationValue{};
+  }
+  if (a.index() == 0 || b.index() == 0) return {};
+  Items result;
+  for (const RelationItem& item : left != nullptr ? *left : *right) {
+    result.push_back(left != nullptr ? combine(kind, item, single(b))
+                                     : combine(kind, single(a), item));
+  }
+  return result;
+}
+
+RelationValue logical(Kind kind, const RelationValue& a, const RelationValue& b) {
+  const bool decides = kind == Kind::logical_or;
+  const auto left = truth_of(a);
+  const auto right = truth_of(b);
+  if (left == decides || right == decides) return truth_value(decides);
+  return left && right ? truth_value(!decides) : RelationValue{};
+}
+
+RelationValue joined(const RelationValue& a, const RelationValue& b) {
+  Items result;
+  for (const RelationValue* const value : {&a, &b}) {
+    const Items* const items = items_of(*value);
+    if (items != nullptr) result.insert(result.end(), items->begin(), items->end());
+    if (items == nullptr) result.push_back(single(*value));
+  }
+  return result;
+}
+
+RelationValue item_at(const RelationValue& list, const RelationValue& index) {
+  const Items* const items = items_of(list);
+  const auto* const at = std::get_if<std::int64_t>(&index);
+  if (items == nullptr || at == nullptr) return {};
+  const auto place = axis_of(*at, items->size());
+  return place ? value_of_item((*items)[*place]) : RelationValue{};
+}
+
+namespace {
 
 RelationItem item_of(const Literal& literal) {
   return std::visit([](const auto& held) -> RelationItem { return held; }, literal);
 }
 
-RelationValue value_of(const Literal& literal) {
+RelationValue value_of_literal(const Literal& literal) {
   return std::visit([](const auto& held) -> RelationValue { return held; }, literal);
 }
 
@@ -130,7 +367,7 @@ class TermValues {
   RelationValue compute(const RelationTerm& term) const {
     switch (term.kind) {
       case Kind::literal:
-        return value_of(term.literal);
+        return value_of_literal(term.literal);
       case Kind::attribute:
         return attribute_term(graph_, nodes_[term.node], term.text, facts_);
       case Kind::input:

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "core/cost/op_flops.h"
-#include "core/graph/domain.h"
-#include "core/graph/op_key.h"
+#include "core/graph/op_name.h"
 
 namespace cleave {
 namespace {

@@ -28,8 +28,7 @@
 
 #include "core/cost/op_formulas.h"
 #include "core/cost/tflite_flops.h"
-#include "core/graph/domain.h"
-#include "core/graph/op_key.h"
+#include "core/graph/op_name.h"
 
 namespace cleave {
 namespace {

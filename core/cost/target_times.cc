@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "core/cost/guess_scale.h"
-#include "core/graph/op_key.h"
+#include "core/graph/op_name.h"
 
 namespace cleave {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/adjacency.h"
 #include "core/base/name_table.h"
-#include "core/base/topological_order.h"
 #include "core/graph/graph_builder.h"
 #include "core/graph/graph_records.h"
 

@@ -1,7 +1,7 @@
 // The steps of GraphBuilder::finish():
 // 1. check that every value that is read is declared;
 // 2. put the nodes in topological order;
-// 3. give out ids: nodes, constants, body nodes; inputs, parameters, outputs of constants, outputs
+// 3. assign ids: nodes, constants, body nodes; inputs, parameters, outputs of constants, outputs
 //    of nodes, local values;
 // 4. move the records to their places;
 // 5. gather the users of each value.

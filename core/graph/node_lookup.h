@@ -1,8 +1,10 @@
-// Lookup in a node: an operand by its position or keyword, an attribute by its name.
+// What one node has: its attributes by name, and the dtypes of its inputs.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/graph/graph.h"
 
@@ -15,5 +17,18 @@ const Operand* find_plain_keyword(const Graph& graph, NodeId node, std::string_v
 
 // The attribute of that name that the node states; null when it states none. Linear.
 const Attribute* find_attribute(const Graph& graph, NodeId node, std::string_view name);
+
+// Signature: the dtypes that a node reads. Support of an operator may differ by signature.
+
+// The dtypes of a node's plain inputs; unknown: no input, or not a tensor. Trailing ones are left
+// out.
+struct Signature {
+  std::vector<DType> args;
+  std::vector<std::pair<std::string_view, DType>> kwargs;  // names are views into the graph
+  auto operator<=>(const Signature&) const = default;
+};
+
+// Linear in the node's operands. Leaves out captures of bodies and values inside lists.
+Signature signature_of(const Graph& graph, NodeId node);
 
 }  // namespace cleave

@@ -14,13 +14,71 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "core/lowering/evidence.h"
+#include "core/condition/op_facts.h"
+#include "core/graph/graph.h"
 #include "core/support/support.h"
+#include "core/support/support_list.h"
 
 namespace cleave {
+
+// Evidence: which node cases a backend accepted and which it refused, op by op. A partition that
+// lowers is evidence for each of its nodes; a culprit is evidence against one.
+
+// A node that represents all nodes of its case.
+struct EvidenceCase {
+  const Graph* graph;
+  NodeId node;
+  bool passed = false;  // in some piece
+  bool failed = false;  // alone; if both are set, the verdict depends on the nodes around it
+};
+
+// Domain ("" for the default domain) and op.
+using OpName = std::pair<std::string, std::string>;
+
+class Evidence {
+ public:
+  // Graphs must outlive this. Linear in the nodes' operands and attributes.
+  void add_passed(const Graph& graph, std::span<const NodeId> nodes);
+  void add_failed(const Graph& graph, NodeId node);
+
+  // Ops with a case that failed, sorted.
+  std::vector<OpName> failed_ops() const;
+  // The cases of an op, sorted by their text.
+  std::vector<EvidenceCase> cases(const OpName& op) const;
+  std::size_t case_count() const;
+
+ private:
+  EvidenceCase& at(const Graph& graph, NodeId node);
+  std::map<OpName, std::map<std::string, EvidenceCase>> cases_;
+};
+
+// Rule condition: one condition that a rule may set on a node, as learning tries it: "attribute
+// layout is 1", "input 0 is int64", "input 0 has rank 5", "opset 9".
+struct RuleCondition {
+  Rule rule;         // with the op and this condition alone
+  std::string text;  // conditions are sorted by it
+};
+
+// Conditions that hold for at least one failed case of the op, each once, sorted by text: dtypes
+// and ranks of inputs, values of attributes (with the defaults that `facts` knows), opsets, and for
+// number attributes ranges that separate the failed cases from the passed ones.
+std::vector<RuleCondition> conditions_of(const OpName& op, std::span<const EvidenceCase> cases,
+                                         const OpFacts& facts);
+
+// False when both ask about the same thing, such as two values of an attribute: a rule can ask once
+// only.
+bool may_be_combined(const Rule& one, const Rule& other);
+// A rule with the conditions of both, which may_be_combined().
+Rule combined(const Rule& one, const Rule& other);
+
+// True when the rule is for the node's op and all its conditions hold.
+bool holds_of(const Rule& rule, const EvidenceCase& item, const OpFacts& facts);
 
 inline constexpr std::size_t kStrongEvidence = 3;
 

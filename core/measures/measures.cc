@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/saturating.h"
+#include "core/base/checked.h"
 #include "core/cost/cost.h"
 
 namespace cleave {

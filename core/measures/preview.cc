@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "core/base/saturating.h"
+#include "core/base/checked.h"
 #include "core/cost/cost.h"
 
 namespace cleave {

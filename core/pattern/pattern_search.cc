@@ -1,14 +1,80 @@
-// Steps:
-// 1. plan: an order of the ops in which each has an edge to one before it, starting at the anchor;
-// 2. for each op in turn, try the nodes at the other end of that edge; go back when none fits;
-// 3. when all ops have nodes, check what concerns them all: other edges, readers outside.
-// The miss that is kept is the one with the most ops placed, then the most telling kind.
 #include "core/pattern/pattern_search.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace cleave {
+namespace {
+
+using Kind = PatternFault::Kind;
+
+std::optional<PatternFault> fault_of_edges(const PatternGraph& pattern) {
+  const auto& edges = pattern.edges;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (std::max(edges[i].from, edges[i].to) >= pattern.op_count) {
+      return PatternFault{Kind::no_such_op, i};
+    }
+    const auto end = edges.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(edges.begin(), end, edges[i]) != end) return PatternFault{Kind::repeated_edge, i};
+  }
+  return std::nullopt;
+}
+
+// Takes away ops that read no op that is left. What then remains contains a cycle.
+std::optional<PatternFault> find_cycle(const PatternGraph& pattern) {
+  std::vector<bool> is_done(pattern.op_count);
+  const auto waits = [&](std::size_t op) {
+    return std::any_of(pattern.edges.begin(), pattern.edges.end(), [&](const PatternEdge& edge) {
+      return edge.to == op && !is_done[edge.from];
+    });
+  };
+  for (std::size_t round = 0; round < pattern.op_count; ++round) {
+    for (std::size_t op = 0; op < pattern.op_count; ++op) {
+      if (!is_done[op] && !waits(op)) is_done[op] = true;
+    }
+  }
+  for (std::size_t i = 0; i < pattern.edges.size(); ++i) {
+    if (!is_done[pattern.edges[i].from]) return PatternFault{Kind::cycle, i};
+  }
+  return std::nullopt;
+}
+
+std::optional<PatternFault> find_unconnected(const PatternGraph& pattern) {
+  std::vector<bool> is_met(pattern.op_count);
+  is_met[0] = true;
+  for (std::size_t round = 0; round < pattern.op_count; ++round) {
+    for (const PatternEdge& edge : pattern.edges) {
+      if (is_met[edge.from] || is_met[edge.to]) is_met[edge.from] = is_met[edge.to] = true;
+    }
+  }
+  const auto missed = std::find(is_met.begin(), is_met.end(), false);
+  if (missed == is_met.end()) return std::nullopt;
+  return PatternFault{Kind::unconnected, static_cast<std::size_t>(missed - is_met.begin())};
+}
+
+}  // namespace
+
+std::optional<PatternFault> find_pattern_fault(const PatternGraph& pattern) {
+  if (pattern.op_count == 0) return PatternFault{Kind::no_op};
+  if (pattern.op_count > PatternGraph::kMostOps) return PatternFault{Kind::too_many_ops};
+  if (pattern.edges.size() > PatternGraph::kMostEdges) return PatternFault{Kind::too_many_edges};
+  if (const auto fault = fault_of_edges(pattern)) return fault;
+  if (const auto fault = find_cycle(pattern)) return fault;
+  return find_unconnected(pattern);
+}
+
+bool fits_edge(const Graph& graph, const PatternEdge& edge, const Operand& operand) {
+  if (operand.slot.is_capture()) return false;
+  if (edge.output && graph.value(operand.value).slot != *edge.output) return false;
+  if (!edge.input) return true;
+  return operand.slot.is_positional() && operand.slot.position() == *edge.input;
+}
+
+// Steps of one search:
+// 1. plan: an order of the ops in which each has an edge to one before it, starting at the anchor;
+// 2. for each op in turn, try the nodes at the other end of that edge; go back when none fits;
+// 3. when all ops have nodes, check what concerns them all: other edges, readers outside.
+// The miss that is kept is the one with the most ops placed, then the most telling kind.
 
 PatternSearch::PatternSearch(const PatternQuery& query, std::uint32_t anchor_op)
     : query_(query), anchor_op_(anchor_op), nodes_(query.pattern.op_count, kNone<NodeId>) {
@@ -164,7 +230,7 @@ bool PatternSearch::values_stay_inside() {
   return true;
 }
 
-// False for a value that no match can read inside, whichever nodes are in it.
+// False if the value can never be internal to a match.
 bool PatternSearch::can_be_inner(ValueId value) {
   const auto readers = query_.graph.users(value);
   const bool is_output = query_.graph.is_graph_output(value);

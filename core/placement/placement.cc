@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/placement/cut.h"
+#include "core/placement/problem.h"
 #include "core/placement/search.h"
 
 namespace cleave {
 namespace {
 
 // Shares of the link's time and of a launch that a cut charges for a value that crosses. The first
-// charge is that of the bound; larger ones lead to fewer and larger parts.
+// is the charge used for the lower bound; larger ones lead to fewer and larger parts.
 struct Charge {
   double link;
   double launch;

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "core/placement/problem.h"
-#include "core/placement/score.h"
+#include "core/placement/search.h"
 
 namespace cleave {
 

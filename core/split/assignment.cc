@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "core/base/adjacency.h"
-#include "core/base/topological_order.h"
 
 namespace cleave {
 namespace {

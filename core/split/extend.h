@@ -12,7 +12,7 @@
 #include "core/split/fusion.h"
 #include "core/split/options.h"
 #include "core/split/subgraphs.h"
-#include "core/support/part_limits.h"
+#include "core/support/support_list.h"
 
 namespace cleave {
 

@@ -10,9 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/graph/domain.h"
 #include "core/graph/node_lookup.h"
-#include "core/graph/op_key.h"
+#include "core/graph/op_name.h"
 
 namespace cleave {
 namespace {

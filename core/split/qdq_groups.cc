@@ -9,8 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/graph/domain.h"
-#include "core/graph/op_key.h"
+#include "core/graph/op_name.h"
 #include "core/split/node_groups.h"
 
 namespace cleave {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/split/node_groups.h"
-#include "core/support/match_limit.h"
+#include "core/support/support.h"
 
 namespace cleave {
 namespace {

@@ -1,18 +1,135 @@
+#include "core/stages/stages.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/spelling.h"
+#include "core/graph/shape.h"
+
+namespace cleave {
+namespace {
+
+// "layer" for "layer@1", the second call of it.
+std::string_view without_call_number(std::string_view name) {
+  const std::size_t at = name.rfind('@');
+  if (at == name.npos || at + 1 == name.size()) return name;
+  const std::string_view number = name.substr(at + 1);
+  const bool is_number = number.find_first_not_of("0123456789") == number.npos;
+  return is_number ? name.substr(0, at) : name;
+}
+
+// Takes the first name off a dotted path.
+std::string_view take_name(std::string_view& path) {
+  const std::string_view name = path.substr(0, path.find('.'));
+  path.remove_prefix(std::min(path.size(), name.size() + 1));
+  return name;
+}
+
+// The length of the start of `scope` that names `outer`, with or without call numbers; nullopt if
+// `scope` is not inside `outer`.
+std::optional<std::size_t> length_inside(std::string_view scope, std::string_view outer) {
+  std::string_view rest = scope;
+  std::size_t length = 0;
+  while (!outer.empty()) {
+    const std::string_view wanted = take_name(outer);
+    const std::string_view name = take_name(rest);
+    if (name.empty() || (name != wanted && without_call_number(name) != wanted)) return {};
+    length = static_cast<std::size_t>(name.data() + name.size() - scope.data());
+  }
+  return length;
+}
+
+// Finds the calls in one walk. A node of the scope gets the number of its call, from 1. Any other
+// node gets the number of the latest call that its inputs depend on, or 0.
+class CallFinder {
+ public:
+  CallFinder(const Graph& graph, std::string_view scope)
+      : graph_(graph),
+        scope_(scope),
+        number_(graph.node_count(), 0),
+        is_in_(graph.node_count(), 0) {}
+
+  std::vector<ScopeCall> find() {
+    for (const NodeId node : graph_.nodes()) {
+      const std::string_view scope = scope_of(graph_, node);
+      const auto length = length_inside(scope, scope_);
+      if (!length) {
+        number_[node] = latest_read(node, Makers::any);
+        continue;
+      }
+      is_in_[node] = 1;
+      if (begins_call(node, scope.substr(0, *length))) calls_.push_back({node, node});
+      path_ = scope.substr(0, *length);
+      calls_.back().last = node;
+      number_[node] = static_cast<std::uint32_t>(calls_.size());
+    }
+    return std::move(calls_);
+  }
+
+ private:
+  bool begins_call(NodeId node, std::string_view path) const {
+    if (calls_.empty() || path != path_) return true;
+    const Node& record = graph_.node(node);
+    const bool is_call = record.kind == NodeKind::call_module && !scope_.empty() &&
+                         graph_.text(record.target) == scope_;
+    return is_call || latest_read(node, Makers::outside) == calls_.size();
+  }
+
+  enum class Makers { any, outside };  // outside: of the scope
+  // The greatest number among the producers of the node's inputs.
+  std::uint32_t latest_read(NodeId node, Makers counted) const {
+    std::uint32_t latest = 0;
+    for (const Operand& operand : graph_.operands(node)) {
+      const NodeId maker = graph_.value(operand.value).producer;
+      if (maker == kNone<NodeId> || index(maker) >= graph_.node_count()) continue;
+      if (counted == Makers::outside && is_in_[maker] != 0) continue;
+      latest = std::max(latest, number_[maker]);
+    }
+    return latest;
+  }
+
+  const Graph& graph_;
+  std::string_view scope_;
+  std::string_view path_;  // the start of the last node's path that names the scope
+  PerNode<std::uint32_t> number_;
+  PerNode<std::uint8_t> is_in_;
+  std::vector<ScopeCall> calls_;
+};
+
+}  // namespace
+
+std::string_view scope_of(const Graph& graph, NodeId node) {
+  const Node& record = graph.node(node);
+  const std::string_view scope = graph.text(record.scope);
+  if (!scope.empty() || record.kind != NodeKind::call_module) return scope;
+  return graph.text(record.target);
+}
+
+bool is_inside(std::string_view scope, std::string_view outer) {
+  return length_inside(scope, outer).has_value();
+}
+
+std::string_view child_of(std::string_view scope, std::string_view outer) {
+  const std::size_t length = length_inside(scope, outer).value_or(scope.size());
+  scope.remove_prefix(std::min(scope.size(), length + (outer.empty() ? 0 : 1)));
+  return scope.substr(0, scope.find('.'));
+}
+
+std::vector<ScopeCall> find_calls(const Graph& graph, std::string_view scope) {
+  return CallFinder(graph, scope).find();
+}
+
 // Steps of cut_stages():
 // 1. cut after each marker;
 // 2. cut before or after the scopes that were named;
 // 3. cut between the scopes directly inside one;
 // 4. number the stages between cuts.
-#include "core/stages/stages.h"
 
-#include <algorithm>
-#include <string_view>
-#include <utility>
-
-#include "core/base/spelling.h"
-#include "core/stages/scope_calls.h"
-
-namespace cleave {
 namespace {
 
 // ---- markers ----
@@ -250,6 +367,126 @@ Partition form_stages(const Graph& graph, const PerNode<std::uint32_t>& stage_of
     if (!is_stage_marker(graph, node)) part_of[node] = part_of_stage[stage_of[node]];
   }
   return make_partition(std::move(part_of), std::move(names), {});
+}
+
+// Items are the graph's inputs, then the nodes. Stage numbers never decrease along the items: a
+// node joins the last stage, starts the next, or reads from an earlier item, and then all items
+// after that one join its stage. So the stages are a stack of runs, each with the position of its
+// first item, and reading from an earlier stage pops runs.
+
+namespace {
+
+class Sharder {
+ public:
+  Sharder(const Graph& graph, std::uint32_t stages)
+      : graph_(graph), input_count_(graph.inputs().size()), counted_(graph.value_count()) {
+    std::uint64_t total = 0;
+    for (const ValueId parameter : graph.parameters()) {
+      if (graph.canonical_parameter(parameter) == parameter) total += elements_of(parameter);
+    }
+    share_ = total / std::max<std::uint32_t>(stages, 1);
+  }
+
+  AutoShards run() {
+    for (const NodeId node : graph_.nodes()) {
+      const std::size_t position = input_count_ + index(node);
+      reach_back(node, position);
+      if (is_full_) runs_.push_back({position, 0});
+      is_full_ = false;
+      runs_.back().parameters += parameters_first_used_by(node);
+      is_full_ = runs_.back().parameters > share_;
+    }
+    return number();
+  }
+
+ private:
+  static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+
+  struct Run {
+    std::size_t begin;  // position of its first item
+    std::uint64_t parameters;
+  };
+
+  // Elements of a parameter of the file; a constant's output counts 0.
+  std::uint64_t elements_of(ValueId parameter) const {
+    if (graph_.value(parameter).producer != kNone<NodeId> || !graph_.has_rank(parameter)) return 0;
+    return element_count(graph_.shape(parameter)).value_or(0);
+  }
+
+  std::uint64_t parameters_first_used_by(NodeId node) {
+    std::uint64_t elements = 0;
+    for (const ValueId parameter : graph_.module_parameters(node)) pending_.push_back(parameter);
+    for (const Operand& operand : graph_.operands(node)) pending_.push_back(operand.value);
+    while (!pending_.empty()) {
+      const ValueId value = pending_.back();
+      pending_.pop_back();
+      if (!graph_.is_parameter(value)) continue;
+      const ValueId canonical = graph_.canonical_parameter(value);
+      if (!counted_.insert(canonical)) continue;
+      elements += elements_of(canonical);
+      const NodeId maker = graph_.value(canonical).producer;
+      if (maker == kNone<NodeId>) continue;
+      for (const Operand& operand : graph_.operands(maker)) pending_.push_back(operand.value);
+    }
+    return elements;
+  }
+
+  // The position of the value's item; none for a parameter.
+  std::size_t position_of(ValueId id) const {
+    const Value& value = graph_.value(id);
+    if (value.kind == ValueKind::input) return index(id);
+    if (value.kind == ValueKind::node_output) return input_count_ + index(value.producer);
+    return kNowhere;
+  }
+
+  std::size_t stage_at(std::size_t position) const {
+    const auto behind =
+        std::upper_bound(runs_.begin(), runs_.end(), position,
+                         [](std::size_t at, const Run& run) { return at < run.begin; });
+    return static_cast<std::size_t>(behind - runs_.begin()) - 1;
+  }
+
+  // Considers the node's positional inputs that are not in lists, except the item just before it.
+  void reach_back(NodeId node, std::size_t position) {
+    const std::size_t current = runs_.size() - (is_full_ ? 0 : 1);
+    std::size_t least = current;
+    for (const Operand& operand : graph_.operands(node)) {
+      if (!operand.slot.is_positional() || operand.slot.is_inside_list()) continue;
+      const std::size_t at = position_of(operand.value);
+      if (at != kNowhere && at + 1 < position) least = std::min(least, stage_at(at));
+    }
+    if (least == current) return;
+    is_full_ = false;
+    while (runs_.size() > least + 1) {
+      const std::uint64_t parameters = runs_.back().parameters;
+      runs_.pop_back();
+      runs_.back().parameters += parameters;
+    }
+  }
+
+  AutoShards number() const {
+    AutoShards result{PerNode<std::uint32_t>(graph_.node_count()), 0, share_, 0};
+    for (const NodeId node : graph_.nodes()) {
+      result.stage_of[node] = static_cast<std::uint32_t>(stage_at(input_count_ + index(node)));
+    }
+    for (const Run& run : runs_) result.largest = std::max(result.largest, run.parameters);
+    result.count = graph_.node_count() == 0 ? 0 : static_cast<std::uint32_t>(runs_.size());
+    return result;
+  }
+
+  const Graph& graph_;
+  const std::size_t input_count_;
+  std::uint64_t share_ = 0;
+  ValueSet counted_;  // by canonical parameter, and outputs of constants
+  std::vector<ValueId> pending_;
+  std::vector<Run> runs_ = {{0, 0}};
+  bool is_full_ = false;  // the next node starts a stage
+};
+
+}  // namespace
+
+AutoShards shard_by_parameters(const Graph& graph, std::uint32_t stages) {
+  return Sharder(graph, stages).run();
 }
 
 }  // namespace cleave

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -18,12 +19,36 @@
 
 namespace cleave {
 
+// Scopes, the dotted paths of the modules that nodes came from, and the calls of a module.
+//
+// A module may be called several times. A new *call* of a scope begins where data that has left the
+// scope comes back into it, at each node that is a call of the module itself, and where the scope
+// has another call number: torch.export writes `layer@1` for the second call of `layer`. The scope
+// `layer` includes all its calls.
+
+// The node's scope; for a module call without a scope, the module.
+std::string_view scope_of(const Graph& graph, NodeId node);
+
+// True for `outer` itself and the scopes inside it; "" is the whole model.
+bool is_inside(std::string_view scope, std::string_view outer);
+
+// The child of `outer` on the path to `scope`: "0" for "encoder.layer.0.attn" inside
+// "encoder.layer". Empty for the scope itself.
+std::string_view child_of(std::string_view scope, std::string_view outer);
+
+struct ScopeCall {
+  NodeId first, last;
+};
+
+// The calls of a scope in model order; none when no node is in it. Linear.
+std::vector<ScopeCall> find_calls(const Graph& graph, std::string_view scope);
+
 // True for a node whose op is pippy's pipe_split in any spelling: `pippy._pipe_split`,
 // `torch.ops.pippy._pipe_split.default`, `pippy::_pipe_split`, op `_pipe_split` of domain `pippy`.
 bool is_stage_marker(const Graph& graph, NodeId node);
 bool has_stage_markers(const Graph& graph);
 
-// A cut before the first or after the last node of each call of a scope (core/stages/scope_calls.h),
+// A cut before the first or after the last node of each call of a scope (ScopeCalls),
 // including the scopes inside it; or of one call only.
 struct ScopeCut {
   enum class Side : std::uint8_t { begin, end };
@@ -63,5 +88,20 @@ Result<StageNumbers> cut_stages(const Graph& graph, const CutOptions& options);
 // a later stage makes. Linear.
 Partition form_stages(const Graph& graph, const PerNode<std::uint32_t>& stage_of,
                       std::span<const std::string> names = {});
+
+// Stages by parameter count: fills a stage until it holds more than its share, then starts the
+// next. When a node reads from an earlier stage, everything in between joins that stage.
+//
+//   share 4:  a(3) b(2) | c(1) d(3) ...      d reads a and c: c joins the stage of a, and d too
+struct AutoShards {
+  PerNode<std::uint32_t> stage_of;
+  std::uint32_t count = 0;    // may be less than asked for, and often is
+  std::uint64_t share = 0;    // elements of all parameters // stages asked for
+  std::uint64_t largest = 0;  // parameters of the fullest stage
+};
+
+// A parameter, under all its names, counts once, where it is first used. A parameter of unknown
+// shape counts 0. O(n log stages). Method: FairScale auto_shard, which counts per module.
+AutoShards shard_by_parameters(const Graph& graph, std::uint32_t stages);
 
 }  // namespace cleave

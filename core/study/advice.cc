@@ -1,8 +1,7 @@
-// A model is split again only if it has the gap; for all others the last outcome still holds. Gaps
-// are searched again after each step, since removing a deny rule may reveal another refusal.
 #include "core/study/advice.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
@@ -11,10 +10,259 @@
 #include <utility>
 
 #include "core/cost/cost.h"
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
+#include "core/measures/inference_time.h"
+#include "core/split/split.h"
 #include "core/support/support.h"
 
 namespace cleave {
+namespace {
+
+std::optional<double> rate_of(double seconds) {
+  return seconds > 0 ? std::optional(1 / seconds) : std::nullopt;
+}
+
+void add_to(Coverage& coverage, const Coverage& other) {
+  coverage.acc += other.acc;
+  coverage.total += other.total;
+}
+
+// The scores for a goal, most important first; greater is better.
+using Scores = std::array<double, 6>;
+
+Scores scores_of(const Outcome& outcome, Goal goal) {
+  const double subgraphs = -static_cast<double>(outcome.acc_subgraphs);
+  const double bytes = -static_cast<double>(outcome.link_bytes);
+  const double bottleneck = -outcome.link_seconds;
+  const double shared = -outcome.shared_link_seconds;
+  const double flops = outcome.flops.acc;
+  const double nodes = outcome.nodes.acc;
+  const double known = -static_cast<double>(outcome.unknown_latencies);
+  switch (goal) {
+    case Goal::subgraphs:
+      return {subgraphs, bytes, bottleneck, shared, flops, nodes};
+    case Goal::bytes:
+      return {bytes, subgraphs, bottleneck, shared, flops, nodes};
+    case Goal::qps:
+      return {bottleneck, shared, subgraphs, bytes, flops, nodes};
+    case Goal::flops:
+      return {flops, subgraphs, bytes, bottleneck, shared, nodes};
+    case Goal::latency:
+      return {known, -outcome.latency_us, subgraphs, bytes, flops, nodes};
+  }
+  return {};
+}
+
+Outcome outcome_of(const Support& support, const Partition& partition, const Preview& preview) {
+  Outcome outcome;
+  outcome.subgraphs = partition.count();
+  for (const PartId part : partition.parts()) {
+    if (!partition.is_acc(part)) continue;
+    const PartNumbers& numbers = preview.parts[part];
+    ++outcome.acc_subgraphs;
+    outcome.link_bytes += numbers.input_bytes + numbers.output_bytes;
+    for (const Hazard& hazard : numbers.hazards) {
+      if (hazard.kind == Hazard::Kind::unknown_bytes) ++outcome.unknown_bytes;
+    }
+  }
+  if (preview.bound) {
+    outcome.link_seconds = 1 / preview.bound->max_qps;
+    outcome.shared_link_seconds = 1 / preview.bound->shared_qps;
+  }
+  outcome.supported = support.supported.count();
+  outcome.nodes = preview.coverage.nodes;
+  outcome.flops = preview.coverage.flops;
+  return outcome;
+}
+
+struct DevicesUsed {
+  Residency residency;
+  Machine machine;
+};
+
+void add_latency(const ModelToSplit& model, const Split& split, const DevicesUsed& devices,
+                 Outcome& outcome) {
+  std::optional<double> total;
+  if (model.times != nullptr) {
+    total = latency(model.graph, split.partition, split.boundaries,
+                    {*model.times, devices.machine, devices.residency})
+                .total_us;
+  }
+  outcome.latency_us = total.value_or(0);
+  outcome.unknown_latencies = total ? 0 : 1;
+}
+
+}  // namespace
+
+void Outcome::add(const Outcome& other) {
+  acc_subgraphs += other.acc_subgraphs;
+  subgraphs += other.subgraphs;
+  link_bytes += other.link_bytes;
+  link_seconds += other.link_seconds;
+  shared_link_seconds += other.shared_link_seconds;
+  unknown_bytes += other.unknown_bytes;
+  latency_us += other.latency_us;
+  unknown_latencies += other.unknown_latencies;
+  supported += other.supported;
+  add_to(nodes, other.nodes);
+  add_to(flops, other.flops);
+}
+
+std::optional<double> Outcome::qps() const { return rate_of(link_seconds); }
+
+std::optional<double> Outcome::shared_qps() const { return rate_of(shared_link_seconds); }
+
+bool is_better(const Outcome& a, const Outcome& b, Goal goal) {
+  return scores_of(a, goal) > scores_of(b, goal);
+}
+
+bool is_nearer(const Outcome& a, const Outcome& b, Goal goal) {
+  const Scores of_a = scores_of(a, goal);
+  const Scores of_b = scores_of(b, goal);
+  const std::size_t own = goal == Goal::latency ? 2 : 1;  // numbers that are the goal's
+  return std::lexicographical_compare(of_b.begin(), of_b.begin() + own, of_a.begin(),
+                                      of_a.begin() + own);
+}
+
+Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<SupportList>& lists,
+                                   const SplitOptions& options, const Link& link) {
+  auto split = split_graph({.graph = model.graph,
+                            .lists = lists,
+                            .facts = model.facts,
+                            .link = link,
+                            .times = model.times,
+                            .required = model.required},
+                           options);
+  if (!split) return std::move(split).error();
+  const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);
+  Outcome outcome = outcome_of(split->support, split->partition, preview);
+  add_latency(model, *split, {options.latency.residency, machine_of(options, link)}, outcome);
+  return SplitOutcome{outcome, std::move(split->support.supported)};
+}
+
+// Steps of a sweep of settings:
+// 1. split all models under the present settings, for the sizes of accelerator subgraphs;
+// 2. for each of some minimum sizes and each starting side, split them again and sum the outcomes;
+// 3. find the knee of the outcomes.
+
+namespace {
+
+constexpr std::array kSides = {StartSide::reference, StartSide::cpu, StartSide::acc};
+constexpr std::size_t kMostSizes = 12;
+
+class Sweep {
+ public:
+  Sweep(std::span<const ModelToSplit> models, const std::vector<SupportList>& lists,
+        SplitOptions split, const Link& link, const Progress& progress)
+      : models_(models),
+        lists_(lists),
+        split_(std::move(split)),
+        link_(link),
+        progress_(progress) {}
+
+  Result<SettingsSweep> run() && {
+    if (auto failed = find_sizes()) return *std::move(failed);
+    SettingsSweep sweep;
+    const std::vector<std::size_t> sizes = minimum_sizes();
+    for (const std::size_t min_acc_size : sizes) {
+      for (const StartSide side : kSides) {
+        tell(progress_,
+             {"trying", "settings", sweep.settings.size(), sizes.size() * kSides.size()});
+        auto outcome = outcome_under(min_acc_size, side);
+        if (!outcome) return std::move(outcome).error();
+        sweep.settings.push_back({min_acc_size, side, *outcome});
+      }
+    }
+    sweep.knee = knee_of(sweep.settings);
+    return sweep;
+  }
+
+ private:
+  // Sizes of all accelerator subgraphs under the present settings, before any was merged.
+  std::optional<Error> find_sizes() {
+    for (const ModelToSplit& model : models_) {
+      auto split = split_graph({.graph = model.graph,
+                                .lists = lists_,
+                                .facts = model.facts,
+                                .link = link_,
+                                .times = model.times,
+                                .required = model.required},
+                               split_);
+      if (!split) return std::move(split).error();
+      const Subgraphs& found = split->found.subgraphs;
+      for (std::size_t i = 0; i < found.count(); ++i) {
+        if (found.devices[i] == Device::acc) sizes_.insert(found.sizes[i]);
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Ascending. The greatest size is left out: a minimum above it would leave no subgraph.
+  std::vector<std::size_t> minimum_sizes() const {
+    std::vector<std::size_t> all{1};
+    for (const std::size_t size : sizes_) all.push_back(size + 1);
+    if (all.size() > 1) all.pop_back();
+    if (all.size() <= kMostSizes) return all;
+    std::vector<std::size_t> some;
+    for (std::size_t i = 0; i < kMostSizes; ++i) {
+      some.push_back(all[i * (all.size() - 1) / (kMostSizes - 1)]);
+    }
+    return some;
+  }
+
+  Result<Outcome> outcome_under(std::size_t min_acc_size, StartSide side) {
+    split_.subgraphs.min_acc_size = min_acc_size;
+    split_.subgraphs.start = side;
+    Outcome sum;
+    for (const ModelToSplit& model : models_) {
+      auto split = split_outcome(model, lists_, split_, link_);
+      if (!split) return std::move(split).error();
+      sum.add(split->outcome);
+    }
+    return sum;
+  }
+
+  static double coverage_of(const Outcome& outcome) {
+    return outcome.flops.total > 0 ? outcome.flops.acc : outcome.nodes.acc;
+  }
+
+  static std::size_t knee_of(const std::vector<Setting>& settings) {
+    double most_subgraphs = 1;
+    double most_coverage = 1;
+    for (const Setting& setting : settings) {
+      most_subgraphs = std::max(most_subgraphs, static_cast<double>(setting.outcome.acc_subgraphs));
+      most_coverage = std::max(most_coverage, coverage_of(setting.outcome));
+    }
+    const auto height = [&](const Setting& setting) {
+      return coverage_of(setting.outcome) / most_coverage -
+             static_cast<double>(setting.outcome.acc_subgraphs) / most_subgraphs;
+    };
+    const auto knee =
+        std::max_element(settings.begin(), settings.end(),
+                         [&](const Setting& a, const Setting& b) { return height(a) < height(b); });
+    return static_cast<std::size_t>(knee - settings.begin());
+  }
+
+  std::span<const ModelToSplit> models_;
+  const std::vector<SupportList>& lists_;
+  SplitOptions split_;
+  const Link& link_;
+  const Progress& progress_;
+  std::set<std::size_t> sizes_;
+};
+
+}  // namespace
+
+Result<SettingsSweep> sweep_settings(std::span<const ModelToSplit> models,
+                                     const std::vector<SupportList>& lists,
+                                     const SplitOptions& split, const Link& link,
+                                     const Progress& progress) {
+  return Sweep(models, lists, split, link, progress).run();
+}
+
+// A model is split again only if it has the gap; for all others the last outcome still holds. Gaps
+// are searched again after each step, since removing a deny rule may reveal another refusal.
+
 namespace {
 
 // A gap with the models that have it.
@@ -333,7 +581,7 @@ class Adviser {
     return std::vector<Candidate>();
   }
 
-  // Rows that gain together where none does alone, without those that add nothing to the gain.
+  // A minimal set of rows that gains together though none does alone.
   Result<std::optional<Remedy>> try_together(const Outcome& reached) const {
     auto found = gaining_rows(reached);
     if (!found) return std::move(found).error();

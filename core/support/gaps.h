@@ -14,11 +14,27 @@
 
 #include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
-#include "core/graph/signature.h"
-#include "core/support/failed_part.h"
+#include "core/graph/node_lookup.h"
+#include "core/support/rule_check.h"
 #include "core/support/support_list.h"
 
 namespace cleave {
+
+// Gap keys: nodes that fail a rule in the same way have the same key.
+
+// Appends one failed condition to a key. `part` is the entry of failed_parts() for the condition.
+// Two nodes that fail the condition with different values get different keys when the rule asks for
+// a value (a dtype, an attribute, a rank), and the same key when it sets a bound. Whether the model
+// states an attribute's value or the operator's default applies makes no difference.
+void append_key(const FailedCondition& failed, const FailedPart& part, std::string& key);
+
+// Loosening: changes a rule that refuses a node as little as possible, so that it accepts the node.
+
+// The rule for the node's op alone, without its position and its `why`. Each condition that failed
+// now asks for what the node has, or is left out when it was a bound. `failed` is the result of
+// find_failed_conditions() for the node and the rule.
+Rule loosened(const Graph& graph, NodeId node, const Rule& rule,
+              const std::vector<FailedCondition>& failed, const OpFacts& facts);
 
 struct Gap {
   enum class Kind : std::uint8_t { op, condition, denied };

@@ -1,8 +1,3 @@
-// Steps for a list:
-// 1. look up which ops of its patterns name which ops of the graph;
-// 2. for each pattern, choose the op with the fewest nodes; a pattern with an op that has no node
-//    is done;
-// 3. search around each of these nodes (core/pattern/pattern_search.h).
 #include "core/support/list_patterns.h"
 
 #include <algorithm>
@@ -12,9 +7,30 @@
 
 namespace cleave {
 
+void PatternMatches::add(const PatternMatch& match, std::span<const NodeId> members) {
+  for (const NodeId node : members) {
+    first_of_node.try_emplace(node, static_cast<std::uint32_t>(matches.size()));
+  }
+  matches.push_back(match);
+  nodes.insert(nodes.end(), members.begin(), members.end());
+  begin.push_back(static_cast<std::uint32_t>(nodes.size()));
+}
+
+std::optional<std::uint32_t> PatternMatches::match_of(NodeId node) const {
+  const auto found = first_of_node.find(node);
+  if (found == first_of_node.end()) return std::nullopt;
+  return found->second;
+}
+
+// Steps for a list:
+// 1. look up which ops of its patterns name which ops of the graph;
+// 2. for each pattern, choose the op with the fewest nodes; a pattern with an op that has no node
+//    is done;
+// 3. search around each of these nodes (core/pattern/pattern_search.h).
+
 namespace {
 
-// More ops have nodes, or what is in the way tells more.
+// This miss matched more ops, or its obstacle is more informative.
 bool is_nearer(const PatternMiss& a, const PatternMiss& b) {
   return std::pair(a.placed, a.kind) > std::pair(b.placed, b.kind);
 }
@@ -144,6 +160,45 @@ std::optional<ListPatterns::Nearest> ListPatterns::nearest(NodeId node, const Is
     best = {role.pattern, search.miss()};
   }
   return best;
+}
+
+void LiveMatches::add(const PatternMatch& match, std::span<const NodeId> nodes) {
+  for (const NodeId node : nodes) {
+    match_of_.emplace(key_of(match.list, node), static_cast<std::uint32_t>(all_.count()));
+  }
+  all_.add(match, nodes);
+  refused_.push_back(kNone<NodeId>);
+}
+
+PatternMatches LiveMatches::live() const {
+  PatternMatches live;
+  for (std::uint32_t i = 0; i < all_.count(); ++i) {
+    if (refused_[i] == kNone<NodeId>) live.add(all_.matches[i], all_.nodes_of(i));
+  }
+  return live;
+}
+
+std::optional<std::uint32_t> LiveMatches::live_match(std::uint16_t list, NodeId node) const {
+  if (match_of_.empty()) return std::nullopt;
+  const auto found = match_of_.find(key_of(list, node));
+  if (found == match_of_.end() || refused_[found->second] != kNone<NodeId>) return std::nullopt;
+  return found->second;
+}
+
+std::optional<std::pair<PatternMatch, NodeId>> LiveMatches::given_up(std::uint16_t list,
+                                                                     NodeId node) const {
+  const auto found = match_of_.find(key_of(list, node));
+  if (found == match_of_.end() || refused_[found->second] == kNone<NodeId>) return std::nullopt;
+  return std::pair(all_.matches[found->second], refused_[found->second]);
+}
+
+void LiveMatches::add_neighbors(std::uint32_t match, const std::vector<std::uint16_t>& lists,
+                                std::vector<std::uint32_t>& open) const {
+  for (const NodeId node : all_.nodes_of(match)) {
+    for (const std::uint16_t list : lists) {
+      if (const auto other = live_match(list, node)) open.push_back(*other);
+    }
+  }
 }
 
 }  // namespace cleave

@@ -1,6 +1,111 @@
 #include "core/support/rule_index.h"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "core/condition/attribute_value.h"
+#include "core/graph/op_name.h"
+#include "core/support/glob.h"
+
 namespace cleave {
+
+RulesByOp::RulesByOp(const std::vector<Rule>& rules)
+    : RulesByOp(rules, [](const Rule&) { return true; }) {}
+
+void RulesByOp::add(std::uint32_t i) {
+  const std::string& op = rules_[i].op;
+  if (is_glob(op)) {
+    globs_.add(op, i);
+  } else {
+    (op.empty() ? any_ : exact_[op]).push_back(i);
+  }
+}
+
+RuleIndices RulesByOp::names(std::string_view domain, std::string_view op) const {
+  RuleIndices found = any_;
+  const auto in_domain = [&](std::uint32_t i) {
+    return plain_domain(rules_[i].domain) == plain_domain(domain);
+  };
+  for (const std::string& spelling : torch_spellings(op)) {
+    const auto exact = exact_.find(spelling);
+    if (exact == exact_.end()) continue;
+    for (const std::uint32_t i : exact->second) {
+      if (is_torch_spelling(rules_[i].domain, rules_[i].op, op)) found.push_back(i);
+    }
+  }
+  if (const auto exact = exact_.find(op); exact != exact_.end()) {
+    std::copy_if(exact->second.begin(), exact->second.end(), std::back_inserter(found), in_domain);
+  }
+  for (const std::string_view name : {op, torch_path(op)}) {
+    if (name.empty()) continue;
+    const RuleIndices globs = globs_.matches(name);
+    std::copy_if(globs.begin(), globs.end(), std::back_inserter(found), in_domain);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+void RulesByName::add(const Rule& rule, std::uint32_t i) {
+  if (!rule.is_exact_name && is_glob(rule.node_name)) {
+    globs_.add(rule.node_name, i);
+  } else {
+    exact_[rule.node_name].push_back(i);
+  }
+}
+
+RuleIndices RulesByName::matches(std::string_view node_name) const {
+  RuleIndices found;
+  if (!globs_.empty()) found = globs_.matches(node_name);
+  const auto exact = exact_.find(node_name);
+  if (exact == exact_.end()) return found;
+  found.insert(found.end(), exact->second.begin(), exact->second.end());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+namespace {
+
+// The first condition that asks for certain values; null: none. Axes are left out, since the same
+// one has several numbers.
+const AttributeRule* condition_on_values(const Rule& rule) {
+  const auto asks = [](const AttributeRule& attribute) {
+    return !attribute.accepted.empty() && attribute.name != "axis" && attribute.name != "axes";
+  };
+  const auto found = std::find_if(rule.attributes.begin(), rule.attributes.end(), asks);
+  return found == rule.attributes.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+RuleFilter::RuleFilter(const std::vector<Rule>& rules, const RuleIndices& of_op) {
+  for (const std::uint32_t i : of_op) {
+    const AttributeRule* const condition = condition_on_values(rules[i]);
+    if (condition == nullptr) {
+      others_.push_back(i);
+      continue;
+    }
+    std::set<std::string> keys;
+    for (const AttributeValue& value : condition->accepted) keys.insert(value_key(value));
+    ByValue& by_value = by_attribute_[condition->name];
+    for (const std::string& key : keys) by_value[key].push_back(i);
+  }
+}
+
+RuleIndices RuleFilter::candidates(const Graph& graph, NodeId node, const OpFacts& facts) const {
+  RuleIndices found = others_;
+  for (const auto& [name, by_value] : by_attribute_) {
+    const auto value = attribute_value(graph, node, name, facts);
+    if (!value) continue;
+    const auto rules = by_value.find(value_key(*value));
+    if (rules == by_value.end()) continue;
+    found.insert(found.end(), rules->second.begin(), rules->second.end());
+  }
+  if (found.size() > others_.size()) std::sort(found.begin(), found.end());
+  return found;
+}
+
 namespace {
 
 // True for a rule for nodes of some name, whatever their op.

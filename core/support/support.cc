@@ -20,13 +20,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/support/accepting_rule.h"
 #include "core/support/list_patterns.h"
-#include "core/support/live_matches.h"
-#include "core/support/match_limit.h"
-#include "core/support/overlay.h"
 #include "core/support/rule_check.h"
 #include "core/support/rule_index.h"
+#include "core/support/support_list.h"
 
 namespace cleave {
 namespace {
@@ -84,7 +81,7 @@ class Matcher {
     return by_overlay || refused_inner(node) != kNone<NodeId>;
   }
 
-  // Finds the matches of all patterns, and gives up those with a node that is refused all the same.
+  // Finds the matches of all patterns, and drops those in which a node is refused for another reason.
   void find_patterns() {
     for (const auto* const group : {&all_of_, &any_of_}) {
       for (const std::uint16_t i : *group) {

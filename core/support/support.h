@@ -11,13 +11,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
 #include "core/pattern/pattern_search.h"
-#include "core/support/pattern_matches.h"
+#include "core/support/list_patterns.h"
 #include "core/support/reason.h"
 #include "core/support/support_list.h"
 
@@ -58,5 +59,30 @@ Reason match_node(const Graph& graph, NodeId node, const std::vector<SupportList
 std::vector<std::pair<NodeId, Reason>> refused_body_nodes(const Graph& graph,
                                                           const std::vector<SupportList>& lists,
                                                           const OpFacts& facts);
+
+// Which rule accepts a node, for explanations. The matching itself is in core/support/support.cc.
+struct AcceptingRule {
+  // the first list that accepts the node, that is, none of its deny rules matches
+  std::uint16_t list;
+  std::uint32_t rule;  // the first of its allow rules that holds
+};
+
+// nullopt when no rule of a list accepts the node. Ignores bodies and patterns. Linear in the rules: not for loops over
+// nodes.
+std::optional<AcceptingRule> find_accepting_rule(const Graph& graph, NodeId node,
+                                                 const std::vector<SupportList>& lists,
+                                                 const OpFacts& facts);
+
+// A limit on the work of matching. A list may have thousands of rules for one op, which must be
+// checked one by one on each node of the op, unless they ask for an attribute's value.
+
+// The most checks of a rule on a node in one split: a few seconds of work.
+inline constexpr std::uint64_t kMostRuleChecks = 100'000'000;
+
+// The same as match_support(); nullopt when it would check rules on nodes more than `most_checks`
+// times. Steps of the search for patterns count as checks.
+std::optional<Support> match_support_within(const Graph& graph,
+                                            const std::vector<SupportList>& lists,
+                                            const OpFacts& facts, std::uint64_t most_checks);
 
 }  // namespace cleave

@@ -30,4 +30,11 @@ std::string_view model_format_name(ModelFormat format);
 // in the model, which must outlive them.
 OpFacts op_facts(const LoadedModel& model);
 
+// The path of a parameter in the module that the model was made of: "embed.weight", while the graph
+// may call it "embed_weight_1" or "p_embed_weight".
+
+// The target of a native JSON parameter, the parameter, buffer or constant that a torch.export
+// signature names; the parameter's own name where the file has neither.
+std::string parameter_path(const LoadedModel& model, ValueId parameter);
+
 }  // namespace cleave

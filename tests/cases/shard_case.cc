@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "core/stages/auto_shard.h"
+#include "core/stages/stages.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "tests/cases/checks.h"
 

@@ -7,7 +7,7 @@
 #include "formats/base/json/cursor.h"
 #include "formats/models/pt2/archive.h"
 #include "formats/models/pt2/pickle.h"
-#include "formats/models/pt2/write/zip_pieces.h"
+#include "formats/models/pt2/write/writer.h"
 #include "formats/models/pt2/zip_directory.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/targets.h"

@@ -8,9 +8,9 @@
 
 #include "core/graph/shape.h"
 #include "core/measures/preview.h"
+#include "core/measures/same_shape.h"
 #include "core/split/split.h"
-#include "core/study/outcome.h"
-#include "core/study/same_shape.h"
+#include "core/study/advice.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/pass_case.h"

@@ -9,7 +9,6 @@
 #include "formats/models/model_file.h"
 #include "formats/models/pt2/reader.h"
 #include "formats/models/pt2/write/writer.h"
-#include "formats/models/pt2/write/zip_pieces.h"
 #include "formats/models/pt2/zip_directory.h"
 #include "tests/fuzz/demands.h"
 #include "tests/fuzz/rendering.h"

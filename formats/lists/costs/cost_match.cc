@@ -5,12 +5,133 @@
 #include <tuple>
 #include <utility>
 
+#include "core/cost/cost.h"
 #include "core/graph/shape.h"
-#include "formats/lists/costs/fused_groups.h"
-#include "formats/lists/costs/node_names.h"
 #include "formats/lists/costs/runtime_names.h"
 
 namespace cleave {
+
+NodeNames::NodeNames(const Graph& graph)
+    : graph_(graph),
+      first_body_(static_cast<std::uint32_t>(graph.node_count() + graph.constants().size())) {
+  for (const NodeId node : graph.nodes()) {
+    add_node(node);
+    add_outputs(node);
+  }
+  for (const NodeId constant : graph.constants()) {
+    add_node(constant);
+    add_outputs(constant);
+  }
+  for (const NodeId owner : graph.nodes()) {
+    for (const NodeId inner : graph.body_nodes(owner)) {
+      add_node(inner);
+      const std::size_t place = index(inner) - first_body_;
+      if (place >= owners_.size()) owners_.resize(place + 1, kNone<NodeId>);
+      owners_[place] = owner;
+    }
+  }
+}
+
+void NodeNames::add_node(NodeId id) {
+  nodes_.find_or_insert(node_name(index(id)), index(id),
+                        [&](std::uint32_t i) { return node_name(i); });
+}
+
+void NodeNames::add_outputs(NodeId id) {
+  for (const ValueId output : graph_.outputs(id)) {
+    values_.find_or_insert(value_name(index(output)), index(output),
+                           [&](std::uint32_t i) { return value_name(i); });
+  }
+}
+
+std::optional<NodeId> NodeNames::find(std::string_view name) const {
+  const auto found = nodes_.find(name, [&](std::uint32_t i) { return node_name(i); });
+  return found == NameTable::kAbsent ? std::nullopt : std::optional(NodeId{found});
+}
+
+std::optional<NodeId> NodeNames::find_maker(std::string_view value) const {
+  const auto found = values_.find(value, [&](std::uint32_t i) { return value_name(i); });
+  if (found == NameTable::kAbsent) return std::nullopt;
+  return graph_.value(ValueId{found}).producer;
+}
+
+NodeId NodeNames::owner(NodeId id) const {
+  if (index(id) < graph_.node_count()) return id;
+  if (index(id) < first_body_) return kNone<NodeId>;
+  const std::size_t place = index(id) - first_body_;
+  return place < owners_.size() ? owners_[place] : kNone<NodeId>;
+}
+
+namespace {
+
+// Rates used for shares only: what matters is the ratio of computing to moving data.
+constexpr double kFlopsPerSecond = 10e12;
+constexpr double kBytesPerSecond = 100e9;
+
+double weight_of(const NodeCost& cost) {
+  return std::max(cost.flops.value_or(0) / kFlopsPerSecond,
+                  cost.bytes.value_or(0) / kBytesPerSecond);
+}
+
+}  // namespace
+
+void FusedGroups::add(std::uint32_t kernel, NodeId node) {
+  if (kernel_of_[node] == kNoKernel) kernel_of_[node] = kernel;
+  std::vector<NodeId>& members = nodes_[kernel];
+  if (std::find(members.begin(), members.end(), node) == members.end()) members.push_back(node);
+}
+
+bool FusedGroups::may_join(NodeId node, const NodeSet& is_listed) const {
+  if (is_measured(node)) return false;
+  return is_listed.contains(node) || is_often_fused(graph_.op(node));
+}
+
+bool FusedGroups::join_producer(NodeId node) {
+  for (const Operand& operand : graph_.operands(node)) {
+    const Value& value = graph_.value(operand.value);
+    if (value.kind != ValueKind::node_output || !is_measured(value.producer)) continue;
+    add(kernel_of_[value.producer], node);
+    return true;
+  }
+  return false;
+}
+
+bool FusedGroups::join_reader(NodeId node) {
+  for (const NodeId reader : graph_.readers(node)) {
+    if (!is_measured(reader)) continue;
+    add(kernel_of_[reader], node);
+    return true;
+  }
+  return false;
+}
+
+std::size_t FusedGroups::join_neighbours(const NodeSet& is_listed) {
+  std::size_t joined = 0;
+  for (const NodeId node : graph_.nodes()) {
+    if (may_join(node, is_listed) && join_producer(node)) ++joined;
+  }
+  for (std::size_t i = graph_.node_count(); i-- > 0;) {
+    const auto node = id_at<NodeId>(i);
+    if (may_join(node, is_listed) && join_reader(node)) ++joined;
+  }
+  return joined;
+}
+
+PerNode<double> FusedGroups::shares(std::span<const double> us) const {
+  const PerNode<NodeCost> costs = node_costs(graph_);
+  PerNode<double> shares(graph_.node_count(), -1);
+  for (std::size_t kernel = 0; kernel < nodes_.size(); ++kernel) {
+    double total = 0;
+    for (const NodeId node : nodes_[kernel]) total += weight_of(costs[node]);
+    for (const NodeId node : nodes_[kernel]) {
+      const double share = total > 0 ? weight_of(costs[node]) / total
+                                     : 1.0 / static_cast<double>(nodes_[kernel].size());
+      shares[node] = std::max(shares[node], 0.0) + us[kernel] * share;
+    }
+  }
+  return shares;
+}
+
 namespace {
 
 constexpr std::size_t kMostUnmatched = 10;  // named in reports

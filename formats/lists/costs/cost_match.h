@@ -21,14 +21,76 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/name_table.h"
 #include "core/graph/graph.h"
 #include "formats/lists/costs/cost_entries.h"
 
 namespace cleave {
+
+// NodeNames: finds the nodes of a graph by name, and by the names of their outputs. Includes
+// constants and nodes of bodies, since runtimes name them too.
+class NodeNames {
+ public:
+  // Linear. The graph must live as long as this.
+  explicit NodeNames(const Graph& graph);
+
+  // The node, constant or body node with that name.
+  std::optional<NodeId> find(std::string_view name) const;
+  // The node or constant that makes the value with that name.
+  std::optional<NodeId> find_maker(std::string_view value) const;
+  // The node whose time includes that of `id`: itself, or the one around it; kNone for a constant.
+  NodeId owner(NodeId id) const;
+
+ private:
+  std::string_view node_name(std::uint32_t id) const { return graph_.node(NodeId{id}).name; }
+  std::string_view value_name(std::uint32_t id) const { return graph_.value(ValueId{id}).name; }
+  void add_node(NodeId id);
+  void add_outputs(NodeId id);
+
+  const Graph& graph_;
+  NameTable nodes_, values_;
+  std::vector<NodeId> owners_;  // of body nodes, from first_body_ on
+  std::uint32_t first_body_ = 0;
+};
+
+// FusedGroups: the nodes whose work each kernel of a profile did, and each node's share of its
+// time.
+class FusedGroups {
+ public:
+  static constexpr std::uint32_t kNoKernel = 0xFFFFFFFF;
+
+  FusedGroups(const Graph& graph, std::size_t kernels)
+      : graph_(graph), kernel_of_(graph.node_count(), kNoKernel), nodes_(kernels) {}
+
+  // Records that the kernel does work of the node. Several kernels may do work of one node.
+  void add(std::uint32_t kernel, NodeId node);
+  bool is_measured(NodeId node) const { return kernel_of_[node] != kNoKernel; }
+  std::uint32_t kernel_of(NodeId node) const { return kernel_of_[node]; }  // the first one
+  std::span<const NodeId> nodes(std::uint32_t kernel) const { return nodes_[kernel]; }
+
+  // A node without a kernel joins the kernel of a node that it reads, or else of a node that reads
+  // it, if its op is often fused or it is in `is_listed` (the runtime lists it as not run). Returns
+  // the number of nodes that joined. Linear.
+  std::size_t join_neighbours(const NodeSet& is_listed);
+
+  // Microseconds by node: each kernel's time divided in proportion to estimated costs, or equally
+  // if these are unknown; below 0 for a node without a kernel. `us` is by kernel.
+  PerNode<double> shares(std::span<const double> us) const;
+
+ private:
+  bool may_join(NodeId node, const NodeSet& is_listed) const;
+  bool join_producer(NodeId node);
+  bool join_reader(NodeId node);
+
+  const Graph& graph_;
+  PerNode<std::uint32_t> kernel_of_;
+  std::vector<std::vector<NodeId>> nodes_;  // by kernel
+};
 
 enum class MatchRule : std::uint8_t { name, output, stripped, joined, prefix, shape, order, none };
 inline constexpr std::size_t kMatchRules = 7;  // without `none`

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/graph/op_key.h"
+#include "core/graph/op_name.h"
 #include "formats/base/json/text.h"
 #include "formats/base/json/walk.h"
 #include "formats/base/text/faults.h"

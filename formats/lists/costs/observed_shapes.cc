@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/graph/op_key.h"
+#include "core/graph/op_name.h"
 #include "core/graph/shape.h"
 #include "formats/lists/costs/runtime_names.h"
 

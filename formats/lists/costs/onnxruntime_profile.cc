@@ -5,7 +5,7 @@
 //   2. An event of Loop, If or Scan marks the kernels that began after it did as inside.
 //   3. "model_run" ends the run: the times of each kernel are added up, once per run.
 //   4. At the end each kernel gets the median of its runs.
-#include "formats/lists/costs/onnxruntime_profile.h"
+#include "formats/lists/costs/cost_file.h"
 
 #include <algorithm>
 #include <optional>

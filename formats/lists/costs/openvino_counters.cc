@@ -1,4 +1,4 @@
-#include "formats/lists/costs/openvino_counters.h"
+#include "formats/lists/costs/cost_file.h"
 
 #include <algorithm>
 #include <charconv>

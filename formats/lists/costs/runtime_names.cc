@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "core/graph/op_key.h"
+#include "core/graph/op_name.h"
 
 namespace cleave {
 namespace {

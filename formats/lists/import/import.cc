@@ -2,13 +2,22 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "core/base/white_space.h"
-#include "core/graph/domain.h"
+#include "core/graph/node_lookup.h"
+#include "core/graph/op_name.h"
+#include "core/support/support_list.h"
+#include "formats/base/io/named_files.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/text.h"
 #include "formats/base/json/walk.h"
+#include "formats/base/text/diagnostic.h"
 #include "formats/base/text/faults.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -248,6 +257,110 @@ std::string import_text(const ListImport& import) {
   add_names(text, "types that are not known", result.types);
   add_names(text, "columns that were not read", result.not_read);
   return text;
+}
+
+std::vector<std::string> known_lists() {
+  // "lists" is in a folder where cleave was built.
+  std::vector<std::string> folders = named_file_folders("CLEAVE_LISTS", "lists");
+  for (std::string& folder : named_file_folders("CLEAVE_LISTS", "../share/cleave/lists")) {
+    if (std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+      folders.push_back(std::move(folder));
+    }
+  }
+  return json_files_in(folders);
+}
+
+std::string known_list_name(const std::string& path) {
+  return std::filesystem::path(path).stem().string();
+}
+
+Loaded<LoadedSupport> read_list(const std::string& name) {
+  std::error_code error;
+  const bool is_path = name == "-" || name.find_first_of("/.") != name.npos;
+  if (is_path || std::filesystem::exists(name, error)) return read_support_file(name);
+  const std::vector<std::string> paths = known_lists();
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    names.push_back(known_list_name(path));
+    if (names.back() == name) return read_support_file(path);
+  }
+  Diagnostic fault = diagnostic_of(name, "is neither a file nor a list that is known by name");
+  const std::string nearest = nearest_name(name, {names.begin(), names.end()});
+  fault.notes.push_back(nearest.empty()
+                            ? "\"cleave lists show\" names the known lists, also those in "
+                              "the folders of $CLEAVE_LISTS"
+                            : "did you mean " + escaped_in_quotes(nearest) + "?");
+  return Diagnostics{std::move(fault)};
+}
+
+namespace {
+
+struct MetOp {
+  Rule rule;
+  std::size_t nodes = 0;
+  std::set<std::size_t> models = {};
+};
+
+// Adds the types of a node to the rule. A position that has no known type in some node accepts any
+// type.
+void add_types(const Signature& signature, bool is_first, Rule& rule) {
+  const std::size_t count = signature.args.size();
+  if (is_first) {
+    for (const DType dtype : signature.args) {
+      rule.inputs.emplace_back();
+      if (dtype != DType::unknown) rule.inputs.back().emplace().add(dtype);
+    }
+    return;
+  }
+  if (rule.inputs.size() > count) rule.inputs.resize(count);
+  for (std::size_t i = 0; i < rule.inputs.size(); ++i) {
+    if (signature.args[i] == DType::unknown) rule.inputs[i].reset();
+    if (rule.inputs[i]) rule.inputs[i]->add(signature.args[i]);
+  }
+}
+
+std::string plural(std::size_t count, const std::string& what) {
+  return count_text(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string list_skeleton(std::span<const Graph* const> graphs, const std::string& name) {
+  std::vector<MetOp> ops;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  const auto add = [&](const Graph& graph, NodeId node, std::size_t model) {
+    const std::pair<std::string, std::string> key(plain_domain(graph.domain(node)), graph.op(node));
+    const auto [place, is_new] = places.try_emplace(key, ops.size());
+    if (is_new) {
+      MetOp& met = ops.emplace_back();
+      met.rule.domain = key.first;
+      met.rule.op = key.second;
+    }
+    MetOp& met = ops[place->second];
+    add_types(signature_of(graph, node), is_new, met.rule);
+    ++met.nodes;
+    met.models.insert(model);
+  };
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    const Graph& graph = *graphs[i];
+    for (const NodeId node : graph.nodes()) {
+      add(graph, node, i);
+      for (const NodeId inner : graph.body_nodes(node)) add(graph, inner, i);
+    }
+  }
+  JsonText json;
+  json.begin_object();
+  json.text("format", "cleave.support");
+  json.number("version", 1);
+  json.text("name", name);
+  json.begin_list("allow");
+  for (MetOp& met : ops) {
+    met.rule.why = plural(met.nodes, "node") + " of " + plural(met.models.size(), "model");
+    write_allow_rule(json, met.rule);
+  }
+  json.end_list();
+  json.end_object();
+  return std::move(json).finish();
 }
 
 }  // namespace cleave

@@ -1,6 +1,6 @@
 // Each reader below knows one form of sentence. It gets the words of the sentence as written and in
 // small letters.
-#include "formats/lists/import/note_conditions.h"
+#include "formats/lists/import/operator_table.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "core/base/white_space.h"
-#include "core/condition/relation_parser.h"
-#include "formats/lists/import/type_words.h"
+#include "core/condition/relation.h"
+#include "formats/lists/import/table_text.h"
 
 namespace cleave {
 namespace {

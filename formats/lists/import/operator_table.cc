@@ -13,12 +13,9 @@
 #include <utility>
 
 #include "core/base/white_space.h"
-#include "core/condition/relation_parser.h"
-#include "core/graph/domain.h"
-#include "formats/lists/import/markdown_table.h"
-#include "formats/lists/import/note_conditions.h"
-#include "formats/lists/import/tflite_names.h"
-#include "formats/lists/import/type_words.h"
+#include "core/condition/relation.h"
+#include "core/graph/op_name.h"
+#include "formats/lists/import/table_text.h"
 #include "formats/models/onnx/infer/names.h"
 
 namespace cleave {
@@ -223,7 +220,7 @@ bool add_types(const TypeSet& types, const OnnxOpNames* op, Rule& rule) {
 
 // ---- rows ----
 
-// The note as it is, but for line breaks (<br>) between its sentences.
+// The note unchanged, except for line breaks (<br>) between its sentences.
 std::string in_one_line(std::string_view note) {
   if (note.find("<br") == note.npos) return std::string(note);
   std::string line;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/support/support_list.h"
+#include "formats/models/onnx/infer/names.h"
 
 namespace cleave {
 
@@ -42,5 +43,23 @@ bool has_operator_table(std::string_view text);
 // heading above or in that of a column that says what is supported, in capital or small letters.
 // Operators of TensorFlow Lite become ONNX's. The list's text is empty: see import.h. Linear.
 TableImport import_operator_tables(std::string_view text, std::string_view section);
+
+// Notes of vendors' operator tables: what a sentence asks of a node, as conditions of a rule.
+//
+//   "axes must be an initializer"                 constant
+//   "x_zero_point must be zero"                   values
+//   "dilations must be empty or all ones"         a relation
+//   "2D or 3D pooling only"                       a rank
+//   "Only the first output Y is supported"        outputs used
+//   "sorted must be 1"                            an attribute
+//   "Supported resize modes: nearest, linear"     an attribute
+//
+// Any other sentence is kept in the rule's `unchecked`.
+
+// The sentences of a note, without white space around them. <br> and ". " end one.
+std::vector<std::string> sentences_of(std::string_view note);
+
+// Adds what the sentence asks to the rule for the operator; false when that cannot be told.
+bool add_note_condition(std::string_view sentence, const OnnxOpNames& op, Rule& rule);
 
 }  // namespace cleave

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <utility>
 
-#include "core/condition/relation_parser.h"
+#include "core/condition/relation.h"
 #include "formats/lists/support/support_reader.h"
 #include "formats/lists/support/support_rule.h"
 
@@ -145,7 +145,7 @@ void read_literals(JsonWalk& json, const std::string& what, std::vector<Literal>
   });
 }
 
-// Reads a field about each element; returns false when it is none.
+// Reads a field about each element. Returns false if the field is not about elements.
 bool read_element_field(JsonWalk& json, const std::string& key, ValuesCondition& wanted) {
   if (key == "min") {
     wanted.min = json.take_real("\"min\"");

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/condition/relation_parser.h"
-#include "core/support/rule.h"
+#include "core/condition/relation.h"
+#include "core/support/support_list.h"
 #include "formats/base/json/walk.h"
 
 namespace cleave {

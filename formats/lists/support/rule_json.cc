@@ -1,13 +1,241 @@
 #include "formats/lists/support/rule_json.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "formats/lists/support/condition_json.h"
-
 namespace cleave {
+namespace {
+
+std::string key_of(const InputPlace& input) {
+  return std::to_string(input.position) + (input.if_given ? "?" : "");
+}
+
+// The conditions of one kind, in the order of the rule.
+template <class Kind>
+std::vector<const Kind*> conditions_of(const Rule& rule) {
+  std::vector<const Kind*> found;
+  for (const Condition& condition : rule.conditions) {
+    if (const auto* const one = std::get_if<Kind>(&condition)) found.push_back(one);
+  }
+  return found;
+}
+
+void write_literal(JsonText& json, const Literal& literal) {
+  if (const auto* const text = std::get_if<std::string>(&literal)) return json.text(*text);
+  if (const auto* const real = std::get_if<double>(&literal)) return json.number(*real);
+  json.number(std::get<std::int64_t>(literal));
+}
+
+void write_literals(JsonText& json, std::string_view key, const std::vector<Literal>& list) {
+  json.begin_list(key);
+  for (const Literal& literal : list) write_literal(json, literal);
+  json.end_list();
+}
+
+void write_integers(JsonText& json, std::string_view key, const std::vector<std::int64_t>& list) {
+  json.begin_list(key);
+  for (const std::int64_t number : list) json.number(number);
+  json.end_list();
+}
+
+void write_integer_rule(JsonText& json, const IntegerRule& rule) {
+  if (!rule.one_of.empty()) write_integers(json, "equals", rule.one_of);
+  if (rule.min) json.number("min", *rule.min);
+  if (rule.max) json.number("max", *rule.max);
+  if (rule.multiple_of) json.number("multiple_of", *rule.multiple_of);
+}
+
+// ---- shapes ----
+
+std::vector<InputPlace> places_of_shapes(const Rule& rule) {
+  std::vector<InputPlace> places;
+  const auto add = [&](const InputPlace& place) {
+    if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
+  };
+  for (const ShapeRule& shape : rule.shapes) add({shape.input, shape.if_given});
+  for (const auto* const rank : conditions_of<RankCondition>(rule)) add(rank->input);
+  for (const auto* const dim : conditions_of<DimCondition>(rule)) add(dim->input);
+  return places;
+}
+
+void write_shape_rule(JsonText& json, const ShapeRule& shape) {
+  if (shape.rank) json.number("rank", *shape.rank);
+  if (shape.is_static) json.flag("static", true);
+  if (shape.max_dim) json.number("max_dim", *shape.max_dim);
+  if (shape.multiple_of.empty()) return;
+  json.begin_object("multiple_of");
+  for (const auto& [axis, factor] : shape.multiple_of) {
+    json.text_key(std::to_string(axis));
+    json.number(factor);
+  }
+  json.end_object();
+}
+
+void write_dims(JsonText& json, const InputPlace& place, const Rule& rule) {
+  std::vector<const DimCondition*> dims = conditions_of<DimCondition>(rule);
+  std::erase_if(dims, [&](const DimCondition* dim) { return !(dim->input == place); });
+  if (dims.empty()) return;
+  json.begin_object("dims");
+  for (const DimCondition* const dim : dims) {
+    json.text_key(std::to_string(dim->axis));
+    json.begin_object();
+    if (dim->size == IntegerRule{}) json.flag("static", true);
+    write_integer_rule(json, dim->size);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+void write_shapes_of(JsonText& json, const InputPlace& place, const Rule& rule) {
+  for (const ShapeRule& shape : rule.shapes) {
+    if (InputPlace{shape.input, shape.if_given} == place) write_shape_rule(json, shape);
+  }
+  for (const auto* const rank : conditions_of<RankCondition>(rule)) {
+    if (!(rank->input == place)) continue;
+    const IntegerRule& wanted = rank->rank;
+    if (!wanted.min && !wanted.max && !wanted.multiple_of) {
+      write_integers(json, "rank", wanted.one_of);
+      continue;
+    }
+    json.begin_object("rank");
+    write_integer_rule(json, wanted);
+    json.end_object();
+  }
+  write_dims(json, place, rule);
+}
+
+// ---- values ----
+
+void write_values(JsonText& json, const ValuesCondition& wanted) {
+  json.begin_object();
+  if (wanted.list) write_literals(json, "list", *wanted.list);
+  const bool has_each =
+      !wanted.one_of.empty() || wanted.min || wanted.max || wanted.power_of_two || wanted.finite;
+  if (has_each) {
+    json.begin_object("each");
+    if (!wanted.one_of.empty()) write_literals(json, "one_of", wanted.one_of);
+    if (wanted.min) json.number("min", *wanted.min);
+    if (wanted.max) json.number("max", *wanted.max);
+    if (wanted.power_of_two) json.flag("power_of_two", true);
+    if (wanted.finite) json.flag("finite", true);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+}  // namespace
+
+void write_types(JsonText& json, const TypeSet& types) {
+  json.begin_list();
+  for (unsigned i = 1; i < unsigned{kDTypeCount}; ++i) {
+    if ((types.dtypes >> i & 1U) != 0) json.text(dtype_name(static_cast<DType>(i)));
+  }
+  for (unsigned i = 0; i <= static_cast<unsigned>(ValueType::unknown); ++i) {
+    if ((unsigned{types.value_types} >> i & 1U) != 0) {
+      json.text(value_type_name(static_cast<ValueType>(i)));
+    }
+  }
+  json.end_list();
+}
+
+void write_attribute_value(JsonText& json, const AttributeValue& value) {
+  if (const auto* const list = std::get_if<std::vector<Literal>>(&value)) {
+    json.begin_list();
+    for (const Literal& literal : *list) write_literal(json, literal);
+    json.end_list();
+  } else if (const auto* const text = std::get_if<std::string>(&value)) {
+    json.text(*text);
+  } else if (const auto* const real = std::get_if<double>(&value)) {
+    json.number(*real);
+  } else {
+    json.number(std::get<std::int64_t>(value));
+  }
+}
+
+void write_shapes(JsonText& json, const Rule& rule) {
+  const std::vector<InputPlace> places = places_of_shapes(rule);
+  if (places.empty()) return;
+  json.begin_object("shapes");
+  for (const InputPlace& place : places) {
+    json.text_key(key_of(place));
+    json.begin_object();
+    write_shapes_of(json, place, rule);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+void write_every_input(JsonText& json, const Rule& rule) {
+  const auto types = conditions_of<EveryInputCondition>(rule);
+  const bool is_same = !conditions_of<SameInputsCondition>(rule).empty();
+  if (types.empty() && !is_same) return;
+  json.begin_object("inputs");
+  if (!types.empty()) {
+    json.key("all");
+    write_types(json, types.front()->types);
+  }
+  if (is_same) json.flag("same", true);
+  json.end_object();
+}
+
+void write_condition_fields(JsonText& json, const Rule& rule) {
+  if (const auto all = conditions_of<ConstantCondition>(rule); !all.empty()) {
+    json.begin_object("constant");
+    for (const auto* const one : all) {
+      json.text_key(key_of(one->input));
+      json.flag(one->wanted);
+    }
+    json.end_object();
+  }
+  if (const auto all = conditions_of<ValuesCondition>(rule); !all.empty()) {
+    json.begin_object("values");
+    for (const auto* const one : all) {
+      json.text_key(key_of(one->input));
+      write_values(json, *one);
+    }
+    json.end_object();
+  }
+  if (const auto all = conditions_of<LayoutCondition>(rule); !all.empty()) {
+    json.begin_object("layout");
+    for (const auto* const one : all) {
+      json.begin_list(key_of(one->input));
+      for (std::size_t i = 0; i < kLayoutNames.size(); ++i) {
+        if (one->one_of.contains(static_cast<LayoutName>(i))) json.text(kLayoutNames[i]);
+      }
+      json.end_list();
+    }
+    json.end_object();
+  }
+  if (const auto all = conditions_of<GivenCondition>(rule); !all.empty()) {
+    json.begin_object("given");
+    for (const auto* const one : all) {
+      json.text_key(std::to_string(one->input));
+      json.flag(one->wanted);
+    }
+    json.end_object();
+  }
+  for (const auto* const used : conditions_of<OutputsUsedCondition>(rule)) {
+    json.begin_list("outputs_used");
+    for (const std::uint32_t output : used->outputs) json.number(output);
+    json.end_list();
+  }
+  for (const auto* const shape : conditions_of<InputShapeCondition>(rule)) {
+    const bool is_open = shape->shape == InputShapeCondition::Shape::open;
+    json.text("input_shape", is_open ? "open" : "static");
+  }
+  for (const auto* const rank : conditions_of<MaxRankCondition>(rule)) {
+    json.number("max_rank", rank->most);
+  }
+  if (const auto all = conditions_of<RelationCondition>(rule); !all.empty()) {
+    json.begin_list("where");
+    for (const auto* const one : all) json.text(one->relation.text);
+    json.end_list();
+  }
+}
+
 namespace {
 
 void write_positions(JsonText& json, std::string_view key, const std::vector<MaybeTypes>& types) {

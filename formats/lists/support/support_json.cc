@@ -3,7 +3,6 @@
 #include "core/support/support.h"
 #include "formats/base/json/walk.h"
 #include "formats/lists/support/list_target.h"
-#include "formats/lists/support/support_pattern.h"
 #include "formats/lists/support/support_reader.h"
 #include "formats/lists/support/support_rule.h"
 #include "formats/lists/support/verdict_file.h"

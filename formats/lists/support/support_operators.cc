@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/base/white_space.h"
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 #include "formats/base/json/walk.h"
 #include "formats/lists/support/support_reader.h"
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "core/support/rule.h"
+#include "core/support/support_list.h"
 #include "formats/base/json/walk.h"
+#include "formats/lists/support/support_reader.h"
 
 namespace cleave {
 
@@ -24,5 +26,12 @@ void apply_defaults(const Rule& defaults, StatedFields stated, Rule& rule);
 
 // Adds the type that is named at the cursor.
 void read_type(JsonWalk& json, TypeSet& types);
+
+// Reads a pattern of a native support list.
+//
+//   {"name": "conv relu", "ops": ["Conv", {"op": "Relu"}], "edges": [[0, 1]]}
+
+// Reads the pattern at the cursor; returns the fields that each of its ops states.
+std::vector<StatedFields> read_pattern(JsonWalk& json, PlaceCounter& places, Pattern& pattern);
 
 }  // namespace cleave

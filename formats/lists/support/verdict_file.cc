@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "core/base/white_space.h"
+#include "core/graph/op_name.h"
+#include "core/support/rule_check.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/csv_rows.h"
 #include "formats/base/text/faults.h"
 #include "formats/base/text/utf8.h"
+#include "formats/lists/support/rule_json.h"
 #include "formats/lists/support/support_file.h"
 
 namespace cleave {
@@ -40,7 +43,10 @@ void add(const NodeVerdict& verdict, std::size_t offset, PlaceCounter& places, S
   places.mark(rule, offset);
 }
 
-void write_verdicts(JsonText& json, const std::vector<Rule>& rules, bool is_supported) {
+enum class Verdict { refused, supported };
+
+void write_verdicts(JsonText& json, const std::vector<Rule>& rules, Verdict verdict) {
+  const bool is_supported = verdict == Verdict::supported;
   for (const Rule& rule : rules) {
     json.text_key(rule.node_name);
     if (rule.why.empty()) {
@@ -134,8 +140,8 @@ std::string verdicts_text(const SupportList& list) {
   json.text("format", "cleave.support");
   json.number("version", 1);
   json.begin_object("verdicts");
-  write_verdicts(json, list.allow, true);
-  write_verdicts(json, list.deny, false);
+  write_verdicts(json, list.allow, Verdict::supported);
+  write_verdicts(json, list.deny, Verdict::refused);
   json.end_object();
   json.end_object();
   return std::move(json).finish();
@@ -192,6 +198,76 @@ Loaded<SupportList> read_verdict_file(const std::string& path) {
   const auto source = SourceFile::open(path);
   if (!source) return source.error();
   return parse_verdicts(source->path(), source->bytes());
+}
+
+// Each text becomes two deny rules, one by op and one by the node's name. A text with a domain only
+// becomes the rule by op.
+
+namespace {
+
+constexpr std::string_view kPath = "--deny";
+
+std::vector<Rule> rules_of(const std::string& text) {
+  const std::size_t separator = text.find("::");
+  Rule by_op;
+  by_op.op = separator == text.npos ? text : text.substr(separator + 2);
+  if (separator != text.npos) by_op.domain = plain_domain(text.substr(0, separator));
+  if (separator != text.npos && !by_op.op.empty()) return {by_op};
+  Rule by_name;
+  by_name.node_name = text;
+  if (by_op.op.empty()) return {by_name};
+  return {std::move(by_op), std::move(by_name)};
+}
+
+std::string rule_text(const Rule& rule) {
+  if (!rule.node_name.empty()) return rule.node_name;
+  return (rule.domain.empty() ? "" : rule.domain + "::") + rule.op;
+}
+
+}  // namespace
+
+SupportList list_of_denials(const std::vector<std::string>& texts) {
+  SupportList list;
+  list.name = kPath;
+  list.path = kPath;
+  JsonText json;
+  json.begin_object();
+  json.text("format", "cleave.support");
+  json.number("version", 1);
+  json.begin_list("deny");
+  for (const std::string& text : texts) {
+    for (Rule& rule : rules_of(text)) {
+      write_deny_rule(json, rule);
+      list.deny.push_back(std::move(rule));
+    }
+  }
+  json.end_list();
+  json.end_object();
+  list.text = std::move(json).finish();
+  return list;
+}
+
+bool is_list_of_denials(const SupportList& list) { return list.path == kPath; }
+
+std::vector<std::string> idle_denials(const Graph& graph, const SupportList& list) {
+  std::vector<std::string> used, idle;
+  for (const Rule& rule : list.deny) {
+    const auto names = [&](NodeId node) {
+      return rule.node_name.empty() ? names_op(rule, graph.domain(node), graph.op(node))
+                                    : names_node(rule, graph.node(node).name);
+    };
+    const auto nodes = graph.nodes();
+    const bool is_used = std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+      const auto inner = graph.body_nodes(node);
+      return names(node) || std::any_of(inner.begin(), inner.end(), names);
+    });
+    (is_used ? used : idle).push_back(rule_text(rule));
+  }
+  std::erase_if(idle, [&](const std::string& text) {
+    return std::find(used.begin(), used.end(), text) != used.end();
+  });
+  idle.erase(std::unique(idle.begin(), idle.end()), idle.end());
+  return idle;
 }
 
 }  // namespace cleave

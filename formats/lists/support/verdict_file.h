@@ -13,7 +13,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "core/graph/graph.h"
 #include "core/support/support_list.h"
 #include "formats/base/json/walk.h"
 #include "formats/base/text/diagnostic.h"
@@ -35,5 +37,17 @@ std::string verdicts_text(const SupportList& list);
 
 // Reads the object at the cursor into the list, whose role becomes `verdicts`.
 void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list);
+
+// What a user denies on the command line: ops and nodes, as an overlay on all lists.
+
+// Each text names an op ("Conv", "com.microsoft::Gelu") or a node, or with * and ? several of both.
+// The list's path is "--deny"; its text is a native list, which reports keep.
+SupportList list_of_denials(const std::vector<std::string>& texts);
+
+bool is_list_of_denials(const SupportList& list);
+
+// The texts that name no op and no node of the graph, in the order given. Linear in the nodes,
+// times the texts.
+std::vector<std::string> idle_denials(const Graph& graph, const SupportList& list);
 
 }  // namespace cleave

@@ -17,11 +17,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/balance/problem.h"
 #include "formats/base/io/source_file.h"
+#include "formats/base/json/fields.h"
 #include "formats/base/text/diagnostic.h"
 
 namespace cleave {
@@ -47,5 +49,34 @@ Loaded<Workload> read_workload(const SourceFile& source);
 
 // The devices for balancing; stages may use them in any order.
 std::vector<BalanceDevice> balance_devices(const WorkloadDevices& devices);
+
+// The nodes and edges of a workload file, and the balance problem made from them.
+struct WorkloadNode {
+  std::int64_t id = 0;
+  std::optional<std::int64_t> colour = std::nullopt;
+  double accelerator_time = 0;
+  double host_time = 0;
+  double bytes = 0;
+  bool runs_on_accelerator = true;
+  bool is_backward = false;
+  std::uint64_t offset = 0;  // in the file
+};
+
+struct WorkloadEdge {
+  std::int64_t source = 0;
+  std::int64_t target = 0;
+  double cost = 0;
+  std::uint64_t offset = 0;
+};
+
+struct WorkloadParts {
+  WorkloadDevices devices;
+  std::vector<WorkloadNode> nodes;
+  std::vector<WorkloadEdge> edges;
+};
+
+// Makes the checks that read_workload promises. Faults go into `faults`; the result is then not to
+// be used.
+Workload make_workload(const WorkloadParts& parts, JsonFaults& faults);
 
 }  // namespace cleave

@@ -10,7 +10,7 @@
 #include "core/graph/graph.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "core/stages/backward.h"
+#include "core/stages/training.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/limits.h"
 #include "formats/models/bind/loaded_model.h"

@@ -4,9 +4,8 @@
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/fields.h"
 #include "formats/models/graph_json/graph_json.h"
+#include "formats/models/graph_json/items.h"
 #include "formats/models/graph_json/nodes.h"
-#include "formats/models/graph_json/places.h"
-#include "formats/models/graph_json/values.h"
 
 #include <algorithm>
 #include <array>

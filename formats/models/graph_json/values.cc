@@ -1,4 +1,4 @@
-#include "formats/models/graph_json/values.h"
+#include "formats/models/graph_json/nodes.h"
 
 #include <algorithm>
 #include <array>

@@ -1,17 +1,23 @@
-// Reads an archive's directory, recognises the container by its records, and makes the table of
-// weights from what each container has.
 #include "formats/models/pt2/archive.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "formats/models/pt2/bare_numbers.h"
-#include "formats/models/pt2/weight_tables.h"
+#include "formats/base/io/source_file.h"
+#include "formats/base/json/cursor.h"
+#include "formats/base/json/pieces.h"
+#include "formats/models/pt2/pickle.h"
 #include "formats/models/pt2/zip_directory.h"
 
 namespace cleave {
+
+// Reads an archive's directory, recognises the container by its records, and makes the table of
+// weights from what each container has.
+
 namespace {
 
 constexpr std::string_view kOldProgram = "serialized_exported_program.json";
@@ -201,6 +207,230 @@ bool looks_like_pt2(std::string_view bytes) { return looks_like_zip(bytes); }
 
 Loaded<Pt2Archive> read_pt2_archive(const SourceFile& source) {
   return ArchiveReader(source).read();
+}
+
+namespace {
+
+constexpr std::size_t kMostDepth = 100;
+
+Pt2Record record_of(std::string path, const ZipRecord& record, std::uint64_t base = 0) {
+  return {std::move(path), base + record.offset, record.size, record.crc};
+}
+
+// Sorts the entries; returns a name that occurs twice, or nullopt.
+std::optional<std::string> sort_entries(Pt2Table& table) {
+  const auto by_name = [](const Pt2Entry& a, const Pt2Entry& b) { return a.name < b.name; };
+  std::sort(table.entries.begin(), table.entries.end(), by_name);
+  const auto same = [](const Pt2Entry& a, const Pt2Entry& b) { return a.name == b.name; };
+  const auto twice = std::adjacent_find(table.entries.begin(), table.entries.end(), same);
+  if (twice == table.entries.end()) return std::nullopt;
+  return twice->name;
+}
+
+class ConfigReader {
+ public:
+  ConfigReader(std::string_view text, const FindZipRecord& find_record)
+      : text_(text), cursor_(text, kMostDepth), find_record_(find_record) {}
+
+  Result<Pt2Table, std::string> read() {
+    bool has_config = false;
+    enter_object();
+    while (const auto key = next_key()) {
+      if (key->text == "config" && !has_config) {
+        has_config = true;
+        read_entries();
+      } else {
+        cursor_.skip();
+      }
+    }
+    if (fault_.empty()) cursor_.expect_end();
+    if (fault_.empty() && cursor_.fault()) fault_ = "is not JSON: " + cursor_.fault()->message;
+    if (fault_.empty() && !has_config) fault_ = "has no \"config\"";
+    if (!fault_.empty()) return fault_;
+    if (const auto twice = sort_entries(table_))
+      return "names " + escaped_in_quotes(*twice) + " twice";
+    return std::move(table_);
+  }
+
+ private:
+  void fail(std::string what) {
+    if (fault_.empty()) fault_ = std::move(what);
+  }
+  void enter_object() {
+    if (cursor_.type() == JsonType::object) return cursor_.enter();
+    if (!cursor_.fault()) fail("holds something else where an object must be");
+  }
+  std::optional<JsonString> next_key() {
+    return fault_.empty() ? cursor_.next_key() : std::nullopt;
+  }
+
+  void read_entries() {
+    enter_object();
+    while (const auto key = next_key()) read_entry(unescaped(*key));
+  }
+
+  void read_entry(std::string name) {
+    const std::uint64_t begin = cursor_.offset();
+    std::string path;
+    enter_object();
+    while (const auto key = next_key()) {
+      if (key->text == "path_name" && cursor_.type() == JsonType::string) {
+        path = unescaped(cursor_.take_string());
+      } else {
+        cursor_.skip();
+      }
+    }
+    if (cursor_.fault() || !fault_.empty()) return;
+    const std::string config(text_.substr(begin, cursor_.end_of_last() - begin));
+    const auto [found, is_new] =
+        numbers_.try_emplace(path, static_cast<std::uint32_t>(table_.records.size()));
+    if (is_new) {
+      const ZipRecord* const record = find_record_(path);
+      if (record == nullptr) {
+        return fail("names a record " + escaped_in_quotes(path) + " for " +
+                    escaped_in_quotes(name) + ", which is not there");
+      }
+      table_.records.push_back(record_of(path, *record));
+    }
+    table_.entries.push_back({std::move(name), config, found->second});
+  }
+
+  std::string_view text_;
+  JsonCursor cursor_;
+  const FindZipRecord& find_record_;
+  std::string fault_;
+  Pt2Table table_;
+  std::map<std::string, std::uint32_t> numbers_;  // of records, by path
+};
+
+std::string int_list(const std::vector<std::int64_t>& numbers) {
+  std::vector<std::string> items;
+  for (const std::int64_t number : numbers) {
+    items.push_back("{\"as_int\": " + std::to_string(number) + "}");
+  }
+  return json_list(items);
+}
+
+// "cuda:1" as {"type": "cuda", "index": 1}; the index is null if there is none that JSON can state.
+std::string device_json(std::string_view device) {
+  constexpr std::size_t kMostDigits = 9;
+  const std::size_t colon = device.find(':');
+  const std::string_view number = colon == device.npos ? "" : device.substr(colon + 1);
+  const bool has_number = !number.empty() && number.size() <= kMostDigits &&
+                          number.find_first_not_of("0123456789") == number.npos &&
+                          (number.size() == 1 || number.front() != '0');
+  return "{\"type\": " + json_string(device.substr(0, colon)) +
+         ", \"index\": " + (has_number ? std::string(number) : "null") + "}";
+}
+
+// The tensor's entry as a raw archive's config would have it.
+std::string config_of(const PickledTensor& tensor, const std::string& path) {
+  constexpr std::string_view kStrided = "7";
+  const auto flag = [](bool is_true) { return is_true ? "true" : "false"; };
+  JsonObjectText meta;
+  meta.add("dtype", std::to_string(tensor.scalar_type));
+  meta.add("sizes", int_list(tensor.sizes));
+  meta.add("requires_grad", flag(tensor.requires_grad));
+  meta.add("device", device_json(tensor.device));
+  meta.add("strides", int_list(tensor.strides));
+  meta.add("storage_offset", "{\"as_int\": " + std::to_string(tensor.offset) + "}");
+  meta.add("layout", kStrided);
+  JsonObjectText entry;
+  entry.add("path_name", json_string(path));
+  entry.add("is_param", flag(tensor.is_parameter));
+  entry.add("use_pickle", "false");
+  entry.add("tensor_meta", meta.text());
+  return entry.text();
+}
+
+}  // namespace
+
+Result<Pt2Table, std::string> read_config_table(const SourceFile& source, const ZipRecord& config,
+                                                const FindZipRecord& find_record) {
+  return ConfigReader(source.bytes().substr(config.offset, config.size), find_record).read();
+}
+
+Result<Pt2Table, std::string> read_saved_table(std::string_view bytes, const ZipRecord& file,
+                                               std::string_view prefix) {
+  const std::string_view window = bytes.substr(file.offset, file.size);
+  auto records = read_zip_directory(window);
+  if (!records) return records.error();
+  std::map<std::string_view, const ZipRecord*> by_name;
+  for (const ZipRecord& record : *records) by_name.emplace(record.name, &record);
+  if (by_name.empty()) return std::string("is an empty zip archive");
+  const std::string_view first = records->front().name;
+  const std::string root(first.substr(0, first.find('/') + 1));
+  const auto pickle = by_name.find(root + "data.pkl");
+  if (pickle == by_name.end()) return std::string("has no \"data.pkl\"");
+  if (!has_its_crc(window, *pickle->second)) {
+    return std::string("has a \"data.pkl\" that does not have its checksum");
+  }
+  auto tensors = read_pickled_tensors(window.substr(pickle->second->offset, pickle->second->size));
+  if (!tensors) return tensors.error();
+  Pt2Table table;
+  std::map<std::string, std::uint32_t> numbers;
+  for (const PickledTensor& tensor : *tensors) {
+    const auto [found, is_new] =
+        numbers.try_emplace(tensor.storage, static_cast<std::uint32_t>(table.records.size()));
+    const std::string path = std::string(prefix) + tensor.storage;
+    if (is_new) {
+      const auto data = by_name.find(root + "data/" + tensor.storage);
+      if (data == by_name.end()) return "has no data for " + escaped_in_quotes(tensor.name);
+      table.records.push_back(record_of(path, *data->second, file.offset));
+    }
+    table.entries.push_back({tensor.name, config_of(tensor, path), found->second});
+  }
+  sort_entries(table);
+  return table;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kBare = {"-Infinity", "Infinity", "NaN"};
+
+// The offset after the string that begins at `at`.
+std::size_t end_of_string(std::string_view json, std::size_t at) {
+  for (++at; at < json.size() && json[at] != '"'; ++at) {
+    if (json[at] == '\\') ++at;
+  }
+  return at < json.size() ? at + 1 : json.size();
+}
+
+std::string_view bare_number_at(std::string_view json, std::size_t at) {
+  for (const std::string_view word : kBare) {
+    if (json.substr(at, word.size()) == word) return word;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<char> with_quoted_numbers(std::string_view json) {
+  std::vector<char> text;
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < json.size();) {
+    at = json.find_first_of("\"-IN", at);
+    if (at == json.npos) break;
+    if (json[at] == '"') {
+      at = end_of_string(json, at);
+      continue;
+    }
+    const std::string_view word = bare_number_at(json, at);
+    if (word.empty()) {
+      ++at;
+      continue;
+    }
+    text.insert(text.end(), json.data() + copied, json.data() + at);
+    text.push_back('"');
+    text.insert(text.end(), word.begin(), word.end());
+    text.push_back('"');
+    at += word.size();
+    copied = at;
+  }
+  if (text.empty()) return text;
+  text.insert(text.end(), json.data() + copied, json.data() + json.size());
+  text.insert(text.end(), SourceFile::kPadding, '\0');
+  return text;
 }
 
 }  // namespace cleave

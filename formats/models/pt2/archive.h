@@ -10,12 +10,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/models/pt2/zip_directory.h"
 
 namespace cleave {
 
@@ -63,5 +66,27 @@ bool looks_like_pt2(std::string_view bytes);
 // Reads the directory, the position of the program and the tables; refuses other kinds of archives
 // by name. `source` must outlive the result. Linear in the records and the tables.
 Loaded<Pt2Archive> read_pt2_archive(const SourceFile& source);
+
+// The tables of weights: from the JSON config of a raw archive, or from the pickle of a torch.save
+// file in an old one, whose tensors get the config that a raw archive would have for them.
+
+// The record of an archive that a config names; null if there is none.
+using FindZipRecord = std::function<const ZipRecord*(std::string_view path)>;
+
+// Both return the table with its entries sorted by name, or what is wrong with the record, as a
+// text that follows its name. O(n log n).
+Result<Pt2Table, std::string> read_config_table(const SourceFile& source, const ZipRecord& config,
+                                                const FindZipRecord& find_record);
+
+// `file` is a record of `bytes` that is itself a zip archive; `prefix` + key names its records.
+Result<Pt2Table, std::string> read_saved_table(std::string_view bytes, const ZipRecord& file,
+                                               std::string_view prefix);
+
+// Numbers that JSON does not have: torch up to 2.7 writes Infinity, -Infinity and NaN bare, later
+// versions as strings, "Infinity", which JSON readers accept.
+
+// The text with such numbers in quotes, followed by 64 zero bytes; empty when there are none.
+// Linear.
+std::vector<char> with_quoted_numbers(std::string_view json);
 
 }  // namespace cleave

@@ -1,12 +1,67 @@
 #include "formats/models/pt2/arguments.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include "formats/base/text/diagnostic.h"
-#include "formats/models/pt2/enumerations.h"
 
 namespace cleave {
+namespace {
+
+template <std::size_t N>
+std::string_view name_at(const std::array<std::string_view, N>& names, std::int64_t number) {
+  if (number < 0 || static_cast<std::size_t>(number) >= N) return "unknown";
+  return names[static_cast<std::size_t>(number)];
+}
+
+constexpr std::array<std::pair<int, DType>, 20> kDTypes = {{
+    {1, DType::uint8},
+    {2, DType::int8},
+    {3, DType::int16},
+    {4, DType::int32},
+    {5, DType::int64},
+    {6, DType::float16},
+    {7, DType::float32},
+    {8, DType::float64},
+    {10, DType::complex64},
+    {11, DType::complex128},
+    {12, DType::boolean},
+    {13, DType::bfloat16},
+    {28, DType::uint16},
+    {29, DType::float8_e4m3fn},
+    {30, DType::float8_e5m2},
+    {31, DType::float8_e4m3fnuz},
+    {32, DType::float8_e5m2fnuz},
+    {33, DType::float8_e8m0},
+    {34, DType::uint32},
+    {35, DType::uint64},
+}};
+
+}  // namespace
+
+DType dtype_from_torch(std::int64_t number) {
+  for (const auto& [known, dtype] : kDTypes) {
+    if (known == number) return dtype;
+  }
+  return DType::unknown;
+}
+
+std::string_view layout_name(std::int64_t number) {
+  static constexpr std::array<std::string_view, 8> kNames = {"unknown", "coo", "csr",    "csc",
+                                                             "bsr",     "bsc", "mkldnn", "strided"};
+  return name_at(kNames, number);
+}
+
+std::string_view memory_format_name(std::int64_t number) {
+  static constexpr std::array<std::string_view, 5> kNames = {
+      "unknown", "contiguous", "channels_last", "channels_last_3d", "preserve"};
+  return name_at(kNames, number);
+}
+
 namespace {
 
 constexpr int kMostNested = 16;
@@ -340,6 +395,197 @@ std::int64_t Pt2Arguments::take_integer() {
 
 SourceSpan Pt2Arguments::span_from(std::uint64_t begin) const {
   return {begin, static_cast<std::uint32_t>(cursor_.end_of_last() - begin)};
+}
+
+namespace {
+
+// {"as_int": 4} or {"as_expr": {"expr_str": "...", "hint": {"as_int": 2}}}
+Pt2Size read_size(const Pt2Reading& in) {
+  Pt2Size size;
+  in.arguments.each_field([&](std::string_view kind) {
+    if (kind == "as_int") {
+      const std::uint64_t at = in.cursor.offset();
+      size.size = in.arguments.take_integer();
+      if (size.size < 0) in.arguments.fail(at, "a size is below 0");
+      return;
+    }
+    if (kind != "as_expr") return in.cursor.skip();
+    in.arguments.each_field([&](std::string_view key) {
+      if (key == "expr_str" && in.cursor.type() == JsonType::string) {
+        size.expression = in.arguments.take_name();
+      } else if (key == "hint" && in.cursor.type() == JsonType::object) {
+        in.arguments.each_field([&](std::string_view type) {
+          if (type != "as_int") return in.cursor.skip();
+          size.traced = std::max<std::int64_t>(in.arguments.take_integer(), -1);
+        });
+      } else {
+        in.cursor.skip();
+      }
+    });
+  });
+  return size;
+}
+
+void read_sizes(const Pt2Reading& in, std::uint32_t& begin, std::uint32_t& count) {
+  const std::uint64_t at = in.cursor.offset();
+  begin = static_cast<std::uint32_t>(in.program.sizes.size());
+  in.arguments.each_item([&] {
+    const Pt2Size size = read_size(in);
+    in.program.sizes.push_back(size);
+  });
+  count = static_cast<std::uint32_t>(in.program.sizes.size()) - begin;
+  if (count > in.limits.dims)
+    in.arguments.fail(at, "a tensor has " + beyond_limit(in.limits, &ModelLimits::dims));
+}
+
+void read_tensor_meta(const Pt2Reading& in, Pt2Value& value) {
+  value.has_meta = true;
+  in.arguments.each_field([&](std::string_view key) {
+    if (key == "dtype") {
+      value.scalar_type = static_cast<int>(in.arguments.take_integer());
+    } else if (key == "layout") {
+      value.layout = static_cast<int>(in.arguments.take_integer());
+    } else if (key == "sizes") {
+      read_sizes(in, value.size_begin, value.size_count);
+    } else if (key == "strides") {
+      read_sizes(in, value.stride_begin, value.stride_count);
+    } else {
+      in.cursor.skip();
+    }
+  });
+}
+
+}  // namespace
+
+void read_value_table(const Pt2Reading& in, std::uint8_t table) {
+  in.arguments.each_field([&](std::string_view name) {
+    const std::uint64_t begin = in.cursor.offset();
+    const std::uint32_t number = in.arguments.value_named(name);
+    Pt2Value described = in.program.values[number];
+    if (table == 0) {
+      read_tensor_meta(in, described);
+    } else {
+      in.cursor.skip();
+    }
+    described.entry = in.arguments.span_from(begin);
+    described.table = table;
+    in.program.values[number] = described;
+  });
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 7> kInputKinds = {
+    "parameter", "buffer",     "tensor_constant", "custom_obj",
+    "token",     "user_input", "constant_input"};
+constexpr std::array<std::string_view, 8> kOutputKinds = {
+    "user_output",         "loss_output",           "buffer_mutation",        "parameter_mutation",
+    "user_input_mutation", "gradient_to_parameter", "gradient_to_user_input", "token"};
+constexpr std::array<std::string_view, 7> kTargetFields = {"parameter_name",
+                                                           "buffer_name",
+                                                           "tensor_constant_name",
+                                                           "custom_obj_name",
+                                                           "",
+                                                           "user_input_name",
+                                                           ""};
+
+void read_output_spec(const Pt2Reading& in) {
+  Pt2Output output;
+  const std::uint64_t begin = in.cursor.offset();
+  in.arguments.each_field([&](std::string_view kind) {
+    const auto known = std::find(kOutputKinds.begin(), kOutputKinds.end(), kind);
+    if (known == kOutputKinds.end()) {
+      return in.arguments.fail(in.cursor.offset(),
+                               "has an output of a kind that cleave does not know, " +
+                                   escaped_in_quotes(kind) + ": a newer torch wrote it");
+    }
+    output.kind = static_cast<Pt2OutputKind>(known - kOutputKinds.begin());
+    in.arguments.each_field([&](std::string_view key) {
+      const bool is_text = in.cursor.type() == JsonType::string;
+      const bool is_target =
+          std::find(kTargetFields.begin(), kTargetFields.end(), key) != kTargetFields.end();
+      if (is_text && is_target) {
+        output.target = in.arguments.take_name();
+      } else {
+        in.cursor.skip();
+      }
+    });
+  });
+  output.spec = in.arguments.span_from(begin);
+  in.program.outputs.push_back(output);
+}
+
+void read_input_spec(const Pt2Reading& in) {
+  Pt2Input input;
+  const std::uint64_t begin = in.cursor.offset();
+  in.arguments.each_field([&](std::string_view kind) {
+    const auto known = std::find(kInputKinds.begin(), kInputKinds.end(), kind);
+    if (known == kInputKinds.end()) {
+      return in.arguments.fail(in.cursor.offset(),
+                               "has an input of a kind that cleave does not know, " +
+                                   escaped_in_quotes(kind) + ": a newer torch wrote it");
+    }
+    const auto number = static_cast<std::size_t>(known - kInputKinds.begin());
+    input.kind = static_cast<Pt2InputKind>(number);
+    in.arguments.each_field([&](std::string_view key) {
+      const bool is_text = in.cursor.type() == JsonType::string;
+      if (is_text && number < 4 && key == kTargetFields[number]) {
+        input.target = in.arguments.take_name();
+      } else if (key == "persistent" && in.cursor.type() == JsonType::boolean) {
+        input.is_persistent = in.cursor.take_boolean();
+      } else {
+        in.cursor.skip();
+      }
+    });
+  });
+  input.spec = in.arguments.span_from(begin);
+  in.program.inputs.push_back(input);
+}
+
+}  // namespace
+
+void read_pt2_signature(const Pt2Reading& in) {
+  in.arguments.each_field([&](std::string_view key) {
+    if (key == "input_specs") return in.arguments.each_item([&] { read_input_spec(in); });
+    if (key == "output_specs") return in.arguments.each_item([&] { read_output_spec(in); });
+    in.cursor.skip();
+  });
+}
+
+namespace {
+
+// Position of the next `wanted` outside brackets; npos when there is none.
+std::size_t find_outside(std::string_view text, char wanted, std::size_t from) {
+  int depth = 0;
+  for (std::size_t i = from; i < text.size(); ++i) {
+    const char c = text[i];
+    if (depth <= 0 && c == wanted) return i;
+    if (c == '(' || c == '[' || c == '<') ++depth;
+    if (c == ')' || c == ']' || c == '>') --depth;
+  }
+  return text.npos;
+}
+
+}  // namespace
+
+std::string_view innermost_scope(std::string_view stack) {
+  std::size_t begin = 0;
+  for (std::size_t at = find_outside(stack, ';', 0); at != stack.npos;
+       at = find_outside(stack, ';', begin)) {
+    begin = at + 1;
+  }
+  const std::string_view last = stack.substr(begin);
+  const std::size_t key_end = find_outside(last, ',', 0);
+  if (key_end == last.npos) return {};
+  const std::size_t path_end = find_outside(last, ',', key_end + 1);
+  std::string_view path = last.substr(key_end + 1);
+  if (path_end != last.npos) path = last.substr(key_end + 1, path_end - key_end - 1);
+  constexpr std::string_view kOldRoot = "L['self']";
+  if (path.starts_with(kOldRoot)) {
+    path.remove_prefix(kOldRoot.size());
+    if (path.starts_with('.')) path.remove_prefix(1);
+  }
+  return path;
 }
 
 }  // namespace cleave

@@ -3,14 +3,28 @@
 //   {"as_tensor": {"name": "x"}}   {"as_ints": [1, 1]}   {"as_sym_ints": [{"as_name": "s"}, ...]}
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/graph/dtype.h"
 #include "formats/base/json/cursor.h"
 #include "formats/models/pt2/program.h"
 
 namespace cleave {
+
+// Torch's numbers for element types, layouts and memory formats in archives.
+
+// DType::unknown for numbers that are not in the table, and for complex32, which no other format
+// has.
+DType dtype_from_torch(std::int64_t number);
+
+// "strided", "coo", ...; "unknown".
+std::string_view layout_name(std::int64_t number);
+
+// "contiguous", "channels_last", ...; "unknown".
+std::string_view memory_format_name(std::int64_t number);
 
 // The first fault, and its offset in the text.
 struct Pt2Fault {
@@ -93,5 +107,27 @@ struct Pt2Reading {
   Pt2Program& program;
   const ModelLimits& limits;
 };
+
+// Reads a graph's tables of values: types, sizes and strides by name.
+//
+//   {"x": {"dtype": 7, "sizes": [{"as_int": 2}, {"as_expr": {"expr_str": "Symbol('s0')", ...}}], ...}}
+
+// Reads the table at the cursor into the program's values; `table` is its number in
+// kPt2ValueTables.
+void read_value_table(const Pt2Reading& reading, std::uint8_t table);
+
+// Reads a program's signature: what each input and output of the graph is to the caller.
+//
+//   {"input_specs": [{"parameter": {"arg": {"name": "p_w"}, "parameter_name": "w"}}, ...],
+//    "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "add"}}}}, ...]}
+
+// Adds the signature at the cursor to the program's inputs and outputs.
+void read_pt2_signature(const Pt2Reading& reading);
+
+// The modules around a node, as torch records them: "key,path,type;key,path,type", outermost first.
+
+// The dotted path of the innermost module: "layers.0.attn"; "" for the model itself. Also
+// understands the older form "L['self'].layers.0.attn". A view into `stack`.
+std::string_view innermost_scope(std::string_view stack);
 
 }  // namespace cleave

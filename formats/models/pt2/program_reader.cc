@@ -7,10 +7,7 @@
 #include <utility>
 
 #include "formats/models/pt2/arguments.h"
-#include "formats/models/pt2/module_stack.h"
 #include "formats/models/pt2/program.h"
-#include "formats/models/pt2/signature_reader.h"
-#include "formats/models/pt2/value_tables.h"
 
 namespace cleave {
 namespace {

@@ -126,8 +126,8 @@ class ExpressionReader {
 
   Term combined(std::string_view name, const std::vector<Term>& terms) {
     if (terms.empty()) return bad();
-    if (name == "Mul") return joined(terms, "*", multiplied, false);
-    if (name == "Add") return joined(terms, " + ", added, true);
+    if (name == "Mul") return product(terms);
+    if (name == "Add") return sum(terms);
     if (name == "Min" || name == "Max") return extreme(name, terms);
     if (terms.size() != 2) return bad();
     const std::string left = in_product(terms[0]), right = in_product(terms[1]);
@@ -138,16 +138,24 @@ class ExpressionReader {
     return bad();
   }
 
-  static Term joined(const std::vector<Term>& terms, std::string_view sign,
-                     Number (*combine)(Number, Number), bool is_sum) {
+  static Term sum(const std::vector<Term>& terms) {
     Term all = terms.front();
-    if (!is_sum) all.text = in_product(all);
     for (std::size_t i = 1; i < terms.size(); ++i) {
-      all.text += sign;
-      all.text += is_sum ? terms[i].text : in_product(terms[i]);
-      all.value = combine(all.value, terms[i].value);
+      all.text += " + " + terms[i].text;
+      all.value = added(all.value, terms[i].value);
     }
-    all.is_sum = is_sum;
+    all.is_sum = true;
+    return all;
+  }
+
+  static Term product(const std::vector<Term>& terms) {
+    Term all = terms.front();
+    all.text = in_product(all);
+    for (std::size_t i = 1; i < terms.size(); ++i) {
+      all.text += "*" + in_product(terms[i]);
+      all.value = multiplied(all.value, terms[i].value);
+    }
+    all.is_sum = false;
     return all;
   }
 

@@ -8,7 +8,7 @@
 
 #include "core/base/progress.h"
 #include "core/graph/graph_builder.h"
-#include "formats/models/bind/shape_binder.h"
+#include "formats/models/bind/shape_bindings.h"
 #include "formats/models/tflite/model.h"
 
 namespace cleave {

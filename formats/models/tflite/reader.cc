@@ -7,7 +7,7 @@
 
 #include "formats/base/json/fields.h"
 #include "formats/base/text/number_text.h"
-#include "formats/models/bind/shape_binder.h"
+#include "formats/models/bind/shape_bindings.h"
 #include "formats/models/tflite/fields.h"
 #include "formats/models/tflite/graph_maker.h"
 #include "formats/models/tflite/model_reader.h"

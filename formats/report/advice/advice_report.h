@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/study/advice.h"
-#include "core/study/settings_sweep.h"
 #include "core/support/support.h"
 #include "formats/models/bind/loaded_model.h"
 

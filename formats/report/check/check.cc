@@ -7,12 +7,11 @@
 #include <set>
 #include <unordered_set>
 
-#include "core/graph/domain.h"
 #include "core/graph/fingerprint.h"
-#include "core/graph/torch_spelling.h"
-#include "core/study/trail.h"
+#include "core/graph/op_name.h"
+#include "core/study/comparison.h"
 #include "core/support/glob.h"
-#include "core/support/overlay.h"
+#include "core/support/support_list.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/graph/fingerprint.h"
-#include "core/study/trail.h"
+#include "core/study/comparison.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"

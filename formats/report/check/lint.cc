@@ -4,9 +4,9 @@
 #include <limits>
 #include <tuple>
 
-#include "core/lint/ir_twins.h"
+#include "core/lint/unused_rules.h"
 #include "core/support/glob.h"
-#include "core/support/rules_by_op.h"
+#include "core/support/rule_index.h"
 #include "formats/base/text/number_text.h"
 #include "formats/models/onnx/infer/names.h"
 #include "formats/report/words/failed_part_text.h"

@@ -5,9 +5,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "core/lint/allowing_rules.h"
-#include "core/lint/idle_list.h"
-#include "core/lint/near_miss.h"
+#include "core/lint/unused_rules.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/words/value_text.h"

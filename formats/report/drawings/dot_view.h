@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/study/views.h"
+#include "core/measures/views.h"
 #include "formats/report/drawings/dot_graph.h"
 #include "formats/report/words/report.h"
 

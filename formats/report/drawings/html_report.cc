@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
-#include "core/study/views.h"
+#include "core/measures/views.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"

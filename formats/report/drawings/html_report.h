@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/study/views.h"
+#include "core/measures/views.h"
 #include "formats/report/drawings/layout.h"
 #include "formats/report/words/report.h"
 
@@ -17,7 +17,7 @@ struct HtmlPage {
   std::vector<std::string> notes;  // drawings that Graphviz could not lay out, and why
 };
 
-// A large model is drawn as a tree of views (core/study/views.h), laid out by Graphviz; the page
+// A large model is drawn as a tree of views (core/measures/views.h), laid out by Graphviz; the page
 // says what is not drawn. If Graphviz fails on the whole model, its nodes are grouped by partition;
 // if it fails again, that drawing is left out. Text from the model is data of the page, never
 // markup. Takes as long as Graphviz, within the limits: about 20 ms per view.

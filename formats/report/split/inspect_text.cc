@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 #include "core/support/support.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/capped_list.h"

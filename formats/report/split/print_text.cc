@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"

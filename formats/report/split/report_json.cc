@@ -2,8 +2,8 @@
 // made: a report on a million nodes is as large as their names a few times over.
 #include <numeric>
 
-#include "core/study/same_shape.h"
-#include "core/support/overlay.h"
+#include "core/measures/same_shape.h"
+#include "core/support/support_list.h"
 #include "formats/base/json/text.h"
 #include "formats/lists/settings/split_settings.h"
 #include "formats/report/words/cost_words.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
-#include "core/study/same_shape.h"
+#include "core/measures/same_shape.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"

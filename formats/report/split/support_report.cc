@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/graph/domain.h"
-#include "core/graph/signature.h"
+#include "core/graph/node_lookup.h"
+#include "core/graph/op_name.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/stages/pipeline_schedule.h"
+#include "core/stages/training.h"
 #include "formats/base/json/text.h"
 
 namespace cleave {

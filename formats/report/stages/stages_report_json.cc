@@ -4,9 +4,9 @@
 #include <span>
 
 #include "core/cost/cost.h"
-#include "core/stages/shared_parameters.h"
+#include "core/stages/stage_boundary.h"
 #include "formats/base/json/text.h"
-#include "formats/models/parameter_path.h"
+#include "formats/models/model_file.h"
 #include "formats/report/stages/stages_report.h"
 #include "formats/report/words/report_values.h"
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/cost/cost.h"
-#include "core/stages/shared_parameters.h"
+#include "core/stages/stage_boundary.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/number_text.h"

@@ -10,7 +10,7 @@
 #include "core/base/link.h"
 #include "core/cost/calibration.h"
 #include "core/cost/device.h"
-#include "core/study/inference_time.h"
+#include "core/measures/inference_time.h"
 #include "formats/base/json/text.h"
 #include "formats/lists/costs/model_costs.h"
 

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/condition/found.h"
-#include "core/condition/type_set.h"
+#include "core/condition/condition.h"
+#include "core/condition/condition_check.h"
 #include "core/graph/attribute.h"
 #include "core/graph/dtype.h"
-#include "core/support/failed_part.h"
+#include "core/support/rule_check.h"
 
 namespace cleave {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/condition/relation_value.h"
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 #include "core/support/rule_check.h"
 #include "core/support/support.h"
 #include "formats/base/text/diagnostic.h"

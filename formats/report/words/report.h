@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/measures/inference_time.h"
 #include "core/measures/preview.h"
 #include "core/split/split.h"
-#include "core/study/inference_time.h"
 #include "core/support/support.h"
 #include "formats/lists/costs/cost_set.h"
 #include "formats/models/bind/loaded_model.h"

@@ -7,7 +7,7 @@
 
 #include "core/graph/attribute.h"
 #include "core/graph/graph.h"
-#include "core/graph/signature.h"
+#include "core/graph/node_lookup.h"
 #include "core/measures/preview.h"
 
 namespace cleave {

@@ -1,6 +1,6 @@
 #include "formats/run/backend/attempt.h"
 
-#include "core/lowering/failure_signature.h"
+#include "core/lowering/oracle.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/text_layout.h"
 

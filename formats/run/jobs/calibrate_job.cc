@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
-#include "core/graph/op_key.h"
+#include "core/graph/op_name.h"
 #include "formats/lists/costs/cost_set.h"
 #include "formats/run/jobs/measured_shapes.h"
 

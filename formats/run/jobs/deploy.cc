@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/onnx/write/writer.h"

@@ -15,7 +15,7 @@
 #include <mutex>
 #include <set>
 
-#include "core/lowering/failure_signature.h"
+#include "core/lowering/oracle.h"
 #include "formats/base/io/part_files.h"
 #include "formats/run/lowering/finding_folder.h"
 #include "formats/run/lowering/open_shapes.h"

@@ -8,8 +8,7 @@
 
 #include <utility>
 
-#include "formats/lists/import/known_lists.h"
-#include "formats/lists/support/denials.h"
+#include "formats/lists/import/import.h"
 #include "formats/lists/support/list_target.h"
 #include "formats/lists/support/verdict_file.h"
 #include "formats/report/check/check.h"

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/base/progress.h"
+#include "core/measures/inference_time.h"
 #include "core/measures/preview.h"
 #include "core/split/split.h"
-#include "core/study/inference_time.h"
 #include "formats/models/model_file.h"
 #include "formats/report/words/report.h"
 #include "formats/run/jobs/split_request.h"

@@ -1,8 +1,10 @@
 #include "formats/run/jobs/stage_plan.h"
 
+#include <array>
 #include <utility>
 
-#include "core/stages/auto_shard.h"
+#include "core/cost/cost.h"
+#include "core/stages/stages.h"
 #include "formats/base/text/number_text.h"
 
 namespace cleave {
@@ -143,6 +145,217 @@ Result<StagePlan, JobFault> plan_stages(const Graph& graph, const StagePlanReque
   const auto is_whole = check_whole(graph, form_stages(graph, plan->stage_of), request.ties);
   if (!is_whole) return job_fault(FaultCause::request, is_whole.error());
   return plan;
+}
+
+// Steps:
+// 1. find the times of the nodes, measured or estimated, as for a balance;
+// 2. sum the cost of each stage; a sum with an unknown addend is unknown;
+// 3. make every schedule that these stages can have, and choose the best.
+
+namespace {
+
+// ---- times ----
+
+struct NodeTimes {
+  GraphBalance made;
+  std::size_t unknown_transfers = 0;  // values between stages whose bytes are not known
+  bool all_known() const { return made.unknown_costs + unknown_transfers == 0; }
+};
+
+bool has_unknown_bytes(const Graph& graph, ValueId value) {
+  return graph.value(value).is_tensor() && !value_bytes(graph, value);
+}
+
+bool leaves_stage(const Graph& graph, const Partition& partition, ValueId value, PartId part) {
+  for (const NodeId reader : graph.users(value)) {
+    if (partition.part_of[reader] != part) return true;
+  }
+  return false;
+}
+
+std::size_t count_unknown_transfers(const Graph& graph, const Partition& partition) {
+  std::size_t count = 0;
+  for (const NodeId node : partition.members) {
+    for (const ValueId output : graph.outputs(node)) {
+      if (has_unknown_bytes(graph, output) &&
+          leaves_stage(graph, partition, output, partition.part_of[node])) {
+        ++count;
+      }
+    }
+  }
+  return count;
+}
+
+Result<NodeTimes, JobFault> times_of(const ScheduleBasis& basis) {
+  auto read = read_cost_set(basis.costs.costs_files, basis.graph);
+  if (!read) return JobFault{FaultCause::input, std::move(read).error()};
+  GraphCostOptions options = basis.costs.costs;
+  options.by = BalanceBy::time;
+  options.device_bandwidth = basis.costs.device_bandwidth.bytes_per_second;
+  options.link_bandwidth = basis.costs.link.value_or(default_link()).bytes_per_second;
+  if (!read->cpu.empty()) options.measured = &read->cpu_us;
+  return NodeTimes{balance_problem_of(basis.graph, options),
+                   count_unknown_transfers(basis.graph, basis.partition)};
+}
+
+// ---- stages ----
+
+// The compute and outgoing transfers of each stage in microseconds, when each runs on its own
+// device.
+std::vector<BalanceStage> estimated(const ScheduleBasis& basis, const GraphBalance& made) {
+  const Partition& partition = basis.partition;
+  BalanceProblem problem = made.problem;
+  problem.devices.assign(partition.count(), BalanceDevice{});
+  std::vector<std::uint32_t> stage_of(basis.graph.node_count(), 0), device_of(partition.count());
+  for (const NodeId node : basis.graph.nodes()) {
+    const PartId part = partition.part_of[node];
+    if (part != kNone<PartId>) stage_of[index(node)] = index(part);
+  }
+  for (std::uint32_t stage = 0; stage < device_of.size(); ++stage) device_of[stage] = stage;
+  return evaluate_stages(problem, CommModel::none, stage_of, device_of);
+}
+
+// True if the bytes of all parameters that the stage's nodes read are known.
+bool knows_parameters(const Graph& graph, std::span<const NodeId> nodes) {
+  const auto is_unknown = [&](ValueId value) {
+    return graph.is_parameter(value) && has_unknown_bytes(graph, value);
+  };
+  for (const NodeId node : nodes) {
+    for (const Operand& operand : graph.operands(node)) {
+      if (is_unknown(operand.value)) return false;
+    }
+    for (const ValueId value : graph.module_parameters(node)) {
+      if (is_unknown(value)) return false;
+    }
+  }
+  return true;
+}
+
+// The bytes of all tensors that the nodes make, since their backward pass may read any of them;
+// nullopt when one is unknown.
+std::optional<double> activation_bytes(const Graph& graph, std::span<const NodeId> nodes) {
+  double bytes = 0;
+  for (const NodeId node : nodes) {
+    for (const ValueId output : graph.outputs(node)) {
+      if (has_unknown_bytes(graph, output)) return std::nullopt;
+      bytes += static_cast<double>(value_bytes(graph, output).value_or(0));
+    }
+  }
+  return bytes;
+}
+
+bool has_times(const ScheduleBasis& basis) {
+  const auto& balance = basis.balance;
+  return balance && balance->unit == "us" && balance->loads.size() == basis.partition.count();
+}
+
+// The stage's forward time and transfer. If times are unknown, all stages get the same.
+StageCost time_of(const ScheduleBasis& basis, const NodeTimes& times, const BalanceStage& stage,
+                  PartId part) {
+  if (!times.all_known()) return {.forward = 1};
+  if (!has_times(basis)) return {.forward = stage.compute, .transfer = stage.out};
+  const StageLoad& load = basis.balance->loads[index(part)];
+  return {.forward = load.compute, .transfer = load.out};
+}
+
+ScheduleInput input_of(const ScheduleBasis& basis, const NodeTimes& times,
+                       const ScheduleRequest& request) {
+  const std::vector<BalanceStage> stages = estimated(basis, times.made);
+  ScheduleInput input{.stages = {}, .ranks = request.ranks, .microbatches = request.microbatches};
+  for (const PartId part : basis.partition.parts()) {
+    const BalanceStage& stage = stages[index(part)];
+    const auto nodes = basis.partition.nodes(part);
+    StageCost cost = time_of(basis, times, stage, part);
+    cost.backward = cost.forward * request.backward_factor;
+    if (knows_parameters(basis.graph, nodes)) cost.held_bytes = stage.parameter_bytes;
+    cost.activation_bytes = activation_bytes(basis.graph, nodes);
+    input.stages.push_back(cost);
+  }
+  if (input.ranks == 0) {
+    const auto count = static_cast<std::uint32_t>(basis.partition.count());
+    input.ranks = request.kind == ScheduleKind::interleaved ? (count + 1) / 2 : count;
+  }
+  return input;
+}
+
+// ---- the report ----
+
+std::string unknown_times(const NodeTimes& times) {
+  std::string what;
+  if (times.made.unknown_costs > 0) {
+    what = "the time of " + counted(times.made.unknown_costs, "node", "nodes");
+  }
+  if (times.unknown_transfers > 0) {
+    what += (what.empty() ? "" : " and ") + std::string("the size of ") +
+            counted(times.unknown_transfers, "tensor", "tensors") + " between stages";
+  }
+  return what + (times.made.unknown_costs > 0 && times.unknown_transfers > 0 ? " are" : " is") +
+         " not known, so the schedules' times are not: give shapes with --input-shape or --dim, "
+         "or measured times with --costs; works are in the order that fits stages that take "
+         "equally long";
+}
+
+std::vector<std::string> caveats_of(const ScheduleBasis& basis, const NodeTimes& times,
+                                    const ScheduleRequest& request) {
+  std::vector<std::string> caveats;
+  caveats.push_back("a backward pass counts as " + rate_text(request.backward_factor) +
+                    " forward passes, half of it for the weights; memory counts parameters and "
+                    "all tensors that the nodes of a stage make");
+  if (!times.all_known()) {
+    caveats.push_back(unknown_times(times));
+  } else if (times.made.measured == 0) {
+    caveats.emplace_back("times of the stages are estimated from FLOPs and bytes");
+  } else if (times.made.measured_share < 1) {
+    caveats.push_back(percent_text(times.made.measured_share) +
+                      " of the stages' time was measured, the rest is estimated from FLOPs and "
+                      "bytes");
+  }
+  for (const PartId part : basis.partition.parts()) {
+    const auto nodes = basis.partition.nodes(part);
+    if (knows_parameters(basis.graph, nodes) && activation_bytes(basis.graph, nodes)) continue;
+    caveats.emplace_back(
+        "memory marked ? is not known, for want of shapes: give --input-shape or --dim");
+    break;
+  }
+  return caveats;
+}
+
+// Chooses the fastest schedule that is known to fit in memory; none when times are unknown.
+void choose_best(ScheduleReport& report) {
+  if (!report.has_times) return;
+  for (std::size_t i = 0; i < report.schedules.size(); ++i) {
+    const Schedule& schedule = report.schedules[i];
+    const auto most = schedule.most_bytes();
+    const bool fits = !report.memory || (most && *most <= static_cast<double>(*report.memory));
+    const bool is_faster =
+        !report.best || schedule.makespan < report.schedules[*report.best].makespan;
+    if (fits && is_faster) report.best = i;
+  }
+}
+
+}  // namespace
+
+Result<ScheduleReport, JobFault> schedule_stages(const ScheduleBasis& basis,
+                                                 const ScheduleRequest& request) {
+  const auto times = times_of(basis);
+  if (!times) return times.error();
+  const ScheduleInput input = input_of(basis, *times, request);
+  ScheduleReport report{.stage_names = basis.partition.names,
+                        .microbatches = request.microbatches,
+                        .has_times = times->all_known()};
+  for (const ScheduleKind kind : {ScheduleKind::gpipe, ScheduleKind::one_f_one_b,
+                                  ScheduleKind::interleaved, ScheduleKind::zero_bubble}) {
+    auto schedule = make_schedule(kind, input);
+    if (kind == request.kind) {
+      if (!schedule) return job_fault(FaultCause::request, schedule.error());
+      report.chosen = report.schedules.size();
+    }
+    if (schedule) report.schedules.push_back(*std::move(schedule));
+  }
+  if (basis.costs.memory == BalanceRequest::Memory::bytes) report.memory = basis.costs.memory_bytes;
+  choose_best(report);
+  report.caveats = caveats_of(basis, *times, request);
+  return report;
 }
 
 }  // namespace cleave

@@ -11,14 +11,14 @@
 
 #include "core/base/quantity.h"
 #include "core/base/white_space.h"
-#include "core/study/same_shape.h"
+#include "core/measures/same_shape.h"
 #include "formats/base/io/temporary.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/models/onnx/write/cutter.h"
 #include "formats/run/backend/child.h"
 #include "formats/run/jobs/measured_shapes.h"
 #include "formats/run/jobs/tune_journal.h"
-#include "formats/run/lowering/piece_hash.h"
+#include "formats/run/lowering/piece_change.h"
 
 extern char** environ;
 

@@ -6,7 +6,7 @@
 
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
-#include "core/stages/backward.h"
+#include "core/stages/training.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/model_file.h"

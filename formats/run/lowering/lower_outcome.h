@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "core/lowering/search.h"
+#include "core/lowering/culprit_search.h"
 #include "core/lowering/wrong_values.h"
-#include "core/support/rule.h"
+#include "core/support/support_list.h"
 #include "formats/run/backend/attempt.h"
 #include "formats/run/lowering/part_artefacts.h"
 #include "formats/run/lowering/piece_lowerer.h"

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 
 namespace cleave {
 namespace {

@@ -8,15 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "core/graph/attribute.h"
-#include "core/graph/domain.h"
-#include "core/lowering/descent.h"
+#include "core/graph/op_name.h"
+#include "core/lowering/wrong_values.h"
 #include "formats/base/io/output_file.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/version.h"
-#include "formats/run/backend/tensor_compare.h"
+#include "formats/run/backend/tensor.h"
 #include "formats/run/backend/tensor_files.h"
-#include "formats/run/lowering/piece_hash.h"
-#include "formats/run/lowering/tie_order.h"
+#include "formats/run/lowering/piece_change.h"
+#include "formats/run/lowering/reference_run.h"
 
 namespace cleave {
 namespace {

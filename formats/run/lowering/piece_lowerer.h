@@ -11,8 +11,8 @@
 
 #include "core/lowering/oracle.h"
 #include "formats/models/onnx/write/cutter.h"
+#include "formats/run/backend/self_test.h"
 #include "formats/run/backend/session.h"
-#include "formats/run/backend/test_models.h"
 #include "formats/run/lowering/open_shapes.h"
 #include "formats/run/lowering/piece_change.h"
 #include "formats/run/lowering/reference_run.h"

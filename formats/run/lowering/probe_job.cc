@@ -11,9 +11,9 @@
 #include <map>
 #include <mutex>
 
-#include "core/graph/domain.h"
-#include "core/lowering/failure_signature.h"
+#include "core/graph/op_name.h"
 #include "core/lowering/node_case.h"
+#include "core/lowering/oracle.h"
 #include "core/support/support.h"
 #include "formats/run/lowering/part_search.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/condition/op_facts.h"
-#include "core/lowering/evidence.h"
+#include "core/lowering/learned_rule.h"
 #include "formats/run/lowering/lower_outcome.h"
 
 namespace cleave {

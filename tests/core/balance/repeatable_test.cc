@@ -80,7 +80,7 @@ std::string answer_text(std::uint32_t seed, const Kind& kind) {
   const InstanceOf made(random_problem(seed, kind));
   const Deadline never(kUnlimited);
   const BalanceOptions options{.effort = Effort::low, .seed = seed};
-  const Answer answer = Portfolio(made.instance(), options, never).run();
+  const PortfolioAnswer answer = Portfolio(made.instance(), options, never).run();
   std::string text = number(answer.best.objective) + " " + digest(answer.best.stage_of) +
                      " bound " + number(answer.bound.objective) + " " + answer.bound.certificate +
                      " moves " + std::to_string(answer.moves) + " curve";

@@ -4,7 +4,6 @@
 #include <random>
 #include <set>
 
-#include "core/base/topological_order.h"
 #include "tests/catch2.h"
 
 namespace cleave {

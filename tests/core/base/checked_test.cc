@@ -2,7 +2,18 @@
 
 #include "tests/catch2.h"
 
-using namespace cleave;
+namespace cleave {
+namespace {
+
+TEST_CASE("a sum beyond 64 bits is the greatest 64-bit number") {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  CHECK(saturating_add(2, 3) == 5);
+  CHECK(saturating_add(kMost - 1, 1) == kMost);
+  CHECK(saturating_add(kMost, 1) == kMost);
+  CHECK(saturating_add(kMost / 2 + 1, kMost / 2 + 1) == kMost);
+}
+
+}  // namespace
 
 TEST_CASE("a sum or product outside the type is not known") {
   CHECK(checked_sum(2, 3) == 5);
@@ -12,3 +23,5 @@ TEST_CASE("a sum or product outside the type is not known") {
   CHECK(checked_product(INT64_MAX, 2) == std::nullopt);
   CHECK(checked_product(INT64_MIN, -1) == std::nullopt);
 }
+
+}  // namespace cleave

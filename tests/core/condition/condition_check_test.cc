@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "core/condition/relation_parser.h"
+#include "core/condition/relation.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

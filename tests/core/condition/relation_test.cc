@@ -1,9 +1,10 @@
 // Relations: what texts say, what is refused and where, and what they are for a node.
+#include "core/condition/relation.h"
+
 #include <array>
 #include <cstdlib>
 #include <random>
 
-#include "core/condition/relation_parser.h"
 #include "core/condition/relation_value.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

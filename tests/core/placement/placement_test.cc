@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "core/placement/cut.h"
+#include "core/placement/problem.h"
 #include "tests/catch2.h"
 #include "tests/core/placement/random_placement.h"
 

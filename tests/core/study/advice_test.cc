@@ -1,7 +1,6 @@
 #include "core/study/advice.h"
 
 #include "core/split/split.h"
-#include "core/study/settings_sweep.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/core/graph/random_graph.h"

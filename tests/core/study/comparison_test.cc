@@ -2,7 +2,6 @@
 
 #include "core/graph/fingerprint.h"
 #include "core/split/split.h"
-#include "core/study/trail.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

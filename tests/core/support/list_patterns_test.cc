@@ -3,9 +3,9 @@
 
 #include <random>
 
-#include "core/condition/relation_parser.h"
+#include "core/condition/relation.h"
 #include "core/split/split.h"
-#include "core/support/match_limit.h"
+#include "core/support/support.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/core/graph/random_graph.h"

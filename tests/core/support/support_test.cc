@@ -1,6 +1,5 @@
 #include "core/support/support.h"
 
-#include "core/support/accepting_rule.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 

@@ -1,22 +1,288 @@
-// The nodes of the main graph are listed anew, in their order: most move as they are, a decided If
-// is replaced by copies of its branch's records, a node with known results by Constants. What is
-// made here and not in the file is kept in OnnxModel::made.
 #include "formats/models/onnx/fold/fold.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <variant>
+#include <vector>
 
-#include "core/graph/domain.h"
-#include "formats/models/onnx/fold/branch_plan.h"
+#include "core/graph/op_name.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/models/onnx/index/encoding.h"
+#include "formats/models/onnx/index/fields.h"
 #include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/infer/constants.h"
 
 namespace cleave {
+
+// A body hides the names that it makes itself; below it, only the other ones are renamed. Decoded
+// records and the fields of their messages are walked side by side, so that unknown fields stay.
+
+namespace {
+
+// The renames that hold inside the body.
+OnnxRenames renames_within(const OnnxGraph& body, const OnnxRenames& names) {
+  OnnxRenames inner = names;
+  for (const OnnxValueInfo& input : body.inputs) inner.erase(input.name);
+  for (const OnnxTensor& tensor : body.initializers) inner.erase(tensor.name);
+  for (const OnnxNode& node : body.nodes) {
+    for (const std::string_view output : node.outputs) inner.erase(output);
+  }
+  return inner;
+}
+
+bool body_mentions(const OnnxGraph& body, const OnnxRenames& names) {
+  const OnnxRenames inner = renames_within(body, names);
+  if (inner.empty()) return false;
+  const auto is_renamed = [&](const auto& one) { return inner.contains(one.name); };
+  const auto mentions = [&](const OnnxNode& node) { return mentions_renamed(node, inner); };
+  return std::any_of(body.outputs.begin(), body.outputs.end(), is_renamed) ||
+         std::any_of(body.nodes.begin(), body.nodes.end(), mentions);
+}
+
+std::string renamed_value_info(const OnnxValueInfo& info, const OnnxRenames& names) {
+  std::string out;
+  put_bytes(out, value_info_field::kName, renamed(info.name, names));
+  OnnxWalk walk;
+  for (OnnxFields field(info.record.payload, "a value's type", walk); field.next();) {
+    field.skip();
+    if (field.key() != bytes_field(value_info_field::kName)) out += field.whole();
+  }
+  return out;
+}
+
+std::string renamed_body(const OnnxGraph& body, const OnnxRenames& names) {
+  const OnnxRenames inner = renames_within(body, names);
+  std::string out;
+  std::size_t node = 0, output = 0;
+  OnnxWalk walk;
+  for (OnnxFields field(body.record.payload, "a graph", walk); field.next();) {
+    field.skip();
+    if (field.key() == bytes_field(graph_field::kNode)) {
+      put_bytes(out, graph_field::kNode, renamed_onnx_node(body.nodes[node++], inner));
+    } else if (field.key() == bytes_field(graph_field::kOutput)) {
+      put_bytes(out, graph_field::kOutput, renamed_value_info(body.outputs[output++], inner));
+    } else {
+      out += field.whole();
+    }
+  }
+  return out;
+}
+
+std::string renamed_attribute(const OnnxAttribute& attribute, const OnnxRenames& names) {
+  std::string out;
+  std::size_t body = 0;
+  OnnxWalk walk;
+  for (OnnxFields field(attribute.record.payload, "an attribute", walk); field.next();) {
+    field.skip();
+    const bool is_body = field.key() == bytes_field(attribute_field::kGraph) ||
+                         field.key() == bytes_field(attribute_field::kGraphs);
+    if (is_body) {
+      put_bytes(out, field.field_number(), renamed_body(attribute.graphs[body++], names));
+    } else {
+      out += field.whole();
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view renamed(std::string_view name, const OnnxRenames& names) {
+  const auto found = names.find(name);
+  return found == names.end() ? name : found->second;
+}
+
+bool mentions_renamed(const OnnxNode& node, const OnnxRenames& names) {
+  const auto is_renamed = [&](std::string_view name) { return names.contains(name); };
+  if (std::any_of(node.inputs.begin(), node.inputs.end(), is_renamed)) return true;
+  if (std::any_of(node.outputs.begin(), node.outputs.end(), is_renamed)) return true;
+  for (const OnnxAttribute& attribute : node.attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      if (body_mentions(body, names)) return true;
+    }
+  }
+  return false;
+}
+
+std::string renamed_onnx_node(const OnnxNode& node, const OnnxRenames& names) {
+  std::string out;
+  std::size_t attribute = 0;
+  OnnxWalk walk;
+  for (OnnxFields field(node.record.payload, "a node", walk); field.next();) {
+    if (field.key() == bytes_field(node_field::kInput) ||
+        field.key() == bytes_field(node_field::kOutput)) {
+      put_bytes(out, field.field_number(), renamed(field.text(), names));
+      continue;
+    }
+    field.skip();
+    if (field.key() == bytes_field(node_field::kAttribute)) {
+      put_bytes(out, node_field::kAttribute,
+                renamed_attribute(node.attributes[attribute++], names));
+    } else {
+      out += field.whole();
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// A node with more bytes is not copied to rename its result: an Identity does it.
+constexpr std::size_t kMostCopied = std::size_t{1} << 16U;
+
+// By name: the node of the branch that makes it.
+std::unordered_map<std::string_view, const OnnxNode*> makers_of(const OnnxGraph& branch) {
+  std::unordered_map<std::string_view, const OnnxNode*> makers;
+  for (const OnnxNode& node : branch.nodes) {
+    for (const std::string_view output : node.outputs) {
+      if (!output.empty()) makers.emplace(output, &node);
+    }
+  }
+  return makers;
+}
+
+bool fits(const OnnxNode& node) { return node.record.payload.size() <= kMostCopied; }
+
+}  // namespace
+
+OnnxBranchPlanner::OnnxBranchPlanner(OnnxModel& model, const OnnxLinks& links)
+    : model_(model), links_(links) {
+  OnnxNode room;
+  for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
+    if (model.graph.nodes.has_bodies(i)) count_names(model.graph.nodes.read(i, room), in_bodies_);
+  }
+}
+
+// Counts the names that the node's bodies make. Recurses into bodies, as deep as the file nests.
+void OnnxBranchPlanner::count_names(const OnnxNode& node, Counts& counts) {
+  for (const OnnxAttribute& attribute : node.attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      for (const OnnxValueInfo& input : body.inputs) ++counts[input.name];
+      for (const OnnxTensor& tensor : body.initializers) ++counts[tensor.name];
+      for (const OnnxNode& inner : body.nodes) {
+        for (const std::string_view output : inner.outputs) ++counts[output];
+        count_names(inner, counts);
+      }
+    }
+  }
+}
+
+// `own`: names in the bodies of the If itself, which goes.
+bool OnnxBranchPlanner::is_taken(std::string_view name, const Counts& own) const {
+  if (links_.values.find(name) != OnnxValueNumbers::kNone || spliced_.contains(name)) return true;
+  const auto all = in_bodies_.find(name);
+  if (all == in_bodies_.end()) return false;
+  const auto of_own = own.find(name);
+  return all->second > (of_own == own.end() ? 0 : of_own->second);
+}
+
+std::string_view OnnxBranchPlanner::free_name(std::string_view name, const Counts& own) {
+  for (std::size_t number = 2;; ++number) {
+    std::string made = std::string(name) + "_" + std::to_string(number);
+    if (is_taken(made, own) || own.contains(made)) continue;
+    return model_.made.emplace_back(std::move(made));
+  }
+}
+
+std::variant<OnnxBranchPlan, std::string_view> OnnxBranchPlanner::plan(const OnnxNode& node,
+                                                                       const OnnxGraph& branch) {
+  if (branch.outputs.size() < node.outputs.size()) return "its branch gives fewer values";
+  Counts own;
+  count_names(node, own);
+  for (const OnnxTensor& tensor : branch.initializers) {
+    if (is_taken(tensor.name, own)) return "a weight of its branch has the name of another value";
+  }
+  const auto makers = makers_of(branch);
+  OnnxBranchPlan out;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const std::string_view from = branch.outputs[i].name, to = node.outputs[i];
+    if (to.empty()) continue;
+    const auto maker = makers.find(from);
+    const bool is_renamed =
+        maker != makers.end() && fits(*maker->second) && out.names.emplace(from, to).second;
+    if (!is_renamed) out.copies.emplace_back(from, to);
+  }
+  for (const auto& [name, maker] : makers) {
+    if (out.names.contains(name) || !is_taken(name, own)) continue;
+    if (!fits(*maker)) return "a large node of its branch makes a value with the name of another";
+    out.names.emplace(name, free_name(name, own));
+  }
+  for (const auto& [name, maker] : makers) spliced_.insert(renamed(name, out.names));
+  for (const OnnxTensor& tensor : branch.initializers) spliced_.insert(tensor.name);
+  return out;
+}
+
+namespace {
+
+// The number of readers of each value; graph outputs are read.
+std::vector<std::uint32_t> count_readers(const OnnxModel& model, const OnnxLinks& links) {
+  std::vector<std::uint32_t> readers(links.values.count(), 0);
+  const auto read = [&](std::uint32_t number) {
+    if (number != OnnxValueNumbers::kNone) ++readers[number];
+  };
+  for (std::uint32_t i = 0; i < model.graph.nodes.size(); ++i) {
+    for (const std::uint32_t number : links.reads.of(i)) read(number);
+    for (const std::string_view name : links.captures_of(i)) read(links.values.find(name));
+  }
+  for (const OnnxValueInfo& output : model.graph.outputs) read(links.values.find(output.name));
+  return readers;
+}
+
+}  // namespace
+
+std::optional<std::size_t> drop_unread_nodes(OnnxModel& model, const OnnxLinks& links,
+                                             std::span<const std::string_view> loose) {
+  OnnxNodes& nodes = model.graph.nodes;
+  std::vector<std::uint32_t> readers = count_readers(model, links);
+  std::vector<bool> is_dropped(nodes.size(), false);
+  bool is_any = false;
+  std::vector<std::uint32_t> work;
+  for (const std::string_view name : loose) work.push_back(links.values.find(name));
+  const auto release = [&](std::uint32_t number) {
+    if (number != OnnxValueNumbers::kNone && --readers[number] == 0) work.push_back(number);
+  };
+  while (!work.empty()) {
+    const std::uint32_t number = work.back();
+    work.pop_back();
+    const auto& first = links.first_output;
+    if (number == OnnxValueNumbers::kNone || number < first.front()) continue;
+    const auto maker = static_cast<std::uint32_t>(
+        std::upper_bound(first.begin(), first.end(), number) - first.begin() - 1);
+    const auto begin = readers.begin() + first[maker], end = readers.begin() + first[maker + 1];
+    const bool is_read = std::any_of(begin, end, [](std::uint32_t count) { return count > 0; });
+    if (is_read || is_dropped[maker]) continue;
+    is_dropped[maker] = true;
+    is_any = true;
+    for (const std::uint32_t input : links.reads.of(maker)) release(input);
+    for (const std::string_view name : links.captures_of(maker)) release(links.values.find(name));
+  }
+  if (!is_any) return std::nullopt;
+  std::size_t dropped = 0;
+  OnnxNode room;
+  OnnxNodes left;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!is_dropped[i]) {
+      nodes.move_to(i, left);
+    } else if (nodes.read_names(i, room).op_type != "Constant") {
+      ++dropped;
+    }
+  }
+  nodes = std::move(left);
+  return dropped;
+}
+
+// The nodes of the main graph are listed anew, in their order: most move as they are, a decided If
+// is replaced by copies of its branch's records, a node with known results by Constants. What is
+// made here and not in the file is kept in OnnxModel::made.
+
 namespace {
 
 // The schema of STFT infers both halves of the spectrum for one half, as soon as the shapes of its
@@ -250,6 +516,75 @@ class Folder {
 OnnxFolded fold_onnx(OnnxModel& model, const OnnxLinks& links, const OnnxTypes& types) {
   if (types.decided.empty() && types.known.empty()) return {};
   return Folder(model, links, types).run();
+}
+
+namespace {
+
+constexpr std::size_t kFoldsNamed = 5;
+
+// Sentences for the report about what was folded.
+class FoldNotes {
+ public:
+  void add(OnnxFolded folded, std::size_t dropped) {
+    std::move(folded.branches.begin(), folded.branches.end(), std::back_inserter(branches_));
+    constants_ += folded.constants;
+    dropped_ += dropped;
+  }
+  // `kept`: of the last round, in which nothing was replaced.
+  std::vector<std::string> take(std::vector<std::string> kept, const ShapeBindings& bindings) {
+    name_first(branches_, "and # more Ifs were replaced by their branch");
+    name_first(kept, "and # more stay");
+    if (constants_ > 0) {
+      notes_.push_back(
+          counted(constants_, "node has a result that is", "nodes have results that are") +
+          " known: they are constants here and in what is written" +
+          (bindings.dims.empty() && bindings.inputs.empty() ? "" : ", for the given sizes only"));
+    }
+    if (dropped_ > 0) {
+      constexpr std::string_view kWhy = " left out, because only what was replaced read what ";
+      notes_.push_back(counted(dropped_, "node is", "nodes are") + std::string(kWhy) +
+                       (dropped_ == 1 ? "it makes" : "they make"));
+    }
+    return std::move(notes_);
+  }
+
+ private:
+  static std::string counted(std::size_t count, std::string_view one, std::string_view several) {
+    return std::to_string(count) + " " + std::string(count == 1 ? one : several);
+  }
+  void name_first(std::vector<std::string>& texts, std::string_view rest) {
+    CappedList list(kFoldsNamed);
+    for (std::string& text : texts) {
+      if (list.shows_next()) notes_.push_back(std::move(text));
+    }
+    if (list.left_out() > 0) notes_.push_back(list.rest(rest));
+  }
+  std::vector<std::string> branches_, notes_;
+  std::size_t constants_ = 0, dropped_ = 0;
+};
+
+}  // namespace
+
+Loaded<OnnxInferred> infer_folded_onnx(const SourceFile& source, OnnxModel& model,
+                                       const ShapeBindings& bindings, const Progress& progress) {
+  Loaded<OnnxLinks> links = link_onnx_graph(source.path(), model);
+  FoldNotes notes;
+  while (links) {
+    Loaded<OnnxTypes> types = infer_onnx_types(source, model, *links, bindings, progress);
+    if (!types) return std::move(types).error();
+    OnnxFolded folded;
+    if (bindings.folding != Folding::off) folded = fold_onnx(model, *links, *types);
+    if (!folded.is_any()) {
+      return OnnxInferred{*std::move(links), *std::move(types),
+                          notes.take(std::move(folded.kept), bindings)};
+    }
+    links = link_onnx_graph(source.path(), model);
+    if (!links) break;
+    const auto dropped = drop_unread_nodes(model, *links, folded.loose);
+    if (dropped) links = link_onnx_graph(source.path(), model);
+    notes.add(std::move(folded), dropped.value_or(0));
+  }
+  return std::move(links).error();
 }
 
 }  // namespace cleave

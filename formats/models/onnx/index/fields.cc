@@ -1,8 +1,10 @@
 #include "formats/models/onnx/index/fields.h"
 
-#include <cstring>
 #include <protozero/exception.hpp>
+#include <protozero/pbf_reader.hpp>
 #include <protozero/varint.hpp>
+
+#include <cstring>
 
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/utf8.h"
@@ -149,6 +151,26 @@ void OnnxFields::append_packed(std::vector<std::int64_t>& out) {
   end_ = at_ + packed.size();
   while (at_ != end_) out.push_back(number());
   end_ = end_of_message;
+}
+
+std::vector<MessageField> message_fields(std::string_view message) {
+  std::vector<MessageField> fields;
+  protozero::pbf_reader reader(message.data(), message.size());
+  const char* begin = message.data();
+  while (reader.next()) {
+    MessageField field{reader.tag(), {}, {}};
+    if (reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
+      const protozero::data_view payload = reader.get_view();
+      field.payload = {payload.data(), payload.size()};
+    } else {
+      reader.skip();
+    }
+    const char* const end = message.data() + message.size() - reader.length();
+    field.bytes = {begin, static_cast<std::size_t>(end - begin)};
+    begin = end;
+    fields.push_back(field);
+  }
+  return fields;
 }
 
 }  // namespace cleave

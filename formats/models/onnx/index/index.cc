@@ -1,11 +1,3 @@
-// The index of an ONNX file: one walk over its protobuf that keeps views of the records.
-//
-// Only tags, lengths and short fields are read; the walk skips the elements of tensors, so that
-// their pages are never touched. Unknown fields are skipped too and stay in the enclosing record
-// for writers.
-//
-// The bytes may be hostile: lengths are checked against the bytes present before they are used, and
-// memory grows only with the bytes walked.
 #include "formats/models/onnx/index/index.h"
 
 #include <sys/mman.h>
@@ -22,10 +14,70 @@
 #include "formats/base/io/input_record.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/index/fields.h"
-#include "formats/models/onnx/index/limits.h"
 #include "formats/models/onnx/index/model.h"
 
 namespace cleave {
+namespace {
+
+// Limits on ONNX files that require looking inside a record.
+
+void check_dim(std::string_view dim, OnnxWalk& walk) {
+  for (OnnxFields field(dim, "a dimension", walk); field.next();) {
+    if (field.key() == bytes_field(dim_field::kParam)) {
+      field.name();
+    } else {
+      field.skip();
+    }
+  }
+}
+
+void check_shape(std::string_view shape, OnnxWalk& walk) {
+  std::uint64_t dims = 0;
+  for (OnnxFields field(shape, "a shape", walk); field.next();) {
+    if (field.key() == bytes_field(shape_field::kDim)) {
+      ++dims;
+      check_dim(field.text(), walk);
+    } else {
+      field.skip();
+    }
+  }
+  if (dims > walk.limits.dims) refuse_beyond_limit(walk, "a type", &ModelLimits::dims);
+}
+
+// Refuses a tensor's TypeProto with too many dims, before every node that reads the value copies
+// them, and one with the name of a dim beyond the limits.
+void check_onnx_dims(std::string_view type, OnnxWalk& walk) {
+  const bool is_short = type.size() <= walk.limits.dims;  // a dim takes two bytes
+  const bool is_ascii =
+      std::none_of(type.begin(), type.end(), [](char byte) { return (byte & 0x80) != 0; });
+  if (is_short && is_ascii) return;
+  for (OnnxFields field(type, "a value's type", walk); field.next();) {
+    if (field.key() != bytes_field(type_field::kTensor) &&
+        field.key() != bytes_field(type_field::kSparseTensor)) {
+      field.skip();
+      continue;
+    }
+    for (OnnxFields inner(field.text(), "a tensor's type", walk); inner.next();) {
+      if (inner.key() == bytes_field(tensor_type_field::kShape)) {
+        check_shape(inner.text(), walk);
+      } else {
+        inner.skip();
+      }
+    }
+  }
+}
+
+}  // namespace
+
+// The index of an ONNX file: one walk over its protobuf that keeps views of the records.
+//
+// Only tags, lengths and short fields are read; the walk skips the elements of tensors, so that
+// their pages are never touched. Unknown fields are skipped too and stay in the enclosing record
+// for writers.
+//
+// The bytes may be hostile: lengths are checked against the bytes present before they are used, and
+// memory grows only with the bytes walked.
+
 namespace {
 
 class Indexer {
@@ -378,6 +430,41 @@ Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits
   }
   record_external_files(source, indexer.external_locations());
   return model;
+}
+
+bool looks_like_onnx(std::string_view bytes) {
+  constexpr int kFieldsToAsk = 64;
+  OnnxWalk walk{.begin = bytes.data()};
+  OnnxFields field(bytes, "the model", walk);
+  bool has_graph = false;
+  for (int i = 0; i < kFieldsToAsk && field.next(); ++i) {
+    switch (field.key()) {
+      case varint_field(model_field::kIrVersion): {
+        // The first field that every known writer puts down, with a small number.
+        const std::int64_t ir_version = field.number();
+        if (i == 0 && !walk.is_refused() && ir_version >= 0 && ir_version < 128) return true;
+        break;
+      }
+      case bytes_field(model_field::kGraph):
+        has_graph = true;
+        [[fallthrough]];
+      case varint_field(model_field::kModelVersion):
+      case bytes_field(model_field::kProducerName):
+      case bytes_field(model_field::kProducerVersion):
+      case bytes_field(model_field::kDomain):
+      case bytes_field(model_field::kDocString):
+      case bytes_field(model_field::kOpsetImport):
+      case bytes_field(model_field::kMetadataProps):
+      case bytes_field(model_field::kTrainingInfo):
+      case bytes_field(model_field::kFunctions):
+      case bytes_field(model_field::kConfiguration):
+        field.skip();
+        break;
+      default:
+        return false;
+    }
+  }
+  return has_graph && !walk.is_refused();
 }
 
 }  // namespace cleave

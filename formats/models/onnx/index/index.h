@@ -1,6 +1,8 @@
 // The index of an ONNX file: one walk over its protobuf that keeps views of the records.
 #pragma once
 
+#include <string_view>
+
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/limits.h"
@@ -14,5 +16,10 @@ Loaded<OnnxModel> index_onnx(const SourceFile& source, const ModelLimits& limits
 
 // A node of a record that was made of checked ones: no limit applies.
 OnnxNode index_onnx_node(OnnxRecord record);
+
+// Whether a file may be ONNX, judged by its first fields.
+
+// True when the bytes may be an ONNX model: a protobuf whose first fields are a model's.
+bool looks_like_onnx(std::string_view bytes);
 
 }  // namespace cleave

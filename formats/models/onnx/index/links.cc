@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/base/topological_order.h"
+#include "core/base/adjacency.h"
 #include "formats/base/text/capped_list.h"
 
 namespace cleave {

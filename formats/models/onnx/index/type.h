@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "core/graph/dtype.h"
@@ -67,5 +68,21 @@ OnnxMergedType merged_onnx_type(OnnxType inferred, const OnnxType& declared);
 
 // "float32[N,3,?]", "float32 of unknown rank", "sequence", "unknown".
 std::string onnx_type_text(const OnnxType& type);
+
+// A pool of ONNX types, each stored once: a model with a million values has a few hundred types.
+class OnnxTypePool {
+ public:
+  // The unknown type.
+  static const OnnxType* unknown();
+  // The stored type: equal types have the same address, which stays valid as long as the pool
+  // lives, also when it is moved.
+  const OnnxType* keep(OnnxType type);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const OnnxType& type) const;
+  };
+  std::unordered_set<OnnxType, Hash> types_;
+};
 
 }  // namespace cleave

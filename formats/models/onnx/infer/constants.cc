@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 #include "formats/models/onnx/index/attributes.h"
 #include "formats/models/onnx/infer/elements.h"
 

@@ -2,7 +2,7 @@
 // 1. infer the body with the types of the initial values;
 // 2. keep what these types and the results have in common;
 // 3. repeat from the common types until they no longer change.
-#include "formats/models/onnx/infer/control_flow.h"
+#include "formats/models/onnx/infer/shape_sources.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "formats/models/onnx/infer/lost_shapes.h"
+#include "formats/models/onnx/infer/shape_sources.h"
 
 #include <algorithm>
 #include <array>

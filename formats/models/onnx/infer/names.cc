@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 
 namespace cleave {
 namespace {

@@ -1,6 +1,6 @@
 #include "formats/models/onnx/infer/op_call.h"
 
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 
 #include <utility>
 

@@ -12,7 +12,7 @@
 
 #include "formats/models/onnx/index/attributes.h"
 #include "formats/models/onnx/index/model.h"
-#include "formats/models/onnx/index/type_pool.h"
+#include "formats/models/onnx/index/type.h"
 #include "formats/models/onnx/infer/elements.h"
 
 namespace cleave {

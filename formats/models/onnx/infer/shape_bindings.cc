@@ -1,4 +1,4 @@
-#include "formats/models/onnx/infer/shape_bindings.h"
+#include "formats/models/onnx/infer/shape_sources.h"
 
 #include <algorithm>
 #include <charconv>
@@ -51,9 +51,8 @@ std::optional<OnnxElements> held_value(const OnnxType& type, const std::string& 
 // Collects faults of the bindings, and the sizes that they give to symbols.
 class Checker {
  public:
-  Checker(const std::string& file, const OnnxModel& model, const OnnxLinks& links,
-          bool is_for_several)
-      : file_(file), links_(links), is_for_several_(is_for_several) {
+  Checker(const std::string& file, const OnnxModel& model, const OnnxLinks& links)
+      : file_(file), links_(links) {
     std::unordered_set<std::string_view> initializers;
     for (const OnnxTensor& tensor : model.graph.initializers) initializers.insert(tensor.name);
     for (const OnnxValueInfo& info : model.graph.inputs) {
@@ -74,8 +73,6 @@ class Checker {
         axes_[place->first][place->second] = size;
         return;
       }
-      if (is_for_several_)
-        return notes_.push_back("no dim " + escaped_in_quotes(name) + " to bind");
       return error("the model has no symbolic dim " + escaped_in_quotes(name), known_symbols());
     }
     bind(name, size);
@@ -120,7 +117,6 @@ class Checker {
   }
 
   std::map<std::string, OnnxElements, std::less<>> take_held() { return std::move(held_); }
-  std::vector<std::string> take_notes() { return std::move(notes_); }
   std::map<std::string, std::int64_t, std::less<>> take_dims() { return std::move(dims_); }
   OnnxBoundAxes take_axes() { return std::move(axes_); }
   Diagnostics take_errors() { return std::move(errors_); }
@@ -149,8 +145,6 @@ class Checker {
   }
 
   void error_input(const std::string& name) {
-    if (is_for_several_)
-      return notes_.push_back("no input " + escaped_in_quotes(name) + " to bind");
     std::vector<std::string_view> names;
     for (const auto& [input, type] : inputs_) names.push_back(input);
     const std::string near = nearest_name(name, names);
@@ -184,10 +178,8 @@ class Checker {
 
   const std::string& file_;
   const OnnxLinks& links_;
-  bool is_for_several_;
   OnnxBoundAxes axes_;
   std::map<std::string, OnnxElements, std::less<>> held_;
-  std::vector<std::string> notes_;
   std::map<std::string_view, OnnxType> inputs_;
   std::set<std::string, std::less<>> symbols_;
   std::map<std::string, std::int64_t, std::less<>> dims_;
@@ -201,7 +193,7 @@ Loaded<OnnxBoundShapes> OnnxBoundShapes::make(const std::string& file, const Onn
                                               const ShapeBindings& bindings) {
   OnnxBoundShapes out;
   if (bindings.dims.empty() && bindings.inputs.empty() && bindings.values.empty()) return out;
-  Checker checker(file, model, links, false);
+  Checker checker(file, model, links);
   for (const auto& [name, size] : bindings.dims) checker.check_dim(name, size);
   for (const auto& [name, sizes] : bindings.inputs) checker.check_input(name, sizes);
   for (const auto& [name, text] : bindings.values) checker.check_value(name, text);
@@ -210,7 +202,6 @@ Loaded<OnnxBoundShapes> OnnxBoundShapes::make(const std::string& file, const Onn
   out.dims_ = checker.take_dims();
   out.axes_ = checker.take_axes();
   out.held_ = checker.take_held();
-  out.notes_ = checker.take_notes();
   out.inputs_.insert(bindings.inputs.begin(), bindings.inputs.end());
   return out;
 }

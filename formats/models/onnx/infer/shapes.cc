@@ -1,24 +1,3 @@
-#include "formats/models/onnx/infer/shapes.h"
-
-#include <algorithm>
-#include <functional>
-#include <optional>
-#include <unordered_set>
-#include <utility>
-
-#include "core/graph/domain.h"
-#include "formats/base/text/capped_list.h"
-#include "formats/models/onnx/index/links.h"
-#include "formats/models/onnx/infer/constants.h"
-#include "formats/models/onnx/infer/control_flow.h"
-#include "formats/models/onnx/infer/element_rules.h"
-#include "formats/models/onnx/infer/lost_shapes.h"
-#include "formats/models/onnx/infer/op_call.h"
-#include "formats/models/onnx/infer/schema.h"
-#include "formats/models/onnx/infer/shape_bindings.h"
-#include "formats/models/onnx/infer/shape_rules.h"
-#include "formats/models/onnx/infer/value_scope.h"
-
 // The driver. Values are looked up through scopes: a body sees its own values and those around it.
 // Steps for each node, in order:
 //   1. apply our own rule, if there is one; otherwise the schema function of the ONNX library;
@@ -27,9 +6,112 @@
 //   4. pass on the known elements of small integer tensors, for later shapes.
 // A node in which a step fails keeps what the file declares; other nodes keep their shapes. With
 // ShapeInference::file only step 3 runs; with `off` it ignores value_info, too.
+#include "formats/models/onnx/infer/shapes.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/graph/op_name.h"
+#include "formats/base/text/capped_list.h"
+#include "formats/models/onnx/index/links.h"
+#include "formats/models/onnx/infer/constants.h"
+#include "formats/models/onnx/infer/element_rules.h"
+#include "formats/models/onnx/infer/op_call.h"
+#include "formats/models/onnx/infer/schema.h"
+#include "formats/models/onnx/infer/shape_rules.h"
+#include "formats/models/onnx/infer/shape_sources.h"
 
 namespace cleave {
 namespace {
+
+// The known facts about values during type inference, by scope: a body sees its own values and, by
+// name, those of the graphs around it. Values of the main graph have numbers and are found without
+// their names.
+
+using OnnxOpsets = std::unordered_map<std::string_view, std::int64_t>;
+
+// The imported opset versions by domain, with "ai.onnx" as "".
+inline OnnxOpsets onnx_opsets(
+    const std::vector<std::pair<std::string_view, std::int64_t>>& imports) {
+  OnnxOpsets out;
+  for (const auto& [domain, version] : imports) {
+    out.emplace(plain_domain(domain), version);
+  }
+  return out;
+}
+
+// The known facts about the main graph's values, by number.
+struct OnnxMainValues {
+  const OnnxLinks& links;
+  std::vector<OnnxValueFacts> facts;
+  std::vector<const OnnxType*> declared;  // null when the file declares none; empty: none at all
+};
+
+struct OnnxValueScope {
+  OnnxValueScope* outer = nullptr;  // null for the main graph, and for a function
+  OnnxMainValues* main = nullptr;   // in the main graph: values are stored there instead of here
+  const OnnxOpsets* opsets = nullptr;
+  const OnnxBindings* bindings = nullptr;  // null outside functions
+  OnnxTypesOfBodies* bodies = nullptr;     // null within functions: their types are not needed
+  int function_depth = 0;
+  std::unordered_map<std::string_view, OnnxValueFacts> values = {};
+  std::unordered_map<std::string_view, const OnnxType*> declared = {};
+
+  OnnxValueFacts* find(std::string_view name) {
+    if (name.empty()) return nullptr;
+    for (OnnxValueScope* scope = this; scope != nullptr; scope = scope->outer) {
+      if (scope->main != nullptr) return find_main(*scope->main, name);
+      const auto found = scope->values.find(name);
+      if (found != scope->values.end()) return &found->second;
+    }
+    return nullptr;
+  }
+  static OnnxValueFacts* find_main(OnnxMainValues& main, std::string_view name) {
+    const std::uint32_t number = main.links.values.find(name);
+    return number == OnnxValueNumbers::kNone ? nullptr : &main.facts[number];
+  }
+  // A value of this scope, added if it is new.
+  OnnxValueFacts& own(std::string_view name) {
+    return main != nullptr ? *find_main(*main, name) : values[name];
+  }
+  void declare(std::string_view name, const OnnxType* type) {
+    if (main == nullptr) {
+      declared.insert_or_assign(name, type);
+      return;
+    }
+    const std::uint32_t number = main->links.values.find(name);
+    if (number == OnnxValueNumbers::kNone) return;
+    main->declared.resize(main->facts.size(), nullptr);
+    main->declared[number] = type;
+  }
+};
+
+// A node during inference: where the facts about its outputs are stored.
+struct OnnxOutputPlaces {
+  OnnxValueScope& scope;
+  std::uint32_t number = 0;  // in the main graph: number of its next named output
+
+  struct Place {
+    OnnxValueFacts& facts;
+    const OnnxType* declared;  // null: not declared in the file
+  };
+  Place next(std::string_view name) {
+    if (scope.main != nullptr) {
+      const auto& declared = scope.main->declared;
+      const std::uint32_t own = number++;
+      return {scope.main->facts[own], declared.empty() ? nullptr : declared[own]};
+    }
+    const auto declared = scope.declared.find(name);
+    return {scope.values[name], declared == scope.declared.end() ? nullptr : declared->second};
+  }
+};
 
 constexpr std::size_t kNotes = 10;  // of a kind; the rest are counted
 constexpr std::size_t kNodesBetweenTold = 1024;
@@ -482,7 +564,6 @@ Loaded<OnnxTypes> infer_onnx_types(const SourceFile& source, const OnnxModel& mo
   Loaded<OnnxBoundShapes> bound = OnnxBoundShapes::make(source.path(), model, links, bindings);
   if (!bound) return std::move(bound).error();
   OnnxTypes types = Inference(model, links, *bound, bindings).run(progress);
-  types.unbound = bound->notes();
   for (const auto& [name, value] : bindings.values) {
     types.notes.push_back("input " + escaped_in_quotes(name) + " is taken to be " + escaped(value) +
                           ": what follows from it holds for that value only");

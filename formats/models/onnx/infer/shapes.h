@@ -17,7 +17,7 @@
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/index/links.h"
 #include "formats/models/onnx/index/model.h"
-#include "formats/models/onnx/index/type_pool.h"
+#include "formats/models/onnx/index/type.h"
 #include "formats/models/onnx/infer/elements.h"
 
 namespace cleave {
@@ -38,7 +38,6 @@ struct OnnxTypes {
   std::vector<const OnnxType*> main;  // of the main graph's values, by number: see OnnxValueNumbers
   OnnxTypesOfBodies bodies;
   std::vector<std::string> notes;         // values and nodes whose shape stays unknown, and why
-  std::vector<std::string> unbound;       // bindings that match another of several models only
   std::vector<std::string_view> unknown;  // values of the main graph without a rank
   // Ifs of the main graph with a known condition, by index of the node: the branch that runs.
   std::vector<std::pair<std::uint32_t, const OnnxGraph*>> decided;

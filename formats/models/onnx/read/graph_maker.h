@@ -1,10 +1,13 @@
 // Makes the graph that passes work on from the index of an ONNX file, its links and its types.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/graph/graph_builder.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/models/onnx/index/links.h"
@@ -12,6 +15,36 @@
 #include "formats/models/onnx/infer/shapes.h"
 
 namespace cleave {
+
+// Names from an ONNX file: made unique, and parsed for the module scope.
+
+// A unique name for each node of the main graph: the file's; `<op>_<index>` if it has none;
+// `<name>_<index>` if an earlier node has the same.
+class OnnxUniqueNames {
+ public:
+  // The builder keeps names that are made. Appends to `notes` how many were.
+  OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder, std::vector<std::string>& notes);
+
+  std::string_view of(std::uint32_t i, const OnnxNode& node) const {
+    return made_.empty() || made_[i].empty() ? node.name : made_[i];
+  }
+
+ private:
+  std::vector<std::string_view> made_;  // by node, "" if it keeps its own; empty if all do
+};
+
+// The dotted path of the module that the node came from: as noted by the exporter, else from a name
+// that is a path. `/encoder/layer.0/attn/MatMul` is in `encoder.layer.0.attn`.
+class OnnxScopes {
+ public:
+  // Valid until the next call; the name is interned in the builder.
+  std::string_view of(const OnnxNode& node, GraphBuilder& builder);
+
+ private:
+  std::string_view kept(std::string_view scope, GraphBuilder& builder);
+  std::string_view path_;  // of the node before, if its name was a path: up to the last '/'
+  std::string scope_;      // of that node
+};
 
 struct OnnxGraphMade {
   Graph graph;

@@ -1,37 +1,45 @@
 #include "formats/models/onnx/read/reader.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/adjacency.h"
 #include "core/base/progress.h"
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 #include "core/graph/shape.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/limits.h"
 #include "formats/base/text/number_text.h"
-#include "formats/models/onnx/fold/infer_folded.h"
+#include "formats/models/onnx/fold/fold.h"
+#include "formats/models/onnx/index/attributes.h"
 #include "formats/models/onnx/index/external.h"
 #include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/index/links.h"
 #include "formats/models/onnx/infer/constants.h"
+#include "formats/models/onnx/infer/elements.h"
 #include "formats/models/onnx/infer/shapes.h"
-#include "formats/models/onnx/read/function_calls.h"
 #include "formats/models/onnx/read/graph_maker.h"
+
+namespace cleave {
 
 // From the file to the graph:
 // 1. the index;
 // 2. checks of single records;
 // 3. links: which node makes each value that is read;
 // 4. types;
-// 5. folding: what the types decide replaces nodes, and 3 and 4 begin anew (infer_folded.h);
+// 5. folding: what the types decide replaces nodes, and 3 and 4 begin anew (infer_folded_onnx);
 // 6. the graph.
 
-namespace cleave {
 namespace {
 
 constexpr std::size_t kMostErrors = 20;
@@ -249,12 +257,226 @@ Loaded<OnnxLoaded> read_onnx(const SourceFile& source, const ShapeBindings& bind
                  .warnings = checker.take_warnings(),
                  .notes = std::move(made->notes)};
   append(out.warnings, std::move(inferred->links.warnings));
-  for (const std::string& unbound : types.unbound) out.warnings.push_back(warning(source, unbound));
   append(out.warnings, faults_of_external_data(source, *out.model));
   append(out.warnings, std::move(made->warnings));
   append(out.notes, std::move(inferred->notes));
   append(out.notes, std::move(types.notes));
   return out;
+}
+
+namespace {
+
+std::string key_of(std::string_view domain, std::string_view name) {
+  std::string key(plain_domain(domain));
+  key.push_back('\0');
+  return key.append(name);
+}
+
+using FunctionIndex = std::unordered_map<std::string, std::uint32_t>;
+
+void add_callees(const std::vector<OnnxNode>& nodes, const FunctionIndex& functions,
+                 Adjacency& calls) {
+  for (const OnnxNode& node : nodes) {
+    const auto at = functions.find(onnx_function_key(node.domain, node.op_type, node.overload));
+    if (at != functions.end()) calls.add(at->second);
+    for (const OnnxAttribute& attribute : node.attributes) {
+      for (const OnnxGraph& body : attribute.graphs) add_callees(body.nodes, functions, calls);
+    }
+  }
+}
+
+}  // namespace
+
+// A cycle exists when no order puts all callees first.
+std::vector<std::uint32_t> cycle_of_functions(const OnnxModel& model) {
+  FunctionIndex functions;
+  for (std::uint32_t i = 0; i < model.functions.size(); ++i) {
+    const OnnxFunction& function = model.functions[i];
+    functions.emplace(onnx_function_key(function.domain, function.name, function.overload), i);
+  }
+  Adjacency calls;
+  for (const OnnxFunction& function : model.functions) {
+    add_callees(function.nodes, functions, calls);
+    calls.end_list();
+  }
+  std::vector<std::uint32_t> cycle = topological_order(calls).cycle;
+  std::reverse(cycle.begin(), cycle.end());
+  return cycle;
+}
+
+OnnxFunctionCalls::OnnxFunctionCalls(const OnnxModel& model) : model_(model) {
+  for (std::uint32_t i = 0; i < model.functions.size(); ++i) {
+    functions_[key_of(model.functions[i].domain, model.functions[i].name)].push_back(i);
+  }
+}
+
+// Includes calls in the node's bodies; recurses as deep as the file nests, which its reader limits.
+void OnnxFunctionCalls::add_calls(const OnnxNode& node, std::vector<std::uint32_t>& found) const {
+  const auto at = functions_.find(key_of(node.domain, node.op_type));
+  if (at != functions_.end()) found.insert(found.end(), at->second.begin(), at->second.end());
+  for (const OnnxAttribute& attribute : node.attributes) {
+    for (const OnnxGraph& body : attribute.graphs) {
+      for (const OnnxNode& inner : body.nodes) add_calls(inner, found);
+    }
+  }
+}
+
+std::vector<std::uint32_t> OnnxFunctionCalls::needed_by(
+    const std::vector<std::uint32_t>& nodes) const {
+  std::vector<std::uint32_t> needed;
+  if (functions_.empty()) return needed;
+  std::vector<std::uint32_t> open;
+  OnnxNode room;
+  for (const std::uint32_t node : nodes) {
+    add_calls(model_.graph.nodes.read_names(node, room), open);
+  }
+  std::vector<bool> seen(model_.functions.size(), false);
+  while (!open.empty()) {
+    const std::uint32_t function = open.back();
+    open.pop_back();
+    if (seen[function]) continue;
+    seen[function] = true;
+    needed.push_back(function);
+    for (const OnnxNode& node : model_.functions[function].nodes) add_calls(node, open);
+  }
+  std::sort(needed.begin(), needed.end());
+  return needed;
+}
+
+namespace {
+
+using Elements = std::optional<std::vector<Literal>>;
+
+template <class T>
+T read_as(const char* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+double half_value(std::uint16_t bits) {
+  const double sign = (bits & 0x8000U) != 0 ? -1.0 : 1.0;
+  const int exponent = static_cast<int>(bits >> 10U & 0x1FU);
+  const int fraction = static_cast<int>(bits & 0x3FFU);
+  if (exponent == 31) return fraction == 0 ? sign * INFINITY : NAN;
+  if (exponent == 0) return sign * std::ldexp(fraction, -24);
+  return sign * std::ldexp(fraction + 1024, exponent - 25);
+}
+
+double bfloat_value(std::uint16_t bits) {
+  return static_cast<double>(std::bit_cast<float>(std::uint32_t{bits} << 16U));
+}
+
+template <class T>
+Literal literal_at(const char* at) {
+  const T value = read_as<T>(at);
+  if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
+  return static_cast<std::int64_t>(value);
+}
+
+// One element of `width` bytes; nullptr: the dtype is not read.
+struct ElementReader {
+  std::size_t width;
+  Literal (*read)(const char* at);
+};
+
+ElementReader reader_of(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+    case DType::uint8:
+      return {1, literal_at<std::uint8_t>};
+    case DType::int8:
+      return {1, literal_at<std::int8_t>};
+    case DType::uint16:
+      return {2, literal_at<std::uint16_t>};
+    case DType::int16:
+      return {2, literal_at<std::int16_t>};
+    case DType::uint32:
+      return {4, literal_at<std::uint32_t>};
+    case DType::int32:
+      return {4, literal_at<std::int32_t>};
+    case DType::int64:
+      return {8, literal_at<std::int64_t>};
+    case DType::float32:
+      return {4, literal_at<float>};
+    case DType::float64:
+      return {8, literal_at<double>};
+    case DType::float16:
+      return {2, [](const char* at) { return Literal(half_value(read_as<std::uint16_t>(at))); }};
+    case DType::bfloat16:
+      return {2, [](const char* at) { return Literal(bfloat_value(read_as<std::uint16_t>(at))); }};
+    default:
+      return {0, nullptr};
+  }
+}
+
+// Reads the elements from raw_data, or from typed data with the same bytes.
+Elements raw_elements(const OnnxTensor& tensor) {
+  const ElementReader reader = reader_of(tensor.dtype);
+  if (reader.read == nullptr) return std::nullopt;
+  std::size_t count = 1;
+  for (const std::int64_t dim : tensor.dims) {
+    if (dim < 0 || static_cast<std::uint64_t>(dim) > kMostElementsRead) return std::nullopt;
+    count *= static_cast<std::size_t>(dim);
+    if (count > kMostElementsRead) return std::nullopt;
+  }
+  if (tensor.raw.size() != count * reader.width) return std::nullopt;
+  std::vector<Literal> elements;
+  elements.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    elements.push_back(reader.read(tensor.raw.data() + i * reader.width));
+  }
+  return elements;
+}
+
+// Reads the elements from the fields for typed data; only small tensors are read from these.
+Elements typed_elements(const OnnxTensor& tensor) {
+  const auto found = read_onnx_elements(tensor);
+  if (!found) return std::nullopt;
+  std::vector<Literal> elements;
+  for (const double real : found->reals) elements.emplace_back(real);
+  for (const OnnxElement& element : found->integers) {
+    if (!element.value) return std::nullopt;
+    elements.emplace_back(*element.value);
+  }
+  return elements;
+}
+
+Elements tensor_elements(const OnnxTensor& tensor) {
+  if (tensor.is_external || tensor.is_sparse) return std::nullopt;
+  if (tensor.raw.empty() && tensor.has_typed_data) return typed_elements(tensor);
+  return raw_elements(tensor);
+}
+
+// The elements in the attribute of a Constant: value, value_int, value_ints, value_float or
+// value_floats.
+Elements attribute_elements(const OnnxAttribute& attribute) {
+  if (attribute.name == "value" && !attribute.tensors.empty()) {
+    return tensor_elements(attribute.tensors.front());
+  }
+  const OnnxAttributeValue value = decode_onnx_attribute(attribute);
+  std::vector<Literal> elements(value.integers.begin(), value.integers.end());
+  elements.insert(elements.end(), value.reals.begin(), value.reals.end());
+  if (elements.empty() || elements.size() > kMostElementsRead) return std::nullopt;
+  return elements;
+}
+
+}  // namespace
+
+std::optional<std::vector<Literal>> onnx_constant_elements(const OnnxModel& model,
+                                                           const Graph& graph, ValueId parameter) {
+  const NodeId maker = graph.value(parameter).producer;
+  if (maker == kNone<NodeId>) {
+    if (index(parameter) >= model.tensor_index.size()) return std::nullopt;
+    const std::uint32_t at = model.tensor_index[index(parameter)];
+    if (at >= model.graph.initializers.size()) return std::nullopt;
+    return tensor_elements(model.graph.initializers[at]);
+  }
+  if (graph.op(maker) != "Constant" || index(maker) >= model.node_index.size()) return std::nullopt;
+  OnnxNode room;
+  const OnnxNode& node = model.graph.nodes.read(model.node_index[index(maker)], room);
+  if (node.attributes.size() != 1) return std::nullopt;
+  return attribute_elements(node.attributes.front());
 }
 
 }  // namespace cleave

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "formats/models/onnx/index/encoding.h"
-#include "formats/models/onnx/index/message_fields.h"
+#include "formats/models/onnx/index/fields.h"
 
 namespace cleave {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/split/piece.h"
-#include "formats/models/onnx/write/references.h"
+#include "formats/models/onnx/write/source.h"
 #include "formats/models/onnx/write/split_job.h"
 
 namespace cleave {

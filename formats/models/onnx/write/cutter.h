@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "formats/models/bind/loaded_model.h"
-#include "formats/models/onnx/write/part.h"
 #include "formats/models/onnx/write/writer.h"
+#include "formats/models/onnx/write/written_models.h"
 
 namespace cleave {
 
@@ -22,7 +22,7 @@ class OnnxCutter {
  public:
   // Linear in the model. `model` must be ONNX and outlive this. With RootWeights::reference,
   // weights stay where they are, for pieces written to the folder `references_from` (see
-  // references.h); otherwise they are copied. Errors: missing external data; with references, a
+  // source.h); otherwise they are copied. Errors: missing external data; with references, a
   // folder from which runtimes do not follow them.
   static Result<OnnxCutter, WriteFault> open(const LoadedModel& model, RootWeights weights,
                                              const std::string& references_from);

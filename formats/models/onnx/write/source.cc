@@ -2,13 +2,69 @@
 
 #include <algorithm>
 #include <cassert>
+#include <filesystem>
 #include <functional>
+#include <optional>
+#include <system_error>
 #include <utility>
 
+#include "formats/base/text/diagnostic.h"
 #include "formats/models/onnx/index/encoding.h"
 #include "formats/models/onnx/index/fields.h"
 
 namespace cleave {
+
+OnnxEdits::OnnxEdits(const OnnxModel& model, const Finder& find) {
+  OnnxNode room;
+  for (std::size_t i = 0; i < model.graph.nodes.size(); ++i) {
+    add_node(model.graph.nodes.read(i, room), find);
+  }
+  for (const OnnxFunction& function : model.functions) {
+    for (const OnnxNode& node : function.nodes) add_node(node, find);
+    for (const OnnxAttribute& attribute : function.default_attributes) {
+      add_attribute(attribute, find);
+    }
+  }
+  std::sort(edits_.begin(), edits_.end(), [](const OnnxEdit& one, const OnnxEdit& other) {
+    return std::less<>()(one.payload.data(), other.payload.data());
+  });
+}
+
+// Recurses into the node's bodies, as deep as the file nests, which its reader limits.
+void OnnxEdits::add_node(const OnnxNode& node, const Finder& find) {
+  if (node.domain == "ai.onnx") edits_.push_back({node.record.payload, std::nullopt});
+  for (const OnnxAttribute& attribute : node.attributes) add_attribute(attribute, find);
+}
+
+void OnnxEdits::add_attribute(const OnnxAttribute& attribute, const Finder& find) {
+  for (const OnnxTensor& tensor : attribute.tensors) add_tensor(tensor, find);
+  for (const OnnxGraph& body : attribute.graphs) {
+    for (const OnnxTensor& tensor : body.initializers) add_tensor(tensor, find);
+    for (const OnnxNode& node : body.nodes) add_node(node, find);
+  }
+}
+
+void OnnxEdits::add_tensor(const OnnxTensor& tensor, const Finder& find) {
+  if (!tensor.is_external) return;
+  if (const auto range = find(tensor)) edits_.push_back({tensor.record.payload, range});
+}
+
+std::vector<OnnxEdit>::const_iterator OnnxEdits::first_from(const char* begin) const {
+  return std::lower_bound(
+      edits_.begin(), edits_.end(), begin,
+      [](const OnnxEdit& edit, const char* at) { return std::less<>()(edit.payload.data(), at); });
+}
+
+bool OnnxEdits::are_within(std::string_view bytes) const {
+  const auto edit = first_from(bytes.data());
+  return edit != edits_.end() && edit->payload.data() < bytes.data() + bytes.size();
+}
+
+const OnnxEdit* OnnxEdits::of(std::string_view payload) const {
+  const auto edit = first_from(payload.data());
+  return edit != edits_.end() && edit->payload.data() == payload.data() ? &*edit : nullptr;
+}
+
 namespace {
 
 constexpr std::size_t kMostFaults = 20;
@@ -215,6 +271,62 @@ void OnnxSource::add_constant_node(BytePieces& out, std::uint32_t field,
   out.add(header);
   out.add(node);
   out.append(attribute);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The path with all links resolved; unchanged when it cannot be looked up.
+fs::path real_path(const std::string& path) {
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);
+  return error ? fs::path(path) : real;
+}
+
+// By file: whether it contains a weight that is referred to.
+std::vector<bool> sources_needed(const LoadedModel& model, const OnnxSource& source) {
+  std::vector<bool> needed(source.files().size(), false);
+  for (std::uint32_t i = 0; i < model.onnx()->graph.initializers.size(); ++i) {
+    const auto& elements = source.elements(i);
+    if (elements && elements->length > kSmallReference) needed[elements->source] = true;
+  }
+  return needed;
+}
+
+// The file's path relative to the folder; nullopt when it is outside.
+std::optional<std::string> path_within(const fs::path& folder, const fs::path& file) {
+  const fs::path within = file.lexically_relative(folder);
+  if (within.empty() || *within.begin() == "..") return std::nullopt;
+  return within.generic_string();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>, std::string> onnx_references(const LoadedModel& model,
+                                                              const OnnxSource& source,
+                                                              const std::string& folder) {
+  const std::vector<bool> needed = sources_needed(model, source);
+  const fs::path to = real_path(folder);
+  std::vector<std::string> references(needed.size());
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    if (i == 0 && model.source.path() == "<stdin>") {
+      return std::string(
+          "weights of a model on standard input are in no file to refer to: give the model as a "
+          "file, or leave out --weights reference");
+    }
+    const fs::path file = real_path(source.files()[i].path);
+    const auto within = path_within(to, file);
+    if (!within) {
+      return "weights are in " + escaped_in_quotes(file.string()) +
+             ", outside this folder, and runtimes do not follow references there; with --weights "
+             "reference give the model's folder: -o " +
+             real_path(model.source.folder()).string();
+    }
+    references[i] = *within;
+  }
+  return references;
 }
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
 // OnnxSource: the model as a source that writers copy from. Records are copied unchanged, except
-// for the edits of edits.h.
+// for OnnxEdits.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,43 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "formats/base/io/byte_pieces.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/index/external.h"
 #include "formats/models/onnx/index/model.h"
-#include "formats/models/onnx/write/edits.h"
 
 namespace cleave {
+
+// Messages inside nodes and functions that cannot be copied unchanged: tensors whose elements are
+// in another file, since the written files are elsewhere; and nodes that write the default domain
+// as "ai.onnx", since in a function only "" works.
+struct OnnxEdit {
+  std::string_view payload;
+  std::optional<ByteRange> elements;  // of a tensor; nullopt: a node
+};
+
+class OnnxEdits {
+ public:
+  // Finds the elements of an external tensor; nullopt on a fault.
+  using Finder = std::function<std::optional<ByteRange>(const OnnxTensor&)>;
+
+  OnnxEdits() = default;
+  OnnxEdits(const OnnxModel& model, const Finder& find);
+
+  // True when some edit is for a message within these bytes. O(log edits).
+  bool are_within(std::string_view bytes) const;
+  // The edit for exactly this message, or null.
+  const OnnxEdit* of(std::string_view payload) const;
+
+ private:
+  void add_node(const OnnxNode& node, const Finder& find);
+  void add_attribute(const OnnxAttribute& attribute, const Finder& find);
+  void add_tensor(const OnnxTensor& tensor, const Finder& find);
+  std::vector<OnnxEdit>::const_iterator first_from(const char* begin) const;
+
+  std::vector<OnnxEdit> edits_;  // by address
+};
 
 // The position of a tensor's elements, as another file refers to it.
 struct OnnxLocation {
@@ -74,5 +104,22 @@ class OnnxSource {
   std::vector<std::optional<ByteRange>> elements_;
   OnnxEdits edits_;
 };
+
+// Weights that stay where they are (--weights reference): written files refer to the bytes in the
+// model's own file, or in its files of external data, so that a split does not copy them.
+//
+// A runtime reads external data only from the folder of the file that refers to it, or below: not
+// through "..", an absolute path or a link. So the output folder must contain the files of the
+// weights: it is the model's own folder, or one above it.
+
+// Weights of up to this many bytes are copied in any case, so that a tool that reads one file finds
+// shapes and scales in it.
+inline constexpr std::uint64_t kSmallReference = 1024;
+
+// By file of `source`: its path relative to `folder`. Empty for a file without weights above
+// kSmallReference bytes. Error: names the file outside `folder`, and the folder to give instead.
+Result<std::vector<std::string>, std::string> onnx_references(const LoadedModel& model,
+                                                              const OnnxSource& source,
+                                                              const std::string& folder);
 
 }  // namespace cleave

@@ -6,22 +6,70 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/graph/graph.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
 #include "formats/base/io/byte_pieces.h"
 #include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/index/model.h"
-#include "formats/models/onnx/read/function_calls.h"
-#include "formats/models/onnx/write/annotations.h"
+#include "formats/models/onnx/read/reader.h"
 #include "formats/models/onnx/write/node_tags.h"
 #include "formats/models/onnx/write/source.h"
-#include "formats/models/onnx/write/value_infos.h"
 #include "formats/models/onnx/write/writer.h"
 
 namespace cleave {
+
+// Types of values in written files: ValueInfoProtos. The file's own is used if it agrees with the
+// graph; otherwise one is made from the graph's dtype and shape.
+class OnnxValueInfos {
+ public:
+  // `model` must outlive this.
+  explicit OnnxValueInfos(const LoadedModel& model);
+
+  // The declaration of a value among the file's inputs, outputs and value_info; null if there is
+  // none.
+  const OnnxValueInfo* declared(ValueId value) const { return declared_[value]; }
+  // False when the declaration of a tensor states another dtype or shape than the graph knows, as an
+  // open dim does that was bound. True if there is no declaration or the dtype is not known.
+  bool is_declared_as_known(ValueId value) const;
+  // A ValueInfoProto with all that is known: dims under their names in the graph, no shape if the
+  // rank is unknown, no type if that is unknown.
+  std::string known(ValueId value) const;
+
+  // True when a session can take or give the value with the type that known() states.
+  bool has_type(ValueId value) const;
+  // False for a tensor of unknown rank, and if has_type() is false.
+  bool has_rank(ValueId value) const;
+
+ private:
+  const Graph& graph_;
+  const OnnxModel& model_;
+  PerValue<const OnnxValueInfo*> declared_;
+};
+
+// Quantization annotations: which initializers hold the scale and zero point of a value. Tools that
+// quantize use them, runtimes do not; each written file keeps those of its values.
+struct OnnxAnnotation {
+  std::string_view field;                 // the whole record, a field of GraphProto
+  std::vector<std::uint32_t> parameters;  // indices of initializers
+};
+
+class OnnxAnnotations {
+ public:
+  explicit OnnxAnnotations(const LoadedModel& model);
+
+  bool empty() const { return annotations_.empty(); }
+  // The annotations about the values, in the values' order.
+  std::vector<const OnnxAnnotation*> about(const std::vector<ValueId>& values) const;
+
+ private:
+  std::vector<OnnxAnnotation> annotations_;
+  std::unordered_multimap<std::uint32_t, std::uint32_t> by_value_;
+};
 
 struct OnnxSplitJob {
   const LoadedModel& model;
@@ -37,7 +85,7 @@ struct OnnxSplitJob {
   // "".
   std::vector<std::pair<std::string_view, std::int64_t>> opsets;
   std::vector<std::string> files;  // by part: `<part>.onnx`
-  // With RootWeights::reference: where weights are, by file of `source`; see references.h.
+  // With RootWeights::reference: where weights are, by file of `source`; see onnx_references().
   std::vector<std::string> references;
   OnnxNodeTags tags;
 

@@ -9,16 +9,13 @@
 #include <optional>
 #include <utility>
 
-#include "core/graph/domain.h"
+#include "core/graph/op_name.h"
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
 #include "formats/base/text/number_text.h"
-#include "formats/models/onnx/write/annotated.h"
-#include "formats/models/onnx/write/part.h"
-#include "formats/models/onnx/write/references.h"
-#include "formats/models/onnx/write/root.h"
+#include "formats/models/onnx/write/source.h"
 #include "formats/models/onnx/write/split_job.h"
-#include "formats/models/onnx/write/weight_places.h"
+#include "formats/models/onnx/write/written_models.h"
 
 namespace cleave {
 namespace {

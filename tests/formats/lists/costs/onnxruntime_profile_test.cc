@@ -1,4 +1,4 @@
-#include "formats/lists/costs/onnxruntime_profile.h"
+#include "formats/lists/costs/cost_file.h"
 
 #include <sstream>
 

@@ -1,7 +1,6 @@
 // Verdicts and denials: what is read of files and of the command line.
 #include "formats/lists/support/verdict_file.h"
 
-#include "formats/lists/support/denials.h"
 #include "formats/lists/support/support_file.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "formats/models/pt2/write/zip_pieces.h"
+#include "formats/models/pt2/write/writer.h"
 #include "tests/catch2.h"
 
 namespace cleave {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "formats/models/pt2/write/zip_pieces.h"
+#include "formats/models/pt2/write/writer.h"
 #include "tests/catch2.h"
 
 namespace cleave {

@@ -1,6 +1,6 @@
 #include "formats/report/words/failed_part_text.h"
 
-#include "core/support/failed_part.h"
+#include "core/support/rule_check.h"
 #include "core/support/support.h"
 #include "formats/lists/support/support_file.h"
 #include "tests/catch2.h"

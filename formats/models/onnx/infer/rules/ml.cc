@@ -2,7 +2,6 @@
 #include <array>
 #include <utility>
 
-#include "formats/models/onnx/infer/dims.h"
 #include "formats/models/onnx/infer/shape_rules.h"
 
 namespace cleave {

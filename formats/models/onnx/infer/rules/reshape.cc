@@ -6,7 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "formats/models/onnx/infer/dims.h"
 #include "formats/models/onnx/infer/element_rules.h"
 #include "formats/models/onnx/infer/shape_rules.h"
 

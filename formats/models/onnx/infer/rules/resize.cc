@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "formats/models/onnx/infer/dims.h"
 #include "formats/models/onnx/infer/shape_rules.h"
 
 namespace cleave {

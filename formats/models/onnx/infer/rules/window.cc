@@ -5,7 +5,6 @@
 #include <array>
 #include <utility>
 
-#include "formats/models/onnx/infer/dims.h"
 #include "formats/models/onnx/infer/element_rules.h"
 #include "formats/models/onnx/infer/shape_rules.h"
 

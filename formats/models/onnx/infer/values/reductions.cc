@@ -10,7 +10,6 @@
 
 #include "core/base/checked.h"
 #include "formats/models/onnx/infer/element_rules.h"
-#include "formats/models/onnx/infer/positions.h"
 
 namespace cleave {
 namespace {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "formats/models/onnx/infer/element_rules.h"
-#include "formats/models/onnx/infer/positions.h"
 
 namespace cleave {
 namespace {

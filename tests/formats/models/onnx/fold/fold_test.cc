@@ -1,11 +1,166 @@
 #include "formats/models/onnx/fold/fold.h"
 
+#include <algorithm>
+#include <string>
+
+#include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/read/reader.h"
 #include "tests/catch2.h"
 #include "tests/formats/models/onnx/onnx_text.h"
 
 namespace cleave {
 namespace {
+
+constexpr const char* kNested = R"(
+  g (float[2] x, bool c) => (float[2] y) {
+    y = If (c) <
+      then_branch = one () => (float[2] t) { t = Add (x, a) },
+      else_branch = two () => (float[2] a) { a = Neg (x) }
+    >
+    a = Abs (x)
+  })";
+
+// The node of the model, renamed and read by the ONNX library.
+onnx::NodeProto renamed(const std::string& model, const OnnxRenames& names) {
+  const SourceFile source = onnx_file(model);
+  const auto index = index_onnx(source);
+  REQUIRE(index);
+  OnnxNode room;
+  onnx::NodeProto node;
+  REQUIRE(node.ParseFromString(renamed_onnx_node(index->graph.nodes.read(0, room), names)));
+  return node;
+}
+
+TEST_CASE("A value is renamed in a node and in its bodies, unless a body makes it itself") {
+  const onnx::NodeProto node = renamed(kNested, {{"a", "b"}, {"y", "out"}, {"c", "if"}});
+  CHECK(node.input(0) == "if");
+  CHECK(node.output(0) == "out");
+  std::string then_reads, else_makes;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == "then_branch") then_reads = attribute.g().node(0).input(1);
+    if (attribute.name() == "else_branch") else_makes = attribute.g().output(0).name();
+  }
+  CHECK(then_reads == "b");
+  CHECK(else_makes == "a");
+}
+
+TEST_CASE("A renamed value that only bodies read is mentioned, a hidden one is not") {
+  const SourceFile source = onnx_file(kNested);
+  const auto index = index_onnx(source);
+  REQUIRE(index);
+  OnnxNode room;
+  const OnnxNode& node = index->graph.nodes.read(0, room);
+  CHECK(mentions_renamed(node, {{"a", "b"}}));
+  CHECK(mentions_renamed(node, {{"x", "b"}}));
+  CHECK_FALSE(mentions_renamed(node, {{"t", "b"}}));
+  CHECK_FALSE(mentions_renamed(node, {}));
+}
+
+// The plan for the first branch of the model's first node: "a -> b" for each rename, "a = b" for
+// each copy, or why there is none.
+std::string plan_text(const std::string& model, const ModelEdit& edit = nullptr) {
+  const SourceFile source = onnx_file(model, edit);
+  auto index = index_onnx(source);
+  REQUIRE(index);
+  const auto links = link_onnx_graph("m.onnx", *index);
+  REQUIRE(links);
+  OnnxNode room;
+  const OnnxNode& node = index->graph.nodes.read(0, room);
+  const auto planned =
+      OnnxBranchPlanner(*index, *links).plan(node, node.attributes.at(0).graphs.at(0));
+  if (const auto* why = std::get_if<std::string_view>(&planned)) return std::string(*why);
+  const auto& plan = std::get<OnnxBranchPlan>(planned);
+  std::vector<std::string> lines;
+  for (const auto& [from, to] : plan.names) {
+    lines.push_back(std::string(from) + " -> " + std::string(to));
+  }
+  for (const auto& [from, to] : plan.copies) {
+    lines.push_back(std::string(to) + " = " + std::string(from));
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : ", ") + line;
+  return text;
+}
+
+std::string if_with(const std::string& branch, const std::string& rest = "") {
+  return "g (float[2] x, bool c) => (float[2] y) {\n y = If (c) <then_branch = one () => " +
+         branch + ", else_branch = two () => (float[2] e) { e = Abs (x) }>\n" + rest + "}";
+}
+
+TEST_CASE("A result of the branch gets the name of the If's output") {
+  CHECK(plan_text(if_with("(float[2] t) { u = Neg (x) t = Abs (u) }")) == "t -> y");
+}
+
+TEST_CASE("A result that the branch takes from outside is copied") {
+  CHECK(plan_text(if_with("(float[2] x) { u = Neg (x) }")) == "y = x");
+}
+
+TEST_CASE("A result without a name in the model is left out, those after it are not") {
+  const auto without_first = [](onnx::ModelProto& model) {
+    model.mutable_graph()->mutable_node(0)->set_output(0, "");
+  };
+  CHECK(plan_text("g (float[2] x, bool c) => (float[2] y) {\n unread, y = If (c) <then_branch = one"
+                  " () => (float[2] s, float[2] t) { s = Neg (x) t = Abs (x) }, else_branch = two "
+                  "() => (float[2] e, float[2] f) { e = Abs (x) f = Neg (x) }>\n}",
+                  without_first) == "t -> y");
+}
+
+TEST_CASE("A name of another value is changed") {
+  CHECK(plan_text(if_with("(float[2] t) { u = Neg (x) t = Abs (u) }", "u = Exp (x)")) ==
+        "t -> y, u -> u_2");
+}
+
+TEST_CASE("A weight with the name of another value refuses the branch") {
+  CHECK(
+      plan_text(if_with("(float[2] t) <float[2] w = {1, 2}> { t = Add (x, w) }", "w = Exp (x)")) ==
+      "a weight of its branch has the name of another value");
+}
+
+// The operators that are left; then the number of nodes dropped but for Constants, or "none".
+std::string left(const std::string& model, const std::vector<std::string_view>& loose) {
+  const SourceFile source = onnx_file(model);
+  auto index = index_onnx(source);
+  REQUIRE(index);
+  const auto links = link_onnx_graph("m.onnx", *index);
+  REQUIRE(links);
+  const auto dropped = drop_unread_nodes(*index, *links, loose);
+  std::string text;
+  OnnxNode room;
+  for (std::size_t i = 0; i < index->graph.nodes.size(); ++i) {
+    text += std::string(index->graph.nodes.read_names(i, room).op_type) + ' ';
+  }
+  return text + (dropped ? std::to_string(*dropped) : "none");
+}
+
+constexpr const char* kModel = R"(
+  g (float[2] x, bool c) => (float[2] y) {
+    one = Constant <value = float {1}> ()
+    a = Add (x, one)
+    b = Neg (a)
+    d = Exp (a)
+    e = Abs (x)
+    y = If (c) <
+      then_branch = t () => (float[2] u) { u = Relu (d) },
+      else_branch = f () => (float[2] v) { v = Cos (x) }
+    >
+  })";
+
+TEST_CASE(
+    "Nodes are dropped backwards from a value without readers, as far as nothing else reads") {
+  CHECK(left(kModel, {"b"}) == "Constant Add Exp Abs If 1");
+  CHECK(left(kModel, {"e"}) == "Constant Add Neg Exp If 1");
+}
+
+TEST_CASE("What a body or the graph's output reads stays") {
+  CHECK(left(kModel, {"d", "y", "x"}) == "Constant Add Neg Exp Abs If none");
+}
+
+TEST_CASE("A Constant goes with its last reader, and is not counted") {
+  CHECK(left("g (float[2] x) => (float[2] y) { k = Constant <value = float {1}> () "
+             "a = Add (x, k) y = Neg (x) }",
+             {"a"}) == "Neg 1");
+}
 
 // The nodes of the split, "Neg(x) -> y", one per line, then the notes.
 struct Read {
@@ -236,4 +391,5 @@ TEST_CASE("Reals do not become constants: a runtime may round them differently")
 }
 
 }  // namespace
+
 }  // namespace cleave

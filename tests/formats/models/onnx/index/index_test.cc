@@ -1,8 +1,8 @@
+#include "formats/models/onnx/index/index.h"
+
 #include <random>
 
-#include "formats/models/onnx/index/index.h"
 #include "formats/models/onnx/index/model.h"
-#include "formats/models/onnx/index/probe.h"
 #include "tests/catch2.h"
 #include "tests/formats/models/onnx/onnx_text.h"
 

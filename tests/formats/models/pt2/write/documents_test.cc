@@ -6,6 +6,85 @@
 namespace cleave {
 namespace {
 
+TEST_CASE("a node reads what was written in place under the name of its new value") {
+  ProgramText text;
+  const Pt2Model& model = text.node(R"(a\")", "neg.default", {"x"})
+                              .node("b", "relu_.default", {R"(a\")"})
+                              .node("c", "add.Tensor", {R"(a\")", "y"})
+                              .model({"c"});
+  std::string plain, renamed;
+  append_pt2_node(plain, model, 2, Pt2Names::as_in_file);
+  append_pt2_node(renamed, model, 2, Pt2Names::as_read);
+  const auto node_reading = [](const std::string& name) {
+    return R"({"target":"torch.ops.aten.add.Tensor","inputs":[)"
+           R"({"name":"self","arg":{"as_tensor":{"name":")" +
+           name +
+           R"("}},"kind":1},{"name":"other","arg":{"as_tensor":{"name":"y"}},"kind":1}],)"
+           R"("outputs":[{"as_tensor":{"name":"c"}}],"metadata":{},"name":"c"})";
+  };
+  CHECK(plain == node_reading(R"(a\")"));
+  CHECK(renamed == node_reading("b"));
+}
+
+TEST_CASE("a node of the root is in its partition's module, with a note that names the partition") {
+  ProgramText text;
+  const Pt2Model& model = text.node("a", "neg.default", {"x"}).model({"a"});
+  std::string root;
+  append_pt2_root_node(root, model, 0, "part0", "_run_on_acc_0");
+  CHECK(root == R"({"target":"torch.ops.aten.neg.default","inputs":[)"
+                R"({"name":"self","arg":{"as_tensor":{"name":"x"}},"kind":1}],)"
+                R"("outputs":[{"as_tensor":{"name":"a"}}],"metadata":{"nn_module_stack": )"
+                R"("L__self__,,cleave.Root;L__self___part0,part0,cleave.Partition", )"
+                R"("custom": "{\"cleave_partition\": \"_run_on_acc_0\"}"},"name":"a"})");
+}
+
+TEST_CASE("a chain names what each part takes and returns, and the state that the caller keeps") {
+  ProgramText text;
+  text.parameter("p", "layer.weight")
+      .buffer("b", "count")
+      .node("a", "add_.Tensor", {"p", "x"})
+      .node("c", "add_.Tensor", {"b", "a"})
+      .node("d", "add.Tensor", {"p", "b"})
+      .node("e", "add_.Tensor", {"y", "d"});
+  const Pt2Model& model = text.model({"e"});
+  const auto plan = plan_pt2_split(model, partition_of(model.program, "a c | d e"));
+  REQUIRE(plan);
+  const std::vector<std::string> names = {"first", "second"}, files = {"1.pt2", "2.pt2"};
+  CHECK(pt2_chain_json(model, *plan, {names, files, {}}) == R"({
+ "order": [
+  {
+   "name": "first",
+   "file": "1.pt2",
+   "inputs": ["p", "b", "x"],
+   "outputs": ["a", "c"],
+   "writes_inputs": [],
+   "repeated": []
+  },
+  {
+   "name": "second",
+   "file": "2.pt2",
+   "inputs": ["y", "a", "c"],
+   "outputs": ["e"],
+   "writes_inputs": ["y"],
+   "repeated": []
+  }
+ ],
+ "inputs": ["x", "y"],
+ "outputs": [
+  "e"
+ ],
+ "state": [
+  {"name": "p", "kind": "parameter", "target": "layer.weight"},
+  {"name": "b", "kind": "buffer", "target": "count", "persistent": false}
+ ],
+ "mutations": [
+  {"kind": "parameter", "target": "layer.weight", "value": "a"},
+  {"kind": "buffer", "target": "count", "value": "c"}
+ ]
+}
+)");
+}
+
 ProgramText small_program() {
   ProgramText text;
   text.node("a", "neg.default", {"x"}).node("b", "add.Tensor", {"a", "y"});
@@ -82,4 +161,5 @@ TEST_CASE("a part is a program with a flat list of arguments and one of results"
 }
 
 }  // namespace
+
 }  // namespace cleave

@@ -1,0 +1,52 @@
+// Files for the shell: completions and the man page, from the table of all options.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace cleave {
+
+// The table of commands and options, taken from CLI11. Completions and the man page are made from
+// it, so that they never differ from the parser.
+struct OptionEntry {
+  std::vector<std::string> names;    // "-s", "--support"; for an argument its name: "MODEL"
+  std::string value;                 // what it takes: "LIST"; empty for a flag, and with choices
+  std::vector<std::string> choices;  // the valid values, if there are few
+  std::string help;
+  bool is_argument = false;  // not an option
+  bool is_required = false;
+
+  bool takes_value() const { return !value.empty() || !choices.empty(); }
+};
+
+struct CommandTable {
+  std::string name;  // "cleave" for the program itself
+  std::string help;
+  std::vector<OptionEntry> options;  // as declared
+};
+
+// The program first, then its commands, in the order of help.
+std::vector<CommandTable> option_tables(const CLI::App& app);
+
+// Command-line completion for bash, zsh and fish: commands, options, the values of options that
+// take one of a few words, and otherwise files.
+enum class Shell { bash, zsh, fish };
+
+// "bash", "zsh", "fish".
+std::optional<Shell> shell_named(std::string_view name);
+
+// A script for the shell, made from the tables; the first one is the program's.
+std::string completion_script(Shell shell, const std::vector<CommandTable>& tables);
+
+// The man page, made from the same tables as the parser.
+
+// cleave(1) in roff's man macros; the first table is the program's.
+std::string man_page(const std::vector<CommandTable>& tables, const std::string& version);
+
+}  // namespace cleave

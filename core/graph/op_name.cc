@@ -1,0 +1,89 @@
+#include "core/graph/op_name.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/graph/graph.h"
+
+namespace cleave {
+
+std::string_view plain_domain(std::string_view domain) {
+  return domain == "ai.onnx" || domain == "tflite" ? std::string_view{} : domain;
+}
+
+std::optional<std::int64_t> imported_opset(const Graph& graph, std::string_view domain) {
+  for (const OpsetImport& import : graph.opsets()) {
+    if (plain_domain(import.domain) == plain_domain(domain)) return import.version;
+  }
+  return std::nullopt;
+}
+
+std::string op_key(std::string_view op) {
+  static constexpr std::array<std::string_view, 6> kOverloaded = {
+      "torch.ops.aten.",  "aten.", "torch.ops.quantized_decomposed.", "quantized_decomposed.",
+      "torch.ops.prims.", "prims."};
+  static constexpr std::array<std::string_view, 6> kPackages = {
+      "torch.", "torchvision.", "_operator.", "operator.", "math.", "builtins."};
+  std::string_view name = op;
+  const auto strip = [&](std::string_view prefix) {
+    if (!name.starts_with(prefix)) return false;
+    name.remove_prefix(prefix.size());
+    return true;
+  };
+  if (std::any_of(kOverloaded.begin(), kOverloaded.end(), strip)) {
+    name = name.substr(0, name.find('.'));
+  } else if (name.find('.') != name.npos) {
+    if (std::none_of(kPackages.begin(), kPackages.end(), strip)) return {};
+    name = name.substr(name.rfind('.') + 1);
+  }
+  std::string key;
+  for (const char c : name) {
+    if (c != '_') key += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return key;
+}
+
+namespace {
+
+constexpr std::string_view kOps = "torch.ops.";
+
+std::string_view without_overload(std::string_view path) {
+  return path.substr(0, std::min(path.rfind('.'), path.size()));
+}
+
+}  // namespace
+
+std::string_view torch_path(std::string_view op) {
+  return op.starts_with(kOps) ? op.substr(kOps.size()) : std::string_view();
+}
+
+std::array<std::string, 7> torch_spellings(std::string_view op) {
+  const std::string_view path = torch_path(op);
+  const std::size_t dot = path.find('.');
+  if (dot == path.npos) return {};
+  const std::string_view name = path.substr(dot + 1);  // conv2d.default
+  const std::string scope = std::string(path.substr(0, dot)) + "::";
+  return {std::string(path),
+          std::string(without_overload(path)),
+          std::string(without_overload(op)),
+          std::string(name),
+          std::string(without_overload(name)),
+          scope + std::string(name),
+          scope + std::string(without_overload(name))};
+}
+
+bool is_torch_spelling(std::string_view domain, std::string_view name, std::string_view op) {
+  op = torch_path(op);
+  if (op.empty()) return false;
+  if (name.starts_with(kOps)) name.remove_prefix(kOps.size());
+  if (const std::size_t colons = name.find("::"); domain.empty() && colons != name.npos) {
+    domain = name.substr(0, colons);
+    name.remove_prefix(colons + 2);
+  }
+  std::string path;
+  if (!domain.empty()) path = std::string(domain) + ".";
+  path += name;
+  return path == op || (path == without_overload(op) && path.find('.') != path.npos);
+}
+
+}  // namespace cleave

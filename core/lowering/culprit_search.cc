@@ -1,0 +1,559 @@
+#include "core/lowering/culprit_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+#include "core/lowering/node_case.h"
+
+namespace cleave {
+namespace {
+
+// Distances from an unresolved cut at which other cuts are tried.
+constexpr std::array<std::size_t, 4> kSteps = {1, 2, 4, 8};
+
+// What the prefix of that length means for the failure searched for.
+struct Cut {
+  std::size_t length;
+  Judgement judgement;
+};
+
+class Bisection {
+ public:
+  Bisection(Questions& questions, const FailingSet& failing)
+      : questions_(questions), failing_(failing) {}
+
+  FailingPrefix run() {
+    std::size_t low = failing_.good;  // this many items pass, or are assumed to
+    std::size_t high = failing_.items.size();
+    bool is_low_sure = true;
+    while (high - low > 1) {
+      const Cut cut = resolved_cut(low, high);
+      if (cut.judgement == Judgement::same) {
+        high = cut.length;
+      } else {
+        low = cut.length;
+        is_low_sure = cut.judgement == Judgement::pass;
+      }
+    }
+    return {.length = high, .is_sharp = is_low_sure};
+  }
+
+ private:
+  const JudgedAnswer& ask(std::size_t length) {
+    return questions_.ask(prefix_of(failing_.items, length), failing_.remedies);
+  }
+
+  Cut cut_at(std::size_t length) {
+    return {.length = length, .judgement = judge(ask(length), failing_.signature)};
+  }
+
+  // The middle between two lengths, or the nearest length that is resolved.
+  Cut resolved_cut(std::size_t low, std::size_t high) {
+    const std::size_t middle = (low + high) / 2;
+    const Cut cut = cut_at(middle);
+    if (cut.judgement != Judgement::other || !is_worth_a_step(middle)) return cut;
+    for (const std::size_t step : kSteps) {
+      for (const std::size_t length : {middle + step, middle - step}) {
+        if (length <= low || length >= high) continue;  // also when the subtraction wraps around
+        const Cut next = cut_at(length);
+        if (next.judgement != Judgement::other) return next;
+        if (!is_worth_a_step(length)) return cut;
+      }
+    }
+    return cut;
+  }
+
+  // False when the prefix fails in a way that occurred before and is not the one searched for.
+  bool is_worth_a_step(std::size_t length) {
+    const JudgedAnswer& answer = ask(length);
+    return !answer.fails() || other_failures_.insert(answer.signature).second;
+  }
+
+  Questions& questions_;
+  const FailingSet& failing_;
+  std::set<std::string> other_failures_;
+};
+
+}  // namespace
+
+FailingPrefix smallest_failing_prefix(Questions& questions, const FailingSet& failing) {
+  return Bisection(questions, failing).run();
+}
+
+ItemSet prefix_of(const ItemSet& items, std::size_t length) {
+  return {items.begin(), items.begin() + static_cast<std::ptrdiff_t>(length)};
+}
+
+namespace {
+
+ItemSet within_distance(const ItemSet& cone, const std::vector<std::uint32_t>& distances,
+                        std::uint32_t most) {
+  ItemSet set;
+  for (std::size_t i = 0; i < cone.size(); ++i) {
+    if (distances[i] <= most) set.push_back(cone[i]);
+  }
+  return set;
+}
+
+// The part of the cone within the smallest distance at which it fails.
+ItemSet smallest_radius(const ItemOrder& order, const ItemSet& cone, const FailsTest& fails) {
+  const std::vector<std::uint32_t> distances = distances_to_last(order, cone);
+  std::uint32_t low = 0;  // alone, the last item passes
+  std::uint32_t high = *std::max_element(distances.begin(), distances.end());
+  while (high > low + 1) {
+    const std::uint32_t middle = (low + high) / 2;
+    if (fails(within_distance(cone, distances, middle))) {
+      high = middle;
+    } else {
+      low = middle;
+    }
+  }
+  return within_distance(cone, distances, high);
+}
+
+// The items [begin, end) of the set.
+ItemSet chunk_of(const ItemSet& set, std::size_t begin, std::size_t end) {
+  return {set.begin() + static_cast<std::ptrdiff_t>(begin),
+          set.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+// The set without chunk `i` of `chunks`, if that is convex and fails.
+std::optional<ItemSet> without_chunk(const ItemOrder& order, const FailsTest& fails,
+                                     const ItemSet& set, std::size_t i, std::size_t chunks) {
+  const ItemSet chunk = chunk_of(set, i * set.size() / chunks, (i + 1) * set.size() / chunks);
+  ItemSet rest = without(set, chunk);
+  if (rest.empty() || !is_convex(order, rest) || !fails(rest)) return std::nullopt;
+  return rest;
+}
+
+// Tries the chunks in turn, round and round, until a whole round leaves none out; then halves
+// them. After a chunk is left out, the turn goes on with the next one: those before it were just
+// needed, and are asked about again only at the end of the round.
+ItemSet convex_ddmin(const ItemOrder& order, const FailsTest& fails, ItemSet set) {
+  std::size_t chunks = 2, next = 0, needed = 0;  // needed: chunks in a row
+  while (set.size() > 1) {
+    if (needed == chunks) {
+      if (chunks >= set.size()) break;
+      chunks = std::min(2 * chunks, set.size());
+      next = needed = 0;
+    }
+    if (std::optional<ItemSet> rest = without_chunk(order, fails, set, next, chunks)) {
+      set = *std::move(rest);
+      chunks = std::min(std::max<std::size_t>(chunks - 1, 2), set.size());
+      needed = 0;
+    } else {
+      ++next;
+      ++needed;
+    }
+    if (next >= chunks) next = 0;
+  }
+  return set;
+}
+
+}  // namespace
+
+Minimized smallest_failing_set(const ItemOrder& order, const ItemSet& items,
+                               const FailsTest& fails) {
+  ItemSet set = cone_of(order, items, items.back());
+  if (set.size() < items.size() && !fails(set)) {
+    set = items;
+  } else if (set.size() > 1) {
+    set = smallest_radius(order, set, fails);
+  }
+  return {.items = convex_ddmin(order, fails, std::move(set))};
+}
+
+// Where a message points to, the surest hints first:
+// 1. names of nodes, then of values;
+// 2. without any of these: names that end in a word of the message;
+// 3. ops, the rarest first, one node for each kind of use.
+
+namespace {
+
+constexpr std::size_t kShortestEnding = 8;
+constexpr std::size_t kLongestName = 256;  // longer words are not looked up by their end
+
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_./:-$").find(c) != std::string_view::npos;
+}
+
+std::string_view without_punctuation(std::string_view word) {
+  while (!word.empty() && std::string_view(".:,-").find(word.back()) != std::string_view::npos) {
+    word.remove_suffix(1);
+  }
+  while (!word.empty() && std::string_view(".:,-").find(word.front()) != std::string_view::npos) {
+    word.remove_prefix(1);
+  }
+  return word;
+}
+
+// Runs of name characters, with and without the punctuation around them; and everything between two
+// equal quotes on a line, since names may contain blanks. Each once, in order.
+std::vector<std::string_view> words_of(std::string_view message) {
+  std::vector<std::string_view> words;
+  std::unordered_set<std::string_view> met;
+  const auto add = [&](std::string_view word) {
+    if (!word.empty() && met.insert(word).second) words.push_back(word);
+  };
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    if (message[i] == '"' || message[i] == '\'' || message[i] == '`') {
+      const std::size_t end = message.find(message[i], i + 1);
+      const std::string_view quoted = message.substr(i + 1, end - i - 1);
+      if (end != std::string_view::npos && quoted.find('\n') == std::string_view::npos) add(quoted);
+    }
+    if (!is_name_character(message[i]) || (i > 0 && is_name_character(message[i - 1]))) continue;
+    const auto* const begin = message.begin() + i;
+    const auto* const end = std::find_if_not(begin, message.end(), is_name_character);
+    const std::string_view word = message.substr(i, static_cast<std::size_t>(end - begin));
+    add(word);
+    add(without_punctuation(word));
+  }
+  return words;
+}
+
+// Adds words within words: "onnx.MaxPool" -> "MaxPool".
+std::vector<std::string_view> with_last_parts(std::span<const std::string_view> words) {
+  std::vector<std::string_view> all(words.begin(), words.end());
+  for (const std::string_view word : words) {
+    const std::size_t cut = word.find_last_of(".:/");
+    if (cut != std::string_view::npos && cut + 1 < word.size()) all.push_back(word.substr(cut + 1));
+  }
+  return all;
+}
+
+std::string backwards(std::string_view name) {
+  std::string text(name.rbegin(), name.rend());
+  for (char& c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return text;
+}
+
+bool begins_with(std::string_view text, std::string_view begin) {
+  return text.substr(0, begin.size()) == begin;
+}
+
+}  // namespace
+
+Hints::Hints(const Graph& graph, const ItemOrder& order) : graph_(graph), order_(order) {
+  for (std::uint32_t item = 0; item < order.count(); ++item) {
+    for (const std::uint32_t id : order.nodes.of(item)) {
+      const std::string_view name = graph.node(NodeId{id}).name;
+      nodes_.push_back({name, item});
+      if (name.size() >= kShortestEnding) endings_.push_back({backwards(name), item});
+      for (const ValueId value : graph.outputs(NodeId{id})) {
+        values_.push_back({graph.value(value).name, item});
+      }
+    }
+  }
+  std::sort(nodes_.begin(), nodes_.end());
+  std::sort(values_.begin(), values_.end());
+  std::sort(endings_.begin(), endings_.end());
+}
+
+void Hints::add_exact(const std::vector<Name>& names, std::string_view word,
+                      std::vector<std::uint32_t>& found) const {
+  const auto [first, last] = std::equal_range(names.begin(), names.end(), Name{word, 0});
+  for (auto name = first; name != last; ++name) found.push_back(name->item);
+}
+
+void Hints::add_ending(std::string_view word, std::vector<std::uint32_t>& found) const {
+  if (word.size() < kShortestEnding) return;
+  const std::string text = backwards(word);
+  auto name = std::lower_bound(endings_.begin(), endings_.end(), Ending{text, 0});
+  if (name != endings_.end() && begins_with(name->text, text)) {
+    const bool is_unique =
+        std::next(name) == endings_.end() || !begins_with(std::next(name)->text, text);
+    if (is_unique) found.push_back(name->item);
+    return;
+  }
+  for (std::size_t length = std::min(text.size(), kLongestName); length >= kShortestEnding;
+       --length) {
+    const Ending ending{text.substr(0, length), 0};
+    name = std::lower_bound(endings_.begin(), endings_.end(), ending);
+    if (name == endings_.end() || name->text != ending.text) continue;
+    found.push_back(name->item);
+    return;
+  }
+}
+
+void Hints::add_ops(std::span<const std::string_view> words, std::span<const std::uint32_t> items,
+                    std::vector<std::uint32_t>& found) const {
+  const std::unordered_set<std::string_view> named(words.begin(), words.end());
+  std::map<std::string_view, std::vector<std::uint32_t>> by_op;
+  for (const std::uint32_t item : items) {
+    for (const std::uint32_t id : order_.nodes.of(item)) {
+      const std::string_view op = graph_.op(NodeId{id});
+      if (named.contains(op)) by_op[op].push_back(id);
+    }
+  }
+  std::vector<std::pair<std::size_t, std::string_view>> rarest;
+  for (const auto& [op, nodes] : by_op) rarest.emplace_back(nodes.size(), op);
+  std::sort(rarest.begin(), rarest.end());
+  PerNode<std::uint32_t> item_of(graph_.node_count());
+  for (const std::uint32_t item : items) {
+    for (const std::uint32_t id : order_.nodes.of(item)) item_of[NodeId{id}] = item;
+  }
+  for (const auto& [count, op] : rarest) {
+    std::unordered_set<std::string> cases;
+    for (const std::uint32_t id : by_op[op]) {
+      if (cases.insert(node_case(graph_, NodeId{id})).second) {
+        found.push_back(item_of[NodeId{id}]);
+      }
+    }
+  }
+}
+
+std::vector<std::uint32_t> Hints::in(std::string_view message,
+                                     std::span<const std::uint32_t> items) const {
+  const std::vector<std::string_view> words = words_of(message);
+  std::vector<std::uint32_t> found;
+  for (const std::string_view word : words) add_exact(nodes_, word, found);
+  for (const std::string_view word : words) add_exact(values_, word, found);
+  const bool is_named = !found.empty();
+  for (const std::string_view word : words) {
+    if (!is_named) add_ending(word, found);
+  }
+  add_ops(with_last_parts(words), items, found);
+  std::vector<std::uint32_t> result;
+  std::unordered_set<std::uint32_t> met;
+  for (const std::uint32_t item : found) {
+    if (std::binary_search(items.begin(), items.end(), item) && met.insert(item).second) {
+      result.push_back(item);
+    }
+  }
+  return result;
+}
+
+// A list holds the regions left to search; a culprit puts the rest of its region back on it. Every
+// region is convex: the partition is; the descendants of an item within a convex set are; and so is
+// the rest, since no path enters it from them.
+
+namespace {
+
+struct Region {
+  ItemSet items;
+  Remedies remedies = {};
+  std::size_t good = 0;  // number of first items known to pass together
+};
+
+// An item that may be to blame.
+struct Suspect {
+  std::uint32_t item;
+  FoundBy by;
+  std::string signature;  // how it must fail alone; empty: in any way
+  std::size_t good = 0;   // number of items before it in the region known to pass together
+};
+
+class Search {
+ public:
+  Search(const FailedPartition& failed, const Oracle& oracle, const SearchOptions& options)
+      : order_(failed.order),
+        options_(options),
+        names_(failed.graph, nodes_of(failed.order, all_items(failed.order))),
+        questions_(order_, names_, oracle, options.limits),
+        hints_(failed.graph, failed.order) {
+    Region whole{.items = all_items(order_), .remedies = failed.remedies};
+    questions_.know(whole.items, whole.remedies, failed.answer);
+    regions_.push_back(std::move(whole));
+  }
+
+  SearchResult run() {
+    result_.is_complete = true;
+    while (!regions_.empty()) {
+      if (result_.findings.size() >= options_.most_findings || questions_.is_spent()) {
+        result_.is_complete = false;
+        break;
+      }
+      const Region region = std::move(regions_.back());
+      regions_.pop_back();
+      look_into(region);
+    }
+    result_.runs = questions_.runs();
+    return std::move(result_);
+  }
+
+ private:
+  void look_into(const Region& region) {
+    const JudgedAnswer failure = questions_.ask(region.items, region.remedies);
+    if (failure.passes()) return;
+    if (!failure.fails()) {
+      result_.is_complete = false;
+      return;
+    }
+    if (is_cured(region)) return;
+    if (find_alone(region, failure) || options_.effort == SearchEffort::hint) return;
+    // If the failure changes with the cut, any failure is accepted.
+    if (!find_by_prefix(region, failure.signature) && !find_by_prefix(region, {})) {
+      report(region, failure, {.kind = FindingKind::unexplained, .within = nodes(region.items)});
+      result_.is_complete = false;
+    }
+  }
+
+  std::vector<NodeId> nodes(const ItemSet& items) const { return nodes_of(order_, items); }
+
+  void report(const Region& region, const JudgedAnswer& failure, Finding finding) {
+    if (finding.kind != FindingKind::remedy) finding.remedies = region.remedies;
+    finding.signature = failure.signature;
+    finding.how = failure.answer.how;
+    finding.message = failure.answer.message;
+    finding.runs = questions_.runs();
+    result_.findings.push_back(std::move(finding));
+  }
+
+  // ---- hypotheses ----
+
+  // The first remedy, beyond those that the region has, with which the items pass.
+  std::optional<Remedies> cure_of(const ItemSet& items, const Remedies& present) {
+    for (const Remedies& hypothesis : options_.hypotheses) {
+      const Remedies tried = present | hypothesis;
+      if (tried == present) continue;
+      if (questions_.ask(items, tried).passes()) return tried;
+    }
+    return std::nullopt;
+  }
+
+  bool is_cured(const Region& region) {
+    const auto cure = cure_of(region.items, region.remedies);
+    if (!cure) return false;
+    report(region, questions_.ask(region.items, region.remedies),
+           {.kind = FindingKind::remedy,
+            .by = FoundBy::hypothesis,
+            .nodes = nodes(region.items),
+            .within = nodes(region.items),
+            .remedies = *cure});
+    return true;
+  }
+
+  // ---- one item alone ----
+
+  bool find_alone(const Region& region, const JudgedAnswer& failure) {
+    if (options_.is_known_culprit) {
+      for (const std::uint32_t item : region.items) {
+        if (!options_.is_known_culprit(order_.first_node(item))) continue;
+        if (accept_alone(region, {item, FoundBy::known, failure.signature})) return true;
+      }
+    }
+    std::size_t asked = 0;
+    for (const std::uint32_t item : hints_.in(failure.answer.message, region.items)) {
+      if (asked == options_.most_hints) break;
+      if (questions_.has_passed(item, region.remedies)) continue;
+      ++asked;
+      if (accept_alone(region, {item, FoundBy::hint, failure.signature})) return true;
+    }
+    return false;
+  }
+
+  // Asks about the item alone. If it fails as required, it is reported, and the rest of the region
+  // is put back on the list.
+  bool accept_alone(const Region& region, const Suspect& suspect) {
+    const ItemSet alone = {suspect.item};
+    const JudgedAnswer& answer = questions_.ask(alone, region.remedies);
+    if (judge(answer, suspect.signature) != Judgement::same) return false;
+    const bool is_new = suspect.by != FoundBy::known;
+    if (is_new && !is_confirmed(alone, region.remedies)) {
+      report_flaky(region, answer, alone);
+      return true;
+    }
+    Finding finding{.kind = FindingKind::culprit,
+                    .by = suspect.by,
+                    .nodes = nodes(alone),
+                    .within = nodes(alone),
+                    .is_minimal = true};
+    const auto cure = cure_of(alone, region.remedies);
+    if (cure) {
+      finding.kind = FindingKind::remedy;
+      finding.remedies = *cure;
+      regions_.push_back({.items = region.items, .remedies = *cure});
+    } else {
+      leave(region, suspect.item, suspect.good);
+    }
+    report(region, answer, std::move(finding));
+    return true;
+  }
+
+  void report_flaky(const Region& region, const JudgedAnswer& answer, const ItemSet& items) {
+    report(region, answer, {.kind = FindingKind::flaky, .within = nodes(items)});
+    result_.is_complete = false;
+  }
+
+  // True when the piece fails each time it is asked again. The message may be another: some hold a
+  // time, an address, or what another thread came upon first.
+  bool is_confirmed(const ItemSet& items, const Remedies& remedies) {
+    for (std::uint32_t attempt = 1; attempt <= options_.confirmations; ++attempt) {
+      if (!questions_.ask_again(items, remedies, attempt).fails()) return false;
+    }
+    return true;
+  }
+
+  // Puts back the region without the item: its descendants, and the others, of which `good` are
+  // known to pass. The others are searched first.
+  void leave(const Region& region, std::uint32_t item, std::size_t good) {
+    ItemSet below = descendants_of(order_, region.items, item);
+    ItemSet taken = below;
+    taken.insert(taken.begin(), item);
+    ItemSet others = without(region.items, taken);
+    if (!below.empty()) regions_.push_back({std::move(below), region.remedies});
+    if (others.size() > good) regions_.push_back({std::move(others), region.remedies, good});
+  }
+
+  // ---- prefixes ----
+
+  bool find_by_prefix(const Region& region, const std::string& signature) {
+    const FailingPrefix prefix = smallest_failing_prefix(
+        questions_, {region.items, region.remedies, signature, region.good});
+    const std::uint32_t last = region.items[prefix.length - 1];
+    const std::size_t good = prefix.is_sharp ? prefix.length - 1 : region.good;
+    if (accept_alone(region, {last, FoundBy::prefix, signature, good})) return true;
+    if (!prefix.is_sharp) return false;
+    const ItemSet items = prefix_of(region.items, prefix.length);
+    const JudgedAnswer answer = questions_.ask(items, region.remedies);
+    Finding finding{.kind = FindingKind::together, .nodes = nodes({last}), .within = nodes(items)};
+    if (options_.effort == SearchEffort::minimal) minimize(region, signature, items, finding);
+    // A smaller set that fails in the same way has already reproduced the failure.
+    const bool is_reproduced = finding.within.size() < nodes(items).size();
+    if (!is_reproduced && !is_confirmed(items, region.remedies)) {
+      report_flaky(region, answer, items);
+      return true;
+    }
+    report(region, answer, std::move(finding));
+    leave(region, last, good);
+    return true;
+  }
+
+  void minimize(const Region& region, const std::string& signature, const ItemSet& items,
+                Finding& finding) {
+    const auto fails = [&](const ItemSet& set) {
+      return judge(questions_.ask(set, region.remedies), signature) == Judgement::same;
+    };
+    const Minimized least = smallest_failing_set(order_, items, fails);
+    finding.by = FoundBy::reduction;
+    finding.nodes = nodes(least.items);
+    finding.within = finding.nodes;
+    finding.is_minimal = least.is_minimal && !questions_.is_spent();
+  }
+
+  const ItemOrder& order_;
+  const SearchOptions& options_;
+  MessageNames names_;
+  Questions questions_;
+  Hints hints_;
+  std::vector<Region> regions_;  // still to be searched; the last one is next
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult search_culprits(const FailedPartition& failed, const Oracle& oracle,
+                             const SearchOptions& options) {
+  return Search(failed, oracle, options).run();
+}
+
+}  // namespace cleave

@@ -1,0 +1,35 @@
+#include "core/support/support_list.h"
+
+#include <algorithm>
+
+namespace cleave {
+
+std::string_view part_limit_name(PartLimit limit) {
+  static constexpr std::array<std::string_view, kPartLimitCount> kNames = {
+      "max_nodes", "max_parameter_bytes", "max_inputs", "max_outputs"};
+  return kNames[static_cast<std::size_t>(limit)];
+}
+
+std::optional<PartLimit> limit_exceeded(const LimitedCounts& counts, const PartLimits& limits) {
+  for (std::size_t i = 0; i < kPartLimitCount; ++i) {
+    const auto limit = static_cast<PartLimit>(i);
+    if (limits[limit] && counts[limit] > *limits[limit]) return limit;
+  }
+  return std::nullopt;
+}
+
+bool is_overlay(const SupportList& list) {
+  return list.role != ListRole::verdicts && list.allow.empty() && list.patterns.empty() &&
+         !list.deny.empty();
+}
+
+bool are_all_of(const std::vector<SupportList>& lists) {
+  return std::any_of(lists.begin(), lists.end(),
+                     [](const SupportList& list) { return list.role == ListRole::all_of; });
+}
+
+bool all_are_overlays(const std::vector<SupportList>& lists) {
+  return !lists.empty() && std::all_of(lists.begin(), lists.end(), is_overlay);
+}
+
+}  // namespace cleave

@@ -1,0 +1,479 @@
+#include "core/lowering/culprit_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
+#include "tests/core/lowering/fake_backend.h"
+
+namespace cleave {
+namespace {
+
+struct Found {
+  FailingPrefix prefix;
+  std::size_t runs = 0;
+};
+
+// The shortest failing prefix of a chain of so many nodes, of which the first `good` are known to
+// pass. `answer` is given the number of nodes of a piece.
+Found found_in(std::size_t count, const std::function<Answer(std::size_t)>& answer,
+               std::size_t good = 0) {
+  std::string text = "input x\nn0 = f(x)\n";
+  for (std::size_t i = 1; i < count; ++i) {
+    text += "n" + std::to_string(i) + " = f(n" + std::to_string(i - 1) + ")\n";
+  }
+  const Graph graph = graph_from_text(text + "output n" + std::to_string(count - 1));
+  std::vector<NodeId> nodes;
+  for (const NodeId node : graph.nodes()) nodes.push_back(node);
+  const ItemOrder order = order_items(graph, nodes);
+  const MessageNames names(graph, nodes);
+  const Oracle oracle = [&](const Piece& piece) { return answer(piece.nodes.size()); };
+  const AskingLimits limits;
+  Questions questions(order, names, oracle, limits);
+  const ItemSet all = all_items(order);
+  const Remedies remedies;
+  const JudgedAnswer& whole = questions.know(all, remedies, answer(count));
+  const std::string signature = whole.signature;
+  const FailingPrefix prefix = smallest_failing_prefix(
+      questions, {.items = all, .remedies = remedies, .signature = signature, .good = good});
+  return {prefix, questions.runs()};
+}
+
+Answer failure(const char* message) {
+  return {.outcome = OracleOutcome::fails, .stage = "compile", .message = message};
+}
+
+TEST_CASE("The last item of the shortest failing prefix is the culprit, in ceil(log2 n) runs") {
+  for (std::size_t count = 2; count <= 70; ++count) {
+    for (std::size_t culprit = 1; culprit <= count; ++culprit) {
+      const Found found = found_in(count, [&](std::size_t size) {
+        return size >= culprit ? failure("error: bad") : Answer{.outcome = OracleOutcome::passes};
+      });
+      INFO(culprit << " of " << count);
+      CHECK(found.prefix.length == culprit);
+      CHECK(found.prefix.is_sharp);
+      CHECK(found.runs <= static_cast<std::size_t>(std::bit_width(count - 1)));
+    }
+  }
+}
+
+TEST_CASE("Items that are known to pass are not asked about") {
+  const auto answer = [](std::size_t size) {
+    REQUIRE(size > 60);
+    return size >= 63 ? failure("error: bad") : Answer{.outcome = OracleOutcome::passes};
+  };
+  const Found found = found_in(64, answer, 60);
+  CHECK(found.prefix.length == 63);
+  CHECK(found.runs == 2);
+}
+
+TEST_CASE("Cuts that are unresolved are passed over, and the nearest resolved one is taken") {
+  // The prefixes of 31 to 33 of 64 nodes cannot be made.
+  std::vector<std::size_t> asked;
+  const auto answer = [&](std::size_t size) {
+    asked.push_back(size);
+    if (size >= 31 && size <= 33) return Answer{};
+    return size >= 40 ? failure("error: bad") : Answer{.outcome = OracleOutcome::passes};
+  };
+  const Found found = found_in(64, answer);
+  CHECK(found.prefix.length == 40);
+  CHECK(found.prefix.is_sharp);
+  CHECK(asked == std::vector<std::size_t>{64, 32, 33, 31, 34, 49, 41, 37, 39, 40});
+}
+
+TEST_CASE(
+    "A cut that fails in another way is tried beside, and at the second such failure passed") {
+  std::vector<std::size_t> asked;
+  const auto answer = [&](std::size_t size) {
+    asked.push_back(size);
+    if (size >= 28 && size <= 36) return failure("error: an output is of no use");
+    return size >= 50 ? failure("error: bad") : Answer{.outcome = OracleOutcome::passes};
+  };
+  const Found found = found_in(64, answer);
+  CHECK(found.prefix.length == 50);
+  CHECK(found.prefix.is_sharp);
+  // 64 is the whole; the middle and its neighbour fail in another way, and nothing else near them
+  // is asked.
+  REQUIRE(asked.size() >= 4);
+  CHECK(asked[1] == 32);
+  CHECK(asked[2] == 33);
+  CHECK(asked[3] == 48);
+}
+
+TEST_CASE("Where nothing below the end is resolved, the prefix is not sharp") {
+  const auto answer = [](std::size_t size) {
+    return size == 16 ? failure("error: bad") : Answer{};
+  };
+  const Found found = found_in(16, answer);
+  CHECK(found.prefix.length == 16);
+  CHECK_FALSE(found.prefix.is_sharp);
+}
+
+// Fails when all needed items are there. Counts the different sets that were asked about.
+struct Trial {
+  ItemSet needed;
+  std::set<ItemSet> asked = {};
+
+  bool operator()(const ItemSet& set) {
+    asked.insert(set);
+    return std::includes(set.begin(), set.end(), needed.begin(), needed.end());
+  }
+};
+
+// Some items of the whole, of which one is the last.
+ItemSet some_items(std::mt19937& random, const ItemSet& all, std::size_t count) {
+  ItemSet items = all;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::swap(items[i], items[i + random() % (items.size() - i)]);
+  }
+  items.resize(count);
+  if (std::find(items.begin(), items.end(), all.back()) == items.end()) items.back() = all.back();
+  std::sort(items.begin(), items.end());
+  return items;
+}
+
+TEST_CASE("The smallest failing set takes few runs, and no item of it can be left out") {
+  std::size_t runs = 0, left = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 20 + random() % 300);
+    std::vector<NodeId> nodes;
+    for (const NodeId node : graph.nodes()) nodes.push_back(node);
+    const ItemOrder order = order_items(graph, nodes);
+    const ItemSet all = all_items(order);
+    Trial trial{.needed = some_items(random, all, 2 + random() % 5)};
+    const Minimized least = smallest_failing_set(order, all, std::ref(trial));
+    INFO("seed " << seed);
+    REQUIRE(trial(least.items));
+    for (const std::uint32_t item : least.items) {
+      const ItemSet rest = without(least.items, std::span(&item, 1));
+      CHECK((!is_convex(order, rest) || !trial(rest)));
+    }
+    runs += trial.asked.size();
+    left += least.items.size();
+  }
+  CAPTURE(runs, left);
+  CHECK(runs < left);  // most of what is left need not be tried, since without it no set is convex
+}
+
+// The names of the nodes that the message may name, in order.
+std::string hinted(std::string_view message) {
+  static const Graph kGraph = graph_from_text(R"(
+    input x: float32[1,8]
+    param w: float32[8,8]
+    /enc/Conv@ conv_out: float32[1,8] = Conv(x, w)
+    /enc/Relu@ relu_out: float32[1,8] = Relu(conv_out)
+    /enc/Conv_1@ conv_1_out: float32[1,8] = Conv(relu_out, w)
+    /dec/Conv_2@ conv_2_out: float32[8,8] = Conv(w, conv_1_out)
+    /dec/layers.0/TopK@ topk_out: float32[1,8] = TopK(conv_2_out)
+    output topk_out)");
+  std::vector<NodeId> nodes;
+  for (const NodeId node : kGraph.nodes()) nodes.push_back(node);
+  const ItemOrder order = order_items(kGraph, nodes);
+  std::string names;
+  for (const std::uint32_t item : Hints(kGraph, order).in(message, all_items(order))) {
+    names += (names.empty() ? "" : " ") + std::string(kGraph.node(order.first_node(item)).name);
+  }
+  return names;
+}
+
+TEST_CASE("A node's name is found in quotes, after a sign, and at the end of a sentence") {
+  CHECK(hinted("node #12 \"/enc/Relu\" failed") == "/enc/Relu");
+  CHECK(hinted("(node_index=2, name=/enc/Relu, version 3)") == "/enc/Relu");
+  CHECK(hinted("cannot lower /enc/Relu.") == "/enc/Relu");
+}
+
+TEST_CASE("A value's name leads to its maker, listed after nodes that are named") {
+  CHECK(hinted("tensor relu_out") == "/enc/Relu");
+  CHECK(hinted("tensor relu_out of /enc/Conv_1") == "/enc/Conv_1 /enc/Relu");
+}
+
+TEST_CASE("Nodes of a named op come rarest op first, with one node for each case") {
+  CHECK(hinted("name = \"onnx.Conv\"") == "/enc/Conv /dec/Conv_2");
+  CHECK(hinted("Conv, TopK are not supported") == "/dec/layers.0/TopK /enc/Conv /dec/Conv_2");
+}
+
+TEST_CASE("Cut or changed names count if they fit one node only") {
+  CHECK(hinted("in layer dec_layers_0_TopK") == "/dec/layers.0/TopK");
+  CHECK(hinted("in main_graph/dec/layers.0/TopK:0x") == "");
+  CHECK(hinted("in main_graph/dec/layers.0/TopK") == "/dec/layers.0/TopK");
+}
+
+TEST_CASE("A message without names has no hints") {
+  CHECK(hinted("internal error 139") == "");
+  CHECK(hinted("") == "");
+}
+
+std::vector<NodeId> all_nodes(const Graph& graph) {
+  std::vector<NodeId> nodes;
+  for (const NodeId node : graph.nodes()) nodes.push_back(node);
+  return nodes;
+}
+
+SearchResult search(const Graph& graph, const ItemOrder& order, FakeBackend& backend,
+                    const SearchOptions& options = {}) {
+  const Answer answer = backend({.nodes = all_nodes(graph)});
+  backend.asked = 0;
+  REQUIRE(answer.outcome == OracleOutcome::fails);
+  return search_culprits({graph, order, answer}, std::ref(backend), options);
+}
+
+std::size_t rounded_up_log2(std::size_t n) { return std::bit_width(n - 1); }
+
+TEST_CASE("Every planted culprit is found, and nothing else, in 1,000 random graphs") {
+  for (std::uint32_t seed = 0; seed < 1000; ++seed) {
+    std::mt19937 random(seed);
+    const std::size_t most = seed % 100 == 0 ? 10000 : seed % 5 == 0 ? 1000 : 100;
+    const Graph graph = random_model(seed, 10 + random() % (most - 9));
+    const ItemOrder order = order_items(graph, all_nodes(graph));
+    FakeBackend backend{.graph = graph,
+                        .order = order,
+                        .culprits = some_nodes(random, graph, 1 + seed % 5),
+                        .speech = static_cast<Speech>(random() % 5)};
+    std::vector<NodeId> planted = backend.culprits;
+    std::shuffle(backend.culprits.begin(), backend.culprits.end(), random);
+    SearchOptions options;
+    options.limits.most_runs = 1000;
+    const SearchResult result = search(graph, order, backend, options);
+    std::vector<NodeId> found;
+    for (const Finding& finding : result.findings) {
+      CHECK(finding.kind == FindingKind::culprit);
+      found.insert(found.end(), finding.nodes.begin(), finding.nodes.end());
+    }
+    std::sort(found.begin(), found.end());
+    INFO("seed " << seed << ", " << graph.node_count() << " nodes");
+    REQUIRE(names_of(graph, found) == names_of(graph, planted));
+    CHECK(result.runs == backend.asked);
+    CHECK_FALSE(backend.has_met_bad_piece);
+  }
+}
+
+TEST_CASE("A named culprit takes two runs, an unnamed one ceil(log2 n) + 2") {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 2 + random() % 300);
+    const ItemOrder order = order_items(graph, all_nodes(graph));
+    const std::vector<NodeId> culprits = some_nodes(random, graph, 1);
+    for (const Speech speech : {Speech::names_node, Speech::names_value, Speech::is_silent}) {
+      FakeBackend backend{.graph = graph, .order = order, .culprits = culprits, .speech = speech};
+      const SearchResult result = search(graph, order, backend);
+      REQUIRE(result.findings.size() == 1);
+      CHECK(result.findings[0].nodes == culprits);
+      CHECK(result.findings[0].by ==
+            (speech == Speech::is_silent ? FoundBy::prefix : FoundBy::hint));
+      const std::size_t most =
+          speech == Speech::is_silent ? rounded_up_log2(graph.node_count()) + 2 : 2;
+      INFO("seed " << seed << ", " << graph.node_count() << " nodes");
+      CHECK(result.findings[0].runs <= most);
+    }
+  }
+}
+
+TEST_CASE("A culprit that is known from elsewhere takes one run, and is reported once") {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 10 + random() % 100);
+    const ItemOrder order = order_items(graph, all_nodes(graph));
+    FakeBackend backend{.graph = graph,
+                        .order = order,
+                        .culprits = some_nodes(random, graph, 2),
+                        .speech = Speech::is_silent};
+    const std::vector<NodeId> planted = backend.culprits;
+    SearchOptions options;
+    options.is_known_culprit = [&](NodeId node) {
+      return std::find(planted.begin(), planted.end(), node) != planted.end();
+    };
+    const SearchResult result = search(graph, order, backend, options);
+    INFO("seed " << seed);
+    REQUIRE(result.findings.size() == 2);
+    std::vector<NodeId> found;
+    for (const Finding& finding : result.findings) {
+      CHECK(finding.by == FoundBy::known);
+      found.insert(found.end(), finding.nodes.begin(), finding.nodes.end());
+    }
+    std::sort(found.begin(), found.end());
+    CHECK(found == planted);
+    // Each culprit alone, and the regions that are left around them.
+    CHECK(result.runs <= 2 + 4);
+  }
+}
+
+TEST_CASE("Nodes that fail only together are reported together, with the smallest piece") {
+  std::size_t together = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 10 + random() % 200);
+    const ItemOrder order = order_items(graph, all_nodes(graph));
+    const std::vector<NodeId> pair = some_nodes(random, graph, 2);
+    FakeBackend backend{.graph = graph, .order = order, .meetings = {{pair[0], pair[1]}}};
+    SearchOptions options;
+    options.effort = SearchEffort::minimal;
+    options.limits.most_runs = 5000;
+    const SearchResult result = search(graph, order, backend, options);
+    REQUIRE(result.findings.size() == 1);
+    const Finding& finding = result.findings[0];
+    INFO("seed " << seed << ": " << names_of(graph, finding.nodes));
+    CHECK(finding.kind == FindingKind::together);
+    CHECK(finding.is_minimal);
+    CHECK(std::includes(finding.nodes.begin(), finding.nodes.end(), pair.begin(), pair.end()));
+    CHECK(backend({.nodes = finding.within}).outcome == OracleOutcome::fails);
+    CHECK_FALSE(backend.has_met_bad_piece);
+    CHECK(result.is_complete);
+    ++together;
+  }
+  CHECK(together == 200);
+}
+
+TEST_CASE("A remedy that lets the whole partition pass is the finding, after one run") {
+  const Graph graph = random_model(3, 60);
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  FakeBackend backend{.graph = graph, .order = order, .culprits = {NodeId{30}}};
+  const Oracle oracle = [&](const Piece& piece) {
+    return piece.remedies.pin_shapes ? Answer{.outcome = OracleOutcome::passes} : backend(piece);
+  };
+  SearchOptions options;
+  options.hypotheses = {{.pin_shapes = true}, {.freeze_values = true}};
+  const SearchResult result =
+      search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, options);
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].kind == FindingKind::remedy);
+  CHECK(result.findings[0].remedies == Remedies{.pin_shapes = true});
+  CHECK(result.findings[0].nodes.size() == 60);
+  CHECK(result.runs == 1);
+  CHECK(result.is_complete);
+}
+
+TEST_CASE("If a remedy cures one of two faults, the other is blamed") {
+  // Node 10 passes with pinned shapes, node 40 never.
+  const Graph graph = random_model(4, 60);
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  FakeBackend open{.graph = graph, .order = order, .culprits = {NodeId{10}, NodeId{40}}};
+  FakeBackend pinned{.graph = graph, .order = order, .culprits = {NodeId{40}}};
+  const Oracle oracle = [&](const Piece& piece) {
+    return piece.remedies.pin_shapes ? pinned(piece) : open(piece);
+  };
+  SearchOptions options;
+  options.hypotheses = {{.pin_shapes = true}};
+  const SearchResult result =
+      search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, options);
+  CHECK(result.is_complete);
+  std::size_t culprits = 0;
+  std::size_t remedies = 0;
+  for (const Finding& finding : result.findings) {
+    if (finding.kind == FindingKind::culprit) {
+      ++culprits;
+      CHECK(names_of(graph, finding.nodes) == graph.node(NodeId{40}).name);
+    } else {
+      ++remedies;
+      CHECK(finding.kind == FindingKind::remedy);
+    }
+  }
+  CHECK(culprits == 1);
+  CHECK(remedies >= 1);
+}
+
+TEST_CASE("A remedy without effect on a piece costs no run and is not a finding") {
+  const Graph graph = random_model(5, 40);
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  FakeBackend backend{
+      .graph = graph, .order = order, .culprits = {NodeId{7}}, .speech = Speech::names_node};
+  const Oracle oracle = [&](const Piece& piece) {
+    if (piece.remedies.pin_shapes) return Answer{.outcome = OracleOutcome::unchanged, .runs = 0};
+    return backend(piece);
+  };
+  SearchOptions options;
+  options.hypotheses = {{.pin_shapes = true}};
+  const SearchResult result =
+      search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, options);
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].kind == FindingKind::culprit);
+  CHECK(result.findings[0].runs == 2);
+}
+
+TEST_CASE("A node that fails at random is blamed only if it failed every time it was asked") {
+  std::size_t flaky = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 20 + random() % 100);
+    const ItemOrder order = order_items(graph, all_nodes(graph));
+    std::map<std::vector<NodeId>, std::size_t> passed;
+    const Oracle oracle = [&](const Piece& piece) {
+      if (random() % 3 == 0) {
+        return Answer{
+            .outcome = OracleOutcome::fails, .stage = "compile", .message = "error: bad luck"};
+      }
+      ++passed[piece.nodes];
+      return Answer{.outcome = OracleOutcome::passes};
+    };
+    SearchOptions options;
+    options.confirmations = 2;
+    const Answer answer{
+        .outcome = OracleOutcome::fails, .stage = "compile", .message = "error: bad luck"};
+    const SearchResult result = search_culprits({graph, order, answer}, oracle, options);
+    for (const Finding& finding : result.findings) {
+      flaky += finding.kind == FindingKind::flaky ? 1U : 0U;
+      if (finding.kind == FindingKind::culprit) CHECK(passed[finding.nodes] == 0);
+    }
+  }
+  CHECK(flaky > 100);
+}
+
+TEST_CASE("Faults of the driver are neither pass nor fail: the nearest other cut is tried") {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 50 + random() % 200);
+    const ItemOrder order = order_items(graph, all_nodes(graph));
+    FakeBackend backend{.graph = graph, .order = order, .culprits = some_nodes(random, graph, 1)};
+    const Oracle oracle = [&](const Piece& piece) {
+      const bool is_bad_cut = piece.nodes.size() > 1 && piece.nodes.size() % 7 == 3;
+      return is_bad_cut ? Answer{.outcome = OracleOutcome::unresolved} : backend(piece);
+    };
+    const Answer answer = backend({.nodes = all_nodes(graph)});
+    const SearchResult result = search_culprits({graph, order, answer}, oracle, {});
+    INFO("seed " << seed);
+    REQUIRE_FALSE(result.findings.empty());
+    for (const Finding& finding : result.findings) {
+      if (finding.kind == FindingKind::culprit) CHECK(finding.nodes == backend.culprits);
+      CHECK(finding.kind != FindingKind::together);
+    }
+  }
+}
+
+TEST_CASE("The limit of runs holds, except for confirming findings") {
+  const Graph graph = random_model(8, 500);
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  FakeBackend backend{.graph = graph, .order = order, .culprits = {NodeId{100}, NodeId{300}}};
+  SearchOptions options;
+  options.limits.most_runs = 4;
+  const SearchResult result = search(graph, order, backend, options);
+  CHECK(result.runs <= 5);
+  CHECK_FALSE(result.is_complete);
+  for (const Finding& finding : result.findings) CHECK(finding.kind != FindingKind::culprit);
+}
+
+TEST_CASE("A group is tested and blamed as one item") {
+  const Graph graph = graph_from_text(R"(
+    input x
+    a = f(x)
+    s: scalar = size(a)
+    v = view(a, s)
+    b = g(v)
+    output b)");
+  const Support support = support_all_but(graph, "");
+  const Fusions fusions =
+      find_fusions(graph, find_acc_nodes(graph, support, AccFinderOptions{}), FusionOptions{});
+  const ItemOrder order = order_items(graph, all_nodes(graph), fusions);
+  REQUIRE(order.count() == 3);
+  FakeBackend backend{.graph = graph, .order = order, .culprits = {node_named(graph, "v")}};
+  const SearchResult result = search(graph, order, backend);
+  REQUIRE(result.findings.size() == 1);
+  CHECK(names_of(graph, result.findings[0].nodes) == "s v");
+}
+
+}  // namespace
+
+}  // namespace cleave
