@@ -6,7 +6,7 @@
 #include "cli/terminal/terminal.h"
 #include "formats/base/io/temporary.h"
 #include "formats/report/lowering/backend_reports.h"
-#include "formats/run/backend/backend_folders.h"
+#include "formats/run/backend/backend_file.h"
 #include "formats/run/backend/self_test.h"
 
 namespace cleave {

@@ -10,7 +10,7 @@
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
 #include "formats/base/io/input_record.h"
-#include "formats/run/backend/backend_folders.h"
+#include "formats/run/backend/backend_file.h"
 #include "formats/run/lowering/verdict_store.h"
 
 namespace cleave {

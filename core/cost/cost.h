@@ -21,7 +21,7 @@ struct NodeCost {
 
 // What the file measured, else the estimate from op type and shapes. Knows ONNX operators and the
 // torch functions and modules that dominate real models; the table is in op_flops.cc, its sources
-// in op_formulas.h.
+// in op_flops.h.
 NodeCost node_cost(const Graph& graph, NodeId node);
 
 // The costs of all nodes. Linear; quicker than asking node by node.

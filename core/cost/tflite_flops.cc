@@ -1,13 +1,11 @@
 // Sources of the layouts: the kernels' documentation in TensorFlow Lite's schema and its operators'
 // definitions (tfl_ops.td).
-#include "core/cost/tflite_flops.h"
+#include "core/cost/op_flops.h"
 
 #include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <unordered_map>
-
-#include "core/cost/op_flops.h"
 
 namespace cleave {
 namespace {

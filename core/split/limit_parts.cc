@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/cost/cost.h"
-#include "core/split/contraction.h"
+#include "core/split/fusion.h"
 
 namespace cleave {
 namespace {

@@ -1,7 +1,7 @@
 // Walks from each operator that reads a DQ to the Qs after it. A node of a chain reads from one
 // node only and is that node's only reader: no node is in two walks, so all of them together are
 // linear.
-#include "core/split/qdq_groups.h"
+#include "core/split/node_groups.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/graph/op_name.h"
-#include "core/split/node_groups.h"
 
 namespace cleave {
 namespace {

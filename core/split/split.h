@@ -16,12 +16,11 @@
 #include "core/split/keep_best.h"
 #include "core/split/latency.h"
 #include "core/split/limit_parts.h"
+#include "core/split/node_groups.h"
 #include "core/split/node_ties.h"
-#include "core/split/non_tensor_moves.h"
 #include "core/split/options.h"
 #include "core/split/partition.h"
 #include "core/split/place.h"
-#include "core/split/qdq_groups.h"
 #include "core/split/subgraphs.h"
 #include "core/support/support.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/cost/cost.h"
-#include "core/cost/guess_scale.h"
+#include "core/cost/target_times.h"
 #include "core/graph/shape.h"
 #include "core/stages/stages.h"
 

@@ -1,4 +1,4 @@
-#include "core/split/qdq_groups.h"
+#include "core/split/node_groups.h"
 
 #include <algorithm>
 #include <random>

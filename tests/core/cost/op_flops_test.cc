@@ -1,4 +1,4 @@
-#include "core/cost/op_formulas.h"
+#include "core/cost/op_flops.h"
 
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
@@ -48,4 +48,5 @@ TEST_CASE("suppression compares each selected box with every box") {
 }
 
 }  // namespace
+
 }  // namespace cleave
