@@ -1,5 +1,9 @@
 #include "formats/models/tflite/flat_table.h"
 
+#include <algorithm>
+
+#include "formats/base/text/number_text.h"
+
 namespace cleave {
 namespace {
 
@@ -78,6 +82,199 @@ FlatTables FlatTable::tables(SchemaFieldId field) const {
   const std::uint64_t at = target_of(field);
   if (at == 0) return {};
   return {bytes_, at + 4, load_flat<std::uint32_t>(bytes_, at), kSchemaFields[field].type};
+}
+
+namespace {
+
+constexpr int kMostDepth = 64;
+
+// What lies at a place, for messages: a table, or a field of it.
+struct What {
+  SchemaTableId type;
+  const SchemaField* field = nullptr;
+  std::string_view part = "";  // "the vtable of "
+
+  std::string text() const {
+    if (type == kNoSchema) return "the root";
+    std::string name = std::string(part) + std::string(kSchemaTables[type].name);
+    if (field != nullptr) name += "." + std::string(field->name);
+    return name;
+  }
+};
+
+class Walker {
+ public:
+  explicit Walker(std::string_view bytes)
+      : bytes_(bytes),
+        visits_left_(bytes.size() / 4 + 16),
+        bytes_left_(4 * std::uint64_t{bytes.size()} + 65'536) {}
+
+  Result<FlatWalk, std::string> walk(SchemaTableId root) {
+    std::uint64_t at = 0;
+    if (follow(0, {kNoSchema}, at) && table(at, root, 0)) {
+      walk_.root = FlatTable(bytes_, at, root);
+      std::stable_sort(
+          walk_.unknown.begin(), walk_.unknown.end(),
+          [](const UnknownField& a, const UnknownField& b) { return a.table < b.table; });
+      return std::move(walk_);
+    }
+    return std::move(fault_);
+  }
+
+ private:
+  bool fail(std::uint64_t at, const std::string& what) {
+    if (fault_.empty()) fault_ = what + " (at byte " + count_text(at) + ")";
+    return false;
+  }
+
+  // Whether `size` bytes at `at` are in the file. Counts them as reached.
+  bool reach(std::uint64_t at, std::uint64_t size, const What& what) {
+    if (at > bytes_.size() || size > bytes_.size() - at) {
+      return fail(std::min<std::uint64_t>(at, bytes_.size()),
+                  what.text() + " lies beyond the file's end");
+    }
+    if (size > bytes_left_) {
+      return fail(at,
+                  "the same bytes are used again and again: what the file describes is more "
+                  "than four times as large as the file");
+    }
+    bytes_left_ -= size;
+    walk_.end = std::max(walk_.end, at + size);
+    return true;
+  }
+
+  bool follow(std::uint64_t place, const What& what, std::uint64_t& target) {
+    if (!reach(place, 4, what)) return false;
+    target = place + load_flat<std::uint32_t>(bytes_, place);
+    return true;
+  }
+
+  bool visit(std::uint64_t at) {
+    if (visits_left_ == 0) {
+      return fail(at, "more tables are described than a file of this size can hold");
+    }
+    --visits_left_;
+    return true;
+  }
+
+  // Recursion is bounded by kMostDepth.
+  bool table(std::uint64_t at, SchemaTableId type, int depth) {
+    const What what{type}, vtable_of_it{type, nullptr, "the vtable of "};
+    if (!visit(at)) return false;
+    if (depth > kMostDepth) return fail(at, "tables are nested more than 64 deep");
+    if (!reach(at, 4, what)) return false;
+    const std::int64_t vtable = static_cast<std::int64_t>(at) - load_flat<std::int32_t>(bytes_, at);
+    if (vtable < 0) return fail(at, vtable_of_it.text() + " lies before the file");
+    const auto v = static_cast<std::uint64_t>(vtable);
+    if (!reach(v, 4, vtable_of_it)) return false;
+    const auto vtable_size = load_flat<std::uint16_t>(bytes_, v);
+    const auto table_size = load_flat<std::uint16_t>(bytes_, v + 2);
+    if (vtable_size < 4 || vtable_size % 2 != 0 || table_size < 4) {
+      return fail(v, vtable_of_it.text() + " is malformed");
+    }
+    if (!reach(v, vtable_size, vtable_of_it) || !reach(at, table_size, what)) return false;
+    return fields(FlatTable(bytes_, at, type), (vtable_size - 4U) / 2, table_size, depth);
+  }
+
+  bool fields(const FlatTable& table, std::uint32_t slots, std::uint32_t size, int depth) {
+    std::uint32_t next = 0;  // the first slot that is not seen yet
+    for (const SchemaField& field : fields_of(table.type())) {
+      const bool is_variant = field.kind == SchemaKind::variant;
+      next = field.slot + 1U;
+      const bool is_stored =
+          is_inside(table, field, field.slot, is_variant ? 4 : field.width, size);
+      if (!fault_.empty()) return false;
+      if (is_variant && !is_inside(table, field, field.slot - 1U, 1, size) && !fault_.empty()) {
+        return false;
+      }
+      if (!is_stored || field.slot >= slots) continue;
+      if (!value(table, field, depth)) return false;
+    }
+    for (; next < slots; ++next) {
+      if (table.place_of_slot(next) != 0) walk_.unknown.push_back({table.at(), table.type(), next});
+    }
+    return true;
+  }
+
+  // Whether the slot is stored; a fault if its bytes are not those of the table.
+  bool is_inside(const FlatTable& table, const SchemaField& field, std::uint32_t slot,
+                 std::uint32_t width, std::uint32_t size) {
+    const std::uint64_t place = table.place_of_slot(slot);
+    if (place == 0) return false;
+    const std::uint32_t bytes = field.is_vector ? 4 : width;
+    if (place - table.at() >= 4 && place - table.at() + bytes <= size) return true;
+    fail(place, What{table.type(), &field}.text() + " lies outside its table");
+    return false;
+  }
+
+  bool value(const FlatTable& table, const SchemaField& field, int depth) {
+    const std::uint64_t place = table.place_of_slot(field.slot);
+    const auto follow_field = [&](std::uint64_t& target) {
+      return follow(place, {table.type(), &field}, target);
+    };
+    std::uint64_t at = 0;
+    if (field.is_vector) return follow_field(at) && vector(table, field, at, depth);
+    switch (field.kind) {
+      case SchemaKind::string:
+        return follow_field(at) && string(table, field, at);
+      case SchemaKind::table:
+        return follow_field(at) && this->table(at, field.type, depth + 1);
+      case SchemaKind::variant:
+        return follow_field(at) && variant(table, field, at, depth);
+      default:
+        return true;
+    }
+  }
+
+  bool string(const FlatTable& table, const SchemaField& field, std::uint64_t at) {
+    const What what{table.type(), &field};
+    if (!reach(at, 4, what)) return false;
+    const auto length = load_flat<std::uint32_t>(bytes_, at);
+    if (!reach(at + 4, std::uint64_t{length} + 1, what)) return false;
+    if (bytes_[at + 4 + length] != '\0')
+      return fail(at, what.text() + " does not end with a zero byte");
+    return true;
+  }
+
+  bool variant(const FlatTable& table, const SchemaField& field, std::uint64_t at, int depth) {
+    const SchemaUnion& members = kSchemaUnions[field.type];
+    const std::uint64_t place = table.place_of_slot(field.slot - 1U);
+    const std::uint8_t tag = place == 0 ? std::uint8_t{0} : load_flat<std::uint8_t>(bytes_, place);
+    if (tag == 0) {
+      return fail(at, What{table.type(), &field}.text() + " has a value, but no type");
+    }
+    if (tag > members.count) {
+      return fail(at, What{table.type(), &field}.text() + " is of type " + std::to_string(tag) +
+                          " of " + std::string(members.name) + ", which is newer than this cleave");
+    }
+    return this->table(at, kSchemaMembers[members.first + tag - 1], depth + 1);
+  }
+
+  bool vector(const FlatTable& table, const SchemaField& field, std::uint64_t at, int depth) {
+    const What what{table.type(), &field};
+    if (!reach(at, 4, what)) return false;
+    const auto count = load_flat<std::uint32_t>(bytes_, at);
+    if (!reach(at + 4, std::uint64_t{count} * field.width, what)) return false;
+    if (field.kind != SchemaKind::table) return true;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint64_t place = at + 4 + std::uint64_t{i} * 4;
+      if (!this->table(place + load_flat<std::uint32_t>(bytes_, place), field.type, depth + 1)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::string_view bytes_;
+  std::uint64_t visits_left_, bytes_left_;
+  FlatWalk walk_;
+  std::string fault_;
+};
+
+}  // namespace
+
+Result<FlatWalk, std::string> walk_flatbuffer(std::string_view bytes, SchemaTableId root) {
+  return Walker(bytes).walk(root);
 }
 
 }  // namespace cleave

@@ -13,6 +13,14 @@
 
 namespace cleave {
 
+// Attributes of operators: the fields of their options. A field that is not stored has its default,
+// so every number has a value; vectors and strings may be absent. Values of enums are their names:
+// "SAME".
+
+// Adds the attributes of `op` to the node that the builder was given last.
+void add_tflite_attributes(GraphBuilder& builder, const TfliteModel& model,
+                           const TfliteOperator& op);
+
 struct TfliteGraph {
   Graph graph;
   // Symbols of dims that no binding fixes, with their sizes in the file: "N" for the first axis,

@@ -8,7 +8,7 @@
 
 #include "core/base/string_arena.h"
 #include "core/graph/graph.h"
-#include "formats/models/tflite/flat_walk.h"
+#include "formats/models/tflite/flat_table.h"
 
 namespace cleave {
 

@@ -10,6 +10,263 @@
 namespace cleave {
 namespace {
 
+constexpr std::uint32_t kComposite = schema_operator("STABLEHLO_COMPOSITE");
+constexpr std::int64_t kPlaceholder = 127;  // the old byte of an operator code that is larger
+// A FlexBuffer that is an empty map. LiteRT wants the attributes of a composite to be there.
+constexpr std::string_view kEmptyMap("\0\0\1\0\0\x24\1", 7);
+
+std::string_view name_of(const FlatTable& metadata) { return metadata.bytes(tfl::metadata::name); }
+
+}  // namespace
+
+FileBuilder::FileBuilder(const TfliteModel& source, std::string description)
+    : source_(source), description_(std::move(description)) {
+  buffers_.emplace_back(schema_table("Buffer"));  // number 0 is "no data"
+  code_numbers_.assign(source.codes.size(), kNoTflite);
+  buffer_numbers_.assign(source.buffers.size(), kNoTflite);
+  body_numbers_.assign(source.subgraphs.size(), kNoTflite);
+}
+
+FileBuilder::SubgraphId FileBuilder::add_subgraph(std::string name) {
+  subgraphs_.emplace_back(std::move(name));
+  return static_cast<SubgraphId>(subgraphs_.size() - 1);
+}
+
+std::int64_t FileBuilder::code(std::uint32_t source) {
+  std::uint32_t& number = code_numbers_[source];
+  if (number == kNoTflite) {
+    number = static_cast<std::uint32_t>(codes_.size());
+    codes_.emplace_back(source_.walk.root.tables(tfl::model::operator_codes)[source]);
+  }
+  return number;
+}
+
+std::int64_t FileBuilder::buffer(std::uint32_t source) {
+  if (source >= source_.buffers.size() || source_.buffers[source].size == 0) return 0;
+  std::uint32_t& number = buffer_numbers_[source];
+  if (number == kNoTflite) {
+    number = static_cast<std::uint32_t>(buffers_.size());
+    OutTable table(schema_table("Buffer"));
+    table.set(tfl::buffer::data, source_.buffers[source]);
+    buffers_.push_back(std::move(table));
+  }
+  return number;
+}
+
+std::int32_t FileBuilder::add_named_tensor(SubgraphId to, std::uint32_t from, std::uint32_t number,
+                                           std::string_view name) {
+  const TfliteTensor& tensor = source_.subgraphs[from].tensors[number];
+  OutTable table(tensor.table);
+  table.set(tfl::tensor::name, name);
+  table.set(tfl::tensor::buffer, buffer(tensor.buffer));
+  OutSubgraph& subgraph = subgraphs_[to];
+  subgraph.tensors_.push_back(std::move(table));
+  return static_cast<std::int32_t>(subgraph.tensors_.size() - 1);
+}
+
+std::int32_t FileBuilder::tensor(SubgraphId to, std::uint32_t from, std::uint32_t number) {
+  const std::pair key(from, number);
+  const auto known = subgraphs_[to].numbers_.find(key);
+  if (known != subgraphs_[to].numbers_.end()) return known->second;
+  const std::string_view name = source_.subgraphs[from].tensors[number].name;
+  const std::int32_t made = add_named_tensor(to, from, number, name);
+  subgraphs_[to].numbers_.emplace(key, made);
+  return made;
+}
+
+void FileBuilder::set_same(SubgraphId to, std::uint32_t of, std::uint32_t same) {
+  const std::int32_t number = tensor(to, source_.main, same);
+  subgraphs_[to].numbers_.emplace(std::pair(source_.main, of), number);
+}
+
+std::vector<std::int32_t> FileBuilder::numbers_of(SubgraphId to, std::uint32_t from,
+                                                  const FlatInts& tensors) {
+  const bool is_main = from == source_.main;
+  std::vector<std::int32_t> numbers;
+  for (std::uint32_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i] < 0) {
+      numbers.push_back(-1);
+      continue;
+    }
+    const auto named = static_cast<std::uint32_t>(tensors[i]);
+    numbers.push_back(tensor(to, from, is_main ? source_.state.read_as[named] : named));
+  }
+  return numbers;
+}
+
+std::int32_t FileBuilder::body(std::uint32_t subgraph) {
+  std::uint32_t& number = body_numbers_[subgraph];
+  if (number == kNoTflite) {
+    number =
+        add_subgraph(std::string(source_.subgraphs[subgraph].table.bytes(tfl::subgraph::name)));
+    open_bodies_.push_back(subgraph);
+  }
+  return static_cast<std::int32_t>(number);
+}
+
+// The options with the numbers that bodies have here.
+OutTable FileBuilder::options_of(const TfliteOperator& op, const std::vector<TfliteBody>& bodies) {
+  OutTable options(op.options);
+  std::map<SchemaFieldId, std::vector<std::int32_t>> lists;
+  for (const TfliteBody& called : bodies) {
+    const std::int32_t number = body(static_cast<std::uint32_t>(called.subgraph));
+    if (!kSchemaFields[called.field].is_vector) {
+      options.set(called.field, std::int64_t{number});
+      continue;
+    }
+    std::vector<std::int32_t>& list = lists[called.field];
+    const FlatInts stored = op.options.ints(called.field);
+    for (auto i = static_cast<std::uint32_t>(list.size()); i < stored.size(); ++i) {
+      list.push_back(stored[i]);
+    }
+    list[called.element] = number;
+  }
+  for (auto& [field, list] : lists) options.set(field, std::move(list));
+  return options;
+}
+
+OutTable FileBuilder::operator_table(SubgraphId to, std::uint32_t from, const TfliteOperator& op) {
+  OutTable table(op.table);
+  table.set(tfl::op::opcode_index, code(op.code));
+  table.set(tfl::op::inputs, numbers_of(to, from, op.inputs));
+  table.set(tfl::op::outputs, numbers_of(to, from, op.outputs));
+  if (op.table.has(tfl::op::intermediates)) {
+    table.set(tfl::op::intermediates, numbers_of(to, from, op.table.ints(tfl::op::intermediates)));
+  }
+  table.drop(tfl::op::debug_metadata);
+  const TfliteBytes custom{
+      static_cast<std::uint64_t>(op.table.integer(tfl::op::large_custom_options_offset)),
+      static_cast<std::uint64_t>(op.table.integer(tfl::op::large_custom_options_size))};
+  if (custom.offset > 1 && custom.size > 0) table.set(tfl::op::custom_options, custom);
+  table.drop(tfl::op::large_custom_options_offset);
+  table.drop(tfl::op::large_custom_options_size);
+  if (const std::vector<TfliteBody> bodies = bodies_of(op); !bodies.empty()) {
+    const bool is_first = op.table.tag(tfl::op::builtin_options) != 0;
+    table.set(is_first ? tfl::op::builtin_options : tfl::op::builtin_options_2,
+              options_of(op, bodies));
+  }
+  return table;
+}
+
+void FileBuilder::add_operator(SubgraphId to, std::uint32_t from, std::uint32_t number,
+                               const BodyFilter& filter) {
+  OutTable table = operator_table(to, from, source_.subgraphs[from].operators[number]);
+  subgraphs_[to].operators_.push_back(std::move(table));
+  fill_bodies(filter);
+}
+
+void FileBuilder::fill_bodies(const BodyFilter& filter) {
+  while (!open_bodies_.empty()) {
+    const std::uint32_t from = open_bodies_.back();
+    open_bodies_.pop_back();
+    const SubgraphId to = body_numbers_[from];
+    const TfliteSubgraph& body = source_.subgraphs[from];
+    std::vector<std::int32_t> inputs = numbers_of(to, from, body.inputs);
+    subgraphs_[to].inputs_ = std::move(inputs);
+    for (const TfliteOperator& op : body.operators) {
+      if (filter && !filter(from, op)) continue;
+      OutTable table = operator_table(to, from, op);
+      subgraphs_[to].operators_.push_back(std::move(table));
+    }
+    std::vector<std::int32_t> outputs = numbers_of(to, from, body.outputs);
+    subgraphs_[to].outputs_ = std::move(outputs);
+  }
+}
+
+void FileBuilder::add_composite(SubgraphId to, SubgraphId part, const std::string& name,
+                                std::vector<std::int32_t> inputs,
+                                std::vector<std::int32_t> outputs) {
+  if (composite_code_ < 0) {
+    composite_code_ = static_cast<std::int64_t>(codes_.size());
+    OutTable made(schema_table("OperatorCode"));
+    made.set(tfl::code::deprecated_builtin_code, kPlaceholder);
+    made.set(tfl::code::builtin_code, std::int64_t{kComposite});
+    made.set(tfl::code::version, std::int64_t{1});
+    codes_.push_back(std::move(made));
+  }
+  OutTable options(schema_table("StableHLOCompositeOptions"));
+  options.set(tfl::composite::name, std::string_view(name));
+  options.set(tfl::composite::subgraph, std::int64_t{part});
+  options.set(tfl::composite::attributes, kEmptyMap);
+  options.set(tfl::composite::version, std::int64_t{1});
+  OutTable op(schema_table("Operator"));
+  op.set(tfl::op::opcode_index, composite_code_);
+  op.set(tfl::op::inputs, std::move(inputs));
+  op.set(tfl::op::outputs, std::move(outputs));
+  op.set(tfl::op::builtin_options_2, std::move(options));
+  subgraphs_[to].operators_.push_back(std::move(op));
+}
+
+void FileBuilder::add_input(SubgraphId to, std::int32_t tensor, std::string_view name) {
+  subgraphs_[to].inputs_.push_back(tensor);
+  subgraphs_[to].input_names_.emplace_back(name, tensor);
+}
+
+void FileBuilder::add_output(SubgraphId to, std::int32_t tensor, std::string_view name) {
+  subgraphs_[to].outputs_.push_back(tensor);
+  subgraphs_[to].output_names_.emplace_back(name, tensor);
+}
+
+void FileBuilder::add_signature(SubgraphId of, std::string_view key) {
+  const auto maps_of = [](const std::vector<std::pair<std::string, std::int32_t>>& names) {
+    std::vector<OutTable> maps;
+    for (const auto& [name, tensor] : names) {
+      OutTable map(schema_table("TensorMap"));
+      map.set(tfl::signature::tensor_name, std::string_view(name));
+      map.set(tfl::signature::tensor_index, std::int64_t{tensor});
+      maps.push_back(std::move(map));
+    }
+    return maps;
+  };
+  OutTable signature(schema_table("SignatureDef"));
+  signature.set(tfl::signature::inputs, maps_of(subgraphs_[of].input_names_));
+  signature.set(tfl::signature::outputs, maps_of(subgraphs_[of].output_names_));
+  signature.set(tfl::signature::key, key);
+  signature.set(tfl::signature::subgraph_index, std::int64_t{of});
+  signatures_.push_back(std::move(signature));
+}
+
+// What runtimes read. Other metadata describes the whole model: labels of its inputs, places in the
+// memory of tensors by their old numbers.
+void FileBuilder::add_metadata() {
+  const FlatTables all = source_.walk.root.tables(tfl::model::metadata);
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    if (name_of(all[i]) != "min_runtime_version" &&
+        name_of(all[i]) != "reduced_precision_support") {
+      continue;
+    }
+    OutTable table(all[i]);
+    table.set(tfl::metadata::buffer,
+              buffer(static_cast<std::uint32_t>(all[i].integer(tfl::metadata::buffer))));
+    metadata_.push_back(std::move(table));
+  }
+}
+
+OutTable FileBuilder::finish() && {
+  add_metadata();
+  std::vector<OutTable> subgraphs;
+  for (OutSubgraph& one : subgraphs_) {
+    OutTable table(schema_table("SubGraph"));
+    table.set(tfl::subgraph::name, std::string_view(one.name_));
+    table.set(tfl::subgraph::tensors, std::move(one.tensors_));
+    table.set(tfl::subgraph::inputs, std::move(one.inputs_));
+    table.set(tfl::subgraph::outputs, std::move(one.outputs_));
+    table.set(tfl::subgraph::operators, std::move(one.operators_));
+    subgraphs.push_back(std::move(table));
+  }
+  OutTable model(schema_table("Model"));
+  model.set(tfl::model::version, std::int64_t{3});
+  model.set(tfl::model::operator_codes, std::move(codes_));
+  model.set(tfl::model::subgraphs, std::move(subgraphs));
+  model.set(tfl::model::description, std::string_view(description_));
+  model.set(tfl::model::buffers, std::move(buffers_));
+  if (!metadata_.empty()) model.set(tfl::model::metadata, std::move(metadata_));
+  if (!signatures_.empty()) model.set(tfl::model::signature_defs, std::move(signatures_));
+  return model;
+}
+
+namespace {
+
 using SubgraphId = FileBuilder::SubgraphId;
 constexpr std::string_view kKey = "serving_default";
 

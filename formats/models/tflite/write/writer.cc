@@ -10,8 +10,8 @@
 #include "formats/base/io/lanes.h"
 #include "formats/base/io/part_files.h"
 #include "formats/base/text/number_text.h"
-#include "formats/models/tflite/write/chain.h"
 #include "formats/models/tflite/write/part_file.h"
+#include "formats/models/tflite/write/split_plan.h"
 
 namespace cleave {
 namespace {

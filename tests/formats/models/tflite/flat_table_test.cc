@@ -1,4 +1,4 @@
-#include "formats/models/tflite/flat_walk.h"
+#include "formats/models/tflite/flat_table.h"
 
 #include <cstring>
 
@@ -99,4 +99,5 @@ TEST_CASE("tflite: fields of a newer schema are counted, and read past") {
 }
 
 }  // namespace
+
 }  // namespace cleave
