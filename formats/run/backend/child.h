@@ -70,5 +70,7 @@ void end_left_behind(std::uint64_t tag);
 // Kills the groups of all children, but sends SIGTERM to launchers. It allocates nothing, so that
 // signal handlers may call it.
 void end_children() noexcept;
+// True once they were: how a child ends from then on says nothing of its work.
+bool has_ended_children() noexcept;
 
 }  // namespace cleave

@@ -12,6 +12,8 @@ namespace {
 // Process ids; those of launchers are negative.
 std::array<std::atomic<pid_t>, kMostChildren> children = {};
 
+std::atomic<bool> are_children_ended = false;
+
 }  // namespace
 
 bool register_child(pid_t pid, ChildKind kind) {
@@ -38,11 +40,14 @@ bool is_registered_child(pid_t pid) {
 }
 
 void end_children() noexcept {
+  are_children_ended.store(true);  // first: what a thread sees of the ends below, it sees after this
   for (const auto& slot : children) {
     const pid_t pid = slot.load();
     if (pid > 0) ::kill(-pid, SIGKILL);
     if (pid < 0) ::kill(pid, SIGTERM);
   }
 }
+
+bool has_ended_children() noexcept { return are_children_ended.load(); }
 
 }  // namespace cleave

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "formats/run/backend/child.h"
 #include "formats/run/backend/kept_output.h"
 
 namespace cleave {
@@ -31,6 +32,12 @@ bool says_something(LowerVerdict verdict) {
     default:
       return false;
   }
+}
+
+// False for what is no answer of the compiler: a run that continues asks again.
+bool is_answer(LowerVerdict verdict) {
+  return verdict != LowerVerdict::driver && verdict != LowerVerdict::no_room &&
+         verdict != LowerVerdict::lost;
 }
 
 constexpr unsigned kVersion = 2;  // of the lines below
@@ -156,6 +163,7 @@ Status<Error> VerdictStore::open_journal(const std::string& path,
   journal_.emplace(*std::move(journal));
   for (const std::string_view line : lines_of(journal_->lines())) {
     if (auto known = verdict_of(line)) {
+      if (!is_answer(known->attempt.verdict)) continue;
       journaled_.emplace(std::move(known->key), std::move(known->attempt));
     } else {
       remove_left_folder(line);
@@ -218,6 +226,8 @@ Status<Error> VerdictStore::add(const std::string& key, const Attempt& attempt) 
   seen_.insert_or_assign(key, attempt);
   asked_.erase(key);
   added_.notify_all();
+  // While the run is being stopped, compilers are killed and their files removed.
+  if (!is_answer(attempt.verdict) || has_ended_children()) return Done{};
   const std::string line = line_of(key, attempt);
   if (journal_) {
     if (auto kept = journal_->add(line); !kept) return kept;

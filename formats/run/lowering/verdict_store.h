@@ -52,7 +52,8 @@ class VerdictStore {
   // nullopt: the caller must ask and then add() the verdict; other threads that look for the key
   // wait for it, so that no piece is compiled twice.
   std::optional<Attempt> find(const std::string& key);
-  // Adds a verdict, once for each key. Error: the journal cannot be written.
+  // Adds a verdict, once for each key. The journal gets it when it is the compiler's answer: a fault
+  // on our side, or of a run that is being stopped, is none. Error: the journal cannot be written.
   Status<Error> add(const std::string& key, const Attempt& attempt);
   // Lets another thread ask, if the verdict was not added.
   void release(const std::string& key);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "formats/run/backend/child.h"
 #include "tests/catch2.h"
 #include "tests/formats/base/io/test_folder.h"
 
@@ -111,6 +112,41 @@ TEST_CASE("an entry of the cache that cleave would not have written is no entry"
   fs::remove(folder.path("ke/key.json"));
   fs::create_directory(folder.path("ke/key.json"));
   CHECK_FALSE(VerdictStore(folder.path("")).find("key"));
+}
+
+TEST_CASE("what is no answer of the compiler is asked again by the run that continues") {
+  const TestFolder folder;
+  const std::string journal = folder.path("journal");
+  {
+    VerdictStore store("");
+    REQUIRE(store.open_journal(journal));
+    for (const LowerVerdict verdict :
+         {LowerVerdict::driver, LowerVerdict::no_room, LowerVerdict::lost}) {
+      REQUIRE(store.add(std::string(verdict_name(verdict)), {.verdict = verdict}));
+    }
+    CHECK(store.find("driver"));  // this run knows it
+  }
+  CHECK(count_journaled(journal) == 0);
+  VerdictStore store("");
+  REQUIRE(store.open_journal(journal));
+  CHECK_FALSE(store.find("driver"));
+}
+
+TEST_CASE("verdicts of a run that is being stopped are not kept") {
+  const TestFolder folder;
+  const std::string journal = folder.path("journal");
+  const pid_t child = ::fork();  // since what was ended stays ended
+  if (child == 0) {
+    VerdictStore store("");
+    const bool is_open = store.open_journal(journal).has_value();
+    end_children();
+    const bool is_added = store.add("k", {.verdict = LowerVerdict::crashed}).has_value();
+    ::_exit(is_open && is_added ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(count_journaled(journal) == 0);
 }
 
 TEST_CASE("each verdict and each stage is read as it was written") {
