@@ -40,7 +40,7 @@ bool is_registered_child(pid_t pid) {
 }
 
 void end_children() noexcept {
-  are_children_ended.store(true);  // first: what a thread sees of the ends below, it sees after this
+  are_children_ended.store(true);  // first: threads see it when they see an end
   for (const auto& slot : children) {
     const pid_t pid = slot.load();
     if (pid > 0) ::kill(-pid, SIGKILL);
