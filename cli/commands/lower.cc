@@ -20,6 +20,7 @@
 #include "formats/base/io/output_folder.h"
 #include "formats/base/text/number_text.h"
 #include "formats/lists/support/support_file.h"
+#include "formats/lists/support/verdict_file.h"
 #include "formats/report/lowering/lowering_report.h"
 #include "formats/run/jobs/deploy.h"
 #include "formats/run/lowering/verdict_store.h"
@@ -68,7 +69,7 @@ class LowerCommand : public Command {
   }
 
   ExitCode run() override {
-    if (!deny_out_.empty() && request_.lists.paths.size() != 1) {
+    if (!deny_out_.empty() && !has_one_list()) {
       print_error("--deny-out extends one list, and several are given");
       return ExitCode::usage;
     }
@@ -184,12 +185,24 @@ class LowerCommand : public Command {
     return words;
   }
 
+  bool has_one_list() const { return request_.lists.paths.size() == 1; }
+
+  // The list that what was learned is added to: the user's, with what --deny denies.
+  static SupportList list_to_extend(const std::vector<SupportList>& lists) {
+    SupportList list = lists.front();
+    for (const SupportList& other : lists) {
+      if (!is_list_of_denials(other)) continue;
+      for (const Rule& rule : other.deny) list.deny.emplace_back(rule).why = "given by --deny";
+    }
+    return list;
+  }
+
   // The lists of the last round, as options; empty when what was learned is in no file.
   std::vector<std::string> lists_of(const LoweringReport& report) const {
     std::vector<std::string> paths = request_.lists.paths;
     if (!report.outcome.learned.empty()) {
-      const bool has_list = folder_ && request_.lists.paths.size() == 1;
-      const std::string in_folder = has_list ? report.folder + "/learned.json" : "";
+      const bool is_in_folder = folder_ && has_one_list();
+      const std::string in_folder = is_in_folder ? report.folder + "/learned.json" : "";
       const std::string learned = report.learned_path.empty() ? in_folder : report.learned_path;
       if (learned.empty()) return {};
       paths = {learned};
@@ -203,7 +216,7 @@ class LowerCommand : public Command {
   // last round again.
   ExitCode write_list(LoweringReport& report, const SplitJob& split) const {
     if (deny_out_.empty()) return ExitCode::done;
-    const auto text = learned_list_json(split.lists().front(), report.outcome.learned);
+    const auto text = learned_list_json(list_to_extend(split.lists()), report.outcome.learned);
     if (!text) return refuse({diagnostic_of(deny_out_, text.error().message)});
     const auto written = write_file(deny_out_, *text);
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
@@ -215,9 +228,11 @@ class LowerCommand : public Command {
                          const SplitJob& split) const {
     auto list = parse_support(deny_out_, text);
     if (!list) return refuse(list.error(), ExitCode::bug);
+    // As the user will give it, without --deny.
     ListsRead lists{split.lists(), {}};
     list->list.role = lists.lists.front().role;
     lists.lists.front() = std::move(list->list);
+    std::erase_if(lists.lists, is_list_of_denials);
     const auto again = run_split(
         split.request(), {}, {.model = &split.model(), .costs = &split.costs(), .lists = &lists});
     if (!again) return ExitCode::bug;
@@ -249,9 +264,8 @@ class LowerCommand : public Command {
     if (!folder_) return ExitCode::done;
     if (const ExitCode code = write_deployed(report, split); code != ExitCode::done) return code;
     auto written = folder_->write("lowering.txt", lowering_text(report));
-    const auto learned = learned_list_json(split.lists().front(), report.outcome.learned);
-    const bool has_list = learned && split.lists().size() == 1;
-    if (written && has_list) written = folder_->write("learned.json", *learned);
+    const auto learned = learned_list_json(list_to_extend(split.lists()), report.outcome.learned);
+    if (written && learned && has_one_list()) written = folder_->write("learned.json", *learned);
     if (written) written = folder_->write("lowering.json", lowering_json(report));
     if (written)
       written = folder_->write_manifest("{\n \"format\": \"cleave.lowering_folder\"\n}\n");

@@ -30,31 +30,43 @@ class PreviewCommand : public Command {
     if (const auto fault = files_.check(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
+    const bool is_lowered = !backend_.names.empty();
+    backend_.pool.compares = is_lowered;
+    auto backends = std::make_optional<std::vector<Backend>>();
+    if (is_lowered) backends = backend_.load();
     const auto run = split_with_progress(request_);
     if (!run) return run.error();
+    if (!backends || (is_lowered && !is_for_compilers(run->model(), request_.model.path))) {
+      return ExitCode::bad_input;
+    }
     const Report report = run->report();
     const ExitCode code = files_.write(report);
-    if (code == ExitCode::done && !backend_.names.empty()) return lower(*run, report);
-    write_stdout(json_ ? report_json(report) : report_text(report), files_.written());
-    return code;
+    // Text is printed before compilers run, so that it is there whatever becomes of them. JSON is one
+    // object.
+    const bool goes_on = is_lowered && code == ExitCode::done;
+    if (!json_ || !goes_on) print(report);
+    return goes_on ? lower(*run, *backends, report) : code;
   }
 
  private:
-  // Prints the report, then the compilers' verdicts on the partitions.
-  ExitCode lower(const SplitJob& job, const Report& report) {
-    if (!is_for_compilers(job.model(), request_.model.path)) return ExitCode::bad_input;
-    backend_.pool.compares = true;
-    const auto backends = backend_.load();
-    if (!backends) return ExitCode::bad_input;
+  void print(const Report& report) const {
+    write_stdout(json_ ? report_json(report) : report_text(report), files_.written());
+  }
+
+  // Prints the compilers' verdicts on the partitions.
+  ExitCode lower(const SplitJob& job, const std::vector<Backend>& backends, const Report& report) {
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     backend_.set_up(work->path());
     LowerOptions options{.pool = backend_.pool, .search = backend_.search};
-    const auto outcome = lower_with_progress(job, *backends, options);
-    if (!outcome) return outcome.error();
-    const LoweringReport lowering{job.model(), *backends, options.pool, options.search, *outcome};
+    const auto outcome = lower_with_progress(job, backends, options);
+    if (!outcome) {
+      if (json_) print(report);
+      return outcome.error();
+    }
+    const LoweringReport lowering{job.model(), backends, options.pool, options.search, *outcome};
     write_stdout(json_ ? with_lowering(report_json(report), lowering)
-                       : report_text(report) + "\nLOWERING\n" + lowering_text(lowering),
+                       : "\nLOWERING\n" + lowering_text(lowering),
                  files_.written());
     if (outcome->is_driver_fault) return ExitCode::external_failed;
     return outcome->is_clean ? ExitCode::done : ExitCode::check_failed;

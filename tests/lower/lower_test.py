@@ -378,6 +378,17 @@ def test_a_learned_list_beside_another_is_warned_of(place):
         equal(done.stderr.count("cleave lower learned"), 0)
 
 
+def test_the_learned_list_has_what_the_command_line_denied(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg", "Exp", "Abs"])
+    done = place.run("lower", model, "-s", "all.json", "--backend", place.backend(["op=Sin"]), "--until-clean",
+                     "--deny", "Exp", "--deny", "n0", "--deny-out", "learned.json", "-o", "out")
+    equal((done.returncode, done.stderr.count("warning")), (0, 0))
+    for path in (place.folder / "learned.json", place.folder / "out" / "learned.json"):
+        assert [rule.get("why") for rule in json.loads(path.read_text())["deny"]].count("given by --deny") >= 2, path
+        parts = json.loads(place.run("preview", model, "-s", path, "--json").stdout)["partitions"]
+        equal([part["nodes"] for part in parts if part["is_acc"]], [["n2"], ["n4"]])
+
+
 def test_equal_partitions_are_compiled_once_whatever_the_jobs(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs", "Exp", "Sin"] * 8 + ["Relu"])
     backend = place.backend(["slow=0.2"], serve=True)
@@ -762,6 +773,21 @@ def test_preview_ends_with_what_the_compiler_says(place):
     assert "n1 (wrong on right inputs)" in done.stdout, done.stdout
     done = place.run("preview", model, "-s", "all.json", "--lower", values_backend(place), "--json", env=env)
     equal(json.loads(done.stdout)["lowering"]["clean"], True)
+
+
+def test_preview_is_printed_when_no_compiler_can_be_judged(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Tanh", "Neg"])
+    (place.folder / "none.json").write_text(json.dumps({
+        "format": "cleave.backend", "version": 1, "name": "none", "serve": {"argv": ["false"], "ops": ["capture"]}}))
+    lowered = ["-s", "all.json", "--lower", values_backend(place), "--reference", "none.json"]
+    for form in ([], ["--json"]):
+        plain = place.run("preview", model, "-s", "all.json", *form)
+        done = place.run("preview", model, *lowered, *form)
+        equal((done.returncode, done.stdout), (5, plain.stdout))
+        assert "the reference \"none\" does not start" in done.stderr, done.stderr
+    # What is wrong on the command line is no report.
+    done = place.run("preview", model, "-s", "all.json", "--lower", "nobody")
+    equal((done.returncode, done.stdout), (3, ""))
 
 
 def test_split_captures_what_parts_take_and_make(place):

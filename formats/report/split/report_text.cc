@@ -24,6 +24,7 @@ constexpr std::size_t kMostPartitions = 20;
 constexpr std::size_t kWidestName = 24;  // of a partition, in the table
 constexpr std::size_t kMostCauses = 10;
 constexpr std::size_t kMostHazards = 10;
+constexpr std::size_t kMostExtensions = 3;  // that were left out
 
 class TextReport {
  public:
@@ -219,14 +220,14 @@ class TextReport {
     const auto& left_out = split_.extensions_left_out;
     if (split_.extended.empty() && left_out.empty()) return;
     std::string fact = counted(split_.extended.size(), "node", "nodes") + " moved";
+    const auto text_of = [&](const ExtensionLeftOut& left) {
+      return escaped(acc_name(left.subgraph, report_.options.partition)) + " (" +
+             std::string(part_limit_name(left.limit)) + ")";
+    };
     if (!left_out.empty()) {
-      std::vector<std::string> names;
-      for (const ExtensionLeftOut& left : left_out) {
-        names.push_back(escaped(acc_name(left.subgraph, report_.options.partition)) + " (" +
-                        std::string(part_limit_name(left.limit)) + ")");
-      }
-      fact += "; " + counted(left_out.size(), "extension", "extensions") +
-              " left out, beyond the lists' limits: " + some_of(names, kTextColumns);
+      fact +=
+          "; " + counted(left_out.size(), "extension", "extensions") +
+          " left out, beyond the lists' limits: " + capped_list(left_out, kMostExtensions, text_of);
     }
     add_fact("extension", fact);
   }
