@@ -85,7 +85,7 @@ run_tests() {
     sed -n '/tests passed,/,$p' "$log"
     return
   fi
-  grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed |^ +Start ' "$log" | tail -n 200
+  grep -vE '^ *[0-9]+/[0-9]+ Test .* Passed |^ +Start |^passed  ' "$log" | tail -n 200
   return 1
 }
 
