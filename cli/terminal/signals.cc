@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#if __has_include(<execinfo.h>)
+#include <execinfo.h>
+#endif
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <exception>
 #include <forward_list>
 #include <new>
 #include <string>
@@ -84,6 +88,31 @@ void tell_fault(int signal, siginfo_t* info, void* /*context*/) {
   leave(ExitCode::out_of_memory);
 }
 
+// The calls that led here, for who reports the bug: `addr2line -Cfe cleave +0x1234` names the lines.
+void say_calls() {
+#if __has_include(<execinfo.h>)
+  std::array<void*, 64> calls;
+  ::backtrace_symbols_fd(calls.data(), ::backtrace(calls.data(), calls.size()), STDERR_FILENO);
+#endif
+}
+
+// The stack is not unwound: it shows where the exception was thrown.
+[[noreturn]] void tell_bug() {
+  std::string what = "an exception without words";
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
+  }
+  remove_temporaries();
+  if (const char* const changed = changed_input()) refuse_input(changed, kInputChanged);
+  say("cleave: error: this is a bug in cleave: " + what + "\n");
+  say("note: please report it with the command and these calls:\n");
+  say_calls();
+  leave(ExitCode::bug);
+}
+
 void stop_at(int signal) {
   struct sigaction action = {}, before = {};
   if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
@@ -126,6 +155,7 @@ void set_up_signals() {
   for (const int signal : stopping_signals()) stop_at(signal);
   for (FaultSignal& fault : fault_signals) tell_faults_at(fault);
   std::set_new_handler(tell_no_memory);
+  std::set_terminate(tell_bug);
 }
 
 }  // namespace cleave

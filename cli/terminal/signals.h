@@ -14,6 +14,9 @@ namespace cleave {
 //   SIGPIPE, SIGXFSZ          become errors of write()
 //   no memory                 removes temporaries, prints an error and exits with 71: unwinding the
 //                             stack would itself need memory
+//   an exception that nothing   removes temporaries, says that this is a bug and prints the calls
+//   catches                     that led to it, where the C library can, and exits with 70; if an
+//                               input changed, prints that and exits with 3
 // Also opens those of the descriptors 0 to 2 that are closed, in a way that using them remains an
 // error: a file opened later must not get the number of standard output.
 void set_up_signals();

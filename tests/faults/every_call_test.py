@@ -23,7 +23,7 @@ from outputs import COMMANDS, Scene, files_of
 
 WRITING = "create,write,rename,renameat2,mkdir,unlink"
 READING = "open,mmap,fstat,read,pread"
-OK, BAD_INPUT, CANNOT_WRITE, NO_MEMORY = 0, 3, 4, 71
+OK, BAD_INPUT, CANNOT_WRITE, BUG, NO_MEMORY = 0, 3, 4, 70, 71
 STOPPING = ("SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGXCPU", "SIGVTALRM", "SIGPROF",
             "SIGIO", "SIGPWR")
 SKIPPED = 77
@@ -143,6 +143,7 @@ def trials_of(scene, library):
         yield f"input is {what}", trial(READING, f"{what}:FOLDER/{model}", {OK, BAD_INPUT},
                                         says=[model])
     yield "short reads and writes", trial("read,pread,write", "short", {OK}, always=True)
+    yield "a bug", trial("write", "throw", {BUG}, says=["this is a bug in cleave: a test threw this"]).only(1)
     calls = "pread,write" if "--html" in scene.command.arguments else "read,pread,write"  # fontconfig
     yield "interrupted", trial(calls, "interrupted", {OK}, always=True)
 

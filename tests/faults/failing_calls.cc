@@ -8,6 +8,7 @@
 //            SIGKILL           or the process gets this signal (SIGTERM, SIGUSR1) first,
 //            short             or no more than 100 bytes are read or written,
 //            interrupted       or every other call fails with EINTR, the call after it works,
+//            throw         or an exception is thrown out of it, as by a bug,
 //            cut:FILE          or FILE is cut to nothing first,
 //            change:FILE       or a byte of FILE becomes another first
 //   FAULT_MARK=FILE            made when something went wrong
@@ -26,6 +27,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -103,6 +105,8 @@ Fault fault_at(std::string_view call) {
     close_raw(open_raw(what.substr(4), O_WRONLY | O_TRUNC));
   } else if (what.substr(0, 7) == "change:") {
     change_file(what.substr(7));
+  } else if (what == "throw") {
+    throw std::logic_error("a test threw this");
   } else if (const int signal = signal_named(what); signal != 0) {
     ::syscall(SYS_kill, ::getpid(), signal);
   } else {
