@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 CORE_LOW = "core/base core/graph"
-CORE = CORE_LOW + " core/condition core/pattern core/support core/cost core/split core/measures"
+CORE = CORE_LOW + " core/condition core/pattern core/support core/cost core/devices core/split core/measures"
 FILES = "formats/base/text formats/base/io formats/base/json"
 ONNX = "formats/models/onnx/index formats/models/onnx/infer formats/models/onnx/read"
 LIBRARY = CORE + " core/lint core/balance core/stages core/study core/placement core/lowering"
@@ -38,8 +38,9 @@ MAY_INCLUDE = {
     "core/lint": CORE_LOW + " core/condition core/pattern core/support",
     "core/cost": CORE_LOW + " core/condition core/support",
     "core/placement": "core/base core/cost",
-    "core/split": CORE_LOW + " core/support core/cost core/placement",
-    "core/measures": CORE_LOW + " core/support core/cost core/split",
+    "core/devices": "core/base core/cost",
+    "core/split": CORE_LOW + " core/support core/cost core/placement core/devices",
+    "core/measures": CORE_LOW + " core/support core/cost core/devices core/split",
     "core/stages": CORE + " core/balance",
     "core/study": CORE + " core/placement",
     "core/lowering": CORE + " core/study",
