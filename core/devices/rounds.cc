@@ -168,7 +168,7 @@ class Beam {
   Beam(const Problem& problem, const RoundsEffort& effort)
       : problem_(problem),
         width_(effort.states),
-        steps_left_(effort.steps_an_entry * problem.size()),
+        most_steps_(effort.steps_an_entry * problem.size()),
         waits_(problem.waits()) {}
 
   // nullopt: the steps did not suffice.
@@ -183,7 +183,7 @@ class Beam {
       best_end_.reset();
       for (const State& state : layer) expand(state);
       if (best_end_) return way_to(best_end_->way);
-      if (steps_left_ == 0) return std::nullopt;
+      if (steps_spent_ > most_steps_) return std::nullopt;
       layer = best_of_next();
     }
     return std::nullopt;
@@ -191,6 +191,7 @@ class Beam {
 
   // True when no state was left out, so that no order is better.
   bool saw_all() const { return saw_all_; }
+  std::uint64_t steps() const { return steps_spent_; }
 
  private:
   static constexpr auto kStart = std::uint32_t(-1);
@@ -237,8 +238,6 @@ class Beam {
     }
   }
 
-  void spend(std::size_t steps) { steps_left_ -= std::min<std::uint64_t>(steps, steps_left_); }
-
   State take(const State& state, DeviceIndex device) {
     for (const Waiting& each : state.waiting) waits_[each.unit] = each.left;
     State after{.parts = state.parts + 1, .way = static_cast<std::uint32_t>(steps_.size())};
@@ -257,14 +256,14 @@ class Beam {
         if (--waits_[reader] > 0) continue;
         (problem_.device(reader) == device ? now_ : after.ready).push_back(reader);
       }
-      spend(1 + problem_.readers(unit).size());
+      steps_spent_ += 1 + problem_.readers(unit).size();
     }
     const auto added = after.ready.begin() + static_cast<std::ptrdiff_t>(kept);
     std::sort(added, after.ready.end());
     std::inplace_merge(after.ready.begin(), added, after.ready.end());
     for (const Waiting& each : state.waiting) settle(each.unit, after);
     for (const std::uint32_t unit : touched_) settle(unit, after);
-    spend(state.ready.size() + state.waiting.size());
+    steps_spent_ += state.ready.size() + state.waiting.size();
     return after;
   }
 
@@ -323,7 +322,8 @@ class Beam {
 
   const Problem& problem_;
   const std::size_t width_;
-  std::uint64_t steps_left_;
+  const std::uint64_t most_steps_;
+  std::uint64_t steps_spent_ = 0;
   std::vector<std::uint32_t> waits_;  // as in the problem, except while a round is taken
   std::vector<std::uint32_t> now_;
   std::vector<std::uint32_t> touched_;
@@ -346,6 +346,7 @@ Rounds find_rounds(const RoundsInput& input, const RoundsEffort& effort) {
     return best.acc_parts == least.acc && best.devices.size() == least.all;
   };
   bool is_fewest = is_least();
+  std::uint64_t steps = 4 * problem.size();
   if (!is_fewest && effort.states > 0 && problem.unit_count() <= effort.most_units) {
     Beam beam(problem, effort);
     if (const auto devices = beam.run()) {
@@ -353,6 +354,7 @@ Rounds find_rounds(const RoundsInput& input, const RoundsEffort& effort) {
       if (found.is_better_than(best)) best = std::move(found);
       is_fewest = beam.saw_all() || is_least();
     }
+    steps += beam.steps();
   }
   Rounds rounds;
   rounds.units = members_of(best.part_of, best.devices.size());
@@ -362,6 +364,7 @@ Rounds find_rounds(const RoundsInput& input, const RoundsEffort& effort) {
   rounds.least_acc_parts = least.acc;
   rounds.least_parts = least.all;
   rounds.is_fewest = is_fewest;
+  rounds.steps = steps;
   return rounds;
 }
 

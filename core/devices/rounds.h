@@ -40,6 +40,7 @@ struct Rounds {
   std::size_t least_parts = 0;  // the same with those on the host
   // No order has fewer parts on targets, and none that has as few has fewer in all.
   bool is_fewest = false;
+  std::uint64_t steps = 0;  // units and readers visited
 
   std::size_t count() const { return devices.size(); }
 };

@@ -1,8 +1,13 @@
 #include "tests/core/devices/random_devices.h"
 
+#include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
 
 namespace cleave {
+
+double fraction(std::mt19937& random) { return static_cast<double>(random() % 10'000) / 10'000; }
 
 Adjacency random_readers(std::mt19937& random, std::size_t units, double probability) {
   constexpr std::array<double, 3> kProbabilities = {.08, .15, .25};
@@ -15,6 +20,145 @@ Adjacency random_readers(std::mt19937& random, std::size_t units, double probabi
     readers.end_list();
   }
   return readers;
+}
+
+DeviceProblem random_devices(const RandomDevices& wish) {
+  std::mt19937 random(wish.seed);
+  const auto between = [&](double least, double most) {
+    return least + (most - least) * fraction(random);
+  };
+  DeviceProblem problem;
+  problem.residency = wish.residency;
+  const double dear = std::array{.3, 1.0, 3.0}[random() % 3];
+  for (std::size_t i = 0; i < wish.targets; ++i) {
+    DeviceTarget target{.down_cost = dear * between(.5, 1.5), .up_cost = dear * between(.5, 1.5)};
+    target.launch_cost = between(0, wish.most_launch_cost);
+    problem.targets.push_back(target);
+  }
+  if (wish.has_links) {
+    problem.links.push_back({0, 1, random() % 2 == 0 ? 0 : between(0, 1)});
+    problem.links.push_back({1, 0, between(0, 2)});
+  }
+  const auto add_value = [&](std::uint32_t maker, std::uint32_t first, double chance) {
+    bool is_read = false;
+    for (std::uint32_t reader = first; reader < wish.units; ++reader) {
+      if (fraction(random) >= std::min(.9, chance)) continue;
+      problem.readers.add(reader);
+      is_read = true;
+    }
+    problem.readers.end_list();
+    problem.producer.push_back(maker);
+    problem.bytes.push_back(std::array{.2, 1.0, 3.0}[random() % 3]);
+    const bool is_input = maker == DeviceProblem::kHost;
+    problem.host_reads.push_back(!is_input && (!is_read || random() % 10 == 0) ? 1 : 0);
+  };
+  for (std::uint32_t unit = 0; unit < wish.units; ++unit) {
+    for (std::size_t i = 0; i < wish.targets; ++i) {
+      const double cost = between(.3, 6);
+      problem.unit_costs.push_back(random() % 4 == 0 ? DeviceProblem::kRefused : cost);
+    }
+    problem.unit_costs.push_back(between(2, 20));
+    add_value(unit, unit + 1, 2.0 / static_cast<double>(wish.units - unit));
+    if (!wish.has_weights) continue;
+    if (random() % 3 != 0) problem.weights.add(unit);
+    if (unit > 0 && random() % 5 == 0) problem.weights.add(unit - 1);
+    problem.weights.end_list();
+    problem.weight_bytes.push_back(between(0, 8));
+  }
+  add_value(DeviceProblem::kHost, 0, .2);
+  return problem;
+}
+
+DeviceProblem any_devices(std::uint32_t seed, std::size_t units, std::size_t targets) {
+  return random_devices({.seed = seed,
+                         .units = units,
+                         .targets = targets,
+                         .most_launch_cost = (seed % 4) * 2.0,
+                         .residency = seed % 3 == 0 ? Residency::off : Residency::on});
+}
+
+namespace {
+
+Adjacency readers_of_units(const DeviceProblem& problem) {
+  std::vector<std::vector<std::uint32_t>> readers(problem.unit_count());
+  for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
+    const std::uint32_t maker = problem.producer[value];
+    if (maker == DeviceProblem::kHost) continue;
+    const auto more = problem.readers.of(value);
+    readers[maker].insert(readers[maker].end(), more.begin(), more.end());
+  }
+  Adjacency lists;
+  for (const auto& list : readers) {
+    for (const std::uint32_t reader : list) lists.add(reader);
+    lists.end_list();
+  }
+  return lists;
+}
+
+// The link that replaces the way through the host; null: there is none.
+const DirectLink* link_between(const DeviceProblem& problem, DeviceIndex from, DeviceIndex to) {
+  for (const DirectLink& link : problem.links) {
+    const double way = problem.targets[link.from].up_cost + problem.targets[link.to].down_cost;
+    if (link.from == from && link.to == to && link.cost <= way) return &link;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+double plain_cost(const DeviceProblem& problem, const Devices& devices) {
+  const Adjacency readers = readers_of_units(problem);
+  const Rounds rounds = find_rounds({readers, devices, problem.device_count()});
+  double cost = 0;
+  for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
+    cost += problem.cost(unit, devices[unit]);
+  }
+  for (const DeviceIndex device : rounds.devices) {
+    if (device != problem.host()) cost += problem.targets[device].launch_cost;
+  }
+  for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
+    const std::uint32_t maker = problem.producer[value];
+    const int home_part = maker == DeviceProblem::kHost ? -1 : int(rounds.part_of[maker]);
+    const DeviceIndex home = maker == DeviceProblem::kHost ? problem.host() : devices[maker];
+    std::set<std::pair<DeviceIndex, int>> places;  // where it goes: a device, or a part of one
+    for (const std::uint32_t reader : problem.readers.of(value)) {
+      const int part = static_cast<int>(rounds.part_of[reader]);
+      const bool is_there =
+          problem.residency == Residency::on ? devices[reader] == home : part == home_part;
+      if (!is_there) places.emplace(devices[reader], problem.residency == Residency::on ? 0 : part);
+    }
+    if (problem.host_reads[value] != 0) places.emplace(problem.host(), -1);
+    bool goes_up = false;
+    for (const auto& [device, part] : places) {
+      const DirectLink* link = link_between(problem, home, device);
+      if (link != nullptr) cost += problem.bytes[value] * link->cost;
+      if (link != nullptr) continue;
+      goes_up = true;
+      if (device != problem.host())
+        cost += problem.bytes[value] * problem.targets[device].down_cost;
+    }
+    if (goes_up && home != problem.host()) {
+      cost += problem.bytes[value] * problem.targets[home].up_cost;
+    }
+  }
+  return cost;
+}
+
+double least_of_all(const DeviceProblem& problem, double at_most) {
+  const DeviceScorer scorer(problem);
+  double least = at_most;
+  Devices devices(problem.unit_count(), 0);
+  while (true) {
+    bool is_accepted = true;
+    for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
+      is_accepted = is_accepted && problem.accepts(devices[unit], unit);
+    }
+    if (is_accepted) least = std::min(least, scorer.total(devices, least));
+    std::size_t unit = 0;
+    while (unit < devices.size() && devices[unit] == problem.host()) devices[unit++] = 0;
+    if (unit == devices.size()) return least;
+    ++devices[unit];
+  }
 }
 
 }  // namespace cleave

@@ -1,0 +1,488 @@
+#include "core/devices/placement.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/devices/cuts.h"
+
+namespace cleave {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr auto kNowhere = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kMostPermutedTargets = 4;
+constexpr std::size_t kMostStarts = 6;  // of the search
+constexpr std::size_t kMostKicksInVain = 200;
+constexpr std::size_t kMiddling = 30'000;  // units: few cuts above
+constexpr int kDoublings = 8;              // of the price of a byte, by 8
+constexpr int kBisections = 12;
+constexpr std::array<DeviceCharges, 6> kCharges = {
+    {{1, 0}, {1, 1.0 / 4}, {1, 1}, {2, 1}, {1, 1.0 / 16}, {2, 0}}};
+constexpr std::array<DeviceCharges, 2> kFewCharges = {{{1, 1.0 / 4}, {2, 1}}};
+
+// A placement with its cost and penalty.
+struct Found {
+  Devices devices;
+  double total = kInfinity;
+};
+
+// A new total counts as less only if rounding cannot be why.
+bool is_less(double total, double than) {
+  return total < than - 1e-9 * (than == kInfinity ? 0 : than);
+}
+
+class Search {
+ public:
+  Search(const DeviceScorer& scorer, Found start, std::uint64_t last_step)
+      : scorer_(scorer),
+        problem_(scorer.problem()),
+        now_(std::move(start)),
+        last_step_(last_step) {}
+
+  Found run() && {
+    bool is_better = true;
+    while (is_better && has_effort()) {
+      is_better = drop_losing_parts();
+      is_better = move_parts() || is_better;
+      is_better = move_pieces() || is_better;
+      is_better = move_targets() || is_better;
+      is_better = move_borders() || is_better;
+    }
+    return std::move(now_);
+  }
+
+ private:
+  using Units = std::vector<std::uint32_t>;
+
+  bool has_effort() const { return scorer_.steps() < last_step_; }
+
+  // Moves those of the units that accept the device, and keeps that if it costs less.
+  bool try_put(std::span<const std::uint32_t> units, DeviceIndex device) {
+    if (!has_effort()) return false;
+    before_.clear();
+    for (const std::uint32_t unit : units) {
+      if (now_.devices[unit] == device || !problem_.accepts(device, unit)) continue;
+      before_.emplace_back(unit, now_.devices[unit]);
+      now_.devices[unit] = device;
+    }
+    if (before_.empty()) return false;
+    const double total = scorer_.total(now_.devices, now_.total);
+    if (is_less(total, now_.total)) {
+      now_.total = total;
+      return true;
+    }
+    for (const auto& [unit, device_before] : before_) now_.devices[unit] = device_before;
+    return false;
+  }
+
+  bool try_devices(std::span<const std::uint32_t> units) {
+    bool is_better = false;
+    for (DeviceIndex device = 0; device <= problem_.host(); ++device) {
+      is_better = try_put(units, device) || is_better;
+    }
+    return is_better;
+  }
+
+  // Parts on targets that cost more than their units would on the host go there, all at once.
+  bool drop_losing_parts() {
+    const Rounds rounds = scorer_.rounds(now_.devices);
+    const DeviceScore score = scorer_.score(now_.devices, rounds);
+    Units losing;
+    for (std::uint32_t part = 0; part < rounds.count(); ++part) {
+      const auto units = rounds.units.of(part);
+      double on_host = 0;
+      for (const std::uint32_t unit : units) {
+        const bool may_go = problem_.accepts(problem_.host(), unit);
+        on_host += may_go ? problem_.cost(unit, problem_.host()) : kInfinity;
+      }
+      if (rounds.devices[part] == problem_.host() || on_host >= score.part_costs[part]) continue;
+      losing.insert(losing.end(), units.begin(), units.end());
+    }
+    return try_put(losing, problem_.host());
+  }
+
+  // Whole parts go to each other device.
+  bool move_parts() {
+    const Rounds rounds = scorer_.rounds(now_.devices);
+    bool is_better = false;
+    for (std::uint32_t part = 0; part < rounds.count(); ++part) {
+      is_better = try_devices(rounds.units.of(part)) || is_better;
+    }
+    return is_better;
+  }
+
+  // Pieces of a part that are connected by values.
+  bool move_pieces() {
+    const Rounds rounds = scorer_.rounds(now_.devices);
+    Units parent(problem_.unit_count());
+    std::iota(parent.begin(), parent.end(), 0U);
+    const auto find = [&](std::uint32_t unit) {
+      while (parent[unit] != unit) unit = parent[unit] = parent[parent[unit]];
+      return unit;
+    };
+    for (std::uint32_t unit = 0; unit < parent.size(); ++unit) {
+      for (const std::uint32_t reader : scorer_.unit_readers().of(unit)) {
+        if (rounds.part_of[reader] != rounds.part_of[unit]) continue;
+        const std::uint32_t one = find(unit);
+        const std::uint32_t other = find(reader);
+        parent[std::max(one, other)] = std::min(one, other);
+      }
+    }
+    std::vector<std::uint32_t> piece_of(parent.size());
+    std::uint32_t count = 0;
+    for (std::uint32_t unit = 0; unit < parent.size(); ++unit) {
+      const std::uint32_t first = find(unit);
+      piece_of[unit] = first == unit ? count++ : piece_of[first];
+    }
+    const Adjacency pieces = members_of(piece_of, count);
+    bool is_better = false;
+    for (std::uint32_t piece = 0; piece < count; ++piece) {
+      is_better = try_devices(pieces.of(piece)) || is_better;
+    }
+    return is_better;
+  }
+
+  // All of a target's parts up to one, or from one on, go to each other device.
+  bool move_targets() {
+    const Rounds rounds = scorer_.rounds(now_.devices);
+    bool is_better = false;
+    for (DeviceIndex device = 0; device < problem_.host(); ++device) {
+      for (const bool from_front : {true, false}) {
+        Units units;
+        for (std::uint32_t i = 0; i < rounds.count(); ++i) {
+          const auto part = from_front ? i : static_cast<std::uint32_t>(rounds.count() - 1 - i);
+          if (rounds.devices[part] != device) continue;
+          const auto more = rounds.units.of(part);
+          units.insert(units.end(), more.begin(), more.end());
+          if (units.size() > more.size()) is_better = try_devices(units) || is_better;
+        }
+      }
+    }
+    return is_better;
+  }
+
+  // Single units, and pairs of a maker and its reader, go where a neighbour of theirs is.
+  bool move_borders() {
+    bool is_better = false;
+    for (std::uint32_t unit = 0; unit < now_.devices.size() && has_effort(); ++unit) {
+      for (const std::uint32_t reader : scorer_.unit_readers().of(unit)) {
+        const DeviceIndex here = now_.devices[unit];
+        const DeviceIndex there = now_.devices[reader];
+        if (here == there) continue;
+        is_better = try_put(std::span(&unit, 1), there) || is_better;
+        is_better = try_put(std::span(&reader, 1), here) || is_better;
+        const std::array<std::uint32_t, 2> both = {unit, reader};
+        for (DeviceIndex device = 0; device <= problem_.host(); ++device) {
+          if (device != here && device != there) is_better = try_put(both, device) || is_better;
+        }
+      }
+    }
+    return is_better;
+  }
+
+  const DeviceScorer& scorer_;
+  const DeviceProblem& problem_;
+  Found now_;
+  const std::uint64_t last_step_;
+  std::vector<std::pair<std::uint32_t, DeviceIndex>> before_;
+};
+
+// Pseudo-random numbers: the same on every machine.
+class Dice {
+ public:
+  std::uint32_t below(std::size_t bound) {
+    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<std::uint32_t>((state_ >> 33U) % bound);
+  }
+
+ private:
+  std::uint64_t state_ = 1;
+};
+
+class Placer {
+ public:
+  Placer(const DeviceProblem& problem, const DeviceEffort& effort)
+      : problem_(problem), scorer_(problem), last_step_(effort.steps) {}
+
+  DevicePlacement run(const Devices& start) {
+    if (!start.empty()) offer(start);
+    offer_orders();
+    offer(cheapest_devices());
+    add_cuts();
+    if (penalty_of_best() > 0) add_fitting();
+    improve();
+    kick_while_effort_lasts();
+    return result(DeviceProof::none);
+  }
+
+  // The number of placements; `most` + 1 if there are more.
+  std::uint64_t count_placements(std::uint64_t most) const {
+    std::uint64_t count = 1;
+    for (std::uint32_t unit = 0; unit < problem_.unit_count() && count <= most; ++unit) {
+      count *= accepting(unit).size();
+    }
+    return std::min(count, most + 1);
+  }
+
+  DevicePlacement try_all(const Devices& start) {
+    if (!start.empty()) offer(start);
+    std::vector<std::vector<DeviceIndex>> choices;
+    for (std::uint32_t unit = 0; unit < problem_.unit_count(); ++unit) {
+      choices.push_back(accepting(unit));
+    }
+    std::vector<std::size_t> choice(choices.size(), 0);
+    Devices devices;
+    for (const auto& of_unit : choices) devices.push_back(of_unit.front());
+    for (std::size_t unit = 0; unit <= choices.size();) {
+      if (unit == 0) offer(devices);
+      if (unit == choices.size()) break;
+      choice[unit] = (choice[unit] + 1) % choices[unit].size();
+      devices[unit] = choices[unit][choice[unit]];
+      unit = choice[unit] == 0 ? unit + 1 : 0;
+    }
+    return result(DeviceProof::exhaustive);
+  }
+
+ private:
+  std::vector<DeviceIndex> accepting(std::uint32_t unit) const {
+    std::vector<DeviceIndex> found;
+    for (DeviceIndex device = 0; device <= problem_.host(); ++device) {
+      if (problem_.accepts(device, unit)) found.push_back(device);
+    }
+    return found;
+  }
+
+  void offer(Devices devices) {
+    const double total = scorer_.total(devices, best_.total);
+    if (is_less(total, best_.total)) best_ = {std::move(devices), total};
+  }
+
+  void offer_orders() {
+    std::vector<DeviceIndex> order(problem_.targets.size());
+    std::iota(order.begin(), order.end(), DeviceIndex{0});
+    for (std::size_t used = 0; used < order.size(); ++used) {
+      const auto end = order.begin() + static_cast<std::ptrdiff_t>(used);
+      offer(place_in_order(problem_, {order.begin(), end}));
+    }
+    do {
+      offer(place_in_order(problem_, order));
+    } while (order.size() <= kMostPermutedTargets &&
+             std::next_permutation(order.begin(), order.end()));
+  }
+
+  Devices cheapest_devices() const {
+    Devices devices;
+    for (std::uint32_t unit = 0; unit < problem_.unit_count(); ++unit) {
+      const auto accepted = accepting(unit);
+      devices.push_back(*std::min_element(
+          accepted.begin(), accepted.end(), [&](DeviceIndex one, DeviceIndex other) {
+            return problem_.cost(unit, one) < problem_.cost(unit, other);
+          }));
+    }
+    return devices;
+  }
+
+  // Expansions from the best order, from where units cost least, and from all on the host. Of a large
+  // problem few, from the best order only.
+  void add_cuts() {
+    if (problem_.unit_count() > kMiddling) {
+      Devices devices = best_.devices;
+      for (const DeviceCharges& charges : kFewCharges) {
+        devices = expand_all(problem_, scorer_.links(), std::move(devices), charges, 1);
+        offer(devices);
+      }
+      return;
+    }
+    for (Devices devices : {best_.devices, cheapest_devices(), place_in_order(problem_, {})}) {
+      for (const DeviceCharges& charges : kCharges) {
+        devices = expand_all(problem_, scorer_.links(), std::move(devices), charges);
+        offer(devices);
+        found_.push_back(devices);
+      }
+    }
+  }
+
+  double penalty_of_best() const {
+    return scorer_.score(best_.devices, scorer_.rounds(best_.devices)).penalty;
+  }
+
+  // Bytes that a unit holds: its weights and what it makes.
+  std::vector<double> unit_bytes() const {
+    std::vector<double> bytes(problem_.unit_count(), 0);
+    for (std::uint32_t unit = 0; unit < problem_.weights.count(); ++unit) {
+      for (const std::uint32_t weight : problem_.weights.of(unit)) {
+        bytes[unit] += problem_.weight_bytes[weight];
+      }
+    }
+    for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
+      const std::uint32_t maker = problem_.producer[value];
+      if (maker != DeviceProblem::kHost) bytes[maker] += problem_.bytes[value];
+    }
+    return bytes;
+  }
+
+  // The least price of a byte, on targets with a limit, with which the cut fits.
+  void add_fitting() {
+    const std::vector<double> bytes = unit_bytes();
+    const double all_bytes = std::accumulate(bytes.begin(), bytes.end(), 1.0);
+    const double all_costs =
+        std::accumulate(problem_.unit_costs.begin(), problem_.unit_costs.end(), 0.0,
+                        [](double sum, double cost) { return sum + std::max(cost, 0.0); });
+    double too_low = 0;
+    double enough = (1 + all_costs) / all_bytes / 64;
+    for (int i = 0; i < kDoublings && !offer_with_price(bytes, enough); ++i) {
+      too_low = enough;
+      enough *= 8;
+    }
+    for (int i = 0; i < kBisections; ++i) {
+      const double price = (too_low + enough) / 2;
+      (offer_with_price(bytes, price) ? enough : too_low) = price;
+    }
+  }
+
+  bool offer_with_price(const std::vector<double>& bytes, double price) {
+    DeviceProblem priced = problem_;
+    for (std::uint32_t unit = 0; unit < bytes.size(); ++unit) {
+      for (DeviceIndex device = 0; device < problem_.host(); ++device) {
+        double& cost = priced.unit_costs[unit * problem_.device_count() + device];
+        if (cost >= 0 && problem_.targets[device].memory) cost += price * bytes[unit];
+      }
+    }
+    const Devices devices =
+        expand_all(priced, scorer_.links(), cheapest_devices(), kCharges.front());
+    const DeviceScore score = scorer_.score(devices, scorer_.rounds(devices));
+    offer(devices);
+    return score.penalty <= 0;
+  }
+
+  // Searches from the best placements that cuts found.
+  void improve() {
+    std::sort(found_.begin(), found_.end());
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    std::vector<Found> starts = {best_};
+    for (Devices& devices : found_) {
+      const double total = scorer_.total(devices, kInfinity);
+      starts.push_back({std::move(devices), total});
+    }
+    std::stable_sort(starts.begin(), starts.end(),
+                     [](const Found& one, const Found& other) { return one.total < other.total; });
+    if (starts.size() > kMostStarts) starts.resize(kMostStarts);
+    const std::uint64_t share = (last_step_ - std::min(last_step_, scorer_.steps())) / kMostStarts;
+    for (Found& start : starts) search(std::move(start), share);
+  }
+
+  bool search(Found start, std::uint64_t share) {
+    Found found =
+        Search(scorer_, std::move(start), std::min(last_step_, scorer_.steps() + share)).run();
+    if (!is_less(found.total, best_.total)) return false;
+    best_ = std::move(found);
+    return true;
+  }
+
+  void kick_while_effort_lasts() {
+    std::size_t in_vain = 0;
+    while (in_vain < kMostKicksInVain && problem_.unit_count() > 0 &&
+           scorer_.steps() + 100 * problem_.unit_count() < last_step_) {
+      Devices kicked = best_.devices;
+      kick(kicked);
+      const double total = scorer_.total(kicked, kInfinity);
+      in_vain = search({std::move(kicked), total}, last_step_) ? 0 : in_vain + 1;
+    }
+  }
+
+  // Some units go to another device, whatever that costs.
+  void kick(Devices& devices) {
+    const auto device = static_cast<DeviceIndex>(dice_.below(problem_.device_count()));
+    switch (dice_.below(3)) {
+      case 0:
+        return kick_neighbours(devices, device);
+      case 1:
+        return kick_window(devices, [&] { return device; });
+      default:
+        return kick_window(devices, [&] {
+          return static_cast<DeviceIndex>(dice_.below(problem_.device_count()));
+        });
+    }
+  }
+
+  // A stretch of the units.
+  template <class Choose>
+  void kick_window(Devices& devices, Choose choose) {
+    const std::uint32_t first = dice_.below(devices.size());
+    const std::size_t most = std::max<std::size_t>(devices.size() >> dice_.below(6), 1);
+    const std::size_t last = std::min<std::size_t>(first + 1 + dice_.below(most), devices.size());
+    for (std::uint32_t unit = first; unit < last; ++unit) {
+      const DeviceIndex device = choose();
+      if (problem_.accepts(device, unit)) devices[unit] = device;
+    }
+  }
+
+  // A unit, and some that read from it.
+  void kick_neighbours(Devices& devices, DeviceIndex device) {
+    const std::uint32_t first = dice_.below(devices.size());
+    const std::size_t wanted = std::size_t{1} << dice_.below(6);
+    std::vector<std::uint32_t> units = {first};
+    for (std::size_t next = 0; next < units.size() && next < wanted; ++next) {
+      if (problem_.accepts(device, units[next])) devices[units[next]] = device;
+      for (const std::uint32_t reader : scorer_.unit_readers().of(units[next])) {
+        units.push_back(reader);
+      }
+    }
+  }
+
+  DevicePlacement result(DeviceProof proof) {
+    DevicePlacement placement;
+    placement.rounds = scorer_.rounds(best_.devices);
+    placement.score = scorer_.score(best_.devices, placement.rounds);
+    placement.devices = std::move(best_.devices);
+    const double total = placement.score.total;
+    placement.bound = least_cost(problem_);
+    placement.proof = proof;
+    if (placement.score.penalty > 0) {
+      placement.proof = DeviceProof::none;
+    } else if (total <= placement.bound * (1 + 1e-9)) {
+      placement.proof = DeviceProof::bound;
+    }
+    if (placement.proof != DeviceProof::none) placement.bound = total;
+    return placement;
+  }
+
+  const DeviceProblem& problem_;
+  DeviceScorer scorer_;
+  const std::uint64_t last_step_;
+  Found best_;
+  std::vector<Devices> found_;  // by cuts
+  Dice dice_;
+};
+
+}  // namespace
+
+Devices place_in_order(const DeviceProblem& problem, const std::vector<DeviceIndex>& order) {
+  Devices devices;
+  const auto device_of = [&](std::uint32_t unit) {
+    for (const DeviceIndex device : order) {
+      if (problem.accepts(device, unit)) return device;
+    }
+    DeviceIndex device = problem.host();
+    while (!problem.accepts(device, unit)) --device;
+    return device;
+  };
+  for (std::uint32_t unit = 0; unit < problem.unit_count(); ++unit) {
+    devices.push_back(device_of(unit));
+  }
+  return devices;
+}
+
+DevicePlacement find_device_placement(const DeviceProblem& problem, const Devices& start,
+                                      const DeviceEffort& effort) {
+  Placer placer(problem, effort);
+  if (placer.count_placements(effort.most_tried) <= effort.most_tried) return placer.try_all(start);
+  return placer.run(start);
+}
+
+}  // namespace cleave

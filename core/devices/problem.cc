@@ -1,0 +1,294 @@
+#include "core/devices/problem.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace cleave {
+namespace {
+
+constexpr auto kHost = DeviceProblem::kHost;
+
+// The units that read from each unit.
+Adjacency readers_by_unit(const DeviceProblem& problem) {
+  Adjacency readers;
+  readers.begin.assign(problem.unit_count() + 1, 0);
+  for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
+    const std::uint32_t maker = problem.producer[value];
+    if (maker == kHost) continue;
+    readers.begin[maker + 1] += static_cast<std::uint32_t>(problem.readers.of(value).size());
+  }
+  std::partial_sum(readers.begin.begin(), readers.begin.end(), readers.begin.begin());
+  readers.items.resize(readers.begin.back());
+  std::vector<std::uint32_t> fill(readers.begin.begin(), readers.begin.end() - 1);
+  for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
+    const std::uint32_t maker = problem.producer[value];
+    if (maker == kHost) continue;
+    for (const std::uint32_t reader : problem.readers.of(value)) {
+      readers.items[fill[maker]++] = reader;
+    }
+  }
+  return readers;
+}
+
+// More than any placement costs.
+double penalty_of(const DeviceProblem& problem, const LinkCosts& links) {
+  double sum = 1;
+  for (const double cost : problem.unit_costs) sum += std::max(cost, 0.0);
+  double of_byte = 0;
+  double launches = 0;
+  for (DeviceIndex device = 0; device < problem.host(); ++device) {
+    of_byte += links.up(device) + links.down(device);
+    launches += links.launch(device);
+  }
+  sum += launches * static_cast<double>(problem.unit_count());
+  for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
+    sum +=
+        problem.bytes[value] * of_byte * static_cast<double>(problem.readers.of(value).size() + 1);
+  }
+  return sum;
+}
+
+// The devices that read a value, without the one that made it.
+std::uint32_t other_devices(const DeviceProblem& problem, const Devices& devices,
+                            std::uint32_t value, DeviceIndex home) {
+  std::uint32_t others = problem.host_reads[value] != 0 ? 1U << problem.host() : 0;
+  for (const std::uint32_t reader : problem.readers.of(value)) others |= 1U << devices[reader];
+  return others & ~(1U << home);
+}
+
+}  // namespace
+
+LinkCosts::LinkCosts(const DeviceProblem& problem)
+    : up_(problem.device_count(), 0),
+      down_(problem.device_count(), 0),
+      launch_(problem.device_count(), 0),
+      direct_(problem.device_count() * problem.device_count(), -1) {
+  for (std::size_t i = 0; i < problem.targets.size(); ++i) {
+    up_[i] = problem.targets[i].up_cost;
+    down_[i] = problem.targets[i].down_cost;
+    launch_[i] = problem.targets[i].launch_cost;
+  }
+  for (const DirectLink& link : problem.links) {
+    if (link.cost > up_[link.from] + down_[link.to]) continue;
+    direct_[link.from * up_.size() + link.to] = link.cost;
+  }
+}
+
+DeviceScorer::DeviceScorer(const DeviceProblem& problem)
+    : problem_(problem),
+      links_(problem),
+      unit_readers_(readers_by_unit(problem)),
+      penalty_(penalty_of(problem, links_)) {}
+
+Rounds DeviceScorer::rounds(const Devices& devices) const {
+  Rounds rounds = find_rounds({unit_readers_, devices, problem_.device_count()});
+  steps_ += rounds.steps;
+  return rounds;
+}
+
+double DeviceScorer::total(const Devices& devices, double limit) const {
+  const double least = at_least(devices);
+  if (least >= limit) return least;
+  const DeviceScore found = score(devices, rounds(devices));
+  return found.total + found.penalty;
+}
+
+// Without the rounds: each target that is used is launched once, and values cross once.
+double DeviceScorer::at_least(const Devices& devices) const {
+  steps_ += problem_.unit_count() + problem_.readers.items.size();
+  double sum = 0;
+  std::uint32_t used = 0;
+  for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
+    sum += problem_.cost(unit, devices[unit]);
+    used |= 1U << devices[unit];
+  }
+  const auto share = [&](DeviceIndex device) {
+    return problem_.targets[device].duplex == Duplex::half ? 1 : 0.5;
+  };
+  for (DeviceIndex device = 0; device < problem_.host(); ++device) {
+    if ((used >> device & 1U) != 0) sum += links_.launch(device);
+  }
+  for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
+    const std::uint32_t maker = problem_.producer[value];
+    const DeviceIndex home = maker == kHost ? problem_.host() : devices[maker];
+    const std::uint32_t others = other_devices(problem_, devices, value, home);
+    if (others == 0) continue;
+    double of_byte = 0;
+    bool goes_up = false;
+    for (DeviceIndex to = 0; to <= problem_.host(); ++to) {
+      if ((others >> to & 1U) == 0) continue;
+      const bool is_direct = links_.is_direct(home, to);
+      goes_up = goes_up || !is_direct;
+      if (to != problem_.host()) {
+        of_byte += share(to) * (is_direct ? links_.direct(home, to) : links_.down(to));
+      }
+    }
+    if (goes_up && home != problem_.host()) of_byte += share(home) * links_.up(home);
+    sum += of_byte * problem_.bytes[value];
+  }
+  return sum;
+}
+
+DeviceScore DeviceScorer::score(const Devices& devices, const Rounds& rounds) const {
+  steps_ += 4 * (problem_.unit_count() + problem_.readers.items.size());
+  const std::size_t count = problem_.device_count();
+  DeviceScore score{.unit_costs = std::vector<double>(count, 0),
+                    .link_costs = std::vector<double>(count, 0),
+                    .launch_costs = std::vector<double>(count, 0),
+                    .parts = std::vector<std::size_t>(count, 0),
+                    .peak_bytes = std::vector<std::uint64_t>(count, 0),
+                    .part_costs = std::vector<double>(rounds.count(), 0)};
+  for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
+    const double cost = problem_.cost(unit, devices[unit]);
+    score.unit_costs[devices[unit]] += cost;
+    score.part_costs[rounds.part_of[unit]] += cost;
+  }
+  for (std::size_t part = 0; part < rounds.count(); ++part) {
+    const DeviceIndex device = rounds.devices[part];
+    ++score.parts[device];
+    score.launch_costs[device] += links_.launch(device);
+    score.part_costs[part] += links_.launch(device);
+  }
+  add_transfers(devices, rounds, score);
+  add_peaks(devices, rounds, score);
+  for (std::size_t device = 0; device < count; ++device) {
+    score.total += score.unit_costs[device] + score.link_costs[device] + score.launch_costs[device];
+  }
+  add_penalty(score);
+  return score;
+}
+
+namespace {
+
+// The parts that a value is in: those that read it, each once, ascending, and that of its maker.
+struct Uses {
+  std::vector<std::uint32_t> readers;
+  std::uint32_t home = kHost;  // kHost: the host gives it to the model
+};
+
+void find_uses(const DeviceProblem& problem, const Rounds& rounds, std::uint32_t value,
+               Uses& uses) {
+  const std::uint32_t maker = problem.producer[value];
+  uses.home = maker == kHost ? kHost : rounds.part_of[maker];
+  uses.readers.clear();
+  for (const std::uint32_t reader : problem.readers.of(value)) {
+    uses.readers.push_back(rounds.part_of[reader]);
+  }
+  std::sort(uses.readers.begin(), uses.readers.end());
+  uses.readers.erase(std::unique(uses.readers.begin(), uses.readers.end()), uses.readers.end());
+}
+
+}  // namespace
+
+// A value enters with the first part that reads it, and leaves with the part that made it.
+void DeviceScorer::add_transfers(const Devices& devices, const Rounds& rounds,
+                                 DeviceScore& score) const {
+  std::vector<double> in(rounds.count(), 0);
+  std::vector<double> out(rounds.count(), 0);
+  Uses uses;
+  for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
+    find_uses(problem_, rounds, value, uses);
+    const std::uint32_t maker = problem_.producer[value];
+    const DeviceIndex home = maker == kHost ? problem_.host() : devices[maker];
+    bool goes_up = problem_.host_reads[value] != 0;
+    std::uint32_t held = problem_.residency == Residency::on ? 1U << home : 0;
+    for (const std::uint32_t part : uses.readers) {
+      const DeviceIndex to = rounds.devices[part];
+      if (part == uses.home || (held >> to & 1U) != 0) continue;
+      if (problem_.residency == Residency::on) held |= 1U << to;
+      const bool is_direct = links_.is_direct(home, to);
+      goes_up = goes_up || !is_direct;
+      if (to == problem_.host()) continue;
+      in[part] += problem_.bytes[value] * (is_direct ? links_.direct(home, to) : links_.down(to));
+    }
+    if (goes_up && home != problem_.host()) {
+      out[uses.home] += problem_.bytes[value] * links_.up(home);
+    }
+  }
+  for (std::size_t part = 0; part < rounds.count(); ++part) {
+    const DeviceIndex device = rounds.devices[part];
+    if (device == problem_.host()) continue;
+    const bool is_half = problem_.targets[device].duplex == Duplex::half;
+    const double cost = is_half ? in[part] + out[part] : std::max(in[part], out[part]);
+    score.link_costs[device] += cost;
+    score.part_costs[part] += cost;
+  }
+}
+
+// What enters or leaves a part is held while it runs, with residency from the device's first part
+// that has the value to its last. Other values are held from their maker to their last reader.
+void DeviceScorer::add_peaks(const Devices& devices, const Rounds& rounds,
+                             DeviceScore& score) const {
+  std::vector<std::uint32_t> position(problem_.unit_count());
+  for (std::uint32_t i = 0; i < rounds.units.items.size(); ++i) position[rounds.units.items[i]] = i;
+  std::vector<std::vector<double>> change(problem_.targets.size(),
+                                          std::vector<double>(problem_.unit_count() + 1, 0));
+  const auto hold = [&](DeviceIndex device, std::size_t first, std::size_t last, double bytes) {
+    if (device == problem_.host()) return;
+    change[device][first] += bytes;
+    change[device][last] -= bytes;
+  };
+  Uses uses;
+  std::vector<std::uint32_t> last_part(problem_.device_count());
+  for (std::uint32_t value = 0; value < problem_.value_count(); ++value) {
+    const double bytes = problem_.bytes[value];
+    find_uses(problem_, rounds, value, uses);
+    const bool stays =
+        uses.home != kHost && problem_.host_reads[value] == 0 &&
+        (uses.readers.empty() || (uses.readers.size() == 1 && uses.readers.front() == uses.home));
+    if (stays) {
+      const std::uint32_t maker = problem_.producer[value];
+      auto [first, last] = std::pair(position[maker], position[maker]);
+      for (const std::uint32_t reader : problem_.readers.of(value)) {
+        first = std::min(first, position[reader]);
+        last = std::max(last, position[reader]);
+      }
+      hold(devices[maker], first, last + 1, bytes);
+      continue;
+    }
+    if (uses.home != kHost && (uses.readers.empty() || uses.readers.front() != uses.home)) {
+      uses.readers.insert(uses.readers.begin(), uses.home);  // it comes before its readers
+    }
+    for (const std::uint32_t part : uses.readers) last_part[rounds.devices[part]] = part;
+    std::uint32_t held = 0;
+    for (const std::uint32_t part : uses.readers) {
+      const DeviceIndex device = rounds.devices[part];
+      if ((held >> device & 1U) != 0) continue;
+      const bool is_kept = problem_.residency == Residency::on;
+      if (is_kept) held |= 1U << device;
+      hold(device, rounds.units.begin[part],
+           rounds.units.begin[(is_kept ? last_part[device] : part) + 1], bytes);
+    }
+  }
+  std::vector<double> weights(problem_.device_count(), 0);
+  std::vector<std::uint32_t> seen(problem_.weight_bytes.size(), 0);
+  for (std::uint32_t unit = 0; unit < problem_.weights.count(); ++unit) {
+    for (const std::uint32_t weight : problem_.weights.of(unit)) {
+      if ((seen[weight] >> devices[unit] & 1U) != 0) continue;
+      seen[weight] |= 1U << devices[unit];
+      weights[devices[unit]] += problem_.weight_bytes[weight];
+    }
+  }
+  for (DeviceIndex device = 0; device < problem_.host(); ++device) {
+    double now = weights[device];
+    double most = now;
+    for (const double bytes : change[device]) most = std::max(most, now += bytes);
+    score.peak_bytes[device] = static_cast<std::uint64_t>(most);
+  }
+}
+
+void DeviceScorer::add_penalty(DeviceScore& score) const {
+  for (std::size_t i = 0; i < problem_.targets.size(); ++i) {
+    const DeviceTarget& target = problem_.targets[i];
+    if (score.parts[i] > target.most_parts) {
+      score.penalty += penalty_ * static_cast<double>(score.parts[i] - target.most_parts);
+    }
+    if (target.memory && score.peak_bytes[i] > *target.memory) {
+      const auto over = static_cast<double>(score.peak_bytes[i] - *target.memory);
+      score.penalty += penalty_ * (1 + over / static_cast<double>(*target.memory + 1));
+    }
+  }
+}
+
+}  // namespace cleave
