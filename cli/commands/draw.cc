@@ -75,7 +75,11 @@ class DrawCommand : public Command {
     if (!svg_) return deliver(drawing);
     LaidOut svg = lay_out(drawing, layout_.limits());
     if (!svg && what_ != "preview") svg = lay_out_coarser(report, svg.error());
-    if (svg) return deliver(*svg);
+    if (svg && svg->shape == EdgeShape::straight) {
+      print_warning(
+          "edges are straight lines, which may cross nodes: --layout-timeout gives more time");
+    }
+    if (svg) return deliver(svg->svg);
     print_error(
         "the drawing was not laid out: " + svg.error().why,
         {"without --svg the drawing is written for `dot`; --layout-timeout gives more time"});

@@ -86,16 +86,15 @@ void require_room(std::size_t bytes) {
   ::munmap(room, bytes);
 }
 
-constexpr int kMostCurves = 300;
+constexpr int kMostPlacedFreely = 300;  // edges
 
 void set_attribute(const Graphviz& gv, Agraph_t* graph, std::string name, std::string value) {
   gv.declare(graph, AGRAPH, name.data(), value.data());
   gv.set(graph, name.data(), value.data());
 }
 
-// Uses straight edges, and bounds the steps of the network simplex method by a share of the nodes.
-void make_fast(const Graphviz& gv, Agraph_t* graph) {
-  set_attribute(gv, graph, "splines", "line");
+// Bounds the steps of the network simplex method, which places nodes, by a share of the nodes.
+void bound_placement(const Graphviz& gv, Agraph_t* graph) {
   set_attribute(gv, graph, "nslimit", "0.1");
   set_attribute(gv, graph, "nslimit1", "0.1");
 }
@@ -129,7 +128,9 @@ Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape) {
   // either.
   Agraph_t* const graph = gv.read(dot.c_str());
   if (graph == nullptr) return fault(gv, "the drawing is not a graph");
-  if (shape == EdgeShape::straight || gv.edge_count(graph) > kMostCurves) make_fast(gv, graph);
+  const bool is_straight = shape == EdgeShape::straight;
+  if (is_straight) set_attribute(gv, graph, "splines", "line");
+  if (is_straight || gv.edge_count(graph) > kMostPlacedFreely) bound_placement(gv, graph);
   if (gv.layout(context, graph, "dot") != 0) {
     return fault(gv, "cannot lay the drawing out; is the package graphviz installed?");
   }

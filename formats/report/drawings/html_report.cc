@@ -116,17 +116,18 @@ LaidOutAll lay_out_views(const Report& report, const Views& views, bool needs_fi
   return lay_out_all(job, limits, progress);
 }
 
-// One line for all drawings that are missing for one reason; at most three are named.
-std::string missing_note(const std::vector<std::string>& names, const std::string& why) {
-  const auto same = [](const std::string& name) { return name; };
-  return "the page has no drawing of " + capped_list(names, 3, same) + ": " + why;
+// At most three views are named.
+std::string names_text(const std::vector<std::string>& names) {
+  return capped_list(names, 3, [](const std::string& name) { return name; });
 }
 
 void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
   std::vector<std::pair<std::string, std::vector<std::string>>> missing;  // by reason
+  std::vector<std::string> straight;
   for (std::size_t i = 0; i < laid_out.size(); ++i) {
     if (laid_out[i]) {
-      out.svgs.push_back(svg_element(*laid_out[i]));
+      out.svgs.push_back(svg_element(laid_out[i]->svg));
+      if (laid_out[i]->shape == EdgeShape::straight) straight.push_back(view_name(out.views, i));
       continue;
     }
     const std::string& why = laid_out[i].error().why;
@@ -134,7 +135,13 @@ void take_svgs(const std::vector<LaidOut>& laid_out, Drawings& out) {
     if (missing.empty() || missing.back().first != why) missing.push_back({why, {}});
     missing.back().second.push_back(view_name(out.views, i));
   }
-  for (const auto& [why, names] : missing) out.notes.push_back(missing_note(names, why));
+  for (const auto& [why, names] : missing) {
+    out.notes.push_back("the page has no drawing of " + names_text(names) + ": " + why);
+  }
+  if (!straight.empty()) {
+    out.notes.push_back("edges are straight lines, which may cross nodes, in the drawing of " +
+                        names_text(straight) + ": curves take too long");
+  }
 }
 
 // A whole model that cannot be laid out node by node is drawn in groups, in the time left.

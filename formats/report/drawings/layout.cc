@@ -42,9 +42,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostWorkers = 4;
-constexpr double kShareOfCurves = 0.1;  // of the time, for one drawing with curved edges
-constexpr double kShareOfLines = 0.25;  // with straight ones, if there are several drawings
-constexpr double kSlowestClock = 10;    // seconds of the clock per second of processor time
+// Of the time, for one drawing: with curved edges, and with any if there are several drawings.
+constexpr double kShareOfCurves = 0.5;
+constexpr double kShareOfSeveral = 0.25;
+constexpr double kSlowestClock = 10;  // seconds of the clock per second of processor time
 constexpr int kMillisecondsBetweenLooks = 50;
 constexpr char kIsSvg = 'S';
 constexpr char kIsFault = 'E';
@@ -83,10 +84,10 @@ std::string answer_to(const std::string& request) {
   }
 }
 
-LaidOut result_of(ProcessAnswer answer) {
+LaidOut result_of(ProcessAnswer answer, EdgeShape shape) {
   if (answer.text && !answer.text->empty()) {
     std::string text = answer.text->substr(1);
-    if ((*answer.text)[0] == kIsSvg) return text;
+    if ((*answer.text)[0] == kIsSvg) return Drawing{std::move(text), shape};
     return LayoutFault{std::move(text)};
   }
   if (answer.signal == 0) return LayoutFault{"Graphviz stopped without a result"};
@@ -102,10 +103,7 @@ Clock::duration duration_of(double seconds) {
 class Layouts {
  public:
   Layouts(const LayoutJob& job, const LayoutLimits& limits)
-      : job_(job),
-        results_(job.count, LaidOut(std::string())),
-        limits_(limits),
-        spent_(limits.spent) {
+      : job_(job), results_(job.count, LaidOut(Drawing())), limits_(limits), spent_(limits.spent) {
     const std::size_t cores = std::max<std::size_t>(std::thread::hardware_concurrency(), 1);
     const std::size_t workers = std::min({kMostWorkers, cores, job.count});
     for (std::size_t i = 0; i < workers; ++i) workers_.emplace_back(limits.bytes);
@@ -158,8 +156,8 @@ class Layouts {
   }
 
   double seconds_for(const Task& task) const {
-    if (task.shape == kCurved) return kShareOfCurves * limits_.seconds;
-    return results_.size() > 1 ? kShareOfLines * limits_.seconds : limits_.seconds;
+    if (results_.size() > 1) return kShareOfSeveral * limits_.seconds;
+    return task.shape == kCurved ? kShareOfCurves * limits_.seconds : limits_.seconds;
   }
 
   std::optional<Task> take_task() {
@@ -210,7 +208,8 @@ class Layouts {
     if (auto answer = worker.process.take()) {
       spent_ += seconds;
       const Remedy remedy = answer->text ? Remedy::none : Remedy::straight_edges;
-      result = result_of(*std::move(answer));
+      const bool is_curved = worker.task.shape == kCurved;
+      result = result_of(*std::move(answer), is_curved ? EdgeShape::curved : EdgeShape::straight);
       if (!result) settle(worker.task, remedy);
     } else if (is_late || spent_ + seconds > limits_.seconds) {
       const std::string allowed = text_of(std::min(seconds, most));
@@ -254,7 +253,7 @@ LaidOutAll lay_out_all(const LayoutJob& job, const LayoutLimits& limits, const P
 
 namespace {
 
-constexpr std::size_t kMostCurves = 300;
+constexpr std::size_t kMostPlacedFreely = 300;  // edges
 
 Descriptor memory_file() { return Descriptor(::memfd_create("dot", MFD_CLOEXEC)); }
 
@@ -265,9 +264,14 @@ std::size_t edge_count(std::string_view dot) {
   return count;
 }
 
-std::vector<const char*> arguments(EdgeShape shape) {
-  if (shape == EdgeShape::curved) return {"dot", "-Tsvg", nullptr};
-  return {"dot", "-Tsvg", "-Gsplines=line", "-Gnslimit=0.1", "-Gnslimit1=0.1", nullptr};
+std::vector<const char*> arguments(EdgeShape shape, std::size_t edges) {
+  std::vector<const char*> words = {"dot", "-Tsvg"};
+  if (shape == EdgeShape::straight) words.push_back("-Gsplines=line");
+  if (shape == EdgeShape::straight || edges > kMostPlacedFreely) {
+    words.insert(words.end(), {"-Gnslimit=0.1", "-Gnslimit1=0.1"});
+  }
+  words.push_back(nullptr);
+  return words;
 }
 
 [[noreturn]] void become_dot(const std::vector<const char*>& argv,
@@ -298,8 +302,7 @@ DotRun run_dot(const std::string& dot, EdgeShape shape, double seconds) {
   const Descriptor in = memory_file(), out = memory_file(), err = memory_file();
   if (!in.is_open() || !out.is_open() || !err.is_open()) return failed(errno);
   if (!write_all(in.get(), dot) || ::lseek(in.get(), 0, SEEK_SET) != 0) return failed(errno);
-  if (edge_count(dot) > kMostCurves) shape = EdgeShape::straight;
-  const std::vector<const char*> argv = arguments(shape);
+  const std::vector<const char*> argv = arguments(shape, edge_count(dot));
   const auto most = static_cast<rlim_t>(std::ceil(std::min(std::max(seconds, 1.0), 1e6)));
   const ::pid_t child = ::fork();
   if (child < 0) return failed(errno);

@@ -26,7 +26,12 @@ struct LayoutLimits {
 struct LayoutFault {
   std::string why;
 };
-using LaidOut = Result<std::string, LayoutFault>;
+enum class EdgeShape : std::uint8_t { curved, straight };
+struct Drawing {
+  std::string svg;                      // "" for one that was skipped or given up
+  EdgeShape shape = EdgeShape::curved;  // straight edges may cross nodes; curves never do
+};
+using LaidOut = Result<Drawing, LayoutFault>;
 
 struct LayoutJob {
   std::size_t count;
@@ -35,16 +40,16 @@ struct LayoutJob {
 };
 
 struct LaidOutAll {
-  std::vector<LaidOut> drawings;  // "" for those that were skipped or given up
-  double spent;                   // seconds of processor time, with those of earlier calls
+  std::vector<LaidOut> drawings;
+  double spent;  // seconds of processor time, with those of earlier calls
 };
 
-// The drawing as an SVG document. Takes seconds for 500 nodes.
+// The drawing as an SVG document. Takes seconds for 2,000 nodes.
 LaidOut lay_out(const std::string& dot, const LayoutLimits& limits);
 
-// The same for several drawings, some at a time. Each may use a tenth of the time with curved edges;
-// if that fails it is drawn with straight ones, in all the time left or, with several drawings, a
-// quarter. The result does not depend on how many are laid out at a time, unless time runs out. A
+// The same for several drawings, some at a time. One alone may use half of the time with curved edges,
+// one of several a quarter; if that fails it is drawn with straight ones, in all the time left or,
+// with several drawings, a quarter. The result does not depend on how many are laid out at a time, unless time runs out. A
 // process that takes ten times as long by the clock is ended, too.
 LaidOutAll lay_out_all(const LayoutJob& job, const LayoutLimits& limits,
                        const Progress& progress = {});
@@ -54,10 +59,8 @@ LaidOutAll lay_out_all(const LayoutJob& job, const LayoutLimits& limits,
 // Lays the drawing out as SVG with Graphviz's `dot` engine, in this process. Graphviz may crash the
 // process or take minutes; see layout.h. An error when the layout library is missing. Memory that
 // Graphviz takes is not freed. Throws std::bad_alloc when there is less memory than it may take.
-// Above 300 edges, or if asked for, edges are straight lines and nodes are placed in a bounded
-// number of steps: for some graphs of 400 edges placement and curves take minutes and lines a
-// second, and Graphviz fails on curves.
-enum class EdgeShape : std::uint8_t { curved, straight };
+// Above 300 edges, and with straight ones, nodes are placed in a bounded number of steps: for some
+// graphs of 400 edges placement takes minutes without a bound.
 Loaded<std::string> layout_svg(const std::string& dot, EdgeShape shape = EdgeShape::curved);
 
 // Whether Graphviz's library is on this machine. The first call loads it.
@@ -73,8 +76,7 @@ struct DotRun {
 inline constexpr int kNoDot = 127;
 
 // Runs `dot` on the drawing, with at most this much processor time (SIGXCPU ends it), until it ends.
-// It ends when this process does. Above 300 edges, or if asked for, edges are straight lines, as in
-// layout_svg().
+// It ends when this process does. Nodes are placed as in layout_svg().
 DotRun run_dot(const std::string& dot, EdgeShape shape, double seconds);
 
 }  // namespace cleave

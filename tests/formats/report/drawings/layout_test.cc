@@ -30,10 +30,47 @@ TEST_CASE("drawings are returned in order, and are the same as when laid out in 
                                          "digraph two { c }"};
   const auto all = lay_out_all({dots.size(), [&](std::size_t i) { return dots[i]; }}, {}).drawings;
   REQUIRE(all.size() == 4);
-  CHECK(*all[0] == *layout_svg(dots[0]));
-  CHECK(all[1]->empty());
+  CHECK(all[0]->svg == *layout_svg(dots[0]));
+  CHECK(all[1]->svg.empty());
   CHECK_THAT(all[2].error().why, Contains("syntax error"));
-  CHECK(*all[3] == *layout_svg(dots[3]));
+  CHECK(all[3]->svg == *layout_svg(dots[3]));
+}
+
+// The points of an edge's path that lie to the right of a node's centre, or left of it.
+std::size_t points_beside(const std::string& svg, const std::string& edge, double centre) {
+  std::size_t at = svg.find("<path", svg.find("<title>" + edge + "</title>"));
+  at = svg.find(" d=\"M", at) + 5;
+  std::size_t count = 0;
+  while (svg[at] != '"') {
+    char* end = nullptr;
+    const double x = std::strtod(svg.c_str() + at, &end);
+    if (x < centre - 30 || x > centre + 30) ++count;
+    at = svg.find_first_of(" \"C", static_cast<std::size_t>(end - svg.c_str()));
+    while (svg[at] == ' ' || svg[at] == 'C') ++at;
+  }
+  return count;
+}
+
+TEST_CASE("an edge that passes other nodes goes round them, however many edges there are") {
+  if (!has_library()) return;
+  std::string dot = "digraph { node [shape=box width=1]; n0 -> n300;";
+  for (int i = 0; i < 310; ++i) {
+    dot += " n" + std::to_string(i) + " -> n" + std::to_string(i + 1) + " [weight=9];";
+  }
+  const std::string curved = *layout_svg(dot + "}");
+  const std::string straight = *layout_svg(dot + "}", EdgeShape::straight);
+  const std::size_t node = curved.find("points=\"", curved.find("<title>n150</title>"));
+  const double right = std::strtod(curved.c_str() + node + 8, nullptr);  // n150 is 72 points wide
+  CHECK(points_beside(curved, "n0&#45;&gt;n300", right - 36) > 2);
+  CHECK(points_beside(straight, "n0&#45;&gt;n300", right - 36) == 0);
+}
+
+TEST_CASE("a drawing says whether its edges are straight") {
+  if (!has_library()) return;
+  const std::vector<std::string> dots = {"digraph { a -> b }", hard_graph(22)};
+  const auto make = [&](std::size_t i) { return dots[i]; };
+  const auto all = lay_out_all({dots.size(), make}, {.seconds = 60}).drawings;
+  CHECK(all[0]->shape == EdgeShape::curved);
 }
 
 TEST_CASE("a drawing that takes too long does not prevent others") {
@@ -75,7 +112,7 @@ TEST_CASE("when the first drawing is needed and fails, the others are given up")
   CHECK_THAT(all.drawings[0].error().why, Contains("syntax error"));
   CHECK(made < 10);
   CHECK(all.spent < 10);
-  for (std::size_t i = 1; i < 50; ++i) CHECK(all.drawings[i]->empty());
+  for (std::size_t i = 1; i < 50; ++i) CHECK(all.drawings[i]->svg.empty());
 }
 
 }  // namespace
