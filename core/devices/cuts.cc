@@ -10,7 +10,6 @@
 namespace cleave {
 namespace {
 
-constexpr auto kHost = DeviceProblem::kHost;
 constexpr auto kStays = std::numeric_limits<std::uint32_t>::max();  // the sink
 constexpr auto kMoves = kStays - 1;                                 // the source
 
@@ -55,8 +54,8 @@ class ExpansionBuilder {
 
   void add_value(std::uint32_t value) {
     const std::uint32_t unit = problem_.producer[value];
-    maker_ = unit == kHost ? kStays : node_of_[unit];
-    const DeviceIndex home = unit == kHost ? problem_.host() : devices_[unit];
+    maker_ = unit == DeviceProblem::kHost ? kStays : node_of_[unit];
+    const DeviceIndex home = unit == DeviceProblem::kHost ? problem_.host() : devices_[unit];
     value_ = value;
     present_ = 1U << to_;
     if (problem_.host_reads[value] != 0) present_ |= 1U << problem_.host();
@@ -175,7 +174,7 @@ double charged_cost(const DeviceProblem& problem, const LinkCosts& links, const 
   }
   for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
     const std::uint32_t maker = problem.producer[value];
-    const DeviceIndex home = maker == kHost ? problem.host() : devices[maker];
+    const DeviceIndex home = maker == DeviceProblem::kHost ? problem.host() : devices[maker];
     std::uint32_t readers = problem.host_reads[value] != 0 ? 1U << problem.host() : 0;
     for (const std::uint32_t reader : problem.readers.of(value)) readers |= 1U << devices[reader];
     readers &= ~(1U << home);

@@ -9,15 +9,15 @@
 #include <utility>
 
 #include "core/devices/cuts.h"
+#include "core/devices/schedule.h"
 
 namespace cleave {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr auto kNowhere = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t kMostPermutedTargets = 4;
-constexpr std::size_t kMostStarts = 6;  // of the search
-constexpr std::size_t kMostKicksInVain = 200;
+constexpr std::size_t kMostStarts = 3;  // of the search
+constexpr std::size_t kMostKicksInVain = 400;
 constexpr std::size_t kMiddling = 30'000;  // units: few cuts above
 constexpr int kDoublings = 8;              // of the price of a byte, by 8
 constexpr int kBisections = 12;
@@ -214,7 +214,7 @@ class Placer {
     offer_orders();
     offer(cheapest_devices());
     add_cuts();
-    if (penalty_of_best() > 0) add_fitting();
+    if (penalty_of(best_.devices) > 0) add_fitting();
     improve();
     kick_while_effort_lasts();
     return result(DeviceProof::none);
@@ -258,8 +258,27 @@ class Placer {
   }
 
   void offer(Devices devices) {
-    const double total = scorer_.total(devices, best_.total);
-    if (is_less(total, best_.total)) best_ = {std::move(devices), total};
+    const double total = scorer_.total(devices, best_.total * (1 + 1e-9));
+    take_if_better({std::move(devices), total});
+  }
+
+  // Of placements that cost the same, the one whose parts overlap more is better.
+  bool take_if_better(Found found) {
+    const bool is_better = is_less(found.total, best_.total);
+    const bool is_equal = !is_better && !is_less(best_.total, found.total);
+    if (!is_better && !(is_equal && makespan(found.devices) < makespan(best_.devices))) {
+      return false;
+    }
+    best_ = std::move(found);
+    return is_better;
+  }
+
+  double makespan(const Devices& devices) const {
+    const Rounds rounds = scorer_.rounds(devices);
+    const DeviceScore score = scorer_.score(devices, rounds);
+    return schedule_parts(rounds.devices, needed_parts(scorer_.unit_readers(), rounds),
+                          score.part_costs)
+        .makespan;
   }
 
   void offer_orders() {
@@ -307,8 +326,8 @@ class Placer {
     }
   }
 
-  double penalty_of_best() const {
-    return scorer_.score(best_.devices, scorer_.rounds(best_.devices)).penalty;
+  double penalty_of(const Devices& devices) const {
+    return scorer_.score(devices, scorer_.rounds(devices)).penalty;
   }
 
   // Bytes that a unit holds: its weights and what it makes.
@@ -326,8 +345,10 @@ class Placer {
     return bytes;
   }
 
-  // The least price of a byte, on targets with a limit, with which the cut fits.
+  // Cuts with the least price of a byte, on targets with a limit, that makes them fit. Then units that
+  // left a target because of it go back, those first that lost most for each byte.
   void add_fitting() {
+    const Devices wanted = best_.devices;
     const std::vector<double> bytes = unit_bytes();
     const double all_bytes = std::accumulate(bytes.begin(), bytes.end(), 1.0);
     const double all_costs =
@@ -343,6 +364,26 @@ class Placer {
       const double price = (too_low + enough) / 2;
       (offer_with_price(bytes, price) ? enough : too_low) = price;
     }
+    move_back(wanted, bytes);
+  }
+
+  void move_back(const Devices& wanted, const std::vector<double>& bytes) {
+    std::vector<std::pair<double, std::uint32_t>> moved;  // what it lost for each byte
+    for (std::uint32_t unit = 0; unit < wanted.size(); ++unit) {
+      const DeviceIndex now = best_.devices[unit];
+      if (wanted[unit] == now) continue;
+      const double lost = problem_.cost(unit, now) - problem_.cost(unit, wanted[unit]);
+      moved.emplace_back(-lost / (bytes[unit] + 1), unit);
+    }
+    std::sort(moved.begin(), moved.end());
+    const Devices before = best_.devices;
+    for (std::size_t fits = 0, too_many = moved.size() + 1; fits + 1 < too_many;) {
+      const std::size_t count = (fits + too_many) / 2;
+      Devices devices = before;
+      for (std::size_t i = 0; i < count; ++i) devices[moved[i].second] = wanted[moved[i].second];
+      (penalty_of(devices) > 0 ? too_many : fits) = count;
+      offer(std::move(devices));
+    }
   }
 
   bool offer_with_price(const std::vector<double>& bytes, double price) {
@@ -355,9 +396,8 @@ class Placer {
     }
     const Devices devices =
         expand_all(priced, scorer_.links(), cheapest_devices(), kCharges.front());
-    const DeviceScore score = scorer_.score(devices, scorer_.rounds(devices));
     offer(devices);
-    return score.penalty <= 0;
+    return penalty_of(devices) <= 0;
   }
 
   // Searches from the best placements that cuts found.
@@ -379,15 +419,13 @@ class Placer {
   bool search(Found start, std::uint64_t share) {
     Found found =
         Search(scorer_, std::move(start), std::min(last_step_, scorer_.steps() + share)).run();
-    if (!is_less(found.total, best_.total)) return false;
-    best_ = std::move(found);
-    return true;
+    return take_if_better(std::move(found));
   }
 
   void kick_while_effort_lasts() {
     std::size_t in_vain = 0;
-    while (in_vain < kMostKicksInVain && problem_.unit_count() > 0 &&
-           scorer_.steps() + 100 * problem_.unit_count() < last_step_) {
+    const std::size_t most_in_vain = std::min(kMostKicksInVain, 30 * problem_.unit_count());
+    while (in_vain < most_in_vain && scorer_.steps() + 100 * problem_.unit_count() < last_step_) {
       Devices kicked = best_.devices;
       kick(kicked);
       const double total = scorer_.total(kicked, kInfinity);
@@ -402,23 +440,22 @@ class Placer {
       case 0:
         return kick_neighbours(devices, device);
       case 1:
-        return kick_window(devices, [&] { return device; });
+        return kick_window(devices, 6, [&] { return device; });
       default:
-        return kick_window(devices, [&] {
+        return kick_window(devices, 2, [&] {
           return static_cast<DeviceIndex>(dice_.below(problem_.device_count()));
         });
     }
   }
 
-  // A stretch of the units.
+  // Units that follow each other, all of them or a part that is down to all / 2^(halvings - 1).
   template <class Choose>
-  void kick_window(Devices& devices, Choose choose) {
-    const std::uint32_t first = dice_.below(devices.size());
-    const std::size_t most = std::max<std::size_t>(devices.size() >> dice_.below(6), 1);
-    const std::size_t last = std::min<std::size_t>(first + 1 + dice_.below(most), devices.size());
-    for (std::uint32_t unit = first; unit < last; ++unit) {
+  void kick_window(Devices& devices, std::size_t halvings, Choose choose) {
+    const std::size_t size = std::max<std::size_t>(devices.size() >> dice_.below(halvings), 1);
+    const std::size_t first = dice_.below(devices.size() - size + 1);
+    for (std::size_t unit = first; unit < first + size; ++unit) {
       const DeviceIndex device = choose();
-      if (problem_.accepts(device, unit)) devices[unit] = device;
+      if (problem_.accepts(device, static_cast<std::uint32_t>(unit))) devices[unit] = device;
     }
   }
 
@@ -476,6 +513,12 @@ Devices place_in_order(const DeviceProblem& problem, const std::vector<DeviceInd
     devices.push_back(device_of(unit));
   }
   return devices;
+}
+
+std::vector<std::uint64_t> least_peaks(const DeviceProblem& problem) {
+  const DeviceScorer scorer(problem);
+  const Devices devices = place_in_order(problem, {});
+  return scorer.score(devices, scorer.rounds(devices)).peak_bytes;
 }
 
 DevicePlacement find_device_placement(const DeviceProblem& problem, const Devices& start,

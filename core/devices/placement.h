@@ -5,7 +5,8 @@
 // 1. with few units: every placement is tried;
 // 2. otherwise starts: each order of the targets, all on the host, each unit where it costs least;
 //    from the best, expansions by minimum cuts, with growing shares of a launch;
-// 3. where a target cannot hold it: cuts with a price of a byte there, found by bisection;
+// 3. where a target cannot hold it: cuts with a price of a byte there, found by bisection; then some
+//    units go back;
 // 4. local search by the true cost: parts, pieces of parts, and single units change their device;
 // 5. from random changes of the best placement the search goes on, until the effort is spent.
 #pragma once
@@ -17,7 +18,7 @@
 namespace cleave {
 
 struct DeviceEffort {
-  std::uint64_t steps = 40'000'000;   // limit of units and readers that the search visits
+  std::uint64_t steps = 60'000'000;   // limit of units and readers that the search visits
   std::uint32_t most_tried = 16'384;  // up to this many placements, all are tried
 };
 
@@ -38,6 +39,10 @@ struct DevicePlacement {
 // Each unit on the first device of the list that accepts it, else on the host, else on the first that
 // does.
 Devices place_in_order(const DeviceProblem& problem, const std::vector<DeviceIndex>& order);
+
+// The bytes that each device holds at once when all that the host accepts is there: where that is more
+// than a target's memory, no placement is known to fit.
+std::vector<std::uint64_t> least_peaks(const DeviceProblem& problem);
 
 // Not worse than any order of up to four targets, nor than all on the host, nor than `start`, which
 // may be empty. Deterministic. Close to linear, plus the effort.

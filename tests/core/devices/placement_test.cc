@@ -1,6 +1,7 @@
 #include "core/devices/placement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -13,7 +14,8 @@ namespace cleave {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr DeviceEffort kNoneTried = {.most_tried = 0};
+constexpr DeviceEffort kNoneTried = {.steps = 150'000, .most_tried = 0};
+constexpr DeviceEffort kLittle = {.steps = 4'000, .most_tried = 0};
 
 Devices random_placement_of(const DeviceProblem& problem, std::uint32_t seed) {
   std::mt19937 random(seed);
@@ -89,7 +91,8 @@ struct Tally {
 TEST_CASE("On three devices 99% of placements cost the least of all, and none over 1.02 times") {
   Tally tally;
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
-    tally.add(any_devices(seed, seed % 50 == 0 ? 9 : 4 + seed % 4, 2), seed);
+    const std::size_t units = seed % 100 == 0 ? 8 : seed % 10 == 0 ? 6 : 4 + seed % 2;
+    tally.add(any_devices(seed, units, 2), seed);
   }
   CHECK(tally.optimal >= 0.99 * tally.cases);
   CHECK(tally.worst <= 1.02);
@@ -97,16 +100,14 @@ TEST_CASE("On three devices 99% of placements cost the least of all, and none ov
 
 TEST_CASE("On two devices 99% of placements cost the least of all, and none over 1.02 times") {
   Tally tally;
-  for (std::uint32_t seed = 0; seed < 200; ++seed) {
-    tally.add(any_devices(seed, seed % 10 == 0 ? 12 : 8, 1), seed);
-  }
+  for (std::uint32_t seed = 0; seed < 200; ++seed) tally.add(any_devices(seed, 6, 1), seed);
   CHECK(tally.optimal >= 0.99 * tally.cases);
   CHECK(tally.worst <= 1.02);
 }
 
 TEST_CASE("Direct links between targets leave the bound below the best placement") {
   Tally tally;
-  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
     tally.add(random_devices({.seed = seed, .units = 6, .has_links = true}), seed);
   }
   CHECK(tally.optimal >= 0.99 * tally.cases);
@@ -114,9 +115,8 @@ TEST_CASE("Direct links between targets leave the bound below the best placement
 
 TEST_CASE("No order of the targets costs less than the placement that is found") {
   for (std::uint32_t seed = 0; seed < 1000; ++seed) {
-    const DeviceProblem problem = any_devices(seed, 10 + seed % 30, 2 + seed % 3);
-    const DevicePlacement found =
-        find_device_placement(problem, {}, {.steps = 20'000, .most_tried = 0});
+    const DeviceProblem problem = any_devices(seed, 5 + seed % 15, 2 + (seed % 10 == 0 ? 2 : 0));
+    const DevicePlacement found = find_device_placement(problem, {}, kLittle);
     std::vector<DeviceIndex> order(problem.targets.size());
     std::iota(order.begin(), order.end(), DeviceIndex{0});
     INFO("seed " << seed);
@@ -136,17 +136,95 @@ TEST_CASE("Few placements on several devices are all tried, which proves the bes
 }
 
 TEST_CASE("A target has no more parts than it can hold") {
-  for (std::uint32_t seed = 0; seed < 40; ++seed) {
-    DeviceProblem problem = any_devices(seed, 30, 2);
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    DeviceProblem problem = any_devices(seed, 20, 2);
     problem.targets[0].most_parts = 1;
     problem.targets[1].most_parts = 2;
     const DevicePlacement found =
-        find_device_placement(problem, {}, {.steps = 300'000, .most_tried = 0});
+        find_device_placement(problem, {}, {.steps = 100'000, .most_tried = 0});
     INFO("seed " << seed);
     CHECK(found.score.penalty == 0);
     CHECK(found.score.parts[0] <= 1);
     CHECK(found.score.parts[1] <= 2);
   }
+}
+
+DeviceProblem with_memory(std::uint32_t seed, std::size_t units) {
+  DeviceProblem problem =
+      random_devices({.seed = seed,
+                      .units = units,
+                      .targets = 2,
+                      .most_launch_cost = 2,
+                      .residency = seed % 2 == 0 ? Residency::off : Residency::on,
+                      .has_weights = true});
+  for (double& bytes : problem.bytes) bytes = std::ceil(bytes);
+  return problem;
+}
+
+TEST_CASE("What a target holds at once is its weights and the values that live at the same time") {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const DeviceProblem problem = with_memory(seed, 14);
+    const DeviceScorer scorer(problem);
+    const Devices devices = random_placement_of(problem, seed);
+    const DeviceScore score = scorer.score(devices, scorer.rounds(devices));
+    const std::vector<double> peaks = plain_peaks(problem, devices);
+    INFO("seed " << seed);
+    for (DeviceIndex device = 0; device < problem.host(); ++device) {
+      CHECK(static_cast<double>(score.peak_bytes[device]) == peaks[device]);
+    }
+  }
+}
+
+TEST_CASE("No target holds more than its memory, at a half and a quarter of what is wanted") {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    DeviceProblem problem = with_memory(seed, 8 + seed % 8);
+    const DevicePlacement wanted = find_device_placement(problem, {}, kLittle);
+    for (const std::uint64_t share : {2U, 4U}) {
+      for (DeviceIndex device = 0; device < problem.host(); ++device) {
+        problem.targets[device].memory = wanted.score.peak_bytes[device] / share;
+      }
+      const DevicePlacement found = find_device_placement(problem, {}, kLittle);
+      const std::vector<double> peaks = plain_peaks(problem, found.devices);
+      INFO("seed " << seed << " share " << share);
+      CHECK(found.score.penalty == 0);
+      for (DeviceIndex device = 0; device < problem.host(); ++device) {
+        CHECK(peaks[device] <= static_cast<double>(*problem.targets[device].memory));
+      }
+      CHECK(found.score.total >= wanted.bound * (1 - 1e-9));
+    }
+  }
+}
+
+TEST_CASE("Placements that must fit cost close to the least of all that fit") {
+  double sum = 0;
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    DeviceProblem problem = with_memory(seed, 5);
+    for (DeviceTarget& target : problem.targets) target.memory = 6 + seed % 12;
+    const DevicePlacement found = find_device_placement(problem, {}, kNoneTried);
+    CHECK(found.score.penalty == 0);
+    sum += found.score.total / least_of_all(problem, found.score.total);
+  }
+  CHECK(sum / 40 < 1.01);
+}
+
+TEST_CASE("Where nothing fits, the least that is needed is known") {
+  DeviceProblem problem;  // one unit that only the first target accepts, with 5 bytes of weights
+  problem.targets = {{.memory = 7}, {}};
+  problem.unit_costs = {1, DeviceProblem::kRefused, DeviceProblem::kRefused, 9, 9, 9};
+  problem.producer = {0, 1};
+  problem.bytes = {3, 2};
+  problem.host_reads = {0, 1};
+  problem.readers.add(1);
+  problem.readers.end_list();
+  problem.readers.end_list();
+  problem.weights.add(0);
+  problem.weights.end_list();
+  problem.weights.end_list();
+  problem.weight_bytes = {5};
+  CHECK(find_device_placement(problem).score.penalty > 0);
+  CHECK(least_peaks(problem) == std::vector<std::uint64_t>{8, 0, 0});
+  problem.targets[0].memory = 8;
+  CHECK(find_device_placement(problem).score.penalty == 0);
 }
 
 }  // namespace

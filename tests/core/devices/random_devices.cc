@@ -63,7 +63,7 @@ DeviceProblem random_devices(const RandomDevices& wish) {
     if (random() % 3 != 0) problem.weights.add(unit);
     if (unit > 0 && random() % 5 == 0) problem.weights.add(unit - 1);
     problem.weights.end_list();
-    problem.weight_bytes.push_back(between(0, 8));
+    problem.weight_bytes.push_back(static_cast<double>(random() % 9));
   }
   add_value(DeviceProblem::kHost, 0, .2);
   return problem;
@@ -142,6 +142,68 @@ double plain_cost(const DeviceProblem& problem, const Devices& devices) {
     }
   }
   return cost;
+}
+
+namespace {
+
+// Whether a device holds a value while a unit runs in one of its parts.
+class Holding {
+ public:
+  Holding(const DeviceProblem& problem, const Rounds& rounds)
+      : problem_(problem), rounds_(rounds) {}
+
+  bool holds(std::uint32_t value, std::uint32_t running) const {
+    const std::uint32_t part = rounds_.part_of[running];
+    std::vector<std::uint32_t> users;
+    const auto readers = problem_.readers.of(value);
+    users.assign(readers.begin(), readers.end());
+    const bool is_made = problem_.producer[value] != DeviceProblem::kHost;
+    if (is_made) users.push_back(problem_.producer[value]);
+    const auto is_here = [&](std::uint32_t unit) { return rounds_.part_of[unit] == part; };
+    const bool stays = is_made && problem_.host_reads[value] == 0 &&
+                       std::all_of(users.begin(), users.end(), is_here);
+    if (stays) {
+      const auto [first, last] = std::minmax_element(users.begin(), users.end());
+      return *first <= running && running <= *last;
+    }
+    if (std::any_of(users.begin(), users.end(), is_here)) return true;
+    if (problem_.residency == Residency::off) return false;
+    const auto is_used_on_it = [&](bool before) {
+      return std::any_of(users.begin(), users.end(), [&](std::uint32_t unit) {
+        const std::uint32_t other = rounds_.part_of[unit];
+        return rounds_.devices[other] == rounds_.devices[part] && (other < part) == before;
+      });
+    };
+    return is_used_on_it(true) && is_used_on_it(false);
+  }
+
+ private:
+  const DeviceProblem& problem_;
+  const Rounds& rounds_;
+};
+
+}  // namespace
+
+std::vector<double> plain_peaks(const DeviceProblem& problem, const Devices& devices) {
+  const Adjacency readers = readers_of_units(problem);
+  const Rounds rounds = find_rounds({readers, devices, problem.device_count()});
+  const Holding holding(problem, rounds);
+  std::vector<double> peaks(problem.device_count(), 0);
+  std::vector<std::set<std::uint32_t>> weights(problem.device_count());
+  for (std::uint32_t unit = 0; unit < problem.weights.count(); ++unit) {
+    for (const std::uint32_t weight : problem.weights.of(unit))
+      weights[devices[unit]].insert(weight);
+  }
+  for (std::uint32_t unit = 0; unit < devices.size(); ++unit) {
+    if (devices[unit] == problem.host()) continue;
+    double bytes = 0;
+    for (const std::uint32_t weight : weights[devices[unit]]) bytes += problem.weight_bytes[weight];
+    for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
+      if (holding.holds(value, unit)) bytes += problem.bytes[value];
+    }
+    peaks[devices[unit]] = std::max(peaks[devices[unit]], bytes);
+  }
+  return peaks;
 }
 
 double least_of_all(const DeviceProblem& problem, double at_most) {

@@ -35,6 +35,9 @@ DeviceProblem any_devices(std::uint32_t seed, std::size_t units, std::size_t tar
 // What problem.h says that a placement costs, transfer by transfer.
 double plain_cost(const DeviceProblem& problem, const Devices& devices);
 
+// By device: what problem.h says that it holds at once, step by step.
+std::vector<double> plain_peaks(const DeviceProblem& problem, const Devices& devices);
+
 // The least cost of all placements that are allowed; infinity if none is. `at_most` is the cost of
 // one of them.
 double least_of_all(const DeviceProblem& problem, double at_most);
