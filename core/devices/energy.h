@@ -1,0 +1,29 @@
+// Energy as the cost of a placement: the same problem, with millijoules in place of microseconds.
+// Found and scored like any other, so a report can have both.
+#pragma once
+
+#include <span>
+
+#include "core/devices/problem.h"
+
+namespace cleave {
+
+// What a device draws. 0: nothing that counts.
+struct EnergyNumbers {
+  double pj_per_flop = 0;
+  double pj_per_byte = 0;  // of its memory
+  double mj_per_launch = 0;
+};
+
+// What a unit does, wherever it runs.
+struct UnitWork {
+  double flops = 0;
+  double bytes = 0;  // that it reads and writes
+};
+
+// `work` is by unit, `devices` by device, the host last. A value that crosses is read from one
+// device's memory and written to the other's, over a direct link too, unless they share it. Linear.
+DeviceProblem energy_problem(DeviceProblem problem, std::span<const UnitWork> work,
+                             std::span<const EnergyNumbers> devices);
+
+}  // namespace cleave
