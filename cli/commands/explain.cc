@@ -21,7 +21,7 @@ class ExplainCommand : public Command {
     add_costs_option(app, request_.costs);
     app.add_option("NODE", patterns_,
                    "names of nodes, or globs such as 'layer4*'; without any: all CPU nodes");
-    add_list_options(app, request_.lists);
+    add_list_options(app, request_.lists, Lists::required, Targets::several);
     add_setting_options(app, request_);
     add_require_option(app, request_.require);
     app.add_flag("--json", json_, "print the reasons as JSON");

@@ -16,7 +16,7 @@ namespace {
 class PreviewCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    add_split_options(app, request_);
+    add_split_options(app, request_, Lists::required, Targets::several);
     files_.add_to(app);
     app.add_option("--lower", backend_.names,
                    "also compile each accelerator partition by this compiler (see cleave lower), "
@@ -34,6 +34,10 @@ class PreviewCommand : public Command {
     backend_.pool.compares = is_lowered;
     auto backends = std::make_optional<std::vector<Backend>>();
     if (is_lowered) backends = backend_.load();
+    if (!backend_.names.empty() && request_.lists.targets().size() > 1) {
+      print_error("--lower is for one target, and there are several: give -s for one of them");
+      return ExitCode::usage;
+    }
     const auto run = split_with_progress(request_);
     if (!run) return run.error();
     if (!backends || (is_lowered && !is_for_compilers(run->model(), request_.model.path))) {

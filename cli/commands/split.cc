@@ -60,7 +60,7 @@ Status<Diagnostics> write_drawings(const Report& report, std::optional<Drawings>
 class SplitCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    add_split_options(app, request_);
+    add_split_options(app, request_, Lists::required, Targets::several);
     files_.add_to(app);
     add_output_folder_option(app, "-o,--output", output_,
                              "folder to write; written completely or not at all")

@@ -9,6 +9,7 @@
 #include "cli/options/file_option.h"
 #include "formats/base/io/input_record.h"
 #include "formats/lists/costs/cost_set.h"
+#include "formats/run/jobs/split_request.h"
 
 namespace cleave {
 namespace {
@@ -48,8 +49,10 @@ NamedFiles files_of(CLI::App& app, CLI::App& command) {
       if (!declared) continue;
       const FileRole role = role_now(*declared, command);
       for (const std::string& given : option->results()) {
-        // --costs [TARGET=]FILE
-        const std::string path = option->check_lname("costs") ? cost_source_of(given).path : given;
+        // --costs [TARGET=]FILE, -s [NAME=]LIST
+        const std::string path = option->check_lname("costs")     ? cost_source_of(given).path
+                                 : option->check_lname("support") ? list_source_of(given).path
+                                                                  : given;
         if (path == "-") continue;  // a standard stream
         auto& of_role = role == FileRole::input ? files.inputs : files.outputs;
         of_role.push_back({option->get_name(), path});

@@ -10,6 +10,7 @@
 #include "formats/lists/support/support_file.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 
 namespace cleave {
@@ -63,13 +64,27 @@ void add_input_shape(ModelRequest& model, const std::string& text) {
   model.bindings.inputs.emplace_back(name, std::move(dims));
 }
 
+// A value for each target, such as npu=3, and one for those that have none of their own.
+template <class Set>
+void set_for_targets(const std::string& option, const std::vector<std::string>& given,
+                     const Set& set) {
+  const auto is_for_all = [](const std::string& text) {
+    return list_source_of(text).target.empty();
+  };
+  if (std::count_if(given.begin(), given.end(), is_for_all) > 1) {
+    refuse_option(option, "is given twice: give NAME=VALUE for a target");
+  }
+  for (const std::string& text : given) set(text);
+}
+
 // The option of a setting, which holds the default.
-CLI::Option* add_setting(CLI::App& app, const SplitSetting& setting, SplitOptions& options) {
+CLI::Option* add_setting(CLI::App& app, const SplitSetting& setting, SplitRequest& request) {
   const std::string name = option_name(setting);
   const std::string help(setting.help);
-  const auto set = [&setting, &options](const std::string& text) {
-    if (setting.set(options, text)) return;
-    refuse_option(option_name(setting), in_quotes(text) + " " + refusal_of(setting));
+  SplitOptions& options = request.options;
+  const auto set = [&setting, &request](const std::string& text) {
+    const auto done = set_in_request(request, setting.name, text);
+    if (!done) refuse_option(option_name(setting), done.error().message);
   };
   CLI::Option* option = nullptr;
   if (setting.form == SettingForm::flag) {
@@ -81,7 +96,14 @@ CLI::Option* add_setting(CLI::App& app, const SplitSetting& setting, SplitOption
     option = add_words(
         app, name, words, [set, words](std::size_t at) { set(words[at]); }, help);
   } else {
-    option = app.add_option_function<std::string>(name, set, help);
+    if (setting.is_for_targets) {
+      option =
+          app.add_option_function<std::vector<std::string>>(
+                 name, [set, name](const auto& given) { set_for_targets(name, given, set); }, help)
+              ->allow_extra_args(false);
+    } else {
+      option = app.add_option_function<std::string>(name, set, help);
+    }
     if (!setting.placeholder.empty()) option->type_name(std::string(setting.placeholder));
   }
   if (setting.form == SettingForm::other) return option;
@@ -164,21 +186,30 @@ void add_costs_option(CLI::App& app, std::vector<CostSource>& costs) {
                 FileRole::input);
 }
 
-void add_list_options(CLI::App& app, ListsRequest& lists, Lists need) {
-  const auto take = [&lists](const std::vector<std::string>& given) {
+void add_list_options(CLI::App& app, ListsRequest& lists, Lists need, Targets targets) {
+  const auto take = [&app, &lists, targets](const std::vector<std::string>& given) {
     if (given.size() > kMostSupportLists) {
       refuse_option("--support", count_text(given.size()) + " lists are too many: at most " +
                                      count_text(kMostSupportLists) +
                                      " are read at once; join some into one file");
     }
     lists.paths = given;
+    if (const auto fine = check_targets(lists); !fine) {
+      refuse_option("--support", fine.error().message + ": " + fine.error().notes.front());
+    }
+    const std::vector<std::string> names = lists.targets();
+    if (targets == Targets::one && names.size() > 1) {
+      refuse_option("--support", "cleave " + app.get_name() + " is for one target, and " +
+                                     in_quotes(names[0]) + " and " + in_quotes(names[1]) +
+                                     " are two: run it for each");
+    }
   };
   CLI::Option* const support =
       app.add_option_function<std::vector<std::string>>(
              "-s,--support", take,
              "support list: JSON, plain text or ONNX Runtime config; repeatable: a node is "
-             "supported when any list accepts it")
-          ->type_name("LIST")
+             "supported when any list accepts it; with NAME=, a list of that target")
+          ->type_name("[NAME=]LIST")
           ->allow_extra_args(false);
   set_file_role(support, FileRole::input);
   if (need == Lists::required) support->required();
@@ -203,7 +234,7 @@ void add_list_options(CLI::App& app, ListsRequest& lists, Lists need) {
 
 void add_setting_options(CLI::App& app, SplitRequest& request) {
   for (const SplitSetting& setting : split_settings()) {
-    CLI::Option* const option = add_setting(app, setting, request.options);
+    CLI::Option* const option = add_setting(app, setting, request);
     if (!setting.needs.empty()) option->needs(app.get_option(std::string(setting.needs)));
   }
   const auto take = [&request](const std::string& option, const std::string& name) {
@@ -222,6 +253,14 @@ void add_setting_options(CLI::App& app, SplitRequest& request) {
          "(samples/README.md); repeatable")
       ->type_name("TARGET:NUMBERS")
       ->allow_extra_args(false);
+  app.add_option_function<std::vector<std::string>>(
+         "--prefix",
+         [set = take("--prefix", "prefix")](const std::vector<std::string>& given) {
+           for (const std::string& text : given) set(text);
+         },
+         "name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable")
+      ->type_name("NAME=PREFIX")
+      ->allow_extra_args(false);
   app.add_option_function<std::string>(
          "--pcie-bw", take("--pcie-bw", "pcie_bw"),
          "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")
@@ -236,10 +275,10 @@ void add_require_option(CLI::App& app, std::vector<std::string>& require) {
       ->allow_extra_args(false);
 }
 
-void add_split_options(CLI::App& app, SplitRequest& request, Lists need) {
+void add_split_options(CLI::App& app, SplitRequest& request, Lists need, Targets targets) {
   add_model_options(app, request.model);
   add_costs_option(app, request.costs);
-  add_list_options(app, request.lists, need);
+  add_list_options(app, request.lists, need, targets);
   add_setting_options(app, request);
   add_require_option(app, request.require);
 }

@@ -22,9 +22,12 @@ void add_binding_options(CLI::App& app, ModelRequest& model);
 void add_costs_option(CLI::App& app, std::vector<CostSource>& costs);
 
 enum class Lists : bool { optional, required };
+// Whether a command splits for several targets; where it does not, it refuses them.
+enum class Targets : bool { one, several };
 // -s/--support, --deny, --verdicts, all repeatable; --all-of. Where they are required, a file of
 // verdicts will do.
-void add_list_options(CLI::App& app, ListsRequest& lists, Lists need = Lists::required);
+void add_list_options(CLI::App& app, ListsRequest& lists, Lists need = Lists::required,
+                      Targets targets = Targets::one);
 
 // The settings of the split, --target, --pcie-bw; --require where the command has no gate of that
 // name.
@@ -32,6 +35,7 @@ void add_setting_options(CLI::App& app, SplitRequest& request);
 void add_require_option(CLI::App& app, std::vector<std::string>& require);
 
 // All of the above: what a command takes that splits one model.
-void add_split_options(CLI::App& app, SplitRequest& request, Lists need = Lists::required);
+void add_split_options(CLI::App& app, SplitRequest& request, Lists need = Lists::required,
+                       Targets targets = Targets::one);
 
 }  // namespace cleave

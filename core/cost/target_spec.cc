@@ -74,6 +74,11 @@ std::string key_names(TargetName target) {
   return names;
 }
 
+bool is_lower_word(std::string_view text) {
+  return !text.empty() && text[0] >= 'a' && text[0] <= 'z' &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
+}
+
 }  // namespace
 
 bool is_target_number(std::string_view name) {
@@ -88,20 +93,21 @@ Status<> set_target_number(std::string_view name, std::string_view value, Target
                  std::string(name) + "=" + std::string(key.example)};
   }
   return Error{in_quotes(name) + " is not a number of target " +
-               (spec.target == TargetName::cpu ? "cpu" : "acc") + ": there are " +
+               (spec.target == TargetName::cpu ? "cpu" : spec.name) + ": there are " +
                key_names(spec.target)};
 }
 
 Result<TargetSpec> parse_target(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view name = trimmed(text.substr(0, colon));
-  if ((name != "cpu" && name != "acc") || colon == std::string_view::npos) {
+  if (!is_lower_word(name) || colon == std::string_view::npos) {
     return Error{in_quotes(text) +
                  " names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
                  "acc:launch=100us,..."};
   }
   TargetSpec spec;
   spec.target = name == "cpu" ? TargetName::cpu : TargetName::acc;
+  if (spec.target == TargetName::acc) spec.name = name;
   for (std::string_view rest = text.substr(colon + 1); !trimmed(rest).empty();) {
     const std::size_t comma = rest.find(',');
     const std::string_view part = trimmed(rest.substr(0, comma));

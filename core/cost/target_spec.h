@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/base/link.h"
@@ -21,6 +22,7 @@ enum class TargetName : std::uint8_t { cpu, acc };
 // The numbers that were given; the others are nullopt.
 struct TargetSpec {
   TargetName target = TargetName::acc;
+  std::string name = "acc";  // of the accelerator; "acc" means each
   std::optional<double> flops_per_second;
   std::optional<double> bytes_per_second;
   std::optional<double> node_us;

@@ -55,11 +55,11 @@ bool names_any(const SupportList& list, const std::vector<UsedOp>& ops) {
 
 }  // namespace
 
-std::vector<IdleList> find_idle_lists(const Graph& graph, const std::vector<SupportList>& lists) {
+std::vector<IdleList> find_idle_lists(const Graph& graph, std::span<const SupportList> lists) {
   std::vector<UsedOp> ops = used_ops(graph);
   std::vector<IdleList> idle;
   if (ops.empty()) return idle;
-  const bool has_others = !all_are_overlays(lists);
+  const bool has_others = !std::all_of(lists.begin(), lists.end(), is_overlay);
   for (std::size_t i = 0; i < lists.size(); ++i) {
     if (lists[i].role == ListRole::verdicts || (has_others && is_overlay(lists[i]))) continue;
     if (!names_any(lists[i], ops)) idle.push_back({static_cast<std::uint16_t>(i), {}});
@@ -337,7 +337,7 @@ Fit fit(const std::vector<Rule>& allow, const std::vector<ModelOp>& ops) {
 
 }  // namespace
 
-std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportList>& lists,
+std::vector<NearMiss> near_misses(const Graph& graph, std::span<const SupportList> lists,
                                   const OpFacts& facts) {
   const std::vector<ModelOp> ops = distinct_ops(graph);
   std::vector<NearMiss> misses;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,7 @@ struct IdleList {
 
 // The idle lists in the order of `lists`; none for a graph without nodes. Linear in the nodes, plus
 // rules times op types.
-std::vector<IdleList> find_idle_lists(const Graph& graph, const std::vector<SupportList>& lists);
+std::vector<IdleList> find_idle_lists(const Graph& graph, std::span<const SupportList> lists);
 
 // The names that one layer has in the two forms of a torch.export program: as exported (training IR)
 // and after run_decompositions().
@@ -70,7 +71,7 @@ struct NearMiss {
 // At most one near miss for each rule, in order of lists and rules. A rule for an op that `facts`
 // knows is not a slip. Linear in ops and rules, plus at most some million steps to compare misspelt
 // names letter by letter; names beyond that, and names of more than 256 bytes, are not compared.
-std::vector<NearMiss> near_misses(const Graph& graph, const std::vector<SupportList>& lists,
+std::vector<NearMiss> near_misses(const Graph& graph, std::span<const SupportList> lists,
                                   const OpFacts& facts);
 
 }  // namespace cleave

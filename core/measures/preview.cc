@@ -54,6 +54,78 @@ class ParametersRead {
   std::vector<ValueId> pending_;
 };
 
+// The devices of a split, in one walk over the parts.
+class DeviceCounter {
+ public:
+  DeviceCounter(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
+                const PerPart<PartNumbers>& parts, std::size_t target_count)
+      : graph_(graph),
+        partition_(partition),
+        boundaries_(boundaries),
+        parts_(parts),
+        host_(target_count),
+        read_by_host_(graph.value_count()) {
+    result_.devices.resize(host_ + 1);
+    result_.bytes.resize((host_ + 1) * (host_ + 1));
+  }
+
+  DevicesOfSplit run() && {
+    for (const PartId part : partition_.parts()) count_part(part);
+    for (const ValueId value : graph_.outputs()) count_read(value, host_);
+    for (std::size_t device = 0; device <= host_; ++device) count_parameters(device);
+    return std::move(result_);
+  }
+
+ private:
+  std::size_t device_of(PartId part) const {
+    const TargetId target = partition_.target(part);
+    return target == kNone<TargetId> ? host_ : index(target);
+  }
+
+  void count_part(PartId part) {
+    DeviceNumbersOfSplit& numbers = result_.devices[device_of(part)];
+    ++numbers.parts;
+    numbers.nodes += partition_.nodes(part).size();
+    numbers.flops += parts_[part].flops;
+    numbers.unknown_flops += parts_[part].unknown_flops;
+    for (const ValueId value : boundaries_.inputs[part]) count_read(value, device_of(part));
+  }
+
+  void count_read(ValueId value, std::size_t reader) {
+    const Value& record = graph_.value(value);
+    if (record.kind == ValueKind::parameter) return;
+    const bool is_made = record.kind == ValueKind::node_output;
+    if (is_made && !graph_.nodes().contains(record.producer)) return;  // a constant's output
+    const std::size_t maker = is_made ? device_of(partition_.part_of[record.producer]) : host_;
+    if (maker == reader || (reader == host_ && !read_by_host_.insert(value))) return;
+    std::uint64_t& bytes = result_.bytes[maker * (host_ + 1) + reader];
+    bytes = saturating_add(bytes, value_bytes(graph_, value).value_or(0));
+  }
+
+  void count_parameters(std::size_t device) {
+    ParametersRead read(graph_);
+    for (const PartId part : partition_.parts()) {
+      if (device_of(part) != device) continue;
+      for (const NodeId node : partition_.nodes(part)) read.add_node(node);
+    }
+    std::uint64_t& bytes = result_.devices[device].parameter_bytes;
+    for (const ValueId parameter : graph_.parameters()) {
+      if (graph_.canonical_parameter(parameter) != parameter || !read.contains(parameter)) continue;
+      if (is_in_file(graph_, parameter)) {
+        bytes = saturating_add(bytes, parameter_bytes(graph_, parameter));
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Partition& partition_;
+  const Boundaries& boundaries_;
+  const PerPart<PartNumbers>& parts_;
+  const std::size_t host_;
+  ValueSet read_by_host_;
+  DevicesOfSplit result_;
+};
+
 void cover_parameters(const Graph& graph, const NodeSet& acc, Coverages& coverages) {
   ParametersRead read(graph);
   for (const NodeId node : graph.nodes()) {
@@ -223,8 +295,13 @@ Coverages cover(const Graph& graph, const NodeSet& acc) {
 }
 
 Preview preview_split(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-                      const Link& link) {
-  return Previewer(graph, partition, boundaries, link).make();
+                      const Link& link, std::size_t target_count) {
+  Preview preview = Previewer(graph, partition, boundaries, link).make();
+  if (target_count > 1) {
+    preview.by_device =
+        DeviceCounter(graph, partition, boundaries, preview.parts, target_count).run();
+  }
+  return preview;
 }
 
 }  // namespace cleave

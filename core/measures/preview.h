@@ -58,18 +58,42 @@ struct Coverages {
   std::vector<NodeId> unknown_flops_ops;  // the first node of each op type among them
 };
 
+// What one of several devices has.
+struct DeviceNumbersOfSplit {
+  std::size_t parts = 0;
+  std::size_t nodes = 0;
+  double flops = 0;  // of nodes whose FLOPs are known
+  std::size_t unknown_flops = 0;
+  std::uint64_t parameter_bytes = 0;  // each once, however many of its parts read it
+};
+
+// The devices of a split for several targets: the targets, and last the CPU.
+struct DevicesOfSplit {
+  std::vector<DeviceNumbersOfSplit> devices = {};
+  // From one device to another, row by row: values that one makes and the other reads, once for each
+  // accelerator part that reads them, and once for the CPU, which also makes the model's inputs and
+  // reads its outputs. Tensors of known size.
+  std::vector<std::uint64_t> bytes = {};
+
+  std::uint64_t bytes_between(std::size_t from, std::size_t to) const {
+    return bytes[from * devices.size() + to];
+  }
+};
+
 struct Preview {
   Link link;
   PerPart<PartNumbers> parts;
   std::optional<LinkBound> bound;  // nullopt when the link bounds no accelerator part
   Coverages coverage;              // of the nodes in accelerator parts
+  DevicesOfSplit by_device = {};   // empty where there is one accelerator
 };
 
 // Linear. A parameter that both sides read counts as the accelerator's.
 Coverages cover(const Graph& graph, const NodeSet& acc);
 
-// Linear. Method: FX splitter, split_preview; the shared-link and half-duplex bounds are ours.
+// Linear. Method: FX splitter, split_preview; the shared-link and half-duplex bounds are ours. With
+// several targets, linear for each.
 Preview preview_split(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-                      const Link& link);
+                      const Link& link, std::size_t target_count = 1);
 
 }  // namespace cleave

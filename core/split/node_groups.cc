@@ -176,6 +176,16 @@ Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions
   return std::move(joined).settle(std::move(fusions.acc), code);
 }
 
+Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
+                    const FusionOptions& options) {
+  Fusions fusions = find_fusions(graph, std::move(acc), options);
+  if (whole.qdq_groups.count() > 0) {
+    fusions = keep_qdq_groups(graph, whole.qdq_groups, std::move(fusions));
+  }
+  return keep_together(graph, {whole.patterns.begin, whole.patterns.nodes}, std::move(fusions),
+                       ReasonCode::pattern_group);
+}
+
 Fusions without_groups(const Graph& graph, AccNodes acc) {
   Fusions result;
   result.group_of = PerNode<GroupId>(graph.node_count(), kNone<GroupId>);

@@ -20,6 +20,7 @@
 #include "core/base/adjacency.h"
 #include "core/graph/graph.h"
 #include "core/split/fusion.h"
+#include "core/support/list_patterns.h"
 
 namespace cleave {
 
@@ -74,6 +75,17 @@ struct NodeLists {
   std::span<const NodeId> nodes;
 };
 Fusions keep_together(const Graph& graph, const NodeLists& sets, Fusions fusions, ReasonCode code);
+
+// What is kept together besides nodes that exchange non-tensor data.
+struct Whole {
+  const struct QdqGroups& qdq_groups;
+  const PatternMatches& patterns;
+};
+
+// All groups that must stay together, among the nodes that may run on the accelerator: fusion
+// groups, then Q/DQ groups, then the matches of patterns. A group counts only if all its nodes stay.
+Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
+                    const FusionOptions& options);
 
 // A result without groups; `acc` is unchanged.
 Fusions without_groups(const Graph& graph, AccNodes acc);

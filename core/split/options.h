@@ -80,6 +80,8 @@ struct PlaceOptions {
 struct PartitionOptions {
   std::string acc_prefix = "_run_on_acc_";
   std::string non_acc_prefix = "_run_on_cpu_";
+  // By target, instead of acc_prefix; empty: there is one accelerator.
+  std::vector<std::string> target_prefixes = {};
   bool operator==(const PartitionOptions&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/split/node_groups.h"
+#include "core/split/targets.h"
 #include "core/support/support.h"
 
 namespace cleave {
@@ -52,23 +53,6 @@ DecidingTimes deciding_times(const SplitInput& input, const SplitOptions& option
 Status<> check_options(const SplitOptions& options, const LatencyInput& latency) {
   if (auto usable = check_prefixes(options.partition); !usable) return usable;
   return asks_for_latency(options) ? check_latency_input(latency) : Status<>(Done{});
-}
-
-// What is kept together besides nodes that exchange non-tensor data.
-struct Whole {
-  const QdqGroups& qdq_groups;
-  const PatternMatches& patterns;
-};
-
-// The groups that must stay together, among the nodes that may run on the accelerator.
-Fusions find_groups(const Graph& graph, AccNodes acc, const Whole& whole,
-                    const SplitOptions& options) {
-  Fusions fusions = find_fusions(graph, std::move(acc), options.fusion);
-  if (whole.qdq_groups.count() > 0) {
-    fusions = keep_qdq_groups(graph, whole.qdq_groups, std::move(fusions));
-  }
-  return keep_together(graph, {whole.patterns.begin, whole.patterns.nodes}, std::move(fusions),
-                       ReasonCode::pattern_group);
 }
 
 struct Placed {
@@ -136,7 +120,7 @@ std::size_t count_without_host_shapes(const Graph& graph, const Support& support
                                       const Whole& whole, const SplitOptions& options) {
   if (!options.host_shapes.follow) return 0;
   const Fusions groups =
-      find_groups(graph, find_acc_nodes(graph, support, options.acc_finder), whole, options);
+      find_groups(graph, find_acc_nodes(graph, support, options.acc_finder), whole, options.fusion);
   const SubgraphsFound found = split_subgraphs(graph, groups, options.subgraphs);
   return merge_small_subgraphs(graph, found.subgraphs, groups.acc.reasons, options.subgraphs)
       .subgraphs.count();
@@ -146,13 +130,6 @@ std::size_t count_without_host_shapes(const Graph& graph, const Support& support
 PerNode<Reason> without(PerNode<Reason> reasons, std::span<const NodeId> moved) {
   for (const NodeId node : moved) reasons[node] = {};
   return reasons;
-}
-
-Error too_many_rule_checks() {
-  return {.message = "rules of the support lists would be held against nodes more than " +
-                     std::to_string(kMostRuleChecks) + " times, the most that is done",
-          .notes = {"too many rules are for the same op: give rules by the values of an attribute, "
-                    "or fewer rules"}};
 }
 
 struct Judged {
@@ -166,8 +143,8 @@ struct Judged {
 // crossing the link comes last: it depends on where the makers and readers of sizes are.
 Result<Judged> judge_nodes(const SplitInput& input, const SplitOptions& options,
                            const Passed& passed) {
-  auto support = match_support_within(input.graph, input.lists, input.facts, kMostRuleChecks);
-  if (!support) return too_many_rule_checks();
+  auto support = judge_by_lists(input.graph, input.lists, input.facts);
+  if (!support) return std::move(support).error();
   passed(1);
   const bool follows = options.host_shapes.follow;
   HostShapes host_shapes = follows ? follow_shape_users(input.graph, *support) : HostShapes();
@@ -194,7 +171,7 @@ Result<Split> split_with_sets(const SplitInput& input, const SplitOptions& optio
   // groups, then the matches of patterns: a group counts only if all its nodes stay.
   QdqGroups qdq_groups = options.qdq.keep ? find_qdq_groups(graph) : QdqGroups();
   const Whole whole{qdq_groups, support.patterns};
-  Fusions groups = find_groups(graph, acc, whole, options);
+  Fusions groups = find_groups(graph, acc, whole, options.fusion);
   const std::size_t count_without = count_without_host_shapes(graph, support, whole, options);
   passed(3);
 
@@ -245,8 +222,19 @@ bool asks_for_latency(const SplitOptions& options) {
          options.keep.only_gaining || options.keep.by == KeepBy::latency;
 }
 
+Result<Support> judge_by_lists(const Graph& graph, std::span<const SupportList> lists,
+                               const OpFacts& facts) {
+  auto support = match_support_within(graph, lists, facts, kMostRuleChecks);
+  if (support) return *std::move(support);
+  return Error{.message = "rules of the support lists would be held against nodes more than " +
+                          std::to_string(kMostRuleChecks) + " times, the most that is done",
+               .notes = {"too many rules are for the same op: give rules by the values of an "
+                         "attribute, or fewer rules"}};
+}
+
 Result<Split> split_graph(const SplitInput& input, const SplitOptions& options,
                           const Progress& progress) {
+  if (input.targets.size() > 1) return split_for_targets(input, options, progress);
   const Sets sets = input.facts.whole;
   auto split = split_with_sets(input, options, progress, {});
   if (!split || !divides_a_set(sets, split->partition.part_of)) return split;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "core/base/link.h"
@@ -26,8 +28,14 @@
 
 namespace cleave {
 
+// What the lists of one of several targets say, and why it does not run nodes.
+struct TargetVerdicts {
+  Support support;          // as if it were the only target; lists by their place in SplitInput
+  PerNode<Reason> reasons;  // `none` for nodes that it runs, and for those that another took first
+};
+
 struct Split {
-  Support support;         // the lists' verdicts
+  Support support;         // the lists' verdicts; of several targets what any of them accepts
   HostShapes host_shapes;  // if enabled: shape computations, and verdicts with them moved
   AccNodes acc_found;      // after the acc finder
   QdqGroups qdq_groups;    // if enabled
@@ -44,20 +52,38 @@ struct Split {
   std::vector<ExtensionLeftOut> extensions_left_out;  // because of the lists' part limits
   Partition partition;
   Boundaries boundaries;
+  std::vector<TargetVerdicts> targets = {};  // by TargetId; empty: there is one accelerator
+  // Of several targets: no order of the same placement has fewer parts on them. 0: not known.
+  std::size_t least_acc_parts = 0;
+};
+
+// One of several accelerators.
+struct Target {
+  std::string name;                          // a lower-case word
+  std::size_t first_list = 0, end_list = 0;  // its lists: SplitInput::lists[first_list, end_list)
+  std::size_t min_acc_size = 1;              // smaller parts go to the next target that takes them
+  std::size_t most_kept = KeepOptions::kUnlimited;  // parts; those worth least go on
+  bool operator==(const Target&) const = default;
 };
 
 // The graph to split, and the machine to split it for.
 struct SplitInput {
   const Graph& graph;
-  const std::vector<SupportList>& lists;
+  std::span<const SupportList> lists;
   const OpFacts& facts;
   Link link = default_link();          // used to value subgraphs: KeepOptions
   const TargetTimes* times = nullptr;  // of nodes; null: the model's own, and the machine's rates
   const NodeSet* required = nullptr;   // nodes that PlaceBy::cost leaves on the accelerator
+  // In the order in which they are asked. Fewer than two: all lists are of one accelerator.
+  std::span<const Target> targets = {};
 };
 
 // True when an option decides by the time of an inference.
 bool asks_for_latency(const SplitOptions& options);
+
+// The verdict on each node. Refuses lists with too many rules for one op.
+Result<Support> judge_by_lists(const Graph& graph, std::span<const SupportList> lists,
+                               const OpFacts& facts);
 
 // Refuses only options that cannot be met: prefixes that give two partitions one name, an extension
 // of a subgraph that does not exist or is not on the accelerator, a choice by times that are

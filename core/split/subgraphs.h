@@ -17,11 +17,16 @@ namespace cleave {
 
 enum class Device : std::uint8_t { cpu, acc };
 
+// One of several accelerators, in the order in which they are asked.
+enum class TargetId : std::uint32_t {};
+
 // Subgraphs in execution order. Within one, nodes keep the model's order.
 struct Subgraphs {
   PerNode<PartId> subgraph_of;
   std::vector<Device> devices;
   std::vector<std::uint32_t> sizes;  // nodes of each
+  // Of each; kNone on the CPU. Empty: there is one accelerator.
+  std::vector<TargetId> targets = {};
 
   std::size_t count() const { return devices.size(); }
 };

@@ -30,7 +30,7 @@ namespace {
 
 class Matcher {
  public:
-  Matcher(const Graph& graph, const std::vector<SupportList>& lists, const OpFacts& facts)
+  Matcher(const Graph& graph, std::span<const SupportList> lists, const OpFacts& facts)
       : graph_(graph), facts_(facts), lists_(lists.begin(), lists.end()) {
     for (std::size_t i = 0; i < lists.size(); ++i) {
       const auto list = static_cast<std::uint16_t>(i);
@@ -351,7 +351,7 @@ class Matcher {
   std::uint64_t steps_to_nearest_ = 0;
 };
 
-bool have_patterns(const std::vector<SupportList>& lists) {
+bool have_patterns(std::span<const SupportList> lists) {
   return std::any_of(lists.begin(), lists.end(),
                      [](const SupportList& list) { return !list.patterns.empty(); });
 }
@@ -380,13 +380,13 @@ const std::string& unchecked_by(const SupportList& list, const UncheckedNode& no
 
 }  // namespace
 
-Reason match_node(const Graph& graph, NodeId node, const std::vector<SupportList>& lists,
+Reason match_node(const Graph& graph, NodeId node, std::span<const SupportList> lists,
                   const OpFacts& facts) {
   return Matcher(graph, lists, facts).judge_alone(node).reason;
 }
 
 std::optional<AcceptingRule> find_accepting_rule(const Graph& graph, NodeId node,
-                                                 const std::vector<SupportList>& lists,
+                                                 std::span<const SupportList> lists,
                                                  const OpFacts& facts) {
   const auto verdict = Matcher(graph, lists, facts).judge_alone(node);
   if (verdict.reason.code != ReasonCode::none) return std::nullopt;
@@ -394,7 +394,7 @@ std::optional<AcceptingRule> find_accepting_rule(const Graph& graph, NodeId node
 }
 
 std::vector<std::pair<NodeId, Reason>> refused_body_nodes(const Graph& graph,
-                                                          const std::vector<SupportList>& lists,
+                                                          std::span<const SupportList> lists,
                                                           const OpFacts& facts) {
   std::vector<std::pair<NodeId, Reason>> refused;
   Matcher matcher(graph, lists, facts);
@@ -412,8 +412,7 @@ Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
   return *match_support_within(graph, lists, facts, std::numeric_limits<std::uint64_t>::max());
 }
 
-std::optional<Support> match_support_within(const Graph& graph,
-                                            const std::vector<SupportList>& lists,
+std::optional<Support> match_support_within(const Graph& graph, std::span<const SupportList> lists,
                                             const OpFacts& facts, std::uint64_t most_checks) {
   Support support{NodeSet(graph.node_count()), PerNode<Reason>(graph.node_count())};
   Matcher matcher(graph, lists, facts);

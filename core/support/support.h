@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -51,13 +52,13 @@ Support match_support(const Graph& graph, const std::vector<SupportList>& lists,
 
 // The verdict of the rules, without patterns, on one node without its bodies; code `none` when it is
 // accepted. Also works for body nodes. Linear in the rules: for explanations, not for loops.
-Reason match_node(const Graph& graph, NodeId node, const std::vector<SupportList>& lists,
+Reason match_node(const Graph& graph, NodeId node, std::span<const SupportList> lists,
                   const OpFacts& facts);
 
 // Body nodes that no list accepts, each with its reason, in the order of their owners and then of
 // the bodies. As linear as match_support.
 std::vector<std::pair<NodeId, Reason>> refused_body_nodes(const Graph& graph,
-                                                          const std::vector<SupportList>& lists,
+                                                          std::span<const SupportList> lists,
                                                           const OpFacts& facts);
 
 // Which rule accepts a node, for explanations. The matching itself is in core/support/support.cc.
@@ -70,7 +71,7 @@ struct AcceptingRule {
 // nullopt when no rule of a list accepts the node. Ignores bodies and patterns. Linear in the rules: not for loops over
 // nodes.
 std::optional<AcceptingRule> find_accepting_rule(const Graph& graph, NodeId node,
-                                                 const std::vector<SupportList>& lists,
+                                                 std::span<const SupportList> lists,
                                                  const OpFacts& facts);
 
 // A limit on the work of matching. A list may have thousands of rules for one op, which must be
@@ -81,8 +82,7 @@ inline constexpr std::uint64_t kMostRuleChecks = 100'000'000;
 
 // The same as match_support(); nullopt when it would check rules on nodes more than `most_checks`
 // times. Steps of the search for patterns count as checks.
-std::optional<Support> match_support_within(const Graph& graph,
-                                            const std::vector<SupportList>& lists,
+std::optional<Support> match_support_within(const Graph& graph, std::span<const SupportList> lists,
                                             const OpFacts& facts, std::uint64_t most_checks);
 
 }  // namespace cleave

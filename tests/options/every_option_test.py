@@ -50,6 +50,7 @@ OPTIONS = {
     "--keep-by": ("--keep-by nodes", KEEP),
     "--extend": ("--extend all", "--min-acc-module-size 3"),
     "--acc-prefix": ("--acc-prefix npu_", ""),
+    "--prefix": ("--prefix acc=npu_", ""),
     "--non-acc-prefix": ("--non-acc-prefix host_", ""),
     "--target": ("--target acc:launch=1s", COST),
     "--pcie-bw": ("--pcie-bw 1kB/s", COST),
@@ -58,7 +59,7 @@ OPTIONS = {
 }
 
 LOWER = "--backend fake.json --json --no-cache"
-NO_NAMES = dict.fromkeys(("--acc-prefix", "--non-acc-prefix"), "it prints no names of partitions")
+NO_NAMES = dict.fromkeys(("--acc-prefix", "--prefix", "--non-acc-prefix"), "it prints no names of partitions")
 NO_CPU_NAMES = {"--non-acc-prefix": "it names partitions of the accelerator only"}
 # command -> (its words, the options that say nothing to it and why); {partition}: any of the accelerator's
 COMMANDS = {

@@ -29,7 +29,8 @@ constexpr Words<KeepBy, 4> kKeepBy = {{{"flops", KeepBy::flops},
                                        {"time", KeepBy::time},
                                        {"nodes", KeepBy::nodes},
                                        {"latency", KeepBy::latency}}};
-constexpr Words<PlaceBy, 2> kPlaceBy = {{{"priority", PlaceBy::priority}, {"cost", PlaceBy::cost}}};
+constexpr Words<PlaceBy, 3> kPlaceBy = {
+    {{"priority", PlaceBy::priority}, {"order", PlaceBy::priority}, {"cost", PlaceBy::cost}}};
 constexpr Words<Residency, 2> kResidency = {{{"off", Residency::off}, {"on", Residency::on}}};
 constexpr std::array<std::string_view, 1> kAuto = {"auto"};
 constexpr std::array<std::string_view, 2> kUnlimitedOrAuto = {"unlimited", "auto"};
@@ -202,6 +203,7 @@ constexpr SplitSetting kSettings[] = {
      .words = kAuto,
      .placeholder = "NODES",
      .refusal = "is not a whole number of 0 or more",
+     .is_for_targets = true,
      .get = [](const SplitOptions& options) -> SettingValue {
        return value_of_count(options.subgraphs.min_acc_size);
      },
@@ -225,8 +227,8 @@ constexpr SplitSetting kSettings[] = {
         "that a Reshape does not cut a partition"),
     word_setting<&SplitOptions::place, &PlaceOptions::by, kPlaceBy>(
         "place",
-        "put nodes on the accelerator wherever the lists allow it (priority), or so that an "
-        "inference is fastest (cost)"),
+        "put nodes on the accelerator wherever the lists allow it (priority), on the first of "
+        "several targets that takes them (order), or so that an inference is fastest (cost)"),
     word_setting<&SplitOptions::latency, &LatencyOptions::residency, kResidency>(
         "residency",
         "whether the accelerator keeps values that it made or received until their last reader "
@@ -240,6 +242,7 @@ constexpr SplitSetting kSettings[] = {
      .words = kUnlimitedOrAuto,
      .placeholder = "COUNT",
      .refusal = "is not a count: give a whole number, auto, or unlimited",
+     .is_for_targets = true,
      .get = most_kept,
      .set = set_most_kept},
     word_setting<&SplitOptions::keep, &KeepOptions::by, kKeepBy>(

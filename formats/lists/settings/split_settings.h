@@ -35,6 +35,7 @@ struct SplitSetting {
   std::string_view refusal = {};      // what is wrong with a refused value: "is not a ..."
   std::string_view needs = {};        // another option that must be given; empty: none
   bool is_compared = true;            // false: it does not affect the split
+  bool is_for_targets = false;        // also takes NAME=VALUE, for one of several targets
   SettingValue (*get)(const SplitOptions&) = nullptr;
   bool (*set)(SplitOptions&, const SettingValue&) = nullptr;  // false: refuses the value
 };

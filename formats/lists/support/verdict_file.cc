@@ -83,25 +83,41 @@ ReadVerdict read_verdict_object(JsonWalk& json, const std::string& node, std::si
   return read;
 }
 
-ReadVerdict read_device(JsonWalk& json) {
-  const auto device = json.take_text("a device");
-  if (!device) return {};
-  return {!is_cpu_device(*device), "assigned to " + *device};
+bool are_equal_but_for_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-ReadVerdict read_verdict(JsonWalk& json, const std::string& node, std::size_t at) {
+ReadVerdict read_device(JsonWalk& json, const VerdictTarget& target, std::size_t at) {
+  const auto device = json.take_text("a device");
+  if (!device) return {};
+  const std::string why = "assigned to " + *device;
+  if (is_cpu_device(*device)) return {false, why};
+  if (target.names.size() < 2) return {true, why};
+  std::string known;
+  for (std::size_t i = 0; i < target.names.size(); ++i) {
+    if (are_equal_but_for_case(*device, target.names[i])) return {i == target.which, why};
+    known += ", " + target.names[i];
+  }
+  json.faults().error(at, escaped_in_quotes(*device) + " is no target: there are cpu" + known);
+  return {};
+}
+
+ReadVerdict read_verdict(JsonWalk& json, const std::string& node, std::size_t at,
+                         const VerdictTarget& target) {
   if (json.type() == JsonType::object) return read_verdict_object(json, node, at);
-  if (json.type() == JsonType::string) return read_device(json);
+  if (json.type() == JsonType::string) return read_device(json, target, at);
   return {json.take_flag("the verdict on " + escaped_in_quotes(node)), {}};
 }
 
 void read_json(std::string_view bytes, PlaceCounter& places, SupportList& list,
-               TextFaults& faults) {
+               const VerdictTarget& target, TextFaults& faults) {
   std::string padded;  // with the zero bytes that JsonCursor needs
   padded.reserve(bytes.size() + JsonCursor::kPadding);
   padded.append(bytes).append(JsonCursor::kPadding, '\0');
   JsonWalk json(std::string_view(padded).substr(0, bytes.size()), faults);
-  read_verdicts(json, places, list);
+  read_verdicts(json, places, list, target);
   json.finish();
 }
 
@@ -147,11 +163,12 @@ std::string verdicts_text(const SupportList& list) {
   return std::move(json).finish();
 }
 
-void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list) {
+void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list,
+                   const VerdictTarget& target) {
   list.role = ListRole::verdicts;
   json.each_field("verdicts", "an object {\"node\": true, ...}",
                   [&](const std::string& node, std::size_t at) {
-                    const ReadVerdict read = read_verdict(json, node, at);
+                    const ReadVerdict read = read_verdict(json, node, at, target);
                     if (read.is_supported)
                       add({node, *read.is_supported, read.why}, at, places, list);
                   });
@@ -174,7 +191,8 @@ Loaded<SupportList> verdicts_of_native_list(const std::string& path, std::string
 
 }  // namespace
 
-Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view bytes) {
+Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view bytes,
+                                   const VerdictTarget& target) {
   TextFaults faults(path, bytes);
   const std::size_t bad = std::min(bytes.find('\0'), first_invalid_utf8(bytes));
   if (bad != bytes.npos) {
@@ -188,16 +206,16 @@ Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view byt
   list.role = ListRole::verdicts;
   PlaceCounter places(bytes);
   const bool is_json = !trimmed(bytes).empty() && trimmed(bytes).front() == '{';
-  is_json ? read_json(bytes, places, list, faults) : read_rows(bytes, places, list, faults);
+  is_json ? read_json(bytes, places, list, target, faults) : read_rows(bytes, places, list, faults);
   if (!faults.errors().empty()) return std::move(faults.errors());
   list.text = verdicts_text(list);
   return list;
 }
 
-Loaded<SupportList> read_verdict_file(const std::string& path) {
+Loaded<SupportList> read_verdict_file(const std::string& path, const VerdictTarget& target) {
   const auto source = SourceFile::open(path);
   if (!source) return source.error();
-  return parse_verdicts(source->path(), source->bytes());
+  return parse_verdicts(source->path(), source->bytes(), target);
 }
 
 // Each text becomes two deny rules, one by op and one by the node's name. A text with a domain only

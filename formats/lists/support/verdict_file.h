@@ -11,6 +11,7 @@
 // as "verdicts".
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +24,20 @@
 
 namespace cleave {
 
+// For which of several targets a verdict file is read: a device then means the target of that name,
+// compared without case, and no for the others.
+struct VerdictTarget {
+  std::span<const std::string> names = {};  // of all targets; fewer than two: any device means yes
+  std::size_t which = 0;
+};
+
 // The verdicts as a list with the role `verdicts`: a rule for each node, by its exact name. Its
-// text is a native list, which reports keep. Refuses a node that is given twice. Linear.
-Loaded<SupportList> read_verdict_file(const std::string& path);
+// text is a native list, which reports keep. Refuses a node that is given twice, and, of several
+// targets, a device that is none of them. Linear.
+Loaded<SupportList> read_verdict_file(const std::string& path, const VerdictTarget& target = {});
 // The same from a text, as if read from `path`.
-Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view bytes);
+Loaded<SupportList> parse_verdicts(const std::string& path, std::string_view bytes,
+                                   const VerdictTarget& target = {});
 
 // True for the names that OpenVINO and ONNX Runtime give the CPU, and for "".
 bool is_cpu_device(std::string_view device);
@@ -36,7 +46,8 @@ bool is_cpu_device(std::string_view device);
 std::string verdicts_text(const SupportList& list);
 
 // Reads the object at the cursor into the list, whose role becomes `verdicts`.
-void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list);
+void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list,
+                   const VerdictTarget& target = {});
 
 // What a user denies on the command line: ops and nodes, as an overlay on all lists.
 

@@ -3,7 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "core/support/support.h"
 #include "formats/base/text/number_text.h"
@@ -29,11 +31,21 @@ std::string unchecked_of(const Accepting& accepting) {
   return accepting.unchecked.empty() ? "" : "; unchecked: " + escaped(accepting.unchecked);
 }
 
+// The target that runs the node; kNone on the CPU.
+TargetId target_of(const Report& report, NodeId node) {
+  return report.split.partition.target(report.split.partition.part_of[node]);
+}
+
 // "npu.json:12 (Conv)" for the allow rule that accepts the node.
 std::string accepting_rule(const Report& report, NodeId node) {
-  const auto found = find_accepting_rule(report.graph, node, report.lists, report.facts);
+  std::span<const SupportList> lists = report.lists;
+  if (!report.targets.empty()) {
+    const Target& target = report.targets[index(target_of(report, node))];
+    lists = lists.subspan(target.first_list, target.end_list - target.first_list);
+  }
+  const auto found = find_accepting_rule(report.graph, node, lists, report.facts);
   if (!found) return "the support list";
-  const SupportList& list = report.lists[found->list];
+  const SupportList& list = lists[found->list];
   const Rule& rule = list.allow[found->rule];
   return escaped(list.path) + (rule.line == 0 ? "" : ":" + std::to_string(rule.line)) + " (" +
          escaped(rule.op) + ")" + unchecked_of(rule);
@@ -75,6 +87,38 @@ std::string detail_of(const Report& report, NodeId node) {
   }
   const ReasonContext context = reason_context(report);
   return reason_text(context, node, report.split.reasons[node]);
+}
+
+// What each of several targets says about the node, in the order in which they are asked: "npu: no
+// list has op ...".
+struct TargetWords {
+  TargetId target;
+  ReasonCode code;
+  std::string text;
+};
+std::vector<TargetWords> target_words(const Report& report, NodeId node) {
+  std::vector<TargetWords> words;
+  const TargetId own = target_of(report, node);
+  for (std::size_t i = 0; i < report.targets.size(); ++i) {
+    const TargetId target = id_at<TargetId>(i);
+    const Reason& reason = report.split.targets[i].reasons[node];
+    std::string text;
+    if (target == own) {
+      text = "takes it, here: " + detail_of(report, node);
+    } else if (reason.code != ReasonCode::none) {
+      text = reason_text(reason_context(report, target), node, reason);
+    } else if (own == kNone<TargetId> || target < own) {
+      text = "takes it, but not all nodes that must go with it";
+    } else {
+      const bool takes = report.split.targets[i].support.supported.contains(node);
+      const std::string& first = report.targets[index(own)].name;
+      text = takes ? "takes it, too, and is asked after " + first
+                   : reason_text(reason_context(report, target), node,
+                                 report.split.targets[i].support.reasons[node]);
+    }
+    words.push_back({target, reason.code, report.targets[i].name + ": " + text});
+  }
+  return words;
 }
 
 // The nodes to blame, starting with the node's own culprit, as long as each has a culprit itself.
@@ -146,8 +190,16 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
       page.add("  in:   every partition that reads it\n");
     } else {
       const PartId part = report.split.partition.part_of[node];
-      page.add("  in:   " + escaped(report.split.partition.name(part)) +
-               (on_acc(report, node) ? " (accelerator)\n" : " (CPU)\n"));
+      const bool is_one = report.targets.empty() && on_acc(report, node);
+      page.add("  in:   " + escaped(report.split.partition.name(part)) + " (" +
+               (is_one ? "accelerator" : device_name(report, part)) + ")\n");
+    }
+    if (!report.targets.empty() && !is_constant(graph, node)) {
+      std::string_view label = "  why:";
+      for (const TargetWords& words : target_words(report, node)) {
+        page.fact(std::exchange(label, ""), words.text, kColumn);
+      }
+      continue;
     }
     page.fact("  why:", detail_of(report, node), kColumn);
     const bool has_time = report.time != nullptr && has_times(*report.time);
@@ -202,6 +254,16 @@ std::string explain_json(const Report& report, const std::vector<NodeId>& nodes)
     entry["partition"] =
         constant ? Json() : Json(report.split.partition.name(report.split.partition.part_of[node]));
     entry["is_acc"] = constant ? Json() : Json(acc);
+    if (!report.targets.empty() && !constant) {
+      entry["target"] =
+          acc ? report.targets[index(target_of(report, node))].name : std::string("cpu");
+      for (const TargetWords& words : target_words(report, node)) {
+        entry["targets"].push_back(
+            {{"name", report.targets[index(words.target)].name},
+             {"code", words.code == ReasonCode::none ? Json() : Json(reason_code_name(words.code))},
+             {"detail", words.text.substr(words.text.find(": ") + 2)}});
+      }
+    }
     const Reason reason = constant ? Reason{} : report.split.reasons[node];
     entry["code"] = reason.code == ReasonCode::none ? Json() : Json(reason_code_name(reason.code));
     entry["detail"] = detail_of(report, node);

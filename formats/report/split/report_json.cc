@@ -26,7 +26,9 @@ class ReportWriter {
         split_(report.split),
         partition_(report.split.partition),
         preview_(report.preview),
-        shapes_(find_same_shapes(graph_, partition_, split_.boundaries)) {}
+        shapes_(find_same_shapes(graph_, partition_, split_.boundaries)) {
+    if (!report.targets.empty()) dependencies_ = find_dependencies(graph_, split_.boundaries);
+  }
 
   std::string write() {
     json_.begin_object();
@@ -49,11 +51,13 @@ class ReportWriter {
     write_names("extended", split_.extended);
     write_extensions_left_out();
     json_.number("distinct_acc_partitions", shapes_.distinct);
+    write_targets();
     write_partitions();
     write_node_map();
     write_link();
     write_time();
     write_cpu_reasons();
+    write_target_reasons();
     write_unchecked();
     write_chain();
     write_notes(json_, report_.notes);
@@ -236,6 +240,7 @@ class ReportWriter {
     json_.text("name", partition_.name(part));
     write_file(json_, report_.part_files, part);
     json_.flag("is_acc", partition_.is_acc(part));
+    if (!report_.targets.empty()) write_target(part);
     write_names("nodes", partition_.nodes(part));
     write_values(json_, "inputs", graph_, split_.boundaries.inputs[part]);
     write_values(json_, "outputs", graph_, split_.boundaries.outputs[part]);
@@ -257,6 +262,71 @@ class ReportWriter {
     for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
     json_.end_list();
     json_.end_object();
+  }
+
+  // Where the part runs, and the parts whose results it needs.
+  void write_target(PartId part) {
+    json_.text("target", target_name(partition_.target(part)));
+    json_.begin_list("after", Layout::one_line);
+    for (const PartId before : dependencies_[part]) json_.text(partition_.name(before));
+    json_.end_list();
+  }
+
+  std::string_view target_name(TargetId target) const {
+    return target == kNone<TargetId> ? "cpu"
+                                     : std::string_view(report_.targets[index(target)].name);
+  }
+
+  // The targets in the order in which they are asked, and last the CPU.
+  void write_targets() {
+    if (report_.targets.empty()) return;
+    const std::size_t count = preview_.by_device.devices.size();
+    json_.begin_list("targets");
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool is_host = i == report_.targets.size();
+      const DeviceNumbersOfSplit& numbers = preview_.by_device.devices[i];
+      json_.begin_object();
+      json_.text("name", target_name(is_host ? kNone<TargetId> : id_at<TargetId>(i)));
+      json_.begin_list("lists", Layout::one_line);
+      for (std::size_t list = 0; list < report_.lists.size() && !is_host; ++list) {
+        const Target& target = report_.targets[i];
+        if (list >= target.first_list && list < target.end_list) json_.number(list);
+      }
+      json_.end_list();
+      json_.number("partitions", numbers.parts);
+      json_.number("nodes", numbers.nodes);
+      json_.number("flops", numbers.flops);
+      json_.number("parameter_bytes", numbers.parameter_bytes);
+      json_.begin_object("bytes_to", Layout::one_line);
+      for (std::size_t to = 0; to < count; ++to) {
+        const bool is_to_host = to == report_.targets.size();
+        json_.text_key(target_name(is_to_host ? kNone<TargetId> : id_at<TargetId>(to)));
+        json_.number(preview_.by_device.bytes_between(i, to));
+      }
+      json_.end_object();
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
+  // Why each target does not run the nodes that it was asked for.
+  void write_target_reasons() {
+    if (report_.targets.empty()) return;
+    json_.begin_list("target_reasons");
+    for (const NodeId node : graph_.nodes()) {
+      for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+        const TargetId target = id_at<TargetId>(i);
+        const Reason& reason = split_.targets[i].reasons[node];
+        if (reason.code == ReasonCode::none) continue;
+        json_.begin_object(Layout::one_line);
+        json_.text("node", graph_.node(node).name);
+        json_.text("target", target_name(target));
+        json_.text("code", reason_code_name(reason.code));
+        json_.text("detail", reason_text(reason_context(report_, target), node, reason));
+        json_.end_object();
+      }
+    }
+    json_.end_list();
   }
 
   void write_part_time(PartId part) {
@@ -385,6 +455,7 @@ class ReportWriter {
   const Partition& partition_;
   const Preview& preview_;
   SameShapes shapes_;
+  PerPartLists<PartId> dependencies_;  // of several targets
   JsonText json_;
 };
 

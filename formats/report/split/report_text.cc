@@ -43,6 +43,7 @@ class TextReport {
     page_.blank();
     write_facts();
     write_partitions();
+    write_devices();
     write_causes();
     write_unchecked();
     write_hazards();
@@ -57,6 +58,20 @@ class TextReport {
     return static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
   }
 
+  bool has_targets() const { return !report_.targets.empty(); }
+
+  // "3 npu, 2 gpu"
+  template <class Parts>
+  std::string parts_by_target(const Parts& parts) const {
+    std::string text;
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+      const auto count = std::count(parts.targets.begin(), parts.targets.end(), id_at<TargetId>(i));
+      text += (text.empty() ? "" : ", ") + count_text(static_cast<std::size_t>(count)) + " " +
+              report_.targets[i].name;
+    }
+    return text;
+  }
+
   // ---- the conclusion ----
 
   void write_headline() {
@@ -66,6 +81,7 @@ class TextReport {
     if (acc_count() > 0) {
       const std::size_t cpu = partition_.count() - acc_count();
       line += ", in " + counted(acc_count(), "accelerator partition", "accelerator partitions");
+      if (has_targets()) line += " (" + parts_by_target(partition_) + ")";
       if (cpu > 0) line += ", with " + count_text(cpu) + " on the CPU";
     }
     page_.line(line + unknown_text());
@@ -109,8 +125,9 @@ class TextReport {
   void add_fact(std::string_view label, std::string_view fact) { page_.fact(label, fact, 16); }
 
   void write_facts() {
-    for (const SupportList& list : report_.lists) {
-      add_fact("support list", escaped(list.name) + " (" + escaped(list.path) + ")");
+    for (std::size_t i = 0; i < report_.lists.size(); ++i) {
+      const SupportList& list = report_.lists[i];
+      add_fact(list_label(i), escaped(list.name) + " (" + escaped(list.path) + ")");
     }
     write_subgraphs();
     write_cap();
@@ -139,6 +156,14 @@ class TextReport {
                                   " inferences/s (slowest partition alone: " +
                                   rate_text(bound->max_qps_half_duplex) + ")");
     }
+  }
+
+  // "npu list"
+  std::string list_label(std::size_t list) const {
+    for (const Target& target : report_.targets) {
+      if (list >= target.first_list && list < target.end_list) return target.name + " list";
+    }
+    return "support list";
   }
 
   void write_times() {
@@ -175,24 +200,33 @@ class TextReport {
     }
   }
 
-  static std::string subgraphs_text(const std::vector<Device>& devices) {
+  template <class Parts>
+  std::string subgraphs_text(const Parts& parts) const {
+    const std::vector<Device>& devices = parts.devices;
     const auto acc = std::count(devices.begin(), devices.end(), Device::acc);
     const auto on_acc = static_cast<std::size_t>(acc);
-    return count_text(devices.size()) + " (" + count_text(on_acc) + " accelerator, " +
+    return count_text(devices.size()) + " (" +
+           (has_targets() ? parts_by_target(parts) : count_text(on_acc) + " accelerator") + ", " +
            count_text(devices.size() - on_acc) + " CPU)";
   }
 
   void write_subgraphs() {
     const auto& before = split_.found.subgraphs.devices;
-    std::string fact = subgraphs_text(before);
+    std::string fact = subgraphs_text(split_.found.subgraphs);
     if (before.size() != partition_.count() ||
         split_.found.subgraphs.devices != partition_.devices) {
       const std::size_t least = report_.options.subgraphs.min_acc_size;
-      fact += "; " + subgraphs_text(partition_.devices);
+      fact += "; " + subgraphs_text(partition_);
       fact += split_.cap.subgraphs > 0          ? " under the cap"
               : split_.limit_cuts.subgraphs > 0 ? " within the lists' limits on a partition"
               : least > 1 ? " after merging those below " + counted(least, "node", "nodes")
                           : " after the extension";
+    }
+    if (split_.least_acc_parts > 0 && split_.limit_cuts.subgraphs == 0) {
+      fact += acc_count() == split_.least_acc_parts
+                  ? "; no order of this placement has fewer on the targets"
+                  : "; no order of this placement has fewer than " +
+                        count_text(split_.least_acc_parts) + " on the targets";
     }
     add_fact("subgraphs", fact);
   }
@@ -275,7 +309,7 @@ class TextReport {
       const std::size_t nodes = partition_.nodes(part).size();
       std::vector<std::string> row = {
           escaped(partition_.name(part)),
-          partition_.is_acc(part) ? "acc" : "CPU",
+          device_name(report_, part),
           count_text(nodes),
           crossing_text(graph_, split_.boundaries.inputs[part], numbers.input_bytes),
           crossing_text(graph_, split_.boundaries.outputs[part], numbers.output_bytes),
@@ -289,17 +323,68 @@ class TextReport {
     page_.rest(list, "... and # more (see --json)");
   }
 
+  // ---- several targets ----
+
+  std::string name_of_device(std::size_t device) const {
+    return device < report_.targets.size() ? report_.targets[device].name : "CPU";
+  }
+
+  void write_devices() {
+    if (!has_targets()) return;
+    const auto& devices = preview_.by_device.devices;
+    page_.heading("devices, in the order in which they are asked");
+    TextTable table({"device", "nodes", "work", "partitions", "weights"},
+                    {Align::left, Align::right, Align::right, Align::right, Align::right});
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      PartNumbers work;
+      work.flops = devices[i].flops;
+      work.unknown_flops = devices[i].unknown_flops;
+      table.add_row({name_of_device(i), count_text(devices[i].nodes), work_text(work),
+                     count_text(devices[i].parts), bytes_text(devices[i].parameter_bytes)});
+    }
+    page_.table(table);
+    write_crossings();
+  }
+
+  // The bytes between devices, from row to column.
+  void write_crossings() {
+    const std::size_t count = preview_.by_device.devices.size();
+    std::vector<std::string> headings = {"bytes from"};
+    for (std::size_t to = 0; to < count; ++to) headings.push_back("to " + name_of_device(to));
+    std::vector<Align> aligns(count + 1, Align::right);
+    aligns[0] = Align::left;
+    TextTable table(std::move(headings), std::move(aligns));
+    for (std::size_t from = 0; from < count; ++from) {
+      std::vector<std::string> row = {name_of_device(from)};
+      for (std::size_t to = 0; to < count; ++to) {
+        const std::uint64_t bytes = preview_.by_device.bytes_between(from, to);
+        row.push_back(bytes == 0 ? "-" : bytes_text(bytes));
+      }
+      table.add_row(std::move(row));
+    }
+    page_.blank();
+    page_.table(table);
+  }
+
+  // The reasons of a target for the nodes that it was asked for and did not take.
+  void write_causes_of(TargetId target) {
+    const PerNode<Reason>& reasons = split_.targets[index(target)].reasons;
+    const ReasonContext context = reason_context(report_, target);
+    write_causes(context, reasons, "not on " + report_.targets[index(target)].name);
+  }
+
   // ---- why nodes are on the CPU ----
 
   std::string names_of(const std::vector<NodeId>& nodes, std::size_t columns) const {
     return some_of(nodes, columns, [&](NodeId node) { return escaped(graph_.node(node).name); });
   }
 
-  void write_cause(const Cause& cause, std::size_t width) {
+  void write_cause(const ReasonContext& context, const PerNode<Reason>& reasons, const Cause& cause,
+                   std::size_t width) {
     const std::size_t indent = width + 4;
     page_.counted_fact(cause.nodes.size(), cause.text, width);
     const NodeId first = cause.nodes.front();
-    const std::string detail = detail_text(reasons_, first, split_.reasons[first]);
+    const std::string detail = detail_text(context, first, reasons[first]);
     if (detail.empty()) {
       page_.fact("", names_of(cause.nodes, kTextColumns - indent), indent);
       return;
@@ -312,15 +397,21 @@ class TextReport {
   }
 
   void write_causes() {
-    const std::vector<Cause> causes = group_by_cause(reasons_, split_.reasons);
+    if (!has_targets()) return write_causes(reasons_, split_.reasons, "on the CPU");
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) write_causes_of(id_at<TargetId>(i));
+  }
+
+  void write_causes(const ReasonContext& context, const PerNode<Reason>& reasons,
+                    const std::string& where) {
+    const std::vector<Cause> causes = group_by_cause(context, reasons);
     if (causes.empty()) return;
     std::size_t total = 0;
     for (const Cause& cause : causes) total += cause.nodes.size();
-    page_.heading("why " + counted(total, "node is", "nodes are") + " on the CPU");
+    page_.heading("why " + counted(total, "node is", "nodes are") + " " + where);
     const std::size_t width = count_text(causes.front().nodes.size()).size();
     CappedList list(kMostCauses);
     for (const Cause& cause : causes) {
-      if (list.shows_next()) write_cause(cause, width);
+      if (list.shows_next()) write_cause(context, reasons, cause, width);
     }
     page_.rest(list, "... and # more cause (see --json, or cleave explain)",
                "... and # more causes (see --json, or cleave explain)");

@@ -35,15 +35,43 @@ std::string rule_text(const SupportList& list, const Rule& rule) {
   return "rule " + escaped_in_quotes(rule.op) + " of " + rule_place(list, rule) + " fails";
 }
 
+// The lists that judge the nodes: of several targets those of the one.
+std::span<const SupportList> judging_lists(const ReasonContext& context) {
+  const std::span<const SupportList> all = context.lists;
+  if (context.targets.empty()) return all;
+  const Target& target = context.targets[index(context.target)];
+  return all.subspan(target.first_list, target.end_list - target.first_list);
+}
+
+// "CPU node", or of several targets "gpu node": where the node is.
+std::string placed_node(const ReasonContext& context, NodeId node) {
+  if (context.targets.empty() || node == kNone<NodeId>) return "CPU node";
+  const TargetId target = context.partition->target(context.partition->part_of[node]);
+  return (target == kNone<TargetId> ? "CPU" : context.targets[index(target)].name) + " node";
+}
+
+// "a CPU node": what is not on the accelerator.
+std::string other_node(const ReasonContext& context) {
+  return context.targets.empty() ? "a CPU node" : "a node of another device";
+}
+
+// "the accelerator", or the name of the target.
+std::string asked_device(const ReasonContext& context) {
+  return context.targets.empty() ? "the accelerator" : context.targets[index(context.target)].name;
+}
+
 std::string body_text(const ReasonContext& context, NodeId inner) {
-  const Reason reason = match_node(context.graph, inner, context.lists, context.facts);
+  const std::span<const SupportList> lists = judging_lists(context);
+  Reason reason = match_node(context.graph, inner, lists, context.facts);
+  const auto first = static_cast<std::size_t>(lists.data() - context.lists.data());
+  reason.list = static_cast<std::uint16_t>(reason.list + first);
   return "node " + escaped_in_quotes(context.graph.node(inner).name) +
          " of its body is not supported: " + reason_text(context, inner, reason);
 }
 
 // ` for this node` where rules name the op, but only nodes of other names.
 std::string other_names_text(const ReasonContext& context, NodeId node) {
-  for (const SupportList& list : context.lists) {
+  for (const SupportList& list : judging_lists(context)) {
     if (list.role == ListRole::verdicts) continue;
     for (const Rule& rule : list.allow) {
       if (rule.node_name.empty() || rule.op.empty()) continue;
@@ -57,8 +85,9 @@ std::string other_names_text(const ReasonContext& context, NodeId node) {
 }
 
 std::string no_rule_text(const ReasonContext& context, NodeId node) {
+  const auto lists = judging_lists(context);
   const auto count = [&](ListRole role) {
-    return std::count_if(context.lists.begin(), context.lists.end(),
+    return std::count_if(lists.begin(), lists.end(),
                          [&](const SupportList& list) { return list.role == role; });
   };
   const auto all = count(ListRole::all_of), any = count(ListRole::any_of);
@@ -116,8 +145,10 @@ std::string non_tensor_text(const Graph& graph, ValueId value) {
          std::string(value_type_name(graph.value(value).type)) + ")";
 }
 
-std::string non_tensor_input_text(const Graph& graph, NodeId node, NodeId because) {
-  const std::string maker = "made by CPU node " + escaped_in_quotes(graph.node(because).name);
+std::string non_tensor_input_text(const ReasonContext& context, NodeId node, NodeId because) {
+  const Graph& graph = context.graph;
+  const std::string maker = "made by " + placed_node(context, because) + " " +
+                            escaped_in_quotes(graph.node(because).name);
   for (const Operand& operand : graph.operands(node)) {
     const Value& value = graph.value(operand.value);
     if (value.producer == because && !value.is_tensor()) {
@@ -129,11 +160,12 @@ std::string non_tensor_input_text(const Graph& graph, NodeId node, NodeId becaus
 
 // The output to blame: a non-tensor that is read by `because`, or, if that is kNone, by the graph's
 // outputs.
-std::string non_tensor_output_text(const Graph& graph, NodeId node, NodeId because) {
+std::string non_tensor_output_text(const ReasonContext& context, NodeId node, NodeId because) {
+  const Graph& graph = context.graph;
   const bool to_graph = because == kNone<NodeId>;
-  const std::string reader =
-      to_graph ? "which the model returns"
-               : "which CPU node " + escaped_in_quotes(graph.node(because).name) + " reads";
+  const std::string reader = to_graph ? "which the model returns"
+                                      : "which " + placed_node(context, because) + " " +
+                                            escaped_in_quotes(graph.node(because).name) + " reads";
   for (const ValueId output : graph.outputs(node)) {
     if (graph.value(output).is_tensor()) continue;
     const auto users = graph.users(output);
@@ -198,7 +230,27 @@ CauseKey key_of(const Graph& graph, NodeId node, const Reason& reason) {
 
 }  // namespace
 
+ReasonContext reason_context(const Report& report, TargetId target) {
+  return {.graph = report.graph,
+          .lists = report.lists,
+          .facts = report.facts,
+          .min_acc_size = report.targets[index(target)].min_acc_size,
+          .support = &report.split.targets[index(target)].support,
+          .targets = report.targets,
+          .target = target,
+          .partition = &report.split.partition};
+}
+
+std::string device_name(const Report& report, PartId part) {
+  const TargetId target = report.split.partition.target(part);
+  if (target == kNone<TargetId>) return "CPU";
+  return report.targets.empty() ? "acc" : report.targets[index(target)].name;
+}
+
 ReasonContext reason_context(const Report& report) {
+  if (!report.targets.empty()) {
+    return reason_context(report, id_at<TargetId>(report.targets.size() - 1));
+  }
   return {report.graph, report.lists, report.facts, report.options.subgraphs.min_acc_size,
           &report.split.support};
 }
@@ -266,30 +318,30 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
       return deny_rule_text(context.lists[reason.list],
                             context.lists[reason.list].deny[reason.rule]);
     case ReasonCode::non_tensor_input:
-      return "reads a non-tensor from a CPU node";
+      return "reads a non-tensor from " + other_node(context);
     case ReasonCode::non_tensor_output:
-      return "makes a non-tensor for a CPU node, or for the caller";
+      return "makes a non-tensor for " + other_node(context) + ", or for the caller";
     case ReasonCode::fusion_group:
-      return "tied to a CPU node by non-tensor data";
+      return "tied to " + other_node(context) + " by non-tensor data";
     case ReasonCode::small_subgraph:
       return "in an accelerator subgraph below the minimum of " +
              std::to_string(context.min_acc_size) + " nodes";
     case ReasonCode::host_shape:
       return "computes shapes for nodes on the CPU";
     case ReasonCode::qdq_group:
-      return "its quantize/dequantize group holds a CPU node";
+      return "its quantize/dequantize group holds " + other_node(context);
     case ReasonCode::over_cap:
       return "its accelerator subgraph is beyond the number to keep";
     case ReasonCode::costs_more:
       return "costs more on the accelerator";
     case ReasonCode::shared_memory:
-      return "uses memory that is written in place, as does a CPU node";
+      return "uses memory that is written in place, as does " + other_node(context);
     case ReasonCode::part_limit:
       return "beyond " + limit_text(context, reason);
     case ReasonCode::pattern_failed:
       return pattern_failed_text(context, reason);
     case ReasonCode::pattern_group:
-      return "a pattern keeps it with a CPU node";
+      return "a pattern keeps it with " + other_node(context);
   }
   return {};
 }
@@ -317,7 +369,7 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::pattern_group:
     case ReasonCode::qdq_group:
     case ReasonCode::shared_memory:
-      return "CPU node" + blamed(context.graph, reason.because);
+      return placed_node(context, reason.because) + blamed(context.graph, reason.because);
     default:
       return {};
   }
@@ -354,29 +406,31 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
       return "computes shapes, and follows CPU node" + blamed(graph, reason.because) +
              ", which uses them";
     case ReasonCode::non_tensor_input:
-      return non_tensor_input_text(graph, node, reason.because);
+      return non_tensor_input_text(context, node, reason.because);
     case ReasonCode::non_tensor_output:
-      return non_tensor_output_text(graph, node, reason.because);
+      return non_tensor_output_text(context, node, reason.because);
     case ReasonCode::fusion_group:
-      return "tied by non-tensor data to CPU node" + blamed(graph, reason.because);
+      return "tied by non-tensor data to " + placed_node(context, reason.because) +
+             blamed(graph, reason.because);
     case ReasonCode::small_subgraph:
       return small_text(context, reason);
     case ReasonCode::costs_more:
       return costs_more_text(reason);
     case ReasonCode::qdq_group:
-      return "its quantize/dequantize group holds CPU node" + blamed(graph, reason.because);
+      return "its quantize/dequantize group holds " + placed_node(context, reason.because) +
+             blamed(graph, reason.because);
     case ReasonCode::part_limit:
       return "by itself beyond " + limit_text(context, reason) + ": " + amount_text(reason);
     case ReasonCode::shared_memory:
-      return "must be in one partition with CPU node" + blamed(graph, reason.because) +
-             ", since both use memory that is written in place";
+      return "must be in one partition with " + placed_node(context, reason.because) +
+             blamed(graph, reason.because) + ", since both use memory that is written in place";
     case ReasonCode::pattern_failed: {
       const std::string miss = pattern_miss_text(context, reason);
       return pattern_failed_text(context, reason) + (miss.empty() ? "" : ": " + miss);
     }
     case ReasonCode::pattern_group:
-      return tying_pattern(context, node) + " keeps it with CPU node" +
-             blamed(graph, reason.because);
+      return tying_pattern(context, node) + " keeps it with " +
+             placed_node(context, reason.because) + blamed(graph, reason.because);
   }
   return {};
 }

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/condition/op_facts.h"
 #include "core/graph/graph.h"
+#include "core/split/split.h"
 #include "core/support/reason.h"
 #include "core/support/support.h"
 #include "core/support/support_list.h"
@@ -25,10 +27,20 @@ struct ReasonContext {
   const OpFacts& facts;
   std::size_t min_acc_size = 1;
   const Support* support = nullptr;  // null: nothing is said about matches of patterns
+  // Of several targets: all of them, whose reasons these are, and where nodes are. Empty: there is one
+  // accelerator.
+  std::span<const Target> targets = {};
+  TargetId target = TargetId{0};
+  const Partition* partition = nullptr;
 };
 
 // The context of a report, which must outlive it.
 ReasonContext reason_context(const Report& report);
+// The context of the reasons of one of several targets.
+ReasonContext reason_context(const Report& report, TargetId target);
+
+// "npu", of several targets; else "acc"; "CPU" for parts that are on none.
+std::string device_name(const Report& report, PartId part);
 
 // One line, lower case, no full stop: `rule "Conv" of npu.json:12 fails: input 0 is int64, wants
 // float32 or float16`; `reads "n" (tuple), made by CPU node "size"`.

@@ -1,6 +1,7 @@
 // The data that every report is made from: the model, the settings, the split and its numbers.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ struct Report {
   std::vector<std::string>
       notes;  // from the model's reader, the writer and the command; set by the caller
   std::vector<std::string> part_files =
-      {};                               // by part, "" for one that was not written; empty: none
-  const CostSet* costs = nullptr;       // of --costs; null: none
-  const InferenceTime* time = nullptr;  // null: it was not asked for
+      {};                                // by part, "" for one that was not written; empty: none
+  const CostSet* costs = nullptr;        // of --costs; null: none
+  const InferenceTime* time = nullptr;   // null: it was not asked for
+  std::span<const Target> targets = {};  // of several; empty: there is one accelerator
   std::string chain = {};  // JSON: how parts that hold state are called; empty: as they are listed
 };
 

@@ -6,7 +6,12 @@
 // 5. add notes that answer likely questions of the report's reader.
 #include "formats/run/jobs/split_job.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
+
+#include "core/base/quotes.h"
+#include "core/split/targets.h"
 
 #include "formats/lists/import/import.h"
 #include "formats/lists/support/list_target.h"
@@ -23,6 +28,71 @@ namespace {
 template <class T>
 void append(std::vector<T>& to, const std::vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
+}
+
+std::string names_text(std::span<const Target> targets) {
+  std::string text;
+  for (const Target& target : targets) text += (text.empty() ? "" : ", ") + target.name;
+  return text;
+}
+
+// The target of that name; null when there is none.
+Target* find_target(std::span<Target> targets, const std::string& name) {
+  const auto found = std::find_if(targets.begin(), targets.end(),
+                                  [&](const Target& target) { return target.name == name; });
+  return found == targets.end() ? nullptr : &*found;
+}
+
+Error no_such_target(std::string_view option, const std::string& name,
+                     std::span<const Target> targets) {
+  return {std::string(option) + ": " + in_quotes(name) + " is no target",
+          std::nullopt,
+          {"-s " + name + "=LIST makes one; there are: " + names_text(targets)}};
+}
+
+// Sets what the setting sets, in `target`.
+void set_for_target(const TargetSetting& given, Target& target) {
+  SplitOptions set;
+  find_split_setting(given.name)->set(set, given.value);
+  if (given.name == "keep_acc_subgraphs") {
+    target.most_kept = set.keep.most;
+  } else {
+    target.min_acc_size = set.subgraphs.min_acc_size;
+  }
+}
+
+// The targets with their settings. One target has those of `options`, as if it had no name.
+Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<Target> targets,
+                                       SplitOptions& options) {
+  const bool is_one = targets.size() < 2;
+  for (Target& target : targets) {
+    target.min_acc_size = options.subgraphs.min_acc_size;
+    target.most_kept = options.keep.most;
+    if (!is_one) options.partition.target_prefixes.push_back("_run_on_" + target.name + "_");
+  }
+  for (const TargetSetting& given : request.target_settings) {
+    const SplitSetting* const setting = find_split_setting(given.name);
+    Target* const target = find_target(targets, given.target);
+    const std::string option = setting == nullptr ? "--prefix" : option_name(*setting);
+    if (target == nullptr) return no_such_target(option, given.target, targets);
+    if (setting == nullptr) {
+      auto& partition = options.partition;
+      std::string& prefix =
+          is_one ? partition.acc_prefix
+                 : partition.target_prefixes[static_cast<std::size_t>(target - targets.data())];
+      prefix = given.value;
+    } else if (is_one) {
+      setting->set(options, given.value);
+    } else {
+      set_for_target(given, *target);
+    }
+  }
+  for (const TargetSpec& spec : request.targets) {
+    const bool is_known = spec.target == TargetName::cpu || spec.name == kOnlyTarget ||
+                          find_target(targets, spec.name) != nullptr;
+    if (!is_known) return no_such_target("--target", spec.name, targets);
+  }
+  return targets;
 }
 
 }  // namespace
@@ -49,7 +119,7 @@ class SplitJobMaker {
     auto model =
         read_model(request_.model.path, request_.model.bindings, request_.model.limits, progress_);
     if (!lists || !model) return input_fault_of(lists, model);
-    take(*std::move(lists));
+    if (auto done = take(*std::move(lists)); !done) return std::move(done).error();
     append(job_.warnings_, model->warnings);
     job_.own_model_ = std::make_unique<LoadedModel>(*std::move(model));
     job_.model_ = job_.own_model_.get();
@@ -67,7 +137,7 @@ class SplitJobMaker {
   Result<SplitJob, JobFault> with_model_read() {
     auto lists = this->lists();
     if (!lists) return JobFault{FaultCause::input, std::move(lists).error()};
-    take(*std::move(lists));
+    if (auto done = take(*std::move(lists)); !done) return std::move(done).error();
     job_.model_ = read_.model;
     job_.costs_ = read_.costs;
     return compute();
@@ -80,16 +150,66 @@ class SplitJobMaker {
     return {FaultCause::input, std::move(faults)};
   }
 
-  void take(ListsRead lists) {
+  Status<JobFault> take(ListsRead lists) {
     job_.lists_ = std::move(lists.lists);
     job_.warnings_ = std::move(lists.warnings);
+    job_.options_ = request_.options;
+    if (lists.targets.empty()) {
+      lists.targets = {{.name = request_.lists.targets().front(),
+                        .first_list = 0,
+                        .end_list = job_.lists_.size()}};
+    }
+    auto targets = targets_of(request_, std::move(lists.targets), job_.options_);
+    if (!targets) return job_fault(FaultCause::request, targets.error());
+    job_.targets_ = *std::move(targets);
+    return Done{};
+  }
+
+  // Times of several targets are not known yet.
+  Status<JobFault> check_times() const {
+    if (!has_targets() || (request_.targets.empty() && job_.costs().empty())) return Done{};
+    return job_fault(FaultCause::request,
+                     {"times are for one target, and there are several",
+                      std::nullopt,
+                      {"leave --target and --costs out, or give -s for one target"}});
+  }
+
+  bool has_targets() const { return job_.targets_.size() > 1; }
+
+  // Of each target's lists, as if it were the only one. A file that several targets read is warned of
+  // once.
+  void warn_of_lists(const SplitInput& input) {
+    Diagnostics warnings;
+    const auto warn = [&](const SplitInput& of_target) {
+      append(warnings, idle_list_warnings(of_target));
+      append(warnings, near_miss_warnings(of_target));
+      append(warnings, idle_denial_warnings(of_target.graph, of_target.lists));
+      append(warnings, idle_verdict_warnings(of_target));
+    };
+    if (!has_targets()) warn(input);
+    for (const Target& target : input.targets) {
+      SplitInput own = input;
+      own.lists = input.lists.subspan(target.first_list, target.end_list - target.first_list);
+      warn(own);
+    }
+    for (Diagnostic& warning : warnings) {
+      const auto is_same = [&](const Diagnostic& other) {
+        return other.file == warning.file && other.line == warning.line &&
+               other.message == warning.message;
+      };
+      if (has_targets() && std::any_of(job_.warnings_.begin(), job_.warnings_.end(), is_same)) {
+        continue;
+      }
+      job_.warnings_.push_back(std::move(warning));
+    }
   }
 
   Result<SplitJob, JobFault> compute() {
     job_.facts_ = op_facts(*job_.model_);
     const CostSet& costs = job_.costs();
     job_.graph_ = job_.model_->graph.with_shapes(observed_shapes(costs));
-    job_.options_ = with_devices(request_.options, job_.lists_, request_.targets, costs);
+    job_.options_ = with_devices(job_.options_, job_.lists_, request_.targets, costs);
+    if (auto fine = check_times(); !fine) return std::move(fine).error();
     const Link link = choose_link(request_.link, job_.lists_);
     const Machine machine = machine_of(job_.options_, link);
     MeasuredTargets measured = measured_targets(job_.graph(), machine, costs);
@@ -103,11 +223,10 @@ class SplitJobMaker {
                            .facts = job_.facts_,
                            .link = link,
                            .times = &basis.times,
-                           .required = job_.required()};
-    append(job_.warnings_, idle_list_warnings(input));
-    append(job_.warnings_, near_miss_warnings(input));
-    append(job_.warnings_, idle_denial_warnings(input.graph, input.lists));
-    append(job_.warnings_, idle_verdict_warnings(input));
+                           .required = job_.required(),
+                           .targets = has_targets() ? std::span<const Target>(job_.targets_)
+                                                    : std::span<const Target>()};
+    warn_of_lists(input);
     auto split = split_graph(input, job_.options_, progress_);
     if (!split) {
       JobFault fault = job_fault(FaultCause::request, split.error());
@@ -116,9 +235,11 @@ class SplitJobMaker {
     }
     job_.split_ = *std::move(split);
     job_.options_.subgraphs.min_acc_size = job_.split_->min_acc_size;
-    job_.preview_ =
-        preview_split(input.graph, job_.split_->partition, job_.split_->boundaries, input.link);
-    job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis));
+    job_.preview_ = preview_split(input.graph, job_.split_->partition, job_.split_->boundaries,
+                                  input.link, job_.targets_.size());
+    if (!has_targets()) {
+      job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis));
+    }
     job_.notes_ = job_.model_->notes;
     for (std::string note :
          {start_note(*job_.split_), host_shapes_note(*job_.split_, job_.options_),
@@ -154,7 +275,9 @@ Report SplitJob::report(std::vector<std::string> more_notes) const {
           .preview = *preview_,
           .notes = std::move(notes),
           .costs = &costs(),
-          .time = &*time_};
+          .time = time_ ? &*time_ : nullptr,
+          .targets =
+              targets_.size() > 1 ? std::span<const Target>(targets_) : std::span<const Target>()};
 }
 
 std::string SplitJob::why_on_cpu(NodeId node) const {
@@ -169,36 +292,124 @@ Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress
   return SplitJobMaker(request, progress, read).make();
 }
 
-Loaded<ListsRead> read_lists(const ListsRequest& request) {
-  ListsRead read;
-  Diagnostics faults;
-  for (const std::string& path : request.paths) {
-    auto loaded = read_list(path);
-    if (!loaded) {
-      append(faults, loaded.error());
-      continue;
-    }
-    append(read.warnings, loaded->warnings);
-    read.lists.push_back(std::move(loaded->list));
-    ListRole& role = read.lists.back().role;
-    if (request.all_of && role == ListRole::any_of) role = ListRole::all_of;
-  }
-  append(read.warnings, overruled_list_warnings(read.lists));
-  if (!request.deny.empty()) read.lists.push_back(list_of_denials(request.deny));
-  for (const std::string& path : request.verdicts) {
-    auto verdicts = read_verdict_file(path);
-    if (verdicts) {
-      read.lists.push_back(*std::move(verdicts));
-    } else {
-      append(faults, verdicts.error());
-    }
-  }
-  if (faults.empty()) return read;
-  faults.insert(faults.begin(), read.warnings.begin(), read.warnings.end());
-  return faults;
+namespace {
+
+constexpr std::string_view kAssigned = "assigned to ";
+
+// "OP" of "npu:OP", for the target npu; the text itself, for any target, where none is named before
+// it; nullopt where it is for another target.
+std::optional<std::string> denied_for(const std::string& target, const std::string& text,
+                                      std::span<const std::string> targets) {
+  const std::size_t colon = text.find(':');
+  const bool is_domain = colon != text.npos && text.compare(colon, 2, "::") == 0;
+  const std::string named = colon == text.npos || is_domain ? "" : text.substr(0, colon);
+  if (std::find(targets.begin(), targets.end(), named) == targets.end()) return text;
+  return named == target ? std::optional(text.substr(colon + 1)) : std::nullopt;
 }
 
-Diagnostics idle_denial_warnings(const Graph& graph, const std::vector<SupportList>& lists) {
+// With one target all devices of a file mean that target.
+void warn_of_several_devices(const SupportList& verdicts, Diagnostics& warnings) {
+  std::vector<std::string> devices;
+  for (const Rule& rule : verdicts.allow) {
+    if (!rule.why.starts_with(kAssigned)) continue;
+    const std::string device = rule.why.substr(kAssigned.size());
+    if (std::find(devices.begin(), devices.end(), device) == devices.end()) {
+      devices.push_back(device);
+    }
+  }
+  if (devices.size() < 2) return;
+  warnings.push_back({.severity = Severity::warning,
+                      .file = verdicts.path,
+                      .message = "names the devices " + escaped_in_quotes(devices[0]) + " and " +
+                                 escaped_in_quotes(devices[1]) +
+                                 ", and there is one target: both mean it",
+                      .notes = {"to keep them apart give each a list: -s NAME=LIST -s NAME=LIST"}});
+}
+
+class ListsReader {
+ public:
+  explicit ListsReader(const ListsRequest& request)
+      : request_(request), names_(request.targets()) {}
+
+  Loaded<ListsRead> run() {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const std::size_t first = read_.lists.size();
+      read_paths(names_[i]);
+      deny(names_[i]);
+      read_verdicts(i);
+      read_.targets.push_back(
+          {.name = names_[i], .first_list = first, .end_list = read_.lists.size()});
+    }
+    if (faults_.empty()) return std::move(read_);
+    faults_.insert(faults_.begin(), read_.warnings.begin(), read_.warnings.end());
+    return std::move(faults_);
+  }
+
+ private:
+  void read_paths(const std::string& target) {
+    std::vector<SupportList> own;
+    for (const std::string& text : request_.paths) {
+      const ListSource source = list_source_of(text);
+      if ((source.target.empty() ? kOnlyTarget : source.target) != target) continue;
+      auto loaded = read_list(source.path);
+      if (!loaded) {
+        append(faults_, loaded.error());
+        continue;
+      }
+      append(read_.warnings, loaded->warnings);
+      own.push_back(std::move(loaded->list));
+      ListRole& role = own.back().role;
+      if (request_.all_of && role == ListRole::any_of) role = ListRole::all_of;
+    }
+    append(read_.warnings, overruled_list_warnings(own));
+    for (SupportList& list : own) read_.lists.push_back(std::move(list));
+  }
+
+  void deny(const std::string& target) {
+    std::vector<std::string> denied;
+    for (const std::string& text : request_.deny) {
+      if (auto own = denied_for(target, text, named_targets())) denied.push_back(*std::move(own));
+    }
+    if (!denied.empty()) read_.lists.push_back(list_of_denials(denied));
+  }
+
+  // Those that the user named: "acc" may also be the beginning of a node's name.
+  std::span<const std::string> named_targets() const {
+    const auto is_named = [](const std::string& text) {
+      return !list_source_of(text).target.empty();
+    };
+    const bool has_names = std::any_of(request_.paths.begin(), request_.paths.end(), is_named);
+    return has_names ? std::span<const std::string>(names_) : std::span<const std::string>();
+  }
+
+  void read_verdicts(std::size_t target) {
+    for (const std::string& path : request_.verdicts) {
+      auto verdicts = read_verdict_file(path, {names_, target});
+      if (!verdicts) {
+        if (target == 0) append(faults_, verdicts.error());
+        continue;
+      }
+      if (names_.size() < 2) warn_of_several_devices(*verdicts, read_.warnings);
+      read_.lists.push_back(*std::move(verdicts));
+    }
+  }
+
+  const ListsRequest& request_;
+  const std::vector<std::string> names_;
+  ListsRead read_;
+  Diagnostics faults_;
+};
+
+}  // namespace
+
+Loaded<ListsRead> read_lists(const ListsRequest& request) {
+  if (const auto fine = check_targets(request); !fine) {
+    return Diagnostics{{.file = {}, .message = fine.error().message, .notes = fine.error().notes}};
+  }
+  return ListsReader(request).run();
+}
+
+Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList> lists) {
   Diagnostics warnings;
   for (const SupportList& list : lists) {
     if (!is_list_of_denials(list)) continue;

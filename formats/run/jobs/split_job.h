@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class SplitJob {
   // With the shapes that profiles saw; model().graph has the declared ones.
   const Graph& graph() const { return *graph_; }
   const std::vector<SupportList>& lists() const { return lists_; }
+  // In the order in which they are asked; at least one.
+  const std::vector<Target>& targets() const { return targets_; }
   const OpFacts& facts() const { return facts_; }
   const Split& split() const { return *split_; }
   const CostSet& costs() const { return costs_ != nullptr ? *costs_ : own_costs_; }
@@ -54,6 +57,7 @@ class SplitJob {
   CostSet own_costs_;
   const CostSet* costs_ = nullptr;  // null: own_costs_
   std::vector<SupportList> lists_;
+  std::vector<Target> targets_;
   OpFacts facts_;
   SplitOptions options_;
   NodeSet required_{0};
@@ -67,6 +71,7 @@ class SplitJob {
 struct ListsRead {
   std::vector<SupportList> lists;
   Diagnostics warnings;
+  std::vector<Target> targets = {};  // each with its lists; empty: one target has them all
 };
 
 // What the caller has read. Null: run_split() reads what the request names. With a model, `costs`
@@ -82,12 +87,12 @@ struct InputsRead {
 Result<SplitJob, JobFault> run_split(const SplitRequest& request, const Progress& progress = {},
                                      const InputsRead& read = {});
 
-// Reads all lists, in this order: those of the paths, a list of what is denied, the verdicts. On
-// error: the faults of all files.
+// Reads all lists, target after target, in this order: those of the paths, a list of what is denied,
+// the verdicts. On error: the faults of all files.
 Loaded<ListsRead> read_lists(const ListsRequest& request);
 
 // Warnings about items of --deny that are neither an op nor the name of a node of the model.
-Diagnostics idle_denial_warnings(const Graph& graph, const std::vector<SupportList>& lists);
+Diagnostics idle_denial_warnings(const Graph& graph, std::span<const SupportList> lists);
 
 // `asked`, else the first link that a list names, else the default.
 Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList>& lists);

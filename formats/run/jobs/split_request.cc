@@ -5,6 +5,7 @@
 
 #include "core/base/quantity.h"
 #include "core/base/quotes.h"
+#include "core/split/targets.h"
 #include "formats/base/text/utf8.h"
 
 namespace cleave {
@@ -34,16 +35,42 @@ Status<> add_required(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
+// "npu" of "npu=3"; "" when the text does not begin with a lower-case word and "=".
+std::string_view target_named_in(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == text.npos || text[0] < 'a' || text[0] > 'z') return {};
+  const std::string_view name = text.substr(0, equals);
+  const bool is_word = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
+  return is_word ? name : std::string_view();
+}
+
+void add_target_setting(SplitRequest& request, std::string_view setting, std::string_view text) {
+  const std::string_view target = target_named_in(text);
+  request.target_settings.push_back(
+      {std::string(target), setting, std::string(text.substr(target.size() + 1))});
+}
+
+constexpr std::string_view kPrefix = "prefix";
+
+Status<> add_prefix(SplitRequest& request, const std::string& text) {
+  if (target_named_in(text).empty()) {
+    return Error{in_quotes(text) + " names no target: write npu=_npu_"};
+  }
+  add_target_setting(request, kPrefix, text);
+  return Done{};
+}
+
 // What is no setting of the table.
 struct TextOption {
   std::string_view name;
   bool is_repeatable;
   Status<> (*set)(SplitRequest&, const std::string&);
 };
-constexpr std::array<TextOption, 4> kTextOptions = {{{"pcie_bw", false, set_link},
+constexpr std::array<TextOption, 5> kTextOptions = {{{"pcie_bw", false, set_link},
                                                      {"target", true, add_target},
                                                      {"costs", true, add_costs},
-                                                     {"require", true, add_required}}};
+                                                     {"require", true, add_required},
+                                                     {kPrefix, true, add_prefix}}};
 
 const TextOption* find_text_option(std::string_view name) {
   const auto* const found = std::find_if(kTextOptions.begin(), kTextOptions.end(),
@@ -94,6 +121,40 @@ bool is_repeatable(std::string_view name) {
 
 }  // namespace
 
+ListSource list_source_of(std::string_view text) {
+  const std::string_view target = target_named_in(text);
+  if (target.empty()) return {"", std::string(text)};
+  return {std::string(target), std::string(text.substr(target.size() + 1))};
+}
+
+std::vector<std::string> ListsRequest::targets() const {
+  std::vector<std::string> names;
+  for (const std::string& text : paths) {
+    std::string name = list_source_of(text).target;
+    if (name.empty()) name = kOnlyTarget;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  if (names.empty()) names.emplace_back(kOnlyTarget);
+  return names;
+}
+
+Status<> check_targets(const ListsRequest& request) {
+  const std::vector<std::string> names = request.targets();
+  if (std::find(names.begin(), names.end(), "cpu") != names.end()) {
+    return Error{
+        "\"cpu\" is the host, which takes what is left and has no list",
+        std::nullopt,
+        {"name an accelerator, as in -s npu=LIST; a file whose own name begins with cpu= is "
+         "written ./cpu=..."}};
+  }
+  if (names.size() > kMostTargets) {
+    return Error{std::to_string(names.size()) + " targets are too many",
+                 std::nullopt,
+                 {"at most " + std::to_string(kMostTargets) + " are asked"}};
+  }
+  return Done{};
+}
+
 Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value) {
   if (const TextOption* const option = find_text_option(name)) {
     const std::string* const text = std::get_if<std::string>(&value);
@@ -102,6 +163,14 @@ Status<> set_in_request(SplitRequest& request, std::string_view name, const Sett
   }
   const SplitSetting* const setting = find_split_setting(name);
   if (setting == nullptr) return unknown_option(name);
+  const std::string* const text = std::get_if<std::string>(&value);
+  if (setting->is_for_targets && text != nullptr && !target_named_in(*text).empty()) {
+    SplitOptions tried;
+    const std::string own = text->substr(target_named_in(*text).size() + 1);
+    if (!setting->set(tried, own)) return Error{in_quotes(own) + " " + refusal_of(*setting)};
+    add_target_setting(request, setting->name, *text);
+    return Done{};
+  }
   if (setting->set(request.options, value)) return Done{};
   return Error{as_written(value) + " " + refusal_of(*setting)};
 }
@@ -111,7 +180,9 @@ Result<SplitRequest, JobFault> request_of(const NamedValues& values) {
   for (auto given = values.begin(); given != values.end(); ++given) {
     const auto& [name, value] = *given;
     const auto is_same = [&](const auto& other) { return other.first == given->first; };
-    if (!is_repeatable(name) && std::any_of(values.begin(), given, is_same)) {
+    const std::string* const text = std::get_if<std::string>(&value);
+    const bool is_of_target = text != nullptr && !target_named_in(*text).empty();
+    if (!is_repeatable(name) && !is_of_target && std::any_of(values.begin(), given, is_same)) {
       return job_fault(FaultCause::request,
                        Error{"the setting " + escaped_in_quotes(name) + " is given twice"});
     }

@@ -30,15 +30,38 @@ struct ModelRequest {
   ModelLimits limits = {};
 };
 
-// What decides which nodes the accelerator takes.
+// -s [NAME=]LIST: a list of a target. Targets stand in the order in which their names first appear.
+struct ListSource {
+  std::string target;  // a lower-case word; "": none was named, and the target is "acc"
+  std::string path;
+};
+
+// Parses "npu=npu.json" or "npu.json". If the part before "=" is no lower-case word, as in
+// "./a=b.json", the whole text is a path.
+ListSource list_source_of(std::string_view text);
+
+// What decides which nodes the accelerator takes, or each of several.
 struct ListsRequest {
-  std::vector<std::string> paths = {};     // of support lists
+  std::vector<std::string> paths = {};     // of support lists, each perhaps as NAME=PATH
   std::vector<std::string> verdicts = {};  // of files of verdicts
-  std::vector<std::string> deny = {};      // ops or names of nodes, also globs
-  bool all_of = false;                     // a node must be accepted by each list, not by any
+  // Ops or names of nodes, also globs; NAME:OP where NAME is a target that `paths` name.
+  std::vector<std::string> deny = {};
+  bool all_of = false;  // a node must be accepted by each list, not by any
 
   // True when nothing is named that could accept a node.
   bool accepts_nothing() const { return paths.empty() && verdicts.empty(); }
+  // The names of the targets; "acc" where none is named.
+  std::vector<std::string> targets() const;
+};
+
+// Refuses a target named "cpu", and too many targets.
+Status<> check_targets(const ListsRequest& request);
+
+// A setting for one of several targets: --min-acc-module-size npu=3.
+struct TargetSetting {
+  std::string target;
+  std::string_view name;  // of the setting
+  std::string value;
 };
 
 struct SplitRequest {
@@ -49,11 +72,12 @@ struct SplitRequest {
   std::vector<TargetSpec> targets = {};   // --target: they win over the numbers in lists
   std::vector<CostSource> costs = {};     // --costs; not read where the caller has read them
   std::vector<std::string> require = {};  // nodes, globs or ops that PlaceBy::cost leaves
+  std::vector<TargetSetting> target_settings = {};
 };
 
 // Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. It is a setting of
-// the table in split_settings.h, "pcie_bw", "target", "costs" or "require"; the last three add to
-// those that were given. Refuses unknown names and values that the option refuses: the error does
+// the table in split_settings.h, "pcie_bw", "target", "costs", "require" or "prefix"; the last four add
+// to those that were given. Settings that hold for each target also take NAME=VALUE for one. Refuses unknown names and values that the option refuses: the error does
 // not name the option.
 Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value);
 

@@ -37,8 +37,8 @@ TEST_CASE("Numbers that are not given keep their values") {
 }
 
 TEST_CASE("An unknown target, number or value is refused with the remedy") {
-  CHECK(refusal_of("gpu:flops=1T") ==
-        "\"gpu:flops=1T\" names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
+  CHECK(refusal_of("Gpu:flops=1T") ==
+        "\"Gpu:flops=1T\" names no target: write cpu:flops=500GFLOP/s,bandwidth=50GB/s or "
         "acc:launch=100us,...");
   CHECK(refusal_of("cpu:launch=1us") ==
         "\"launch\" is not a number of target cpu: there are flops, bandwidth, node");

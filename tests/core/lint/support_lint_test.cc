@@ -301,7 +301,7 @@ bool matches(const Graph& graph, NodeId node, const Rule& rule, bool is_deny) {
   SupportList list;
   (is_deny ? list.deny : list.allow) = {rule};
   if (is_deny) list.allow = {rule_of("*")};
-  const ReasonCode code = match_node(graph, node, {list}, {}).code;
+  const ReasonCode code = match_node(graph, node, std::vector{list}, {}).code;
   return is_deny ? code == ReasonCode::denied : code == ReasonCode::none;
 }
 

@@ -79,7 +79,7 @@ std::string misses(const Graph& graph, std::initializer_list<const char*> ops,
     list.allow.back().op = op;
   }
   std::string text;
-  for (const NearMiss& miss : near_misses(graph, {list}, facts)) {
+  for (const NearMiss& miss : near_misses(graph, std::vector{list}, facts)) {
     text += (text.empty() ? "" : ", ") + list.allow[miss.rule].op + " for ";
     text += miss.domain.empty() ? "" : std::string(miss.domain) + "::";
     text += miss.op;

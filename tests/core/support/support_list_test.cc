@@ -87,7 +87,8 @@ TEST_CASE("an overlay denies for all lists, in either order, in bodies too") {
   CHECK(accepted({vendor(), overlay, vendor()}) == "a b");
   CHECK(accepted({overlay}).empty());
   CHECK(reason_of("c", {vendor(), overlay}) == Reason{.code = ReasonCode::denied, .list = 1});
-  CHECK_FALSE(find_accepting_rule(graph(), node_named(graph(), "c"), {vendor(), overlay}, {}));
+  CHECK_FALSE(
+      find_accepting_rule(graph(), node_named(graph(), "c"), std::vector{vendor(), overlay}, {}));
 }
 
 TEST_CASE("a list with allow rules denies for itself only") {
@@ -107,8 +108,8 @@ TEST_CASE("an overlay denies by name and by dtype; an op without a rule stays wi
 
 TEST_CASE("an overlay is idle only if every list is an overlay") {
   const SupportList overlay = list_of({}, {rule_for("mul")});
-  CHECK(find_idle_lists(graph(), {vendor(), overlay}).empty());
-  CHECK(find_idle_lists(graph(), {overlay}).size() == 1);
+  CHECK(find_idle_lists(graph(), std::vector{vendor(), overlay}).empty());
+  CHECK(find_idle_lists(graph(), std::vector{overlay}).size() == 1);
 }
 
 }  // namespace

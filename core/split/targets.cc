@@ -1,0 +1,519 @@
+// Steps:
+// 1. judge each node by the lists of each target;
+// 2. ask the targets in order which of the nodes that are left they take, with their groups;
+// 3. make groups of different targets free of cycles; one that lies on two devices goes to the first
+//    target that takes all of it;
+// 4. rounds; parts that are too small, beyond a limit or too many move on, and rounds are made again;
+// 5. name the parts, find their boundaries, and gather the reasons.
+#include "core/split/targets.h"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "core/devices/rounds.h"
+#include "core/split/node_groups.h"
+
+namespace cleave {
+namespace {
+
+using Sets = std::span<const std::vector<NodeId>>;
+
+Error for_one_target(const std::string& option) {
+  return {option + " is for one target, and there are several",
+          std::nullopt,
+          {"give -s for one target, or leave " + option + " out"}};
+}
+
+Status<> check_options(const SplitOptions& options) {
+  if (options.place.by == PlaceBy::cost) return for_one_target("--place cost");
+  if (options.host_shapes.follow) return for_one_target("--host-shapes");
+  if (options.subgraphs.move_non_tensor) return for_one_target("--move-non-tensor");
+  if (options.subgraphs.is_min_automatic) return for_one_target("--min-acc-module-size auto");
+  if (options.keep.only_gaining) return for_one_target("--keep-acc-subgraphs auto");
+  if (options.keep.by == KeepBy::latency) return for_one_target("--keep-by latency");
+  if (options.extend.which != ExtendOptions::Which::none) return for_one_target("--extend");
+  return check_prefixes(options.partition);
+}
+
+// The reasons name lists by their place among those of one target, and then among those of all.
+void shift_lists(PerNode<Reason>& reasons, std::size_t first) {
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    std::uint16_t& list = reasons[id_at<NodeId>(i)].list;
+    list = static_cast<std::uint16_t>(list + first);
+  }
+}
+
+Support with_lists_from(Support support, std::size_t first) {
+  const auto add = static_cast<std::uint16_t>(first);
+  shift_lists(support.reasons, first);
+  for (UncheckedNode& node : support.unchecked)
+    node.list = static_cast<std::uint16_t>(node.list + add);
+  for (PatternMatch& match : support.patterns.matches) {
+    match.list = static_cast<std::uint16_t>(match.list + add);
+  }
+  return support;
+}
+
+std::span<const SupportList> lists_of(const SplitInput& input, const Target& target) {
+  return input.lists.subspan(target.first_list, target.end_list - target.first_list);
+}
+
+// ---- step 1 ----
+
+Result<std::vector<Support>> judge_for_each(const SplitInput& input) {
+  std::vector<Support> supports;
+  for (const Target& target : input.targets) {
+    auto support = judge_by_lists(input.graph, lists_of(input, target), input.facts);
+    if (!support) return std::move(support).error();
+    supports.push_back(with_lists_from(*std::move(support), target.first_list));
+  }
+  return supports;
+}
+
+// ---- one target that takes part ----
+
+// The split for one of the targets, as the split for all of them.
+Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std::size_t only,
+                             std::vector<Support> supports, const Progress& progress) {
+  const Target& target = input.targets[only];
+  SplitInput alone = input;
+  alone.targets = {};
+  alone.lists = lists_of(input, target);
+  options.subgraphs.min_acc_size = target.min_acc_size;
+  options.keep.most = target.most_kept;
+  options.partition.acc_prefix = options.partition.target_prefixes[only];
+  auto split = split_graph(alone, options, progress);
+  if (!split) return split;
+  shift_lists(split->reasons, target.first_list);
+  for (std::size_t t = 0; t < supports.size(); ++t) {
+    split->targets.push_back({std::move(supports[t]), {}});
+    split->targets[t].reasons = t == only ? split->reasons : split->targets[t].support.reasons;
+  }
+  split->support = split->targets[only].support;
+  for (const Device device : split->partition.devices) {
+    split->partition.targets.push_back(device == Device::acc ? id_at<TargetId>(only)
+                                                             : kNone<TargetId>);
+  }
+  return split;
+}
+
+// ---- several ----
+
+class TargetSplitter {
+ public:
+  TargetSplitter(const SplitInput& input, const SplitOptions& options,
+                 std::vector<Support> supports)
+      : input_(input),
+        graph_(input.graph),
+        options_(options),
+        host_(static_cast<DeviceIndex>(input.targets.size())),
+        device_of_(graph_.node_count(), host_),
+        acc_found_(graph_.node_count()) {
+    for (Support& support : supports) {
+      verdicts_.push_back({std::move(support), PerNode<Reason>(graph_.node_count())});
+    }
+  }
+
+  Split run(Sets sets) && {
+    if (options_.qdq.keep) qdq_groups_ = find_qdq_groups(graph_);
+    for (std::size_t target = 0; target < host_; ++target) ask(target);
+    close_groups(sets);
+    make_rounds();
+    SubgraphsFound found{subgraphs_, subgraphs_.count()};
+    while (move_small_parts()) make_rounds();
+    for (bool is_settled = false; !is_settled;) {
+      cut_at_limits();
+      is_settled = !move_parts_beyond_number();
+      if (!is_settled) make_rounds();
+    }
+    return finish(std::move(found));
+  }
+
+ private:
+  // ---- step 2 ----
+
+  // What the lists of the target accept and no target before has taken.
+  Support what_is_left(std::size_t target) const {
+    Support left = verdicts_[target].support;
+    for (const NodeId node : graph_.nodes()) {
+      if (device_of_[node] == host_) continue;
+      left.supported.erase(node);
+      left.reasons[node] = {};
+    }
+    return left;
+  }
+
+  void ask(std::size_t target) {
+    const Support left = what_is_left(target);
+    AccNodes acc = find_acc_nodes(graph_, left, options_.acc_finder);
+    for (const NodeId node : graph_.nodes()) {
+      if (acc.nodes.contains(node)) acc_found_.insert(node);
+    }
+    Fusions fusions =
+        find_groups(graph_, std::move(acc), {qdq_groups_, left.patterns}, options_.fusion);
+    for (const NodeId node : graph_.nodes()) {
+      if (fusions.acc.nodes.contains(node)) device_of_[node] = static_cast<DeviceIndex>(target);
+    }
+    verdicts_[target].reasons = std::move(fusions.acc.reasons);
+    for (std::size_t i = 0; i < fusions.group_count(); ++i) {
+      const auto members = fusions.group(id_at<GroupId>(i));
+      groups_.emplace_back(members.begin(), members.end());
+    }
+  }
+
+  // ---- step 3 ----
+
+  bool is_on_one_device(std::span<const NodeId> nodes) const {
+    return std::all_of(nodes.begin(), nodes.end(),
+                       [&](NodeId node) { return device_of_[node] == device_of_[nodes.front()]; });
+  }
+
+  // The groups of all targets, and the sets, as groups that do not depend on each other in a cycle.
+  Fusions closed_groups(Sets sets) const {
+    NodeGroups joined(graph_);
+    const auto add = [&](std::span<const NodeId> members) {
+      for (const NodeId member : members) joined.tie(members.front(), member);
+      joined.make_group(members.front());
+    };
+    for (const auto& group : groups_) {
+      if (device_of_[group.front()] != host_) add(group);
+    }
+    for (const auto& set : sets) {
+      if (!set.empty()) add(set);
+    }
+    AccNodes all{NodeSet(graph_.node_count()), PerNode<Reason>(graph_.node_count())};
+    for (const NodeId node : graph_.nodes()) all.nodes.insert(node);
+    return std::move(joined).settle(std::move(all), ReasonCode::fusion_group);
+  }
+
+  // Groups that are on the CPU need not stay together, unless they are sets: so each round may free
+  // nodes. It ends, since groups only grow, and what is on the CPU stays there.
+  void close_groups(Sets sets) {
+    const ReasonCode code = sets.empty() ? ReasonCode::fusion_group : ReasonCode::shared_memory;
+    for (bool is_closed = false; !is_closed;) {
+      fusions_ = closed_groups(sets);
+      is_closed = true;
+      for (std::size_t i = 0; i < fusions_.group_count(); ++i) {
+        const auto members = fusions_.group(id_at<GroupId>(i));
+        if (is_on_one_device(members)) continue;
+        is_closed = false;
+        gather(members, code);
+        groups_.emplace_back(members.begin(), members.end());
+      }
+    }
+  }
+
+  // Puts a group that lies on several devices on the first that takes all of it.
+  void gather(std::span<const NodeId> members, ReasonCode code) {
+    const DeviceIndex to = first_to_take(members, 0);
+    for (const NodeId member : members) {
+      const DeviceIndex from = device_of_[member];
+      if (from == to) continue;
+      const auto* const other = std::find_if(members.data(), members.data() + members.size(),
+                                             [&](NodeId node) { return device_of_[node] != from; });
+      const NodeId because = other == members.data() + members.size() ? members.front() : *other;
+      if (from != host_) verdicts_[from].reasons[member] = {.code = code, .because = because};
+    }
+    for (const NodeId member : members) device_of_[member] = to;
+  }
+
+  // The first target from `first` on that takes all of the nodes, else the host.
+  DeviceIndex first_to_take(std::span<const NodeId> nodes, std::size_t first) const {
+    for (std::size_t target = first; target < host_; ++target) {
+      if (takes_all(verdicts_[target].support, nodes)) return static_cast<DeviceIndex>(target);
+    }
+    return host_;
+  }
+
+  // ---- step 4 ----
+
+  void make_rounds() {
+    const Contraction units(graph_, fusions_);
+    const auto count = static_cast<std::uint32_t>(units.unit_count());
+    Adjacency readers;
+    std::vector<DeviceIndex> devices;
+    std::vector<std::uint32_t> seen(count, count);
+    for (std::uint32_t unit = 0; unit < count; ++unit) {
+      devices.push_back(device_of_[units.first(unit)]);
+      for (const NodeId node : units.nodes(unit)) {
+        for (const NodeId reader : graph_.readers(node)) {
+          const std::uint32_t to = units.unit_of(reader);
+          if (to == unit || std::exchange(seen[to], unit) == unit) continue;
+          readers.add(to);
+        }
+      }
+      readers.end_list();
+    }
+    const Rounds rounds = find_rounds({readers, devices, std::size_t{host_} + 1});
+    subgraphs_ = Subgraphs();
+    subgraphs_.subgraph_of = PerNode<PartId>(graph_.node_count(), kNone<PartId>);
+    for (const DeviceIndex device : rounds.devices) add_subgraph(device);
+    for (const NodeId node : graph_.nodes()) {
+      const PartId part = id_at<PartId>(rounds.part_of[units.unit_of(node)]);
+      subgraphs_.subgraph_of[node] = part;
+      ++subgraphs_.sizes[index(part)];
+    }
+    least_acc_parts_ = rounds.least_acc_parts;
+  }
+
+  void add_subgraph(DeviceIndex device) {
+    subgraphs_.devices.push_back(device == host_ ? Device::cpu : Device::acc);
+    subgraphs_.targets.push_back(device == host_ ? kNone<TargetId> : id_at<TargetId>(device));
+    subgraphs_.sizes.push_back(0);
+  }
+
+  std::vector<std::vector<NodeId>> members_of_parts() const {
+    std::vector<std::vector<NodeId>> members(subgraphs_.count());
+    for (const NodeId node : graph_.nodes()) {
+      members[index(subgraphs_.subgraph_of[node])].push_back(node);
+    }
+    return members;
+  }
+
+  // The whole part goes to the next target that takes it, else to the CPU.
+  void move_on(std::span<const NodeId> nodes, TargetId from, const Reason& reason) {
+    const DeviceIndex to = first_to_take(nodes, index(from) + 1);
+    for (const NodeId node : nodes) {
+      verdicts_[index(from)].reasons[node] = reason;
+      device_of_[node] = to;
+    }
+  }
+
+  bool move_small_parts() {
+    bool has_moved = false;
+    const auto members = members_of_parts();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const TargetId target = subgraphs_.targets[i];
+      if (target == kNone<TargetId>) continue;
+      if (members[i].size() >= input_.targets[index(target)].min_acc_size) continue;
+      move_on(members[i], target,
+              {.code = ReasonCode::small_subgraph,
+               .size = static_cast<std::uint32_t>(members[i].size())});
+      has_moved = true;
+    }
+    return has_moved;
+  }
+
+  // The subgraphs as one target sees them: its own are on the accelerator, all others on the other
+  // side.
+  Subgraphs seen_by(std::size_t target) const {
+    Subgraphs seen = subgraphs_;
+    seen.targets.clear();
+    for (std::size_t i = 0; i < seen.count(); ++i) {
+      const bool is_own = subgraphs_.targets[i] == id_at<TargetId>(target);
+      seen.devices[i] = is_own ? Device::acc : Device::cpu;
+    }
+    return seen;
+  }
+
+  // Parts beyond the limits of their target's lists are cut. What is beyond a limit by itself goes
+  // to the CPU.
+  void cut_at_limits() {
+    cuts_.subgraphs = cuts_.pieces = 0;  // rounds join the pieces of earlier cuts
+    for (std::size_t target = 0; target < host_; ++target) {
+      LimitsOfLists limits = limits_of_lists(lists_of(input_, input_.targets[target]));
+      if (!limits.limits.is_any()) continue;
+      const std::size_t first = input_.targets[target].first_list;
+      for (std::uint16_t& list : limits.list) list = static_cast<std::uint16_t>(list + first);
+      LimitedSubgraphs limited = limit_parts(
+          graph_, fusions_, limits, {seen_by(target), std::move(verdicts_[target].reasons)});
+      verdicts_[target].reasons = std::move(limited.merged.reasons);
+      cuts_.subgraphs += limited.cuts.subgraphs;
+      cuts_.pieces += limited.cuts.pieces;
+      cuts_.nodes += limited.cuts.nodes;
+      if (limited.cuts.subgraphs > 0) number_anew(target, limited.merged.subgraphs);
+    }
+  }
+
+  // `cut` has the parts of the target in pieces, and neighbours on the other side as one: these are
+  // told apart by the part that they were in before.
+  void number_anew(std::size_t target, const Subgraphs& cut) {
+    using Place = std::pair<std::uint32_t, std::uint32_t>;  // in `cut`, before
+    const auto place_of = [&](NodeId node) {
+      return Place{index(cut.subgraph_of[node]), index(subgraphs_.subgraph_of[node])};
+    };
+    std::vector<Place> places;
+    for (const NodeId node : graph_.nodes()) {
+      const Place place = place_of(node);
+      places.push_back(place);
+      const bool was_own = subgraphs_.targets[place.second] == id_at<TargetId>(target);
+      if (was_own && cut.devices[place.first] == Device::cpu) device_of_[node] = host_;
+    }
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    const Subgraphs before = std::exchange(subgraphs_, Subgraphs());
+    subgraphs_.subgraph_of = PerNode<PartId>(graph_.node_count(), kNone<PartId>);
+    for (const NodeId node : graph_.nodes()) {
+      const auto at =
+          std::lower_bound(places.begin(), places.end(),
+                           Place{index(cut.subgraph_of[node]), index(before.subgraph_of[node])});
+      subgraphs_.subgraph_of[node] = id_at<PartId>(static_cast<std::size_t>(at - places.begin()));
+    }
+    std::vector<DeviceIndex> devices(places.size(), host_);
+    for (const NodeId node : graph_.nodes()) {
+      devices[index(subgraphs_.subgraph_of[node])] = device_of_[node];
+    }
+    for (const DeviceIndex device : devices) add_subgraph(device);
+    for (const NodeId node : graph_.nodes())
+      ++subgraphs_.sizes[index(subgraphs_.subgraph_of[node])];
+  }
+
+  // Of the parts of a target beyond its number, those that are worth least move on.
+  bool move_parts_beyond_number() {
+    bool has_moved = false;
+    for (std::size_t target = 0; target < host_ && !has_moved; ++target) {
+      KeepOptions options = options_.keep;
+      options.most = input_.targets[target].most_kept;
+      const KeptSubgraphs kept =
+          keep_best_subgraphs(graph_, {seen_by(target), PerNode<Reason>(graph_.node_count())},
+                              options, {.link = input_.link});
+      if (kept.cost.subgraphs == 0) continue;
+      const auto members = members_of_parts();
+      for (const auto& nodes : members) {
+        const Reason& reason = kept.reasons[nodes.front()];
+        if (reason.code == ReasonCode::over_cap) move_on(nodes, id_at<TargetId>(target), reason);
+      }
+      add_cap(kept.cost);
+      has_moved = true;
+    }
+    return has_moved;
+  }
+
+  void add_cap(const CapCost& cost) {
+    cap_.subgraphs += cost.subgraphs;
+    cap_.nodes += cost.nodes;
+    cap_.flops += cost.flops;
+    cap_.link_bytes += cost.link_bytes;
+  }
+
+  // ---- step 5 ----
+
+  // Of a node on the CPU: what the last target says that has something to say.
+  Reason reason_of(NodeId node) const {
+    for (std::size_t target = host_; target-- > 0;) {
+      const Reason& reason = verdicts_[target].reasons[node];
+      if (reason.code != ReasonCode::none) return reason;
+    }
+    return {};
+  }
+
+  // What the target that runs a node says about it, for all nodes.
+  Support joined_support() const {
+    Support joined{NodeSet(graph_.node_count()), PerNode<Reason>(graph_.node_count())};
+    for (const NodeId node : graph_.nodes()) {
+      for (const TargetVerdicts& verdicts : verdicts_) {
+        if (verdicts.support.supported.contains(node)) joined.supported.insert(node);
+      }
+    }
+    for (std::size_t target = 0; target < host_; ++target) {
+      const Support& support = verdicts_[target].support;
+      for (const UncheckedNode& node : support.unchecked) {
+        if (device_of_[node.node] == target) joined.unchecked.push_back(node);
+      }
+      for (std::size_t i = 0; i < support.patterns.count(); ++i) {
+        const auto nodes = support.patterns.nodes_of(i);
+        const bool runs = std::all_of(nodes.begin(), nodes.end(),
+                                      [&](NodeId node) { return device_of_[node] == target; });
+        if (runs) joined.patterns.add(support.patterns.matches[i], nodes);
+      }
+    }
+    std::sort(joined.unchecked.begin(), joined.unchecked.end(),
+              [](const auto& a, const auto& b) { return a.node < b.node; });
+    return joined;
+  }
+
+  // A node that one target gave up has not been judged by those that were asked for what it left.
+  void finish_reasons(PerNode<Reason>& reasons) {
+    for (const NodeId node : graph_.nodes()) {
+      const DeviceIndex device = device_of_[node];
+      if (device != host_) {
+        verdicts_[device].reasons[node] = {};
+        fusions_.acc.nodes.insert(node);
+      }
+      for (std::size_t target = 0; target < device; ++target) {
+        Reason& reason = verdicts_[target].reasons[node];
+        if (reason.code == ReasonCode::none) reason = verdicts_[target].support.reasons[node];
+      }
+      if (device == host_) reasons[node] = reason_of(node);
+    }
+  }
+
+  Split finish(SubgraphsFound found) {
+    fusions_.acc = {NodeSet(graph_.node_count()), PerNode<Reason>(graph_.node_count())};
+    PerNode<Reason> reasons(graph_.node_count());
+    finish_reasons(reasons);
+    cap_.kept = static_cast<std::size_t>(
+        std::count(subgraphs_.devices.begin(), subgraphs_.devices.end(), Device::acc));
+    Partition partition = make_partition(subgraphs_, options_.partition);
+    assert(check_partition(graph_, partition, nullptr).has_value());
+    Boundaries boundaries = find_boundaries(graph_, partition);
+    Split split;
+    split.support = joined_support();
+    split.acc_found.nodes = std::move(acc_found_);
+    split.qdq_groups = std::move(qdq_groups_);
+    split.fusions = std::move(fusions_);
+    split.found = std::move(found);
+    split.limit_cuts = cuts_;
+    split.merged_count = subgraphs_.count();
+    split.least_acc_parts = least_acc_parts_;
+    split.cap = cap_;
+    split.reasons = std::move(reasons);
+    split.partition = std::move(partition);
+    split.boundaries = std::move(boundaries);
+    split.targets = std::move(verdicts_);
+    return split;
+  }
+
+  const SplitInput& input_;
+  const Graph& graph_;
+  const SplitOptions& options_;
+  const DeviceIndex host_;
+  std::vector<TargetVerdicts> verdicts_;  // by target
+  PerNode<DeviceIndex> device_of_;
+  NodeSet acc_found_;
+  QdqGroups qdq_groups_;
+  std::vector<std::vector<NodeId>> groups_;  // of all targets, some no longer on one
+  Fusions fusions_;
+  Subgraphs subgraphs_;
+  std::size_t least_acc_parts_ = 0;
+  LimitCuts cuts_;
+  CapCost cap_;
+};
+
+}  // namespace
+
+bool takes_all(const Support& support, std::span<const NodeId> nodes) {
+  return std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+    if (!support.supported.contains(node)) return false;
+    const auto match = support.patterns.match_of(node);
+    if (!match) return true;
+    const auto members = support.patterns.nodes_of(*match);
+    return std::all_of(members.begin(), members.end(), [&](NodeId member) {
+      return std::binary_search(nodes.begin(), nodes.end(), member);
+    });
+  });
+}
+
+Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& options,
+                                const Progress& progress) {
+  auto supports = judge_for_each(input);
+  if (!supports) return std::move(supports).error();
+  std::vector<std::size_t> taking_part;
+  for (std::size_t target = 0; target < supports->size(); ++target) {
+    if ((*supports)[target].supported.count() > 0) taking_part.push_back(target);
+  }
+  if (taking_part.size() < 2) {
+    const std::size_t only = taking_part.empty() ? 0 : taking_part.front();
+    return split_for_only(input, options, only, *std::move(supports), progress);
+  }
+  if (auto usable = check_options(options); !usable) return std::move(usable).error();
+  const Sets sets = input.facts.whole;
+  Split split = TargetSplitter(input, options, *supports).run({});
+  if (!divides_a_set(sets, split.partition.part_of)) return split;
+  return TargetSplitter(input, options, *std::move(supports)).run(sets);
+}
+
+}  // namespace cleave
