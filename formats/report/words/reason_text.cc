@@ -55,11 +55,6 @@ std::string other_node(const ReasonContext& context) {
   return context.targets.empty() ? "a CPU node" : "a node of another device";
 }
 
-// "the accelerator", or the name of the target.
-std::string asked_device(const ReasonContext& context) {
-  return context.targets.empty() ? "the accelerator" : context.targets[index(context.target)].name;
-}
-
 std::string body_text(const ReasonContext& context, NodeId inner) {
   const std::span<const SupportList> lists = judging_lists(context);
   Reason reason = match_node(context.graph, inner, lists, context.facts);

@@ -411,7 +411,7 @@ TEST_CASE("An extension beyond a list's limit is left out, and the others are ma
   list.limits.most[static_cast<std::size_t>(PartLimit::nodes)] = 3;
   SplitOptions options;
   options.extend.which = Which::all;
-  const auto split = split_graph({graph, {list}, {}}, options);
+  const auto split = split_graph({graph, std::vector{list}, {}}, options);
   REQUIRE(split.has_value());
   CHECK(names_of(graph, split->extended) == "g");
   REQUIRE(split->extensions_left_out.size() == 1);

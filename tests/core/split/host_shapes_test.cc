@@ -146,9 +146,9 @@ TEST_CASE("Reshapes do not divide a split, and the number of saved subgraphs is 
   SupportList list;
   for (const char* op : {"Conv", "Reshape", "Relu"}) list.allow.emplace_back().op = op;
   SplitOptions options;
-  CHECK(split_graph({graph, {list}, {}}, options)->partition.count() == 3);
+  CHECK(split_graph({graph, std::vector{list}, {}}, options)->partition.count() == 3);
   options.host_shapes.follow = true;
-  const auto split = split_graph({graph, {list}, {}}, options);
+  const auto split = split_graph({graph, std::vector{list}, {}}, options);
   CHECK(describe(graph, split->partition, split->boundaries) == "_run_on_acc_0(x; i one) -> z\n");
   CHECK(names_of(graph, split->support.supported) == "c y z");
   CHECK(split->host_shapes.to_acc == 4);
@@ -167,10 +167,10 @@ TEST_CASE("In a native graph an unlisted size does not take its view off the acc
   SupportList list;
   for (const char* op : {"conv", "view"}) list.allow.emplace_back().op = op;
   SplitOptions options;
-  CHECK(describe(graph, split_graph({graph, {list}, {}}, options)->reasons) ==
+  CHECK(describe(graph, split_graph({graph, std::vector{list}, {}}, options)->reasons) ==
         "s: no_rule\ny: non_tensor_input s\n");
   options.host_shapes.follow = true;
-  CHECK(describe(graph, split_graph({graph, {list}, {}}, options)->found.subgraphs) ==
+  CHECK(describe(graph, split_graph({graph, std::vector{list}, {}}, options)->found.subgraphs) ==
         "acc: a s y");
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("With both options a split of a random graph is a partition that runs 
     INFO("seed " << seed << "\n" << random.text);
     SupportList list;
     for (const char* op : {"Conv", "Reshape", "Add"}) list.allow.emplace_back().op = op;
-    const auto split = split_graph({random.graph, {list}, {}}, options);
+    const auto split = split_graph({random.graph, std::vector{list}, {}}, options);
     REQUIRE(split.has_value());
     REQUIRE(check_partition(random.graph, split->partition, &split->fusions.acc.nodes).has_value());
     for (const NodeId node : random.graph.nodes()) {

@@ -172,7 +172,7 @@ TEST_CASE("A split keeps the limits of its lists, and is not extended beyond the
   list.deny.emplace_back().op = "cpu";
   SplitOptions options;
   options.extend.which = ExtendOptions::Which::all;
-  const auto split = split_graph({graph, {list}, {}}, options);
+  const auto split = split_graph({graph, std::vector{list}, {}}, options);
   REQUIRE(split);
   CHECK(split->extended.empty());
   CHECK(split->partition.count() == 3);

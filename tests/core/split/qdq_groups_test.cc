@@ -326,7 +326,7 @@ TEST_CASE("In a split of a random graph every group that is kept is whole") {
     SupportList list;
     list.allow.emplace_back().op = "*";
     if (seed % 2 == 0) list.deny.emplace_back().node_name = "*3*";
-    const auto split = split_graph({random.graph, {list}, {}}, options);
+    const auto split = split_graph({random.graph, std::vector{list}, {}}, options);
     REQUIRE(split.has_value());
     REQUIRE(check_partition(random.graph, split->partition, &split->fusions.acc.nodes).has_value());
     for (std::size_t i = 0; i < split->qdq_groups.count(); ++i) {

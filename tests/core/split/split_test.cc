@@ -127,7 +127,7 @@ TEST_CASE("Any graph is split: parts in order, a reason for each node on the CPU
     options.extend.which = std::array{Which::none, Which::all, Which::automatic}[seed % 3];
     options.subgraphs.start =
         std::array{StartSide::reference, StartSide::fewest, StartSide::cpu}[seed % 4 % 3];
-    const auto found = split_graph({graph, {by_name}, {}}, options);
+    const auto found = split_graph({graph, std::vector{by_name}, {}}, options);
     REQUIRE(found.has_value());
     const auto holds = check_partition(graph, found->partition, &found->fusions.acc.nodes);
     REQUIRE((holds.has_value() ? "" : holds.error().message).empty());

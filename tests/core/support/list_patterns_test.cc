@@ -318,7 +318,7 @@ TEST_CASE("in splits of random graphs a match is on the accelerator whole, or no
     options.subgraphs.min_acc_size = seed % 7;
     options.extend.which = ExtendOptions::Which::all;
     if (seed % 11 == 0) options.keep.most = 1;
-    const auto split = split_graph({graph, {list}, {}}, options);
+    const auto split = split_graph({graph, std::vector{list}, {}}, options);
     REQUIRE(split.has_value());
     const PatternMatches& found = split->support.patterns;
     for (std::size_t i = 0; i < found.count(); ++i) {

@@ -50,7 +50,7 @@ class ReportSettings:
     move_non_tensor: bool
     keep_qdq: bool
     host_shapes: bool
-    place: Literal["priority", "cost"]
+    place: Literal["priority", "order", "cost"]
     residency: Literal["off", "on"]
     start: Literal["reference", "cpu", "acc", "fewest"]
     keep_acc_subgraphs: int | None
@@ -270,6 +270,51 @@ class ReportExtensionsLeftOut:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportTarget:
+    name: str
+    # Its lists, by their places in support / files.
+    lists: list[int]
+    partitions: int
+    nodes: int
+    # Of nodes whose FLOPs are known.
+    flops: float
+    # Read by its partitions, each once.
+    parameter_bytes: int
+    # Target: bytes that this one makes and that one reads, for each partition that reads them, for the CPU once.
+    bytes_to: dict[str, int]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportTarget:
+        return cls(
+            name=data["name"],
+            lists=data["lists"],
+            partitions=data["partitions"],
+            nodes=data["nodes"],
+            flops=data["flops"],
+            parameter_bytes=data["parameter_bytes"],
+            bytes_to=data["bytes_to"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportTargetReason:
+    node: str
+    target: str
+    code: str
+    # The reason in words.
+    detail: str
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportTargetReason:
+        return cls(
+            node=data["node"],
+            target=data["target"],
+            code=data["code"],
+            detail=data["detail"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportValue:
     name: str
     type: Literal["tensor", "tuple", "list", "scalar", "sequence", "map", "optional", "none", "unknown"]
@@ -313,6 +358,10 @@ class ReportPartition:
     # The partition's file in the manifest's folder; null: none was written.
     file: str | None = None
     is_acc: bool
+    # Several targets: the one that runs it, or cpu.
+    target: str | None = None
+    # Several targets: the partitions whose outputs it reads.
+    after: list[str] | None = None
     nodes: list[str]
     inputs: list[ReportValue]
     outputs: list[ReportValue]
@@ -343,6 +392,8 @@ class ReportPartition:
             name=data["name"],
             file=data.get("file"),
             is_acc=data["is_acc"],
+            target=data.get("target"),
+            after=data.get("after"),
             nodes=data["nodes"],
             inputs=[ReportValue.from_json(item) for item in data["inputs"]],
             outputs=[ReportValue.from_json(item) for item in data["outputs"]],
@@ -778,6 +829,10 @@ class Report:
     # Accelerator partitions that --extend left as they are: with these nodes, a partition would be beyond this limit of
     # a support list; absent: none.
     extensions_left_out: list[ReportExtensionsLeftOut] | None = None
+    # Several targets: each in the order in which it is asked, and last the CPU. Left out where there is one.
+    targets: list[ReportTarget] | None = None
+    # Several targets: why each does not run the nodes that it was asked for.
+    target_reasons: list[ReportTargetReason] | None = None
     partitions: list[ReportPartition]
     # Node: partition.
     node_map: dict[str, str]
@@ -827,6 +882,8 @@ class Report:
             distinct_acc_partitions=data["distinct_acc_partitions"],
             extended=data["extended"],
             extensions_left_out=[ReportExtensionsLeftOut.from_json(item) for item in data["extensions_left_out"]] if "extensions_left_out" in data else None,
+            targets=[ReportTarget.from_json(item) for item in data["targets"]] if "targets" in data else None,
+            target_reasons=[ReportTargetReason.from_json(item) for item in data["target_reasons"]] if "target_reasons" in data else None,
             partitions=[ReportPartition.from_json(item) for item in data["partitions"]],
             node_map=data["node_map"],
             link=None if data["link"] is None else ReportLink.from_json(data["link"]),
