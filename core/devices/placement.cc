@@ -90,7 +90,7 @@ class Search {
 
   // Parts on targets that cost more than their units would on the host go there, all at once.
   bool drop_losing_parts() {
-    const Rounds rounds = scorer_.rounds(now_.devices);
+    const Rounds rounds = scorer_.quick_rounds(now_.devices);
     const DeviceScore score = scorer_.score(now_.devices, rounds);
     Units losing;
     for (std::uint32_t part = 0; part < rounds.count(); ++part) {
@@ -108,7 +108,7 @@ class Search {
 
   // Whole parts go to each other device.
   bool move_parts() {
-    const Rounds rounds = scorer_.rounds(now_.devices);
+    const Rounds rounds = scorer_.quick_rounds(now_.devices);
     bool is_better = false;
     for (std::uint32_t part = 0; part < rounds.count(); ++part) {
       is_better = try_devices(rounds.units.of(part)) || is_better;
@@ -118,7 +118,7 @@ class Search {
 
   // Pieces of a part that are connected by values.
   bool move_pieces() {
-    const Rounds rounds = scorer_.rounds(now_.devices);
+    const Rounds rounds = scorer_.quick_rounds(now_.devices);
     Units parent(problem_.unit_count());
     std::iota(parent.begin(), parent.end(), 0U);
     const auto find = [&](std::uint32_t unit) {
@@ -149,7 +149,7 @@ class Search {
 
   // All of a target's parts up to one, or from one on, go to each other device.
   bool move_targets() {
-    const Rounds rounds = scorer_.rounds(now_.devices);
+    const Rounds rounds = scorer_.quick_rounds(now_.devices);
     bool is_better = false;
     for (DeviceIndex device = 0; device < problem_.host(); ++device) {
       for (const bool from_front : {true, false}) {
@@ -274,7 +274,7 @@ class Placer {
   }
 
   double makespan(const Devices& devices) const {
-    const Rounds rounds = scorer_.rounds(devices);
+    const Rounds rounds = scorer_.quick_rounds(devices);
     const DeviceScore score = scorer_.score(devices, rounds);
     return schedule_parts(rounds.devices, needed_parts(scorer_.unit_readers(), rounds),
                           score.part_costs)
@@ -327,7 +327,7 @@ class Placer {
   }
 
   double penalty_of(const Devices& devices) const {
-    return scorer_.score(devices, scorer_.rounds(devices)).penalty;
+    return scorer_.score(devices, scorer_.quick_rounds(devices)).penalty;
   }
 
   // Bytes that a unit holds: its weights and what it makes.

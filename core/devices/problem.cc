@@ -8,6 +8,8 @@ namespace cleave {
 namespace {
 
 constexpr auto kHost = DeviceProblem::kHost;
+constexpr std::size_t kMostSearched =
+    2'000;  // units: of more, the rule is enough to compare placements
 
 // The units that read from each unit.
 Adjacency readers_by_unit(const DeviceProblem& problem) {
@@ -87,10 +89,17 @@ Rounds DeviceScorer::rounds(const Devices& devices) const {
   return rounds;
 }
 
+Rounds DeviceScorer::quick_rounds(const Devices& devices) const {
+  if (problem_.unit_count() <= kMostSearched) return rounds(devices);
+  Rounds rounds = find_rounds({unit_readers_, devices, problem_.device_count()}, {.states = 0});
+  steps_ += rounds.steps;
+  return rounds;
+}
+
 double DeviceScorer::total(const Devices& devices, double limit) const {
   const double least = at_least(devices);
   if (least >= limit) return least;
-  const DeviceScore found = score(devices, rounds(devices));
+  const DeviceScore found = score(devices, quick_rounds(devices));
   return found.total + found.penalty;
 }
 

@@ -113,9 +113,11 @@ class DeviceScorer {
   const Adjacency& unit_readers() const { return unit_readers_; }
 
   Rounds rounds(const Devices& devices) const;
+  // Of a large problem those by the rule alone, which may be a few more.
+  Rounds quick_rounds(const Devices& devices) const;
   // `rounds` are those of the placement. Linear.
   DeviceScore score(const Devices& devices, const Rounds& rounds) const;
-  // Total and penalty of a placement. If that is not below `limit`, a number that is not below it
+  // Total and penalty of a placement with the quick rounds. If that is not below `limit`, a number that is not below it
   // either, and is quicker to find.
   double total(const Devices& devices, double limit) const;
   // Units and readers visited so far: the measure of effort.

@@ -108,9 +108,10 @@ class Runner {
     return std::move(order_);
   }
 
+  // These devices in turn, and the rule from there.
   Order in_turn(const std::vector<DeviceIndex>& devices) && {
     for (const DeviceIndex device : devices) take(device);
-    return std::move(order_);
+    return std::move(*this).by_rule(true);
   }
 
  private:
@@ -171,22 +172,23 @@ class Beam {
         most_steps_(effort.steps_an_entry * problem.size()),
         waits_(problem.waits()) {}
 
-  // nullopt: the steps did not suffice.
-  std::optional<std::vector<DeviceIndex>> run() {
+  // The devices of the best order that was found, or, if the steps do not suffice, how it begins.
+  std::vector<DeviceIndex> run() {
     State first;
     for (std::uint32_t unit = 0; unit < waits_.size(); ++unit) {
       if (waits_[unit] == 0) first.ready.push_back(unit);
     }
     std::vector<State> layer = {std::move(first)};
-    while (!layer.empty()) {
+    while (true) {
       next_.clear();
       best_end_.reset();
       for (const State& state : layer) expand(state);
       if (best_end_) return way_to(best_end_->way);
-      if (steps_spent_ > most_steps_) return std::nullopt;
       layer = best_of_next();
+      if (steps_spent_ <= most_steps_) continue;
+      saw_all_ = false;
+      return way_to(layer.front().way);
     }
-    return std::nullopt;
   }
 
   // True when no state was left out, so that no order is better.
@@ -349,11 +351,9 @@ Rounds find_rounds(const RoundsInput& input, const RoundsEffort& effort) {
   std::uint64_t steps = 4 * problem.size();
   if (!is_fewest && effort.states > 0 && problem.unit_count() <= effort.most_units) {
     Beam beam(problem, effort);
-    if (const auto devices = beam.run()) {
-      Order found = Runner(problem).in_turn(*devices);
-      if (found.is_better_than(best)) best = std::move(found);
-      is_fewest = beam.saw_all() || is_least();
-    }
+    Order found = Runner(problem).in_turn(beam.run());
+    if (found.is_better_than(best)) best = std::move(found);
+    is_fewest = beam.saw_all() || is_least();
     steps += beam.steps();
   }
   Rounds rounds;

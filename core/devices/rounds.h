@@ -46,9 +46,10 @@ struct Rounds {
 };
 
 struct RoundsEffort {
-  std::size_t states = 16;             // that the search keeps; 0: the rule alone
-  std::size_t most_units = 100'000;    // the rule alone above
-  std::uint64_t steps_an_entry = 200;  // limit of the search, for each unit and reader
+  std::size_t states = 16;           // that the search keeps; 0: the rule alone
+  std::size_t most_units = 100'000;  // the rule alone above
+  std::uint64_t steps_an_entry =
+      120;  // of the search, for each unit and reader; then the rule goes on
 };
 
 // What counts is the number of parts on targets, of equals that of all parts. Of several devices with
