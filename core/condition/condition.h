@@ -3,9 +3,11 @@
 // does one on an input that the node does not have, unless it asks only `if_given`.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -100,10 +102,10 @@ struct SameInputsCondition {
   bool operator==(const SameInputsCondition&) const = default;
 };
 
-// `fixed`: every dim of every tensor input is known; `open`: at least one is not. Parameters are
-// inputs too.
+// `fixed`: every dim of every tensor input is known; `batched`: every one but the first of each
+// tensor, which may be; `open`: at least one is not. Parameters are inputs too.
 struct InputShapeCondition {
-  enum class Shape : std::uint8_t { fixed, open };
+  enum class Shape : std::uint8_t { fixed, batched, open };
   Shape shape = Shape::fixed;
   bool operator==(const InputShapeCondition&) const = default;
 };
@@ -126,6 +128,29 @@ struct LayoutCondition {
   bool operator==(const LayoutCondition&) const = default;
 };
 
+// How a tensor must be quantised: in one of these ways, with numbers of one of these types.
+struct QuantizationSet {
+  enum Way : std::uint8_t { none, tensor, axis, other, symmetric };
+  std::uint8_t ways = 0;  // bit per Way; 0: quantised in any way
+  TypeSet types;          // of the numbers; empty: any
+  void add(Way way) { ways = static_cast<std::uint8_t>(ways | 1U << way); }
+  bool has(Way way) const { return (ways >> way & 1U) != 0; }
+  bool operator==(const QuantizationSet&) const = default;
+};
+inline constexpr std::array<std::string_view, 5> kQuantizationWays = {"none", "tensor", "axis",
+                                                                      "other", "symmetric"};
+
+// How one tensor must be quantised, or several: `every` tensor that the node reads or makes, or
+// those of them that are no constants, its `activations`. An output that the node does not have is
+// quantised as asked.
+struct QuantizedCondition {
+  enum class Of : std::uint8_t { input, output, activations, every };
+  Of of = Of::input;
+  InputPlace place;  // of the input or the output
+  QuantizationSet wanted;
+  bool operator==(const QuantizedCondition&) const = default;
+};
+
 // The node does not state the attribute, whatever its default.
 struct AbsentAttributeCondition {
   std::string name;
@@ -137,10 +162,11 @@ struct RelationCondition {
   bool operator==(const RelationCondition&) const = default;
 };
 
-using Condition = std::variant<ConstantCondition, GivenCondition, OutputsUsedCondition,
-                               RankCondition, MaxRankCondition, DimCondition, EveryInputCondition,
-                               SameInputsCondition, InputShapeCondition, ValuesCondition,
-                               LayoutCondition, AbsentAttributeCondition, RelationCondition>;
+using Condition =
+    std::variant<ConstantCondition, GivenCondition, OutputsUsedCondition, RankCondition,
+                 MaxRankCondition, DimCondition, EveryInputCondition, SameInputsCondition,
+                 InputShapeCondition, ValuesCondition, LayoutCondition, AbsentAttributeCondition,
+                 RelationCondition, QuantizedCondition>;
 
 // The position of the input that the condition is about; nullopt for a condition about several
 // inputs or none, and for `given`, which may hold for an input that the node does not have.

@@ -6,6 +6,7 @@
 
 #include "core/condition/attribute_value.h"
 #include "core/graph/node_lookup.h"
+#include "core/graph/op_name.h"
 
 namespace cleave {
 namespace {
@@ -65,6 +66,23 @@ FoundDim found_dim(const Graph& graph, Dim dim, std::int64_t axis) {
   if (dim.is_fixed()) found.size = dim.size();
   if (dim.is_symbol()) found.symbol = graph.text(dim.name());
   return found;
+}
+
+// ---- quantisation ----
+
+bool accepts_way(const QuantizationSet& wanted, const Quantization& found) {
+  using Way = QuantizationSet::Way;
+  const bool is_quantized = found.kind != Quantization::Kind::none;
+  if (wanted.ways == 0) return is_quantized;
+  return wanted.has(static_cast<Way>(found.kind)) ||
+         (wanted.has(Way::symmetric) && found.is_symmetric());
+}
+
+// A tensor that is not quantised has no numbers whose type is asked for.
+bool accepts_quantization(const QuantizationSet& wanted, const Quantization& found) {
+  if (!accepts_way(wanted, found)) return false;
+  if (wanted.types == TypeSet{} || found.kind == Quantization::Kind::none) return true;
+  return (wanted.types.dtypes >> static_cast<unsigned>(found.stored) & 1U) != 0;
 }
 
 // ---- the check ----
@@ -153,17 +171,19 @@ class Checker {
   }
 
   Instead operator()(const InputShapeCondition& wanted) const {
+    using Wanted = InputShapeCondition::Shape;
+    const std::size_t first = wanted.shape == Wanted::batched ? 1 : 0;
     const Instead open = of_each_tensor([&](std::uint32_t position, ValueId value) -> Instead {
       if (!graph_.has_rank(value)) return FoundShapeOf{position, FoundNoRank{}};
       const Shape shape = graph_.shape(value);
-      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      for (std::size_t axis = first; axis < shape.size(); ++axis) {
         if (shape[axis].is_fixed()) continue;
         return FoundShapeOf{position,
                             found_dim(graph_, shape[axis], static_cast<std::int64_t>(axis))};
       }
       return std::nullopt;
     });
-    if (wanted.shape == InputShapeCondition::Shape::fixed) return open;
+    if (wanted.shape != Wanted::open) return open;
     if (open) return std::nullopt;
     return FoundAllKnown{};
   }
@@ -194,12 +214,44 @@ class Checker {
     return FoundOpposite{};
   }
 
+  Instead operator()(const QuantizedCondition& wanted) const {
+    using Of = QuantizedCondition::Of;
+    if (wanted.of == Of::input) {
+      return of_input(wanted.place, [&](ValueId value) {
+        return check_quantization(wanted.wanted, value, wanted.place.position, false);
+      });
+    }
+    if (wanted.of != Of::output) {
+      const Instead found = of_each_tensor([&](std::uint32_t position, ValueId value) -> Instead {
+        if (wanted.of == Of::activations && is_constant(graph_, value, facts_)) return {};
+        return check_quantization(wanted.wanted, value, position, false);
+      });
+      if (found) return found;
+    }
+    for (const ValueId output : graph_.outputs(node_)) {
+      const std::uint32_t slot = graph_.value(output).slot;
+      if (wanted.of == Of::output && slot != wanted.place.position) continue;
+      if (Instead found = check_quantization(wanted.wanted, output, slot, true)) return found;
+    }
+    return std::nullopt;
+  }
+
   Instead operator()(const RelationCondition& wanted) const {
     if (relation_holds(wanted.relation, graph_, node_, facts_)) return std::nullopt;
     return relation_failure(wanted.relation, graph_, node_, facts_);
   }
 
  private:
+  Instead check_quantization(const QuantizationSet& wanted, ValueId value, std::uint32_t position,
+                             bool is_output) const {
+    if (!graph_.value(value).is_tensor()) return FoundNoTensor{graph_.value(value).type};
+    const auto found = facts_.quantization ? facts_.quantization(graph_, value) : std::nullopt;
+    if (!found) return FoundNoQuantization{position, is_output};
+    if (accepts_quantization(wanted, *found)) return std::nullopt;
+    return FoundQuantization{position, is_output, found->kind, found->is_symmetric(),
+                             found->stored};
+  }
+
   template <class Check>
   Instead of_input(const InputPlace& place, Check check) const {
     const Operand* const input = find_plain_input(graph_, node_, place.position);
@@ -247,6 +299,17 @@ bool is_constant(const Graph& graph, ValueId value, const OpFacts& facts) {
   return graph.is_parameter(value) && !(facts.is_written && facts.is_written(value));
 }
 
+bool Quantization::is_symmetric() const {
+  return (kind == Kind::tensor || kind == Kind::axis) &&
+         std::all_of(zero_points.begin(), zero_points.end(),
+                     [](std::int64_t point) { return point == 0; });
+}
+
+std::optional<std::int64_t> opset_of(const Graph& graph, NodeId node, const OpFacts& facts) {
+  const auto version = facts.version ? facts.version(node) : std::nullopt;
+  return version ? version : imported_opset(graph, graph.domain(node));
+}
+
 bool IntegerRule::accepts(std::int64_t number) const {
   if (!one_of.empty() && std::find(one_of.begin(), one_of.end(), number) == one_of.end()) {
     return false;
@@ -261,6 +324,9 @@ std::optional<std::uint32_t> input_of(const Condition& condition) {
   if (const auto* const of = std::get_if<DimCondition>(&condition)) return of->input.position;
   if (const auto* const of = std::get_if<ValuesCondition>(&condition)) return of->input.position;
   if (const auto* const of = std::get_if<LayoutCondition>(&condition)) return of->input.position;
+  if (const auto* const of = std::get_if<QuantizedCondition>(&condition)) {
+    if (of->of == QuantizedCondition::Of::input) return of->place.position;
+  }
   return std::nullopt;
 }
 
@@ -284,7 +350,8 @@ bool is_for_want_of_knowledge(const FoundInstead& found) {
   }
   return std::holds_alternative<FoundNoRank>(found) ||
          std::holds_alternative<FoundNoElements>(found) ||
-         std::holds_alternative<FoundNoLayout>(found);
+         std::holds_alternative<FoundNoLayout>(found) ||
+         std::holds_alternative<FoundNoQuantization>(found);
 }
 
 std::optional<FoundInstead> find_instead(const Graph& graph, NodeId node,

@@ -96,11 +96,25 @@ struct FoundNoLayout {  // the layout is unknown
   bool operator==(const FoundNoLayout&) const = default;
 };
 
+struct FoundQuantization {  // of a tensor that is quantised in another way
+  std::uint32_t position;
+  bool is_output;
+  Quantization::Kind kind;
+  bool is_symmetric;
+  DType stored;
+  bool operator==(const FoundQuantization&) const = default;
+};
+struct FoundNoQuantization {  // how the tensor is quantised is unknown
+  std::uint32_t position;
+  bool is_output;
+  bool operator==(const FoundNoQuantization&) const = default;
+};
+
 using FoundInstead =
     std::variant<FoundNoTensor, FoundNoRank, FoundRank, FoundDim, FoundNoInput, FoundOpposite,
                  FoundReaders, FoundType, FoundTypes, FoundShapeOf, FoundAllKnown, FoundVariable,
                  FoundNoElements, FoundCount, FoundElement, FoundWritten, FoundLayout,
-                 FoundNoLayout, RelationFailure>;
+                 FoundNoLayout, RelationFailure, FoundQuantization, FoundNoQuantization>;
 
 // True when the condition fails only because something is unknown: a type, a rank, a dim, a layout,
 // the elements of a constant.

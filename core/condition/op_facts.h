@@ -14,6 +14,22 @@
 
 namespace cleave {
 
+// How the numbers of a tensor stand for reals: real = scale * (number - zero_point).
+struct Quantization {
+  enum class Kind : std::uint8_t {
+    none,    // they stand for themselves
+    tensor,  // one scale
+    axis,    // a scale for each index of one axis
+    other,   // in a way of the format's own: blocks, several axes
+  };
+  Kind kind = Kind::none;
+  DType stored = DType::unknown;          // the type of the numbers
+  std::vector<double> scales;             // one, or one for each index of `axis`
+  std::vector<std::int64_t> zero_points;  // as many as scales
+  std::int64_t axis = 0;                  // of kind `axis`
+  bool is_symmetric() const;              // quantised, and all zero points are known to be 0
+};
+
 // Each function may be empty.
 struct OpFacts {
   // The default of an attribute that a node does not state.
@@ -31,6 +47,11 @@ struct OpFacts {
   std::function<bool(ValueId parameter)> is_written = {};
   // How a tensor is laid out in memory; nullopt when it is unknown.
   std::function<std::optional<TensorLayout>(ValueId tensor)> layout = {};
+  // How a tensor is quantised; nullopt when it is unknown. Linear in its scales.
+  std::function<std::optional<Quantization>(const Graph& graph, ValueId tensor)> quantization = {};
+  // The version of a node's operator in formats where each operator states its own, which stands
+  // for the opset there; nullopt elsewhere.
+  std::function<std::optional<std::int64_t>(NodeId node)> version = {};
   // Sets of nodes that must be in one partition, since they use memory that some of them write in
   // place (torch.export).
   std::vector<std::vector<NodeId>> whole = {};
@@ -38,5 +59,8 @@ struct OpFacts {
 
 // Whether the value is known when the model is compiled: a parameter that the model does not write.
 bool is_constant(const Graph& graph, ValueId value, const OpFacts& facts);
+
+// The version of the node's operator, or the opset that the model imports for its domain.
+std::optional<std::int64_t> opset_of(const Graph& graph, NodeId node, const OpFacts& facts);
 
 }  // namespace cleave

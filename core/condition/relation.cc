@@ -100,7 +100,7 @@ class Tokens {
     if (made.text == "&") return RelationFault{begin, "write `and` for both, not && or &"};
     if (made.text == "|") return RelationFault{begin, "write `or` for one of two, not || or |"};
     if (made.text == "!") return RelationFault{begin, "write `not`, or != to compare"};
-    constexpr std::string_view kKnown = "<>+-*/%()[].,";
+    constexpr std::string_view kKnown = "<>+-*/%()[].,:";
     if (kKnown.find(made.text.front()) != kKnown.npos) return made;
     return RelationFault{begin, "expected an operator, a name or a number"};
   }
@@ -148,8 +148,9 @@ constexpr std::array<std::string_view, 8> kNames = {"attr", "in",  "out", "len",
                                                     "min",  "max", "all", "any"};
 constexpr std::array<std::string_view, 6> kNamesOfPatterns = {"node", "len", "min",
                                                               "max",  "all", "any"};
-constexpr std::array<std::string_view, 7> kProperties = {"dim",      "stride",   "rank", "dtype",
-                                                         "constant", "elements", "given"};
+constexpr std::array<std::string_view, 12> kProperties = {
+    "dim",   "stride", "rank",       "dtype",  "constant",       "elements",
+    "given", "scale",  "zero_point", "scales", "quantized_axis", "values"};
 
 const Operator* find_operator(const Token& token) {
   if (token.type != Token::Type::sign && token.type != Token::Type::word) return nullptr;
@@ -290,12 +291,20 @@ class Parser {
 
   std::optional<Index> indexed() {
     const std::size_t begin = token_.begin;
-    auto term = primary();
+    return with_indices(primary(), begin);
+  }
+
+  // The term, which begins at `begin`, with the brackets that follow it.
+  std::optional<Index> with_indices(std::optional<Index> term, std::size_t begin) {
     while (term && is_sign("[")) {
       step();
       const auto at = expression(0);
-      if (!at || !take_sign("]")) return std::nullopt;
-      term = add({.kind = Kind::item, .first = *term, .second = *at}, begin);
+      if (!at) return std::nullopt;
+      const bool is_tail = is_sign(":");
+      if (is_tail) step();
+      if (!take_sign("]")) return std::nullopt;
+      const Kind kind = is_tail ? Kind::tail : Kind::item;
+      term = add({.kind = kind, .first = *term, .second = *at}, begin);
     }
     return term;
   }
@@ -397,19 +406,24 @@ class Parser {
 
   // The cursor is behind `in` or `out` of the term that begins at `begin`.
   std::optional<Index> property(Kind kind, Index node, std::size_t begin) {
-    if (!take_sign("[")) return std::nullopt;
-    if (token_.type != Token::Type::integer || token_.integer > kMostPosition) {
-      return fail("expected a position, counted from 0");
+    std::uint32_t position = RelationTerm::kNone;
+    if (!is_sign(".")) {
+      if (!take_sign("[")) return std::nullopt;
+      if (token_.type != Token::Type::integer || token_.integer > kMostPosition) {
+        return fail("expected a position, counted from 0");
+      }
+      position = static_cast<std::uint32_t>(token_.integer);
+      step();
+      if (!take_sign("]")) return std::nullopt;
     }
-    const auto position = static_cast<std::uint32_t>(token_.integer);
-    step();
-    if (!take_sign("]") || !take_sign(".")) return std::nullopt;
+    if (!take_sign(".")) return std::nullopt;
     const auto known = std::find(kProperties.begin(), kProperties.end(), token_.text);
     if (token_.type != Token::Type::word || known == kProperties.end()) {
       const std::string meant = did_you_mean(token_.text, kProperties);
       return fail("no such property" +
                   (meant.empty()
-                       ? ": there are dim, stride, rank, dtype, constant, elements and given"
+                       ? ": there are dim, stride, rank, dtype, constant, elements, given, scale, "
+                         "zero_point, scales, quantized_axis and values"
                        : meant));
     }
     step();
@@ -460,7 +474,7 @@ class Parser {
       step();
       return add({.kind = is_input ? Kind::input_count : Kind::output_count, .node = node}, begin);
     }
-    const auto list = property(is_input ? Kind::input : Kind::output, node, at);
+    const auto list = with_indices(property(is_input ? Kind::input : Kind::output, node, at), at);
     if (!list || !take_sign(")")) return std::nullopt;
     return add({.kind = Kind::length, .first = *list}, begin);
   }

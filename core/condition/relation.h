@@ -29,6 +29,7 @@ struct RelationTerm {
     input_count,  // len(in): inputs that the node has
     output_count,
     item,  // first[second]
+    tail,  // first[second:]
     negate,
     plus,
     minus,
@@ -54,7 +55,7 @@ struct RelationTerm {
   static constexpr std::uint32_t kNone = 0xFFFFFFFFU;
   Kind kind = Kind::literal;
   std::uint32_t first = kNone, second = kNone;  // operands, by index
-  std::uint32_t position = 0;                   // input, output
+  std::uint32_t position = 0;                   // input, output; kNone: a list of all that it has
   std::uint32_t node = 0;  // attribute, input, output, counts: of this op of a pattern
   Literal literal = std::int64_t{0};
   std::string text = {};
@@ -76,10 +77,13 @@ using RelationValue =
 
 // Reads a relation from its text. The grammar, loosest binding first:
 //
-//   or   and   not   == != < <= > >=   + -   * / %   - (sign)   [index]
+//   or   and   not   == != < <= > >=   + -   * / %   - (sign)   [index] [first:]
 //   123  1.5  "text"  ( )
 //   attr.NAME   in[i].PROPERTY   out[i].PROPERTY
+//   in.PROPERTY   out.PROPERTY: of every input or output, as one list
 //   PROPERTY: dim, stride (lists)  rank  dtype  constant  elements  given
+//             scale, zero_point (a number, or a list)  scales (how many)  quantized_axis
+//             values (the elements of a constant, a list)
 //   len(x)  len(in)  len(out)  min(x, ...)  max(x, ...)  all(x)  any(x)
 //
 // In a pattern, `attr`, `in` and `out` are of one of its nodes: node[0].attr.axis, len(node[1].in).

@@ -247,6 +247,15 @@ RelationValue item_at(const RelationValue& list, const RelationValue& index) {
   return place ? value_of_item((*items)[*place]) : RelationValue{};
 }
 
+RelationValue tail_from(const RelationValue& list, const RelationValue& first) {
+  const Items* const items = items_of(list);
+  const auto* const from = std::get_if<std::int64_t>(&first);
+  if (items == nullptr || from == nullptr) return {};
+  const auto size = static_cast<std::int64_t>(items->size());
+  const std::int64_t at = std::clamp(*from < 0 ? *from + size : *from, std::int64_t{0}, size);
+  return Items(items->begin() + at, items->end());
+}
+
 namespace {
 
 RelationItem item_of(const Literal& literal) {
@@ -277,6 +286,38 @@ RelationValue strides_of(const OpFacts& facts, ValueId id) {
   return strides;
 }
 
+// One number, or a list of several.
+template <class Number>
+RelationValue numbers_of(const std::vector<Number>& numbers) {
+  if (numbers.empty()) return {};
+  if (numbers.size() == 1) return numbers.front();
+  return Items(numbers.begin(), numbers.end());
+}
+
+bool is_of_quantization(std::string_view property) {
+  return property.starts_with("scale") || property == "zero_point" || property == "quantized_axis";
+}
+
+RelationValue quantization_of(const Graph& graph, ValueId id, std::string_view property,
+                              const OpFacts& facts) {
+  const auto found = facts.quantization ? facts.quantization(graph, id) : std::nullopt;
+  if (!found || found->kind == Quantization::Kind::other) return {};
+  if (property == "scales") return static_cast<std::int64_t>(found->scales.size());
+  if (property == "scale") return numbers_of(found->scales);
+  if (property == "zero_point") return numbers_of(found->zero_points);
+  if (found->kind != Quantization::Kind::axis) return {};
+  return found->axis;
+}
+
+RelationValue elements_of(const Graph& graph, ValueId id, const OpFacts& facts) {
+  if (!is_constant(graph, id, facts) || !facts.elements) return {};
+  const auto elements = facts.elements(graph, id);
+  if (!elements) return {};
+  Items items;
+  for (const Literal& element : *elements) items.push_back(item_of(element));
+  return items;
+}
+
 RelationValue property_of(const Graph& graph, ValueId id, std::string_view property,
                           const OpFacts& facts) {
   const Value& value = graph.value(id);
@@ -288,6 +329,8 @@ RelationValue property_of(const Graph& graph, ValueId id, std::string_view prope
     return std::string(dtype_name(value.dtype));
   }
   if (property == "stride") return strides_of(facts, id);
+  if (property == "values") return elements_of(graph, id, facts);
+  if (is_of_quantization(property)) return quantization_of(graph, id, property, facts);
   if (!graph.has_rank(id)) return {};
   const Shape shape = graph.shape(id);
   if (property == "rank") return static_cast<std::int64_t>(shape.size());
@@ -308,6 +351,25 @@ RelationValue attribute_term(const Graph& graph, NodeId node, std::string_view n
     items.push_back(item_of(literal));
   }
   return items;
+}
+
+// The property of all tensors that the node reads, or makes, as one list.
+RelationValue every_term(const Graph& graph, NodeId node, const RelationTerm& term,
+                         const OpFacts& facts) {
+  RelationValue list = Items();
+  const auto add = [&](ValueId value) {
+    if (graph.value(value).is_tensor()) {
+      list = joined(list, property_of(graph, value, term.text, facts));
+    }
+  };
+  if (term.kind == Kind::output) {
+    for (const ValueId output : graph.outputs(node)) add(output);
+    return list;
+  }
+  for (const Operand& operand : graph.operands(node)) {
+    if (operand.slot.is_positional()) add(operand.value);
+  }
+  return list;
 }
 
 RelationValue input_term(const Graph& graph, NodeId node, const RelationTerm& term,
@@ -371,8 +433,14 @@ class TermValues {
       case Kind::attribute:
         return attribute_term(graph_, nodes_[term.node], term.text, facts_);
       case Kind::input:
+        if (term.position == RelationTerm::kNone) {
+          return every_term(graph_, nodes_[term.node], term, facts_);
+        }
         return input_term(graph_, nodes_[term.node], term, facts_);
       case Kind::output:
+        if (term.position == RelationTerm::kNone) {
+          return every_term(graph_, nodes_[term.node], term, facts_);
+        }
         return output_term(graph_, nodes_[term.node], term, facts_);
       case Kind::input_count:
         return input_count(graph_, nodes_[term.node]);
@@ -387,6 +455,8 @@ class TermValues {
     switch (term.kind) {
       case Kind::item:
         return item_at(first, values_[term.second]);
+      case Kind::tail:
+        return tail_from(first, values_[term.second]);
       case Kind::negate:
         return combined(Kind::minus, std::int64_t{0}, first);
       case Kind::logical_not: {

@@ -2,7 +2,8 @@
 //
 // An attribute has its effective value (core/condition/attribute_value.h). If the node does not
 // have an input, its `given` is 0 and its other properties are unknown. A dim that is not fixed is
-// unknown, and so is what is computed from it.
+// unknown, and so is what is computed from it. `scales` of a tensor that is not quantised is 0, and
+// its `scale` and `zero_point` are unknown.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,9 @@ RelationValue joined(const RelationValue& a, const RelationValue& b);
 
 // list[index]; an index below 0 counts from the end.
 RelationValue item_at(const RelationValue& list, const RelationValue& index);
+
+// list[first:], the list from that item on; empty when it has no more items.
+RelationValue tail_from(const RelationValue& list, const RelationValue& first);
 
 // Whether the value is true: a number other than 0, or a list of such numbers. nullopt when it is
 // unknown or a text.

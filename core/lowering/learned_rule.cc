@@ -146,7 +146,7 @@ class ConditionList {
   }
 
   void add_opset(const EvidenceCase& item) {
-    const auto opset = imported_opset(*item.graph, item.graph->domain(item.node));
+    const auto opset = opset_of(*item.graph, item.node, facts_);
     if (!opset) return;
     Rule rule = op_rule_;
     rule.opset = OpsetRule{.lowest = *opset, .highest = *opset};
@@ -305,7 +305,7 @@ class OpLearner {
     rule.op = op_.second;
     for (const std::size_t i : failed_) {
       const Graph& graph = *cases_[i].graph;
-      const auto opset = imported_opset(graph, graph.domain(cases_[i].node));
+      const auto opset = opset_of(graph, cases_[i].node, context_.facts);
       if (!opset) continue;
       if (!rule.opset) rule.opset = OpsetRule{.lowest = *opset, .highest = *opset};
       rule.opset->lowest = std::min(rule.opset->lowest, *opset);

@@ -118,7 +118,7 @@ void find_failed_clauses(const Graph& graph, ValueId value, const ShapeRule& rul
 // ---- opsets ----
 
 bool opset_holds(const Graph& graph, NodeId node, const OpsetRule& rule, const OpFacts& facts) {
-  const auto opset = imported_opset(graph, graph.domain(node));
+  const auto opset = opset_of(graph, node, facts);
   if (!opset) return false;
   if (!rule.same_schema) return *opset >= rule.lowest && *opset <= rule.highest;
   if (*opset == rule.lowest) return true;
@@ -225,8 +225,9 @@ class Recorder {
       case What::opset:
         break;
     }
-    const std::string_view domain = plain_domain(graph_.domain(node_));
-    return FailedOpset{std::string(domain), *rule_.opset, imported_opset(graph_, domain)};
+    const std::string_view stated = graph_.domain(node_);
+    const std::string_view domain = stated == "tflite" ? stated : plain_domain(stated);
+    return FailedOpset{std::string(domain), *rule_.opset, opset_of(graph_, node_, facts_)};
   }
 
  private:

@@ -113,7 +113,7 @@ struct FailedShape {
 };
 
 struct FailedOpset {
-  std::string domain;  // "" is the default domain
+  std::string domain;  // "" is ONNX's default domain; "tflite": the version of the operator
   OpsetRule wanted;
   std::optional<std::int64_t> found;  // nullopt: the model does not import the domain
   bool operator==(const FailedOpset&) const = default;

@@ -192,6 +192,9 @@ OpFacts op_facts(const LoadedModel& model) {
       facts.elements = [onnx = model.onnx()](const Graph& graph, ValueId parameter) {
         return onnx_constant_elements(*onnx, graph, parameter);
       };
+      facts.quantization = [onnx = model.onnx()](const Graph& graph, ValueId tensor) {
+        return onnx_quantization(*onnx, graph, tensor);
+      };
       return facts;
     }
     case ModelFormat::pt2:

@@ -73,6 +73,61 @@ void read_layout(JsonWalk& json, Rule& rule) {
              });
 }
 
+// ---- quantisation ----
+
+// A way of quantisation, or the type of the numbers.
+void read_quantization_word(JsonWalk& json, QuantizationSet& wanted) {
+  const std::size_t at = json.offset();
+  const auto word = json.take_text("a way of quantisation");
+  if (!word) return;
+  using Way = QuantizationSet::Way;
+  if (*word == "any") {
+    for (const Way way : {Way::tensor, Way::axis, Way::other}) wanted.add(way);
+    return;
+  }
+  const auto* const known = std::find(kQuantizationWays.begin(), kQuantizationWays.end(), *word);
+  if (known != kQuantizationWays.end()) {
+    return wanted.add(static_cast<Way>(known - kQuantizationWays.begin()));
+  }
+  if (const auto dtype = parse_dtype(*word)) return wanted.types.add(*dtype);
+  json.faults().error(at, escaped_in_quotes(*word) +
+                              " is neither a way of quantisation (none, tensor, axis, other, "
+                              "symmetric, any) nor the type of quantised numbers, such as int8");
+}
+
+// "0", "0?", "out0", "activations" or "all".
+std::optional<QuantizedCondition> quantized_place(std::string_view key) {
+  using Of = QuantizedCondition::Of;
+  if (key == "activations") return QuantizedCondition{Of::activations, {}, {}};
+  if (key == "all") return QuantizedCondition{Of::every, {}, {}};
+  const bool is_output = key.starts_with("out");
+  if (is_output) key.remove_prefix(3);
+  const auto place = input_of_key(key);
+  if (!place || (is_output && place->if_given)) return std::nullopt;
+  return QuantizedCondition{is_output ? Of::output : Of::input, *place, {}};
+}
+
+void read_quantized(JsonWalk& json, Rule& rule) {
+  json.each_field("\"quantized\"", "an object like {\"activations\": \"tensor\"}",
+                  [&](const std::string& key, std::size_t at) {
+                    auto condition = quantized_place(key);
+                    if (!condition) {
+                      json.faults().error(
+                          at, escaped_in_quotes(key) +
+                                  " is no tensor: \"quantized\" goes by input (\"0\", \"0?\"), "
+                                  "output (\"out0\"), \"activations\" or \"all\"");
+                      return json.skip();
+                    }
+                    if (json.type() == JsonType::string) {
+                      read_quantization_word(json, condition->wanted);
+                    } else {
+                      json.each_item("\"quantized\" of a tensor", "a word or a list of words",
+                                     [&] { read_quantization_word(json, condition->wanted); });
+                    }
+                    rule.conditions.emplace_back(*condition);
+                  });
+}
+
 void read_outputs_used(JsonWalk& json, Rule& rule) {
   OutputsUsedCondition wanted;
   json.each_item("\"outputs_used\"", "a list of outputs by number", [&] {
@@ -90,14 +145,13 @@ void read_input_shape(JsonWalk& json, Rule& rule) {
   const auto shape = json.take_text("\"input_shape\"");
   if (!shape) return;
   using Shape = InputShapeCondition::Shape;
-  if (*shape == "static") {
-    rule.conditions.emplace_back(InputShapeCondition{Shape::fixed});
-  } else if (*shape == "open") {
-    rule.conditions.emplace_back(InputShapeCondition{Shape::open});
-  } else {
-    json.faults().error(
-        at, "\"input_shape\" must be \"static\" or \"open\", not " + escaped_in_quotes(*shape));
+  constexpr std::array<std::pair<std::string_view, Shape>, 3> kShapes = {
+      {{"static", Shape::fixed}, {"batched", Shape::batched}, {"open", Shape::open}}};
+  for (const auto& [name, meaning] : kShapes) {
+    if (*shape == name) return void(rule.conditions.emplace_back(InputShapeCondition{meaning}));
   }
+  json.faults().error(at, "\"input_shape\" must be \"static\", \"batched\" or \"open\", not " +
+                              escaped_in_quotes(*shape));
 }
 
 void read_max_rank(JsonWalk& json, Rule& rule) {
@@ -251,10 +305,11 @@ void read_dim(JsonWalk& json, const InputPlace& input, std::int64_t axis, Rule& 
   if (is_known || wanted.size != IntegerRule{}) rule.conditions.emplace_back(std::move(wanted));
 }
 
-constexpr std::array<ConditionField, 8> kFields = {{
+constexpr std::array<ConditionField, 9> kFields = {{
     {"constant", read_constant},
     {"values", read_values},
     {"layout", read_layout},
+    {"quantized", read_quantized},
     {"given", read_given},
     {"outputs_used", read_outputs_used},
     {"input_shape", read_input_shape},

@@ -1,5 +1,5 @@
 // Reads the fields of a rule for conditions beyond types, attributes, shapes and opset: constants
-// and their values, layouts, inputs given, outputs used, ranks, dims, relations. See
+// and their values, layouts, quantisation, inputs given, outputs used, ranks, dims, relations. See
 // core/condition/condition.h.
 #pragma once
 
@@ -19,7 +19,7 @@ struct ConditionField {
   void (*read)(JsonWalk& json, Rule& rule);
 };
 
-// "constant", "values", "layout", "given", "outputs_used", "input_shape", "max_rank", "where".
+// "constant", "values", "layout", "quantized", "given", "outputs_used", "input_shape", "max_rank", "where".
 std::span<const ConditionField> condition_fields();
 
 // Reports what is wrong with a relation, which is the string at `start` of the file.

@@ -13,6 +13,13 @@ std::string key_of(const InputPlace& input) {
   return std::to_string(input.position) + (input.if_given ? "?" : "");
 }
 
+std::string key_of(const QuantizedCondition& condition) {
+  using Of = QuantizedCondition::Of;
+  if (condition.of == Of::activations) return "activations";
+  if (condition.of == Of::every) return "all";
+  return (condition.of == Of::output ? "out" : "") + key_of(condition.place);
+}
+
 // The conditions of one kind, in the order of the rule.
 template <class Kind>
 std::vector<const Kind*> conditions_of(const Rule& rule) {
@@ -126,10 +133,7 @@ void write_values(JsonText& json, const ValuesCondition& wanted) {
   json.end_object();
 }
 
-}  // namespace
-
-void write_types(JsonText& json, const TypeSet& types) {
-  json.begin_list();
+void write_type_names(JsonText& json, const TypeSet& types) {
   for (unsigned i = 1; i < unsigned{kDTypeCount}; ++i) {
     if ((types.dtypes >> i & 1U) != 0) json.text(dtype_name(static_cast<DType>(i)));
   }
@@ -138,6 +142,13 @@ void write_types(JsonText& json, const TypeSet& types) {
       json.text(value_type_name(static_cast<ValueType>(i)));
     }
   }
+}
+
+}  // namespace
+
+void write_types(JsonText& json, const TypeSet& types) {
+  json.begin_list();
+  write_type_names(json, types);
   json.end_list();
 }
 
@@ -209,6 +220,18 @@ void write_condition_fields(JsonText& json, const Rule& rule) {
     }
     json.end_object();
   }
+  if (const auto all = conditions_of<QuantizedCondition>(rule); !all.empty()) {
+    json.begin_object("quantized");
+    for (const auto* const one : all) {
+      json.begin_list(key_of(*one));
+      for (std::size_t i = 0; i < kQuantizationWays.size(); ++i) {
+        if (one->wanted.has(static_cast<QuantizationSet::Way>(i))) json.text(kQuantizationWays[i]);
+      }
+      write_type_names(json, one->wanted.types);
+      json.end_list();
+    }
+    json.end_object();
+  }
   if (const auto all = conditions_of<GivenCondition>(rule); !all.empty()) {
     json.begin_object("given");
     for (const auto* const one : all) {
@@ -223,8 +246,8 @@ void write_condition_fields(JsonText& json, const Rule& rule) {
     json.end_list();
   }
   for (const auto* const shape : conditions_of<InputShapeCondition>(rule)) {
-    const bool is_open = shape->shape == InputShapeCondition::Shape::open;
-    json.text("input_shape", is_open ? "open" : "static");
+    constexpr std::array<std::string_view, 3> kNames = {"static", "batched", "open"};
+    json.text("input_shape", kNames[static_cast<std::size_t>(shape->shape)]);
   }
   for (const auto* const rank : conditions_of<MaxRankCondition>(rule)) {
     json.number("max_rank", rank->most);

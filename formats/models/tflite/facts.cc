@@ -66,6 +66,28 @@ Elements elements_of(const TfliteModel& model, const TfliteTensor& tensor) {
   }
 }
 
+Quantization quantization_of(const TfliteTensor& tensor) {
+  Quantization found;
+  found.stored = tflite_dtype(tensor.type);
+  const FlatTable table = tensor.table.table(tfl::tensor::quantization);
+  if (table.is_absent()) return found;
+  const auto scales = table.numbers<float>(tfl::quantization::scale);
+  const auto zeros = table.numbers<std::int64_t>(tfl::quantization::zero_point);
+  if (table.tag(tfl::quantization::details) != 0) {
+    found.kind = Quantization::Kind::other;
+  } else if (!scales.empty()) {
+    found.kind = scales.size() == 1 ? Quantization::Kind::tensor : Quantization::Kind::axis;
+  }
+  for (std::uint32_t i = 0; i < scales.size(); ++i) {
+    found.scales.push_back(static_cast<double>(scales[i]));
+    // One zero point may stand for all, and none for 0.
+    const std::uint32_t at = zeros.size() == scales.size() ? i : 0;
+    found.zero_points.push_back(zeros.empty() ? 0 : zeros[at]);
+  }
+  found.axis = table.integer(tfl::quantization::dimension);
+  return found;
+}
+
 // Sets of nodes that share a variable tensor; a set of one needs no tie.
 void add_shared_variables(const TfliteModel& model, std::vector<std::vector<NodeId>>& sets,
                           const std::vector<NodeId>& node_of) {
@@ -110,6 +132,15 @@ OpFacts tflite_op_facts(const TfliteModel& model) {
     const std::uint32_t tensor = model.tensors[index(parameter)];
     return tensor == kNoTflite ? std::nullopt
                                : elements_of(model, model.subgraph().tensors[tensor]);
+  };
+  facts.quantization = [&model](const Graph&, ValueId value) -> std::optional<Quantization> {
+    const std::uint32_t tensor = model.tensors[index(value)];
+    if (tensor == kNoTflite) return std::nullopt;
+    return quantization_of(model.subgraph().tensors[tensor]);
+  };
+  facts.version = [&model](NodeId node) -> std::optional<std::int64_t> {
+    if (index(node) >= model.code_of_node.size()) return std::nullopt;
+    return model.codes[model.code_of_node[index(node)]].version;
   };
   facts.is_written = [&model](ValueId parameter) {
     const std::uint32_t tensor = model.tensors[index(parameter)];

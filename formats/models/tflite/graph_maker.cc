@@ -264,6 +264,7 @@ class TfliteGraphMaker {
     const NodeHandle handle = is_constant ? builder_.add_constant(decl) : builder_.add_node(decl);
     operator_of_handle_.resize(static_cast<std::size_t>(handle) + 1, kNoTflite);
     operator_of_handle_.back() = i;
+    code_of_handle_.push_back(op.code);
     for (std::uint32_t k = 0; k < op.inputs.size(); ++k) {
       if (op.inputs[k] < 0) continue;
       const std::uint32_t value = handles_[state_.read_as[number(op.inputs[k])]];
@@ -328,6 +329,7 @@ class TfliteGraphMaker {
                                       : first);
       decl.target = path;
       builder_.add_body_node(decl, owner);
+      code_of_handle_.push_back(op.code);
       for (std::uint32_t k = 0; k < op.inputs.size(); ++k) {
         if (op.inputs[k] < 0) continue;
         builder_.add_operand(local_of(op.inputs[k]), OperandSlot::positional(k));
@@ -363,6 +365,10 @@ class TfliteGraphMaker {
       if (operator_of_handle_[i] != kNoTflite)
         model_.operators[index(nodes[i])] = operator_of_handle_[i];
     }
+    model_.code_of_node.assign(nodes.size(), 0);
+    for (std::size_t i = 0; i < code_of_handle_.size(); ++i) {
+      model_.code_of_node[index(nodes[i])] = code_of_handle_[i];
+    }
     model_.tensors.assign(graph.value_count(), kNoTflite);
     model_.values.assign(graph_.tensors.size(), kNone<ValueId>);
     const std::span<const ValueId> values = builder_.value_ids();
@@ -380,6 +386,7 @@ class TfliteGraphMaker {
   GraphBuilder builder_;
   std::vector<std::uint32_t> handles_;  // by tensor
   std::vector<std::uint32_t> operator_of_handle_, tensor_of_handle_;
+  std::vector<std::uint32_t> code_of_handle_;  // nodes, constants and nodes of bodies
   std::vector<Dim> shape_;
   std::map<std::string, std::int64_t, std::less<>> traced_;
   std::vector<GraphFault> faults_;

@@ -91,6 +91,7 @@ struct TfliteModel {
   // Of the graph, see make_tflite_graph(): the operator of each node and constant, the tensor of each
   // value, and back.
   std::vector<std::uint32_t> operators;
+  std::vector<std::uint32_t> code_of_node;  // in `codes`; of nodes in bodies, too
   std::vector<std::uint32_t> tensors;
   std::vector<ValueId> values;
 

@@ -9,6 +9,7 @@
 #include "core/support/rule_index.h"
 #include "formats/base/text/number_text.h"
 #include "formats/models/onnx/infer/names.h"
+#include "formats/models/tflite/schema.h"
 #include "formats/report/words/failed_part_text.h"
 
 namespace cleave {
@@ -37,9 +38,27 @@ bool is_plain_name(const Rule& rule) {
   return !rule.op.empty() && !is_glob(rule.op) && rule.op.find('.') == rule.op.npos;
 }
 
-// Whether the names in the list look like ONNX's: two of them do, or one and a misspelling of
-// another.
-bool looks_like_onnx(const SupportList& list) {
+// The operator of TensorFlow Lite that the rule names; null when there is none.
+const SchemaOperator* find_tflite_operator(const Rule& rule) {
+  if (!rule.domain.empty() && rule.domain != "tflite") return nullptr;
+  const auto* const found =
+      std::find_if(std::begin(kSchemaOperators), std::end(kSchemaOperators),
+                   [&](const SchemaOperator& known) { return known.name == rule.op; });
+  return found == std::end(kSchemaOperators) ? nullptr : found;
+}
+
+// The operator that the name is a misspelling of, of ONNX or else of TensorFlow Lite; "" for none.
+std::string nearest_op(const Rule& rule) {
+  std::string near = nearest_name(rule.op, onnx_op_names(rule.domain));
+  if (!near.empty()) return near;
+  std::vector<std::string_view> names;
+  for (const SchemaOperator& known : kSchemaOperators) names.push_back(known.name);
+  return nearest_name(rule.op, names);
+}
+
+// Whether the names in the list look like ONNX's or TensorFlow Lite's: two of them do, or one and a
+// misspelling of another.
+bool has_known_names(const SupportList& list) {
   std::size_t plain = 0;
   std::size_t near = 0;
   std::size_t known = 0;
@@ -48,9 +67,9 @@ bool looks_like_onnx(const SupportList& list) {
       if (rule.opset) return true;
       if (!is_plain_name(rule)) continue;
       ++plain;
-      if (find_onnx_op(rule.domain, rule.op) != nullptr) {
+      if (find_onnx_op(rule.domain, rule.op) != nullptr || find_tflite_operator(rule) != nullptr) {
         ++known;
-      } else if (!nearest_name(rule.op, onnx_op_names(rule.domain)).empty()) {
+      } else if (!nearest_op(rule).empty()) {
         ++near;
       }
       if (known >= 2 || (known == 1 && near >= 1)) return true;
@@ -180,10 +199,13 @@ class Linter {
     return "pattern " + escaped_in_quotes(pattern.name);
   }
 
-  // ---- against ONNX's names ----
+  // ---- against the names of ONNX and TensorFlow Lite ----
 
   void look_up(const Rule& rule, RuleRef ref) {
     if (rule.op.empty()) return;
+    if (const SchemaOperator* const op = find_tflite_operator(rule)) {
+      return look_up_tflite(rule, *op);
+    }
     if (!is_onnx_domain(rule.domain)) return look_up_domain(rule);
     if (is_glob(rule.op)) return look_up_glob(rule);
     const OnnxOpNames* const op = find_onnx_op(rule.domain, rule.op);
@@ -197,6 +219,18 @@ class Linter {
           rule_text(rule, ref.is_deny) + " is for opsets up to " +
               std::to_string(rule.opset->highest) + ", but ONNX has the op since opset " +
               std::to_string(op->since));
+    }
+  }
+
+  // Attributes are the fields of the operator's options.
+  void look_up_tflite(const Rule& rule, const SchemaOperator& op) {
+    std::vector<std::string_view> known;
+    if (op.options != kNoSchema) {
+      for (const SchemaField& field : fields_of(op.options)) known.push_back(field.name);
+    }
+    for (const AttributeRule& attribute : rule.attributes) {
+      if (std::find(known.begin(), known.end(), attribute.name) != known.end()) continue;
+      unknown_attribute(rule, attribute.name, known);
     }
   }
 
@@ -227,21 +261,30 @@ class Linter {
                      std::to_string(opset));
     }
     std::string note;
-    if (const std::string near = nearest_name(rule.op, onnx_op_names(rule.domain)); !near.empty()) {
+    if (const std::string near = nearest_op(rule); !near.empty()) {
       note = "did you mean " + escaped_in_quotes(near) + "?";
     }
-    add(LintKind::unknown_op, Severity::error, rule, "ONNX has no op " + op_text(rule),
+    const bool has_tflite =
+        std::any_of(list_.allow.begin(), list_.allow.end(), find_tflite_operator);
+    add(LintKind::unknown_op, Severity::error, rule,
+        (has_tflite ? "neither ONNX nor TensorFlow Lite has op " : "ONNX has no op ") +
+            op_text(rule),
         std::move(note));
   }
 
   void look_up_attribute(const Rule& rule, const OnnxOpNames& op, const std::string& name) {
     if (std::binary_search(op.attributes.begin(), op.attributes.end(), name)) return;
-    const std::string near = nearest_name(name, op.attributes);
+    unknown_attribute(rule, name, {op.attributes.begin(), op.attributes.end()});
+  }
+
+  void unknown_attribute(const Rule& rule, const std::string& name,
+                         const std::vector<std::string_view>& attributes) {
+    const std::string near = nearest_name(name, attributes);
     std::string note;
     if (!near.empty()) {
       note = "did you mean " + escaped_in_quotes(near) + "?";
     } else {
-      for (const std::string_view known : op.attributes) {
+      for (const std::string_view known : attributes) {
         note += (note.empty() ? "it has " : ", ") + std::string(known);
       }
       if (note.empty()) note = "it has none";
@@ -360,7 +403,7 @@ std::size_t Lint::count(Severity severity) const {
 
 Lint lint_support(const SupportList& list, const RuleUse* use, const LintRequest& request) {
   Lint lint{.list = list.path, .models = request.models, .findings = {}};
-  lint.is_onnx = request.has_onnx_model || looks_like_onnx(list);
+  lint.is_onnx = request.has_onnx_model || has_known_names(list);
   Linter linter(list, use);
   linter.add_warnings(request.warnings);
   lint.findings = linter.lint(lint.is_onnx);

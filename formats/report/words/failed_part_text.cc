@@ -131,6 +131,19 @@ std::string layouts_text(LayoutSet layouts) {
   return alternatives_text(names);
 }
 
+std::string quantization_text(const QuantizationSet& wanted) {
+  static constexpr std::array<std::string_view, 5> kWords = {
+      "not quantised", "quantised per tensor", "quantised per axis", "quantised in another way",
+      "quantised symmetrically"};
+  std::vector<std::string> ways;
+  for (std::size_t i = 0; i < kWords.size(); ++i) {
+    if (wanted.has(static_cast<QuantizationSet::Way>(i))) ways.emplace_back(kWords[i]);
+  }
+  std::string text = ways.empty() ? "quantised" : alternatives_text(ways);
+  if (wanted.types != TypeSet{}) text += " to " + types_text(wanted.types);
+  return text;
+}
+
 // ---- what the node has ----
 
 std::string input_text(std::uint32_t input) { return "input " + std::to_string(input); }
@@ -170,6 +183,15 @@ std::string text_of(const FoundLayout& found) {
   return "of strides [" + text + "]";
 }
 std::string text_of(const FoundNoLayout&) { return "of unknown layout"; }
+std::string text_of(const FoundQuantization& found) {
+  QuantizationSet as_set;
+  as_set.add(static_cast<QuantizationSet::Way>(found.kind));
+  const bool is_none = found.kind == Quantization::Kind::none;
+  if (!is_none && found.stored != DType::unknown) as_set.types.add(found.stored);
+  const bool is_shifted = !is_none && !found.is_symmetric;
+  return quantization_text(as_set) + (is_shifted ? ", not symmetrically" : "");
+}
+std::string text_of(const FoundNoQuantization&) { return "of unknown quantisation"; }
 std::string text_of(const FoundVariable&) { return "no constant"; }
 std::string text_of(const FoundNoElements&) { return "a constant whose elements are not read"; }
 std::string text_of(const FoundCount& found) {
@@ -255,13 +277,23 @@ class Words {
     if (wanted.shape == InputShapeCondition::Shape::open) {
       return {"the shape of inputs", "an unknown dim", found_text(found_)};
     }
-    return of_shape({blamed_input(), false}, "a known size in every dim");
+    const bool is_batched = wanted.shape == InputShapeCondition::Shape::batched;
+    return of_shape({blamed_input(), false}, is_batched ? "a known size in every dim but the first"
+                                                        : "a known size in every dim");
   }
   FailedPartWords operator()(const ValuesCondition& wanted) const {
     return of_input(wanted.input, values_text(wanted));
   }
   FailedPartWords operator()(const LayoutCondition& wanted) const {
     return of_input(wanted.input, layouts_text(wanted.one_of));
+  }
+  FailedPartWords operator()(const QuantizedCondition& wanted) const {
+    const bool is_output = blames_output() || wanted.of == QuantizedCondition::Of::output;
+    const std::uint32_t position =
+        is_missing() ? wanted.place.position : blamed_tensor(wanted.place.position);
+    const std::string subject =
+        is_output ? "output " + std::to_string(position) : input_text(position);
+    return {subject, quantization_text(wanted.wanted), found_text(found_)};
   }
   FailedPartWords operator()(const AbsentAttributeCondition& wanted) const {
     return {"attribute " + wanted.name, "absent", "stated"};
@@ -283,6 +315,16 @@ class Words {
   FailedPartWords of_shape(const InputPlace& input, std::string wanted) const {
     const std::string subject = is_missing() ? std::string() : "shape of ";
     return {subject + input_text(input.position), std::move(wanted), found_text(found_)};
+  }
+  bool blames_output() const {
+    const auto* const one = std::get_if<FoundQuantization>(&found_);
+    const auto* const unknown = std::get_if<FoundNoQuantization>(&found_);
+    return (one != nullptr && one->is_output) || (unknown != nullptr && unknown->is_output);
+  }
+  std::uint32_t blamed_tensor(std::uint32_t otherwise) const {
+    if (const auto* const one = std::get_if<FoundQuantization>(&found_)) return one->position;
+    const auto* const unknown = std::get_if<FoundNoQuantization>(&found_);
+    return unknown == nullptr ? otherwise : unknown->position;
   }
   std::uint32_t blamed_input() const {
     if (const auto* const type = std::get_if<FoundType>(&found_)) return type->input;
@@ -385,7 +427,9 @@ FailedPartWords words(const FailedOpset& failed) {
     expected = std::to_string(wanted.lowest);
     if (wanted.highest != wanted.lowest) expected += " to " + std::to_string(wanted.highest);
   }
-  return {failed.domain.empty() ? "opset" : "opset of " + failed.domain, expected,
+  std::string subject = failed.domain.empty() ? "opset" : "opset of " + failed.domain;
+  if (failed.domain == "tflite") subject = "version of the operator";
+  return {std::move(subject), expected,
           failed.found ? std::to_string(*failed.found) : "not stated by the model"};
 }
 
@@ -409,10 +453,10 @@ FailedPartWords words_of(const FailedPart& part) {
 std::string_view condition_name(const FailedPart& part) {
   // In the order of the alternatives of FailedPart and of Condition.
   static constexpr std::array<std::string_view, 4> kParts = {"type", "attribute", "shape", "opset"};
-  static constexpr std::array<std::string_view, 13> kConditions = {
+  static constexpr std::array<std::string_view, 14> kConditions = {
       "constant",   "given",       "outputs_used", "rank",   "max_rank", "dim",
       "inputs_all", "inputs_same", "input_shape",  "values", "layout",   "absent_attribute",
-      "where"};
+      "where",      "quantized"};
   static_assert(std::variant_size_v<Condition> == kConditions.size());
   const auto* const unmet = std::get_if<UnmetCondition>(&part);
   return unmet == nullptr ? kParts[part.index()] : kConditions[unmet->wanted.index()];

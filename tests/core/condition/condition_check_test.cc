@@ -154,6 +154,10 @@ TEST_CASE("the condition input_shape asks for static or open shapes") {
   CHECK(test.verdict("d", InputShapeCondition{Shape::fixed}) == "holds");
   CHECK(test.verdict("c", InputShapeCondition{Shape::fixed}) == "holds");
   CHECK(test.verdict("a", InputShapeCondition{Shape::fixed}) == "unknown");
+  CHECK(test.verdict("d", InputShapeCondition{Shape::batched}) == "holds");
+  CHECK(test.verdict("a", InputShapeCondition{Shape::batched}) == "unknown");  // dim 2 of x
+  const Graph batch = graph_from_text("input x: float32[n,2]\n a = f(x)");
+  CHECK_FALSE(find_instead(batch, NodeId{0}, InputShapeCondition{Shape::batched}, {}));
   CHECK(test.verdict("a", InputShapeCondition{Shape::open}) == "holds");
   CHECK(test.verdict("b", InputShapeCondition{Shape::open}) == "holds");
   CHECK(test.verdict("d", InputShapeCondition{Shape::open}) == "fails");
@@ -234,6 +238,53 @@ TEST_CASE("the condition layout takes one of several, and is unknown where no fo
         "fails");
   CHECK(test.verdict("a", RelationCondition{*parse_relation("in[1].stride[2] == 3")}) == "unknown");
   CHECK(test.verdict("a", RelationCondition{*parse_relation("in[0].stride[0] == 3")}) == "unknown");
+}
+
+TEST_CASE("the condition quantized asks for ways of quantisation and types of the numbers") {
+  Case test;
+  using Kind = Quantization::Kind;
+  using Of = QuantizedCondition::Of;
+  const auto wanted = [](Of of, InputPlace place, std::vector<QuantizationSet::Way> ways,
+                         std::vector<DType> types = {}) {
+    QuantizedCondition condition{of, place, {}};
+    for (const auto way : ways) condition.wanted.add(way);
+    for (const DType type : types) condition.wanted.types.add(type);
+    return condition;
+  };
+  const auto x_is = [&](std::vector<QuantizationSet::Way> ways, std::vector<DType> types = {}) {
+    return test.verdict("a", wanted(Of::input, kInput0, std::move(ways), std::move(types)));
+  };
+  CHECK(x_is({QuantizationSet::tensor}) == "unknown");
+  test.facts.quantization = [](const Graph& graph, ValueId id) -> std::optional<Quantization> {
+    const std::string_view name = graph.value(id).name;
+    if (name == "x") return Quantization{Kind::tensor, DType::int8, {0.5}, {3}, 0};
+    if (name == "w") return Quantization{Kind::axis, DType::int8, {1, 2}, {0, 0}, 0};
+    if (name == "a") return Quantization{Kind::other, DType::int16, {}, {}, 0};
+    if (name == "n") return std::nullopt;
+    return Quantization{};
+  };
+  CHECK(x_is({QuantizationSet::tensor}) == "holds");
+  CHECK(x_is({}) == "holds");
+  CHECK(x_is({QuantizationSet::none, QuantizationSet::axis}) == "fails");
+  CHECK(x_is({QuantizationSet::symmetric}) == "fails");
+  CHECK(x_is({QuantizationSet::tensor}, {DType::int8, DType::uint8}) == "holds");
+  CHECK(x_is({}, {DType::int16}) == "fails");
+  const auto w = [&](auto... rest) { return wanted(Of::input, kInput1, rest...); };
+  using Ways = std::vector<QuantizationSet::Way>;
+  CHECK(test.verdict("a", w(Ways{QuantizationSet::symmetric})) == "holds");
+  CHECK(test.found("a", w(Ways{QuantizationSet::tensor})) ==
+        FoundInstead(FoundQuantization{1, false, Kind::axis, true, DType::int8}));
+  CHECK(test.verdict("b", w(Ways{QuantizationSet::none})) == "unknown");
+  CHECK(test.verdict("b", wanted(Of::input, kInput2, {})) == "fails");
+  CHECK(test.verdict("b", wanted(Of::input, kMaybe2, {})) == "holds");
+  CHECK(test.verdict("a", wanted(Of::output, kInput0, {QuantizationSet::other})) == "holds");
+  CHECK(test.verdict("a", wanted(Of::output, kInput1, {QuantizationSet::tensor})) == "holds");
+  CHECK(test.verdict("a", wanted(Of::activations, {}, {QuantizationSet::tensor})) == "fails");
+  const Ways tensor_or_other = {QuantizationSet::tensor, QuantizationSet::other};
+  CHECK(test.verdict("a", wanted(Of::activations, {}, tensor_or_other)) == "holds");
+  CHECK(test.verdict("a", wanted(Of::every, {}, tensor_or_other)) == "fails");  // w is per axis
+  CHECK(test.verdict("c", wanted(Of::every, {}, {QuantizationSet::none}, {DType::int8})) ==
+        "holds");  // without numbers no type is asked for
 }
 
 TEST_CASE("the condition values can ask for powers of two and finite numbers") {

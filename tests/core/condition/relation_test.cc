@@ -85,6 +85,60 @@ TEST_CASE("relations compare attributes, dims, ranks and counts") {
   CHECK(verdict("len(in) == 5", "b") == "yes");
 }
 
+TEST_CASE("a list has a tail") {
+  CHECK(verdict("all(in[1].dim[2:] == 3)") == "yes");
+  CHECK(verdict("len(in[0].dim[1:]) == 3 and len(in[0].dim[-1:]) == 1") == "yes");
+  CHECK(verdict("len(in[0].dim[9:]) == 0 and len(in[0].dim[-9:]) == 4") == "yes");
+  CHECK(verdict("all(in[0].dim[3:] >= 0)") == "yes");
+  CHECK(verdict("all(in[0].dim[1:] >= 0)") == "unknown: all(in[0].dim[1:] >= 0)");
+  CHECK(verdict("attr.group[1:] == 0") == "unknown: attr.group[1:]");
+  CHECK(fault("in[0].dim[1:2] == 1") == "12: expected \"]\", found \"2\"");
+}
+
+TEST_CASE("relations ask for a property of all inputs or outputs") {
+  CHECK(verdict("all(in.rank == 4) and len(out) == 1") == "yes");
+  CHECK(verdict("max(in.elements) == 1") == "unknown: max(in.elements)");
+  CHECK(verdict("any(in.constant)") == "yes");
+  CHECK(fault("in.") ==
+        "3: no such property: there are dim, stride, rank, dtype, constant, "
+        "elements, given, scale, zero_point, scales, quantized_axis and values");
+}
+
+TEST_CASE("relations ask for the elements of a constant") {
+  const Graph graph = graph_from_text(kGraph);
+  OpFacts facts;
+  facts.elements = [](const Graph& of, ValueId id) -> std::optional<std::vector<Literal>> {
+    if (of.value(id).name != "w") return std::nullopt;
+    return std::vector<Literal>{std::int64_t{2}, std::int64_t{-3}};
+  };
+  const auto holds = [&](const char* text) {
+    return relation_holds(relation(text), graph, node_named(graph, "a"), facts);
+  };
+  CHECK(holds("in[1].values[0] == 2 and max(in[1].values) == 2 and len(in[1].values) == 2"));
+  CHECK_FALSE(holds("len(in[0].values) == 0"));                          // no constant
+  CHECK(verdict("in[1].values[0] == 2") == "unknown: in[1].values[0]");  // no facts
+}
+
+TEST_CASE("relations ask for scales and zero points") {
+  const Graph graph = graph_from_text(kGraph);
+  OpFacts facts;
+  facts.quantization = [](const Graph& of, ValueId id) -> std::optional<Quantization> {
+    using Kind = Quantization::Kind;
+    if (of.value(id).name == "x") return Quantization{Kind::tensor, DType::int8, {0.5}, {3}, 0};
+    if (of.value(id).name == "w") return Quantization{Kind::axis, DType::int8, {1, 2}, {0, 0}, 3};
+    return Quantization{};
+  };
+  const auto holds = [&](const char* text) {
+    return relation_holds(relation(text), graph, node_named(graph, "a"), facts);
+  };
+  CHECK(holds("in[0].scale == 0.5 and in[0].zero_point == 3 and in[0].scales == 1"));
+  CHECK(holds("in[1].scales == 2 and in[1].quantized_axis == 3 and all(in[1].scale > 0)"));
+  CHECK(holds("all(in[1].zero_point == 0) and out[0].scales == 0"));
+  CHECK_FALSE(holds("in[0].quantized_axis == 0"));  // it has none
+  CHECK_FALSE(holds("out[0].scale == in[0].scale"));
+  CHECK(verdict("in[0].scale > 0") == "unknown: in[0].scale");  // no facts
+}
+
 TEST_CASE("operators bind as in other languages") {
   CHECK(verdict("1 + 2 * 3 == 7") == "yes");
   CHECK(verdict("(1 + 2) * 3 == 9") == "yes");
@@ -139,7 +193,8 @@ TEST_CASE("a text that is not a relation is refused at its position") {
   CHECK(fault("attr.group ==") == "13: expected a value, found the end");
   CHECK(fault("") == "0: expected a value, found the end");
   CHECK(fault("in[0].shape == 1") ==
-        "6: no such property: there are dim, stride, rank, dtype, constant, elements and given");
+        "6: no such property: there are dim, stride, rank, dtype, constant, elements, given, "
+        "scale, zero_point, scales, quantized_axis and values");
   CHECK(fault("in[0].ranks == 1") == "6: no such property: did you mean \"rank\"?");
   CHECK(fault("atr.group == 1") == "0: \"atr\" is no name: did you mean \"attr\"?");
   CHECK(fault("group == 1") ==

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
+#include "core/condition/op_facts.h"
 #include "core/graph/attribute.h"
 #include "core/graph/graph.h"
 #include "formats/base/text/diagnostic.h"
@@ -64,5 +65,11 @@ inline constexpr std::size_t kMostElementsRead = 65'536;  // of one constant
 // Linear in the elements.
 std::optional<std::vector<Literal>> onnx_constant_elements(const OnnxModel& model,
                                                            const Graph& graph, ValueId parameter);
+
+// How the QuantizeLinear and DequantizeLinear nodes around a tensor quantise it: those that make
+// it, or else that read it, all of them. Kind `none` where it has neither. nullopt where scales are
+// no constants of the file. Linear in the scales.
+std::optional<Quantization> onnx_quantization(const OnnxModel& model, const Graph& graph,
+                                              ValueId tensor);
 
 }  // namespace cleave

@@ -647,7 +647,7 @@ class ReportCost:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportFailed:
-    condition: Literal["type", "attribute", "shape", "opset", "constant", "given", "outputs_used", "rank", "max_rank", "dim", "inputs_all", "inputs_same", "input_shape", "values", "layout", "absent_attribute", "where"]
+    condition: Literal["type", "attribute", "shape", "opset", "constant", "given", "outputs_used", "rank", "max_rank", "dim", "inputs_all", "inputs_same", "input_shape", "values", "layout", "absent_attribute", "where", "quantized"]
     subject: str
     expected: str
     actual: str

@@ -35,10 +35,13 @@ TEST_CASE("a rule is written as it was read") {
            R"("values": {"1": {"each": {"one_of": [0, 1.5], "min": 0, "max": 3840}}})",
            R"("values": {"2?": {"list": [1, 1], "each": {"power_of_two": true, "finite": true}}})",
            R"("layout": {"0": ["contiguous", "channels_last"], "1?": ["sparse"]})",
+           R"("quantized": {"0": ["tensor", "int8"], "1?": ["axis", "symmetric"], "out0": []})",
+           R"("quantized": {"activations": ["none", "other", "uint8", "int8"], "all": ["none"]})",
            R"("given": {"2": false, "3": true})",
            R"("outputs_used": [0, 2])",
            R"("input_shape": "static")",
            R"("input_shape": "open")",
+           R"("input_shape": "batched")",
            R"("max_rank": 4)",
            R"("where": ["attr.group == 1", "in[0].rank == 4"])",
            R"("inputs": {"all": ["float32", "float16"], "same": true})",
@@ -62,6 +65,8 @@ TEST_CASE("short forms are written in full") {
   CHECK(field(R"("values": {"1": [1, 2]})") == R"({"op": "f", "values": {"1": {"list": [1, 2]}}})");
   CHECK(field(R"("values": {"1": {"all": 1, "max": 2}})") ==
         R"({"op": "f", "values": {"1": {"each": {"one_of": [1], "max": 2}}}})");
+  CHECK(field(R"("quantized": {"0": "any"})") ==
+        R"({"op": "f", "quantized": {"0": ["tensor", "axis", "other"]}})");
   CHECK(field(R"("layout": {"0": "strided"})") == R"({"op": "f", "layout": {"0": ["strided"]}})");
   CHECK(field(R"("where": "1 == 1")") == R"({"op": "f", "where": ["1 == 1"]})");
   CHECK(field(R"("inputs": "same")") == R"({"op": "f", "inputs": {"same": true}})");
@@ -98,8 +103,15 @@ TEST_CASE("faults of conditions are reported at their positions") {
   CHECK(field(R"("constant": {"1": 1})") ==
         "70: \"constant\" of an input must be true or false, not a number");
   CHECK(field(R"("given": {"1?": true})") == "62: \"1?\" is no input by number");
+  CHECK(
+      field(R"("quantized": {"out0?": "tensor"})") ==
+      "66: \"out0?\" is no tensor: \"quantized\" goes by input (\"0\", \"0?\"), output (\"out0\"), "
+      "\"activations\" or \"all\"");
+  CHECK(field(R"("quantized": {"0": "int7"})") ==
+        "71: \"int7\" is neither a way of quantisation (none, tensor, axis, other, symmetric, any) "
+        "nor the type of quantised numbers, such as int8");
   CHECK(field(R"("input_shape": "fixed")") ==
-        "67: \"input_shape\" must be \"static\" or \"open\", not \"fixed\"");
+        "67: \"input_shape\" must be \"static\", \"batched\" or \"open\", not \"fixed\"");
   CHECK(field(R"("inputs": "all")") ==
         "62: \"inputs\" must be a list, \"same\", or an object like {\"all\": [\"float32\"]}");
   CHECK(field(R"("values": {"1": {}})") ==

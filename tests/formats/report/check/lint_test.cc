@@ -99,6 +99,16 @@ TEST_CASE("names are compared with ONNX's if two are ONNX's, or one and a misspe
   CHECK(!lint_support(list_of("\"relu\""), nullptr, {}).is_onnx);
 }
 
+TEST_CASE("names of TensorFlow Lite are known, with the fields of their options as attributes") {
+  CHECK(linted(list_of("\"CONV_2D\", {\"op\": \"ADD\", \"domain\": \"tflite\"},\n"
+                       "{\"op\": \"SOFTMAX\", \"attributes\": {\"gamma\": 1}}, \"CONV_3DD\"")) ==
+        "npu.json:3:1: error: op \"SOFTMAX\" has no attribute \"gamma\" [unknown_attribute]\n"
+        "    it has beta\n"
+        "npu.json:3:48: error: neither ONNX nor TensorFlow Lite has op \"CONV_3DD\" [unknown_op]\n"
+        "    did you mean \"CONV_3D\"?\n");
+  CHECK(lint_support(list_of("\"ADD\", \"MUL\""), nullptr, {}).is_onnx);
+}
+
 TEST_CASE("a list of ops that are not ONNX's is not compared with ONNX's names") {
   const SupportList list = list_of("\"torch.relu\", \"view\", \"size\"");
   const Lint lint = lint_support(list, nullptr, {});

@@ -278,6 +278,33 @@ TEST_CASE("an attribute that the node lacks takes its default where the format k
         "attribute body: not a number, string or list of these, not 1");
 }
 
+TEST_CASE("quantisation is told by its way, its type, and whether it is symmetric") {
+  const Graph graph = graph_from_text("input x: int8[2,3]\n a = f(x)");
+  Rule rule = rule_for("f");
+  QuantizedCondition wanted{QuantizedCondition::Of::activations, {}, {}};
+  wanted.wanted.add(QuantizationSet::symmetric);
+  wanted.wanted.types.add(DType::int8);
+  rule.conditions = {wanted};
+  CHECK(failures(graph, "a", rule) ==
+        "input 0: of unknown quantisation, not quantised symmetrically to int8");
+  OpFacts facts;
+  Quantization found{Quantization::Kind::tensor, DType::int8, {0.5}, {3}, 0};
+  facts.quantization = [&](const Graph&, ValueId) { return found; };
+  CHECK(failures(graph, "a", rule, facts) ==
+        "input 0: quantised per tensor to int8, not symmetrically, not quantised symmetrically to "
+        "int8");
+  found = Quantization{};
+  CHECK(failures(graph, "a", rule, facts) ==
+        "input 0: not quantised, not quantised symmetrically to int8");
+  facts.quantization = [&](const Graph& of, ValueId id) {
+    return of.value(id).name == "x"
+               ? Quantization{Quantization::Kind::axis, DType::int8, {1, 2}, {0, 0}, 0}
+               : Quantization{};
+  };
+  CHECK(failures(graph, "a", rule, facts) ==
+        "output 0: not quantised, not quantised symmetrically to int8");
+}
+
 TEST_CASE("a layout is told by name, or by its strides") {
   const Graph graph =
       graph_from_text("input x: float32[2,3]\n param w: float32[2,3]\n a = f(x, w)");
