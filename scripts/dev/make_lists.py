@@ -20,7 +20,6 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-VELA = "what vela --supported-ops-report of ethos-u-vela 5.2.0 (PyPI) writes"
 MOBILE = "onnxruntime/tools/mobile_helpers/"
 
 
@@ -33,7 +32,7 @@ class Source:
     package: str = ""  # on PyPI; empty: the file is in --sources
     published: str = ""  # where such a file is from
     licence: str = ""
-    section: str = ""  # heading of the tables to read
+    is_bullets: bool = False  # operators of TensorFlow Lite with versions, a bullet each: * `CONV_2D v1-2`
 
 
 SOURCES = [
@@ -41,12 +40,10 @@ SOURCES = [
     Source("coreml_neuralnetwork", MOBILE + "coreml_supported_neuralnetwork_ops.md", "onnxruntime",
            licence="MIT"),
     Source("nnapi", MOBILE + "nnapi_supported_ops.md", "onnxruntime", licence="MIT"),
-    Source("ethos_u55", "SUPPORTED_OPS.md", published=VELA, licence="Apache-2.0",
-           section="Ethos-U55 and Ethos-U65 TFLite Summary Table"),
-    Source("ethos_u85", "SUPPORTED_OPS.md", published=VELA, licence="Apache-2.0",
-           section="Ethos-U85 TFLite Summary Table"),
     Source("tensorrt", "trt_operators.md", published="github.com/onnx/onnx-tensorrt, docs/operators.md, TensorRT 10.1",
            licence="Apache-2.0"),
+    Source("litert_gpu", "gpu_advanced.md", licence="Apache-2.0", is_bullets=True,
+           published="github.com/tensorflow/tensorflow, tensorflow/lite/g3doc/performance/gpu_advanced.md of 021bfd4e"),
 ]  # fmt: skip
 
 
@@ -77,14 +74,35 @@ def text_and_origin(source, options, folder):
     return given.read_text(encoding="utf-8"), source.published
 
 
+def rules_of_bullets(text):
+    """Rules for the operators of the section "Supported ops": float tensors, and the versions that a bullet names, or 1."""
+    section = text[text.index("## Supported ops") :]
+    section = re.split(r"\n## ", section, maxsplit=1)[0]
+    floats = ["float16", "float32"]
+    for op, first, last, note in re.findall(
+        r"^\*\s+`(\w+)(?: v(\d+)(?:-(\d+))?)?(?: \((.*?)\))?`", section, re.MULTILINE
+    ):
+        versions = [int(first or 1), int(last or first or 1)]
+        yield {"op": op, "opset": versions, "outputs": [floats], **({"unchecked": note} if note else {})}
+
+
+def make_of_bullets(source, text, origin, out):
+    rules = list(rules_of_bullets(text))
+    head = {"format": "cleave.support", "version": 1, "name": source.name, "source": f"{origin} ({source.licence})"}
+    fields = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    lines = ",\n  ".join(json.dumps(rule) for rule in rules)
+    out.write_text("{\n" + ",\n".join(fields) + f',\n "allow": [\n  {lines}\n ]\n}}\n')
+    print(f"{source.name}: {len(rules)} rules")
+
+
 def make(source, options, folder):
     text, origin = text_and_origin(source, options, folder)
+    if source.is_bullets:
+        return make_of_bullets(source, text, origin, options.output / f"{source.name}.json")
     table = folder / Path(source.member).name
     table.write_text(text, encoding="utf-8")
     out = options.output / f"{source.name}.json"
     command = [options.cleave, "lists", "import", table, "-o", out, "--name", source.name]
-    if source.section:
-        command += ["--section", source.section]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise OSError(done.stderr.strip())
