@@ -90,7 +90,8 @@ class CutCommand : public Command {
                         const OutputFolder& folder) const {
     const std::string file = file_of(output_);
     const Partition piece = make_piece(model.graph, nodes, file.substr(0, file.rfind('.')));
-    const auto written = write_tflite_piece(model, piece, {folder.path_of(file), output_});
+    const auto written =
+        write_tflite_piece(model, piece, TfliteLift::shared, {folder.path_of(file), output_});
     return written ? ExitCode::done : refuse(job_fault(written.error()));
   }
 

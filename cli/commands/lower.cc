@@ -80,9 +80,9 @@ class LowerCommand : public Command {
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
-    auto backends = backend_.load();
     const auto split = split_with_progress(request_);
     if (!split) return split.error();
+    const auto backends = backend_.load(split->model().format());
     if (!backends || !is_for_compilers(split->model(), request_.model.path))
       return ExitCode::bad_input;
     // Again, now that the files that the model refers to are known, before compilers run for long.

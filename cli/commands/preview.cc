@@ -32,14 +32,14 @@ class PreviewCommand : public Command {
     }
     const bool is_lowered = !backend_.names.empty();
     backend_.pool.compares = is_lowered;
-    auto backends = std::make_optional<std::vector<Backend>>();
-    if (is_lowered) backends = backend_.load();
     if (!backend_.names.empty() && request_.lists.targets().size() > 1) {
       print_error("--lower is for one target, and there are several: give -s for one of them");
       return ExitCode::usage;
     }
     const auto run = split_with_progress(request_);
     if (!run) return run.error();
+    auto backends = std::make_optional<std::vector<Backend>>();
+    if (is_lowered) backends = backend_.load(run->model().format());
     if (!backends || (is_lowered && !is_for_compilers(run->model(), request_.model.path))) {
       return ExitCode::bad_input;
     }

@@ -1,5 +1,6 @@
 // cleave probe: asks a compiler about each node, and writes what it accepts as a support list.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fstream>
 
 #include "cli/commands/compiler_commands.h"
@@ -19,7 +20,8 @@ namespace {
 class ProbeCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    add_input_option(app, "MODEL", paths_, "ONNX models, whose distinct nodes are probed")
+    add_input_option(app, "MODEL", paths_,
+                     "ONNX or TensorFlow Lite models, whose distinct nodes are probed")
         ->required();
     add_binding_options(app, model_);
     backend_.add_to(app);
@@ -35,8 +37,6 @@ class ProbeCommand : public Command {
       print_error("probe takes one backend: each has a list of its own");
       return ExitCode::usage;
     }
-    const auto backends = backend_.load();
-    if (!backends) return ExitCode::bad_input;
     for (const std::string& path : outputs()) {
       if (const auto done = check_may_write(path); !done) {
         return refuse(done.error(), ExitCode::cannot_write);
@@ -49,6 +49,8 @@ class ProbeCommand : public Command {
       return ExitCode::cannot_write;
     }
     if (!load_models()) return ExitCode::bad_input;
+    const auto backends = backend_.load(models_.front().format());
+    if (!backends) return ExitCode::bad_input;
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     backend_.set_up(work->path());
@@ -82,7 +84,18 @@ class ProbeCommand : public Command {
       if (model) models_.push_back(*std::move(model));
     }
     for (const LoadedModel& model : models_) facts_.push_back(op_facts(model));
-    return is_good;
+    return is_good && is_one_if_tflite();
+  }
+
+  // Rules learned of operators name their versions, which are known of one model at a time.
+  bool is_one_if_tflite() const {
+    const auto is_tflite = [](const LoadedModel& model) {
+      return model.format() == ModelFormat::tflite;
+    };
+    if (models_.size() == 1 || std::none_of(models_.begin(), models_.end(), is_tflite)) return true;
+    print_error("TensorFlow Lite models are probed one at a time",
+                {"give each a list of its own: -s takes several lists"});
+    return false;
   }
 
   ExitCode probe(const ProbeInput& input) {

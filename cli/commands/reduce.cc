@@ -51,11 +51,11 @@ class ReduceCommand : public Command {
                                              : "--partition and --support need each other");
       return ExitCode::usage;
     }
-    const auto backends = backend_.load();
     const auto measured = load_measured_model(request_.model, request_.costs);
-    if (!backends || !measured) return ExitCode::bad_input;
+    if (!measured) return ExitCode::bad_input;
     const LoadedModel& model = measured->model;
-    if (!is_for_compilers(model, request_.model.path)) return ExitCode::bad_input;
+    const auto backends = backend_.load(model.format());
+    if (!backends || !is_for_compilers(model, request_.model.path)) return ExitCode::bad_input;
     auto nodes = find_nodes(*measured);
     if (!nodes) return nodes.error();
     const auto work = open_work_folder();

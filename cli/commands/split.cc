@@ -68,6 +68,7 @@ class SplitCommand : public Command {
     app.add_flag("--force", force_, "replace the folder when it exists");
     add_onnx_options(app, onnx_);
     add_pt2_options(app, pt2_files_);
+    add_tflite_options(app, tflite_lift_);
     capture_.add_to(app);
     add_words(
         app, "--drawings", {"none", "summary", "all"},
@@ -95,7 +96,8 @@ class SplitCommand : public Command {
     const ModelPieces pieces{.partition = run->split().partition,
                              .parts = boundaries,
                              .root = boundaries,
-                             .pt2_files = pt2_files_};
+                             .pt2_files = pt2_files_,
+                             .tflite_lift = tflite_lift_};
     const auto models = write_models_with_progress(run->model(), pieces, options, *folder);
     if (!models) return refuse(models.error());
     Report report = run->report(models->notes);
@@ -141,6 +143,7 @@ class SplitCommand : public Command {
   std::optional<Drawings> drawings_;
   OnnxWriteOptions onnx_;
   Pt2Files pt2_files_ = Pt2Files::one_a_part;
+  TfliteLift tflite_lift_ = TfliteLift::shared;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "formats/run/lowering/piece_cutter.h"
 
 namespace cleave {
 
@@ -29,8 +30,10 @@ std::optional<Temporary> open_work_folder() {
 }
 
 bool is_for_compilers(const LoadedModel& model, const std::string& path) {
-  if (model.format() == ModelFormat::onnx) return true;
-  refuse({diagnostic_of(path, "is not an ONNX model: compilers only take ONNX")});
+  if (PieceCutter::can_cut(model.format())) return true;
+  refuse({diagnostic_of(path,
+                        "is neither an ONNX nor a TensorFlow Lite model: compilers take "
+                        "pieces of these only")});
   return false;
 }
 

@@ -17,7 +17,7 @@ class App;
 
 namespace cleave {
 
-// -o, --force, --weights, --annotate, --bundle, --json
+// -o, --force, --weights, --annotate, --bundle, --lift-state, --json
 class StagesOutput {
  public:
   void add_to(CLI::App& app);
@@ -46,6 +46,7 @@ class StagesOutput {
   bool json_ = false;
   OnnxWriteOptions onnx_;
   Pt2Files pt2_files_ = Pt2Files::one_a_part;
+  TfliteLift tflite_lift_ = TfliteLift::shared;
 };
 
 }  // namespace cleave

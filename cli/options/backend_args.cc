@@ -49,7 +49,8 @@ std::optional<Backend> load_backend(const std::string& text) {
 
 void ReferenceArgs::add_to(CLI::App& app) {
   app.add_option("--reference", name,
-                 "the backend whose values and shapes are right (onnxruntime); runs the whole "
+                 "the backend whose values and shapes are right (onnxruntime, or litert for "
+                 "TensorFlow Lite); runs the whole "
                  "model once");
   add_input_option(app, "--inputs", inputs,
                    "inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable; "
@@ -58,8 +59,9 @@ void ReferenceArgs::add_to(CLI::App& app) {
   app.add_option("--seed", seed, "seed of random inputs")->check(whole_number());
 }
 
-std::optional<Backend> ReferenceArgs::load() const {
-  const std::string text = name.empty() ? "onnxruntime" : name;
+std::optional<Backend> ReferenceArgs::load(ModelFormat format) const {
+  const std::string standard = format == ModelFormat::tflite ? "litert" : "onnxruntime";
+  const std::string text = name.empty() ? standard : name;
   auto backend = load_backend(text);
   if (!backend) return std::nullopt;
   if (backend->serve && backend->serve->does("capture")) return backend;
@@ -136,7 +138,7 @@ void BackendArgs::add_compare_to(CLI::App& app) {
       ->check(whole_number());
 }
 
-std::optional<std::vector<Backend>> BackendArgs::load() {
+std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format) {
   std::vector<Backend> backends;
   bool is_good = reference.has_inputs();
   for (const std::string& text : names) {
@@ -148,7 +150,7 @@ std::optional<std::vector<Backend>> BackendArgs::load() {
   }
   const bool is_needed = pool.compares || search.freezes_values || !reference.inputs.empty();
   if (!reference.name.empty() || is_needed) {
-    pool.reference = reference.load();
+    pool.reference = reference.load(format);
     is_good = is_good && pool.reference;
   }
   if (!is_good) return std::nullopt;

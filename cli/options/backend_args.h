@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/terminal/exit_code.h"
+#include "formats/models/bind/loaded_model.h"
 #include "formats/run/lowering/part_search.h"
 
 namespace CLI {
@@ -22,9 +23,9 @@ struct ReferenceArgs {
   std::uint64_t seed = 0;
 
   void add_to(CLI::App& app);
-  // Reads the reference backend: `name`, or ONNX Runtime if that is empty. nullopt, after printing
-  // why, when it cannot be used.
-  std::optional<Backend> load() const;
+  // Reads the reference backend: `name`, or if that is empty the runtime of the model's format.
+  // nullopt, after printing why, when it cannot be used.
+  std::optional<Backend> load(ModelFormat format) const;
   // Returns false, after printing which, when an input file is missing.
   bool has_inputs() const;
 };
@@ -42,9 +43,9 @@ struct BackendArgs {
   // --compare, --strict-ties, --int-tolerance
   void add_compare_to(CLI::App& app);
 
-  // Reads the backends, and the reference, if it is asked for or needed, into `pool`. nullopt,
+  // For models of the format. Reads the backends, and the reference, if it is asked for or needed, into `pool`. nullopt,
   // after printing why, when one cannot be used.
-  std::optional<std::vector<Backend>> load();
+  std::optional<std::vector<Backend>> load(ModelFormat format);
   // Sets the rest of `pool`. `work` is the absolute path of an existing folder.
   void set_up(const std::string& work);
 

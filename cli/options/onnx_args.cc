@@ -25,4 +25,11 @@ void add_pt2_options(CLI::App& app, Pt2Files& files) {
       "(torch.export models)");
 }
 
+void add_tflite_options(CLI::App& app, TfliteLift& lift) {
+  app.add_flag_callback(
+      "--lift-state", [&lift] { lift = TfliteLift::all; },
+      "variables are inputs and outputs of the partitions, and the caller keeps them, also those "
+      "that one partition alone uses (TensorFlow Lite models)");
+}
+
 }  // namespace cleave

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Passes model.onnx to the compiler that backend.json describes, and says what comes of it. Both, and this file,
+"""Passes the model to the compiler that backend.json describes, and says what comes of it. Both, and this file,
 are in a folder that cleave wrote for a finding; cleave is not needed here.
 
 usage: repeat.py [--compare] [--rtol R] [--atol A] [--integers N]
@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+MODEL = next(HERE.glob("model.*"), HERE / "model.onnx")
 STAGES = ("check", "compile", "run")
 SECONDS = {"": 1, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}
 BYTES = {"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -78,7 +79,7 @@ class Compiler:
 
     def __init__(self, backend, folder):
         self.backend, self.folder = backend, folder
-        self.values = {"model": HERE / "model.onnx", "out": folder / "out", "workdir": folder, "here": HERE, "seed": 0}
+        self.values = {"model": MODEL, "out": folder / "out", "workdir": folder, "here": HERE, "seed": 0}
         self.worker = None
 
     def does(self, stage):
@@ -203,7 +204,7 @@ class Files:
     def load(self):
         import onnx
 
-        graph = onnx.load(str(HERE / "model.onnx"), load_external_data=False).graph
+        graph = onnx.load(str(MODEL), load_external_data=False).graph
         data = HERE / "test_data_set_0"
         made = {one.name for one in graph.initializer}
         taken = [one.name for one in graph.input if one.name not in made]
@@ -351,7 +352,7 @@ def main():
         except CannotTry as fault:
             print(shortened(f"cannot be tried here: {fault}"), file=sys.stderr)
             return 2
-    print("passes: the compiler takes model.onnx" + (" and its values are right" if options.compare else ""))
+    print("passes: the compiler takes the model" + (" and its values are right" if options.compare else ""))
     return 0
 
 

@@ -49,7 +49,7 @@ void demand_tflite_written(const LoadedModel& model, const std::vector<SupportLi
   const std::string path = tflite_scratch() + "/out";
   auto folder = OutputFolder::create(path, true);
   demand(folder.has_value(), "there is room for a folder");
-  const auto written = write_tflite_split(model, split->partition, *folder, {});
+  const auto written = write_tflite_split(model, split->partition, TfliteLift::shared, *folder, {});
   if (!written) return demand_good_errors(written.error().faults);
   demand_json(written->chain, "the chain");
   demand(folder->commit().has_value(), "the folder is put into place");

@@ -110,6 +110,43 @@ def test_a_named_culprit_takes_two_runs_and_becomes_a_rule(place):
     equal([part["nodes"] for part in parts if part["is_acc"]], [["n0", "n1"], ["n3", "n4"]])
 
 
+def test_pieces_of_a_tflite_model_are_tflite_files(place):
+    # The fake refuses what makes the tensor "words", and says so.
+    (place.folder / "fake.py").write_text(
+        "import pathlib, sys\n"
+        "model = pathlib.Path(sys.argv[1])\n"
+        "data = model.read_bytes()\n"
+        "assert model.suffix == '.tflite' and data[4:8] == b'TFL3', model\n"
+        "if b'words' in data:\n"
+        "    sys.exit('\"words\" (DEQUANTIZE) stays on the CPU')\n"
+        "pathlib.Path(sys.argv[2]).write_bytes(b'compiled')\n"
+    )
+    backend = "fake=" + " ".join([*PYTHON, str(place.folder / "fake.py"), "{model} {out}"])
+    learned = place.folder / "learned.json"
+    done, result = place.lower(PROJECT / "samples" / "keyword.tflite", backend, "--until-clean", "--deny-out", learned,
+                               "-o", "out")  # fmt: skip
+    equal(done.returncode, 0)
+    equal((result["clean"], result["nodes_lowered"]), (True, 8))
+    finding = result["findings"][0]
+    equal((finding["kind"], finding["nodes"]), ("culprit", ["words"]))
+    equal([rule["op"] for rule in json.loads(learned.read_text())["deny"]], ["SOFTMAX"])
+    assert list(place.folder.glob("out/findings/*/model.tflite")), "no piece beside the finding"
+    probed = place.folder / "probed.json"
+    done = place.run("probe", PROJECT / "samples" / "keyword.tflite", "--backend", backend, "-o", probed)
+    equal(done.returncode, 0)
+    done = place.run("preview", PROJECT / "samples" / "keyword.tflite", "-s", probed, "--json")
+    parts = json.loads(done.stdout)["partitions"]
+    equal(sum(len(part["nodes"]) for part in parts if part["is_acc"]), 8)
+    done = place.run("probe", *[PROJECT / "samples" / "keyword.tflite"] * 2, "--backend", backend, "-o", probed)
+    assert done.returncode != 0 and "are probed one at a time" in done.stderr, done.stderr
+
+
+def test_models_of_other_formats_are_not_for_compilers(place):
+    done = place.run("lower", PROJECT / "samples" / "resnet18.json", "-s", "all.json", "--backend", place.backend())
+    equal(done.returncode, 3)
+    assert "is neither an ONNX nor a TensorFlow Lite model" in done.stderr, done.stderr
+
+
 SLOW_CPU = ["--target", "cpu:flops=1GFLOP/s,bandwidth=1GB/s"]
 
 

@@ -143,6 +143,47 @@ def check_reference(worker, folder):
     assert onnx.load(raised).opset_import[0].version == 19
 
 
+def check_garbage(worker, folder):
+    garbage = folder / "garbage.tflite"
+    garbage.write_text("this is no model\n")
+    answer = worker.ask(op="compile", model=str(garbage), out=str(folder / "o"))
+    assert answer["ok"] is False and answer["error"], answer
+
+
+def check_litert(worker, folder):
+    answer = worker.ask(op="capture", model=KEYWORD, out=str(folder), given=None, dims={}, shapes={}, seed=1)
+    assert answer["ok"], answer
+    tensors = {one["name"]: one for one in answer["tensors"]}
+    assert tensors["words"]["shape"] == [1, 4] and tensors["net/pool"]["dtype"] == "int8", tensors
+    words = {"name": "words", "file": str(folder / "again.pb")}
+    answer = worker.ask(op="run", model=KEYWORD, out=str(folder / "o"), inputs=[tensors["sound"]], outputs=[words])
+    assert answer == {"ok": True}, answer
+    assert (read(words) == read(tensors["words"])).all()
+
+
+def check_vela(worker, folder):
+    answer = worker.ask(op="compile", model=KEYWORD, out=str(folder / "o"))
+    assert '"quantize" (QUANTIZE) stays on the CPU: ' in answer["error"], answer
+    assert "net/pool" not in answer["error"], answer
+
+
+KEYWORD = str(PROJECT / "samples" / "keyword.tflite")
+# Workers for .tflite models, the module that they need, and their check.
+OF_TFLITE = [
+    ("litert_worker.py", "ai_edge_litert", check_litert),
+    ("vela_worker.py", "ethosu.vela", check_vela),
+]
+
+
+def check_tflite(python, script, more):
+    with tempfile.TemporaryDirectory(prefix="worker") as name:
+        worker = Worker(python, script, [])
+        assert worker.greeting["ready"] and worker.greeting["version"], worker.greeting
+        more(worker, Path(name))
+        check_garbage(worker, Path(name))
+        assert worker.close() == 0
+
+
 def check(python, script, arguments):
     with tempfile.TemporaryDirectory(prefix="worker") as name:
         folder = Path(name)
@@ -157,14 +198,16 @@ def check(python, script, arguments):
 
 def main():
     tried = failed = 0
-    for script, arguments, module in COMPILERS:
+    checks = [(script, module, check, arguments) for script, arguments, module in COMPILERS]
+    checks += [(script, module, check_tflite, more) for script, module, more in OF_TFLITE]
+    for script, module, run, rest in checks:
         python = python_with(module)
         if python is None:
             print(f"skipped  {script}: no Python here has {module}")
             continue
         tried += 1
         try:
-            check(python, script, arguments)
+            run(python, script, rest)
             print(f"passed   {script}")
         except (AssertionError, ValueError, OSError) as error:
             failed += 1

@@ -8,7 +8,6 @@
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
 #include "formats/models/graph_json/graph_json.h"
-#include "formats/models/tflite/write/writer.h"
 
 namespace cleave {
 namespace {
@@ -72,7 +71,7 @@ Result<WrittenModels, WriteFault> write_tflite_models(const LoadedModel& model,
                                                       const ModelPieces& pieces,
                                                       const OutputFolder& folder,
                                                       const Progress& progress) {
-  auto written = write_tflite_split(model, pieces.partition, folder, progress);
+  auto written = write_tflite_split(model, pieces.partition, pieces.tflite_lift, folder, progress);
   if (!written) return std::move(written).error();
   return WrittenModels{std::move(written->part_files), std::move(written->notes),
                        std::move(written->chain)};

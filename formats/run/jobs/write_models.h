@@ -12,6 +12,7 @@
 #include "formats/models/model_file.h"
 #include "formats/models/onnx/write/writer.h"
 #include "formats/models/pt2/write/writer.h"
+#include "formats/models/tflite/write/writer.h"
 #include "formats/run/jobs/job_fault.h"
 
 namespace cleave {
@@ -30,6 +31,7 @@ struct ModelPieces {
   bool are_stages = false;                // of a pipeline, in order
   const BackwardPlan* backward = nullptr;
   Pt2Files pt2_files = Pt2Files::one_a_part;
+  TfliteLift tflite_lift = TfliteLift::shared;
 };
 
 struct WrittenModels {

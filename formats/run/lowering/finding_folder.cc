@@ -112,7 +112,7 @@ class RepeatWriter {
 
   std::string command_text() const {
     std::string text =
-        "#!/bin/sh\n# Passes model.onnx to " + escaped(files_.title) +
+        "#!/bin/sh\n# Passes the model to " + escaped(files_.title) +
         " again, and says what comes of it.\n"
         "# Exit status: 0 it passes, 1 it fails, 2 it cannot be tried here.\n"
         "# Needs: Python 3 with the compiler's package (PYTHON=... names another than "
@@ -195,13 +195,13 @@ std::string_view kind_text(FindingKind kind) {
     case FindingKind::culprit:
       return "This node fails alone:";
     case FindingKind::together:
-      return "These nodes fail only together with others of model.onnx:";
+      return "These nodes fail only together with others of the model:";
     case FindingKind::remedy:
       return "These nodes fail as they are, and pass when cleave changes what is around them:";
     case FindingKind::flaky:
-      return "model.onnx failed, and did not fail when it was tried again.";
+      return "The model failed, and did not fail when it was tried again.";
     case FindingKind::unexplained:
-      return "model.onnx fails as a whole; no part of it was found to blame.";
+      return "The model fails as a whole; no part of it was found to blame.";
   }
   return {};
 }
@@ -216,8 +216,8 @@ std::string readme_text(const FindingFolder& folder) {
   text += "\n\n";
   const std::string model = fs::path(folder.model.source.path()).filename().string();
   text += "Found by `cleave lower` in " + markdown_code(model) + ", partition " +
-          markdown_code(folder.finding.part) +
-          ". `model.onnx` is the smallest piece that was seen to " +
+          markdown_code(folder.finding.part) + ". `model" +
+          std::string(piece_ending(folder.model)) + "` is the smallest piece that was seen to " +
           "fail: " + std::to_string(finding.within.size()) +
           (finding.within.size() == 1 ? " node" : " nodes") + ".\n\n";
   text += std::string(is_of_values(folder.finding) ? values_text(*folder.finding.values)
@@ -268,7 +268,7 @@ Status<Error> write_finding(const FindingFolder& folder, PieceLowerer& lowerer) 
   const bool is_remedy = finding.kind == FindingKind::remedy;
   auto written =
       lowerer.write({.nodes = nodes, .remedies = is_remedy ? Remedies{} : finding.remedies},
-                    folder.path + "/model.onnx");
+                    folder.path + "/model" + std::string(piece_ending(folder.model)));
   if (!written) return written.error();
   Status<Error> done = write_data(folder, *written);
   if (done) done = write_text(folder.path + "/stderr.txt", finding.message + "\n");

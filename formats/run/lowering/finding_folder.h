@@ -1,6 +1,6 @@
 // Finding folder: everything needed to file an issue about a finding, or to try it again.
 //
-//   model.onnx           the smallest piece that was seen to fail
+//   model.onnx, .tflite  the smallest piece that was seen to fail
 //   test_data_set_0/     its inputs and the reference's outputs, if the reference ran
 //   command.sh           repeats the failure; with the files of write_repeat_files()
 //   stderr.txt           the backend's message
@@ -27,7 +27,7 @@ extern const std::string_view kRepeatScript;
 //
 //   backend.json   the backend file; of a backend given as a command, one made from it
 //   backend/       the scripts that it names below {here}, such as the worker
-//   repeat.py      passes model.onnx to the backend, and compares values
+//   repeat.py      passes the model to the backend, and compares values
 //   command.sh     calls it; says what has to be installed
 struct RepeatFiles {
   std::string folder;  // must exist

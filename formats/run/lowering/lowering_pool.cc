@@ -24,7 +24,7 @@ std::size_t lane_count(const std::vector<Backend>& backends, std::size_t jobs) {
 
 struct LoweringPool::Lane {
   std::string folder;
-  std::optional<OnnxCutter> cutter;
+  std::optional<PieceCutter> cutter;
   std::unique_ptr<BackendSession> reference;
   std::vector<std::unique_ptr<BackendSession>> sessions;
   std::vector<std::unique_ptr<PieceLowerer>> lowerers;
@@ -65,7 +65,7 @@ std::optional<LowerFault> LoweringPool::set_up() {
   }});
   if (fault) return fault;
   for (Lane& lane : lane_) {
-    auto cutter = OnnxCutter::open(model_);
+    auto cutter = PieceCutter::open(model_);
     if (!cutter) return LowerFault{Kind::input, cutter.error().faults.front().message};
     lane.cutter.emplace(std::move(*cutter));
   }
@@ -106,10 +106,12 @@ std::optional<LowerFault> LoweringPool::run_reference(Lane& lane) {
   BackendSession& session = *lane.reference;
   const auto identity = session.identity();
   if (!identity) {
+    const std::string packages =
+        model_.format() == ModelFormat::tflite ? "ai-edge-litert" : "onnxruntime";
     return LowerFault{Kind::reference,
                       "the reference \"" + session.backend().name +
                           "\" does not start: " + identity.error().message,
-                      {"pip install onnxruntime onnx numpy"}};
+                      {"pip install " + packages + " onnx numpy"}};
   }
   reference_ = session.backend().name + " " + *identity;
   std::vector<std::string> inputs = options_.inputs;

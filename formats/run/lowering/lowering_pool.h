@@ -36,8 +36,8 @@ struct PoolOptions {
 
 class LoweringPool {
  public:
-  // Starts a session of each backend and runs the reference, if there is one. The model must be
-  // ONNX; model, backends and options must outlive the pool.
+  // Starts a session of each backend and runs the reference, if there is one. Pieces of the
+  // model must be cuttable (see PieceCutter); model, backends and options must outlive the pool.
   static Result<std::unique_ptr<LoweringPool>, LowerFault> start(
       const LoadedModel& model, const std::vector<Backend>& backends, const PoolOptions& options);
   ~LoweringPool();

@@ -79,6 +79,7 @@ std::optional<Sizes> PieceLowerer::known_shape(ValueId value) const {
 PieceChange PieceLowerer::change_of(const CutPiece& cut, const Remedies& remedies) const {
   PieceChange change;
   if (!remedies.pin_shapes && !remedies.freeze_values) return change;
+  if (context_.model.format() != ModelFormat::onnx) return change;
   const Graph& graph = context_.model.graph;
   bool is_changed = false;
   for (const ValueId input : cut.inputs) {
@@ -107,6 +108,7 @@ PieceChange PieceLowerer::change_of(const CutPiece& cut, const Remedies& remedie
 Result<bool, Error> PieceLowerer::raise_opset(Made& made, std::int64_t opset) {
   const auto now = imported_opset(context_.model.graph, "");
   if (converter_ == nullptr || !now || *now >= opset) return false;
+  if (context_.model.format() != ModelFormat::onnx) return false;
   const std::string raised = made.path + ".opset.onnx";
   const nlohmann::json request = {{"model", made.path}, {"out", raised}, {"opset", opset}};
   const WorkerAnswer answer = converter_->request("convert", request.dump());
@@ -121,7 +123,8 @@ Result<bool, Error> PieceLowerer::raise_opset(Made& made, std::int64_t opset) {
 
 Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
   Made made;
-  made.path = context_.folder + "/piece_" + std::to_string(written_++) + ".onnx";
+  made.path = context_.folder + "/piece_" + std::to_string(written_++);
+  made.path += piece_ending(context_.model);
   auto cut = context_.cutter.write(piece.nodes, {made.path, made.path});
   if (!cut) return error_of(cut.error());
   bool is_changed = false;
@@ -178,7 +181,10 @@ Sha256 PieceLowerer::key_begin() const {
 
 std::optional<std::string> PieceLowerer::key_of(const Made& made, const Piece& piece) const {
   std::optional<std::string> hash;
-  if (const auto source = SourceFile::open(made.path)) hash = piece_hash(source->bytes());
+  if (const auto source = SourceFile::open(made.path)) {
+    const bool is_onnx = context_.model.format() == ModelFormat::onnx;
+    hash = is_onnx ? piece_hash(source->bytes()) : sha256_hex(source->bytes());
+  }
   if (!hash) return std::nullopt;
   const Backend& backend = session_.backend();
   Sha256 key = key_begin();
@@ -379,6 +385,7 @@ Attempt PieceLowerer::compile_simple(const TestModel& model) {
 
 std::optional<Attempt> PieceLowerer::refusal_of_simple_models() {
   std::optional<Attempt> first;
+  if (context_.model.format() != ModelFormat::onnx) return first;
   const std::int64_t opset = imported_opset(context_.model.graph, "").value_or(17);
   for (const TestModel& model : models_of_one_op(opset)) {
     Attempt attempt = compile_simple(model);

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/lowering/oracle.h"
-#include "formats/models/onnx/write/cutter.h"
 #include "formats/run/backend/self_test.h"
 #include "formats/run/backend/session.h"
 #include "formats/run/lowering/open_shapes.h"
 #include "formats/run/lowering/piece_change.h"
+#include "formats/run/lowering/piece_cutter.h"
 #include "formats/run/lowering/reference_run.h"
 #include "formats/run/lowering/sha256.h"
 #include "formats/run/lowering/verdict_store.h"
@@ -24,7 +24,7 @@ namespace cleave {
 // The context of lowering pieces. All that it refers to must outlive the lowerer.
 struct PieceContext {
   const LoadedModel& model;
-  OnnxCutter& cutter;  // of the model
+  PieceCutter& cutter;  // of the model
   VerdictStore& store;
   std::span<const ReferenceRun> samples;  // empty: no freezing or comparison
   // Shapes to pin when there are no samples. Its content may be made later.
@@ -66,7 +66,8 @@ class PieceLowerer {
   const std::optional<Error>& error() const { return error_; }
 
   // Whether the backend refuses models of one Add, one Relu and one Identity in the model's opset:
-  // then its answer about the Add; nullopt when it takes one of them.
+  // then its answer about the Add; nullopt when it takes one of them, and for a model of another
+  // format than ONNX.
   std::optional<Attempt> refusal_of_simple_models();
   // True when the backend has compiled a piece of the model.
   bool has_compiled() const { return has_compiled_; }

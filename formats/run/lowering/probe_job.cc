@@ -25,8 +25,8 @@ using Clock = std::chrono::steady_clock;
 // The allow rule of an op: covers its accepted cases.
 class AllowedOp {
  public:
-  void add(const Graph& graph, NodeId node) {
-    if (const auto opset = imported_opset(graph, graph.domain(node))) {
+  void add(const Graph& graph, NodeId node, const OpFacts& facts) {
+    if (const auto opset = opset_of(graph, node, facts)) {
       if (!rule_.opset) rule_.opset = OpsetRule{.lowest = *opset, .highest = *opset};
       rule_.opset->lowest = std::min(rule_.opset->lowest, *opset);
       rule_.opset->highest = std::max(rule_.opset->highest, *opset);
@@ -161,7 +161,7 @@ class ProbeJob {
       const OpName op(plain_domain(graph.domain(probed.node)), graph.op(probed.node));
       if (probed.is_taken()) {
         evidence.add_passed(graph, {&probed.node, 1});
-        allow(allowed, graph, probed.node);
+        allow(allowed, graph, probed.node, input_.facts[probed.model]);
       } else if (probed.is_refused()) {
         evidence.add_failed(graph, probed.node);
         refused.emplace(op, &probed);
@@ -180,13 +180,14 @@ class ProbeJob {
   }
 
   // Allows the node, and all nodes of its bodies, since lists judge these too.
-  static void allow(std::map<OpName, AllowedOp>& allowed, const Graph& graph, NodeId node) {
+  static void allow(std::map<OpName, AllowedOp>& allowed, const Graph& graph, NodeId node,
+                    const OpFacts& facts) {
     std::vector<NodeId> left = {node};
     while (!left.empty()) {
       const NodeId next = left.back();
       left.pop_back();
       const OpName op(plain_domain(graph.domain(next)), graph.op(next));
-      allowed[op].add(graph, next);
+      allowed[op].add(graph, next, facts);
       for (const NodeId inner : graph.body_nodes(next)) left.push_back(inner);
     }
   }

@@ -15,7 +15,7 @@
 namespace cleave {
 
 struct ProbeInput {
-  const std::vector<LoadedModel>& models;  // ONNX
+  const std::vector<LoadedModel>& models;  // see PieceCutter
   const std::vector<OpFacts>& facts;       // by model
   const std::vector<Backend>& backends;    // one
 };

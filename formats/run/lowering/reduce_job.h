@@ -16,7 +16,7 @@ struct ReduceOptions {
 };
 
 struct ReduceInput {
-  const LoadedModel& model;              // ONNX
+  const LoadedModel& model;              // see PieceCutter
   const std::vector<Backend>& backends;  // one
   std::vector<NodeId> nodes;             // model order, convex
   std::string name;                      // their name in reports

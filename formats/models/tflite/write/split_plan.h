@@ -12,13 +12,9 @@
 #include "core/base/result.h"
 #include "core/split/partition.h"
 #include "formats/models/tflite/model.h"
+#include "formats/models/tflite/write/writer.h"
 
 namespace cleave {
-
-enum class TfliteLift : std::uint8_t {
-  shared,  // variables that several partitions use
-  all
-};
 
 struct TflitePart {
   PartId part;

@@ -46,17 +46,18 @@ std::vector<std::string> part_files_of(const std::vector<std::string>& names) {
 
 class TfliteWriter {
  public:
-  TfliteWriter(const LoadedModel& model, const Partition& partition, const OutputFolder& folder,
-               const Progress& progress)
+  TfliteWriter(const LoadedModel& model, const Partition& partition, TfliteLift lift,
+               const OutputFolder& folder, const Progress& progress)
       : loaded_(model),
         model_(*model.tflite()),
         partition_(partition),
+        lift_(lift),
         folder_(folder),
         progress_(progress),
         sources_(sources_of(model)) {}
 
   Result<TfliteWritten, WriteFault> write() {
-    auto plan = plan_tflite_split(model_, loaded_.graph, partition_, TfliteLift::shared);
+    auto plan = plan_tflite_split(model_, loaded_.graph, partition_, lift_);
     if (!plan) return refusal(loaded_, plan.error());
     auto lifted = plan_tflite_split(model_, loaded_.graph, partition_, TfliteLift::all);
     if (!lifted) return refusal(loaded_, lifted.error());
@@ -118,9 +119,11 @@ class TfliteWriter {
   void add_notes(const TflitePlan& plan) {
     if (!plan.lifted.empty()) {
       const std::size_t count = plan.lifted.size();
-      written_.notes.push_back(counted(count, "variable is", "variables are") +
-                               " used by several partitions, so the caller keeps " +
-                               (count == 1 ? "it" : "them") +
+      const std::string why = lift_ == TfliteLift::all
+                                  ? " kept by the caller"
+                                  : " used by several partitions, so the caller keeps " +
+                                        std::string(count == 1 ? "it" : "them");
+      written_.notes.push_back(counted(count, "variable is", "variables are") + why +
                                " from call to call (manifest.json: \"chain\")");
     }
     const auto inside = static_cast<std::size_t>(
@@ -145,6 +148,7 @@ class TfliteWriter {
   const LoadedModel& loaded_;
   const TfliteModel& model_;
   const Partition& partition_;
+  TfliteLift lift_;
   const OutputFolder& folder_;
   const Progress& progress_;
   std::vector<ByteSource> sources_;
@@ -157,16 +161,16 @@ class TfliteWriter {
 }  // namespace
 
 Result<TfliteWritten, WriteFault> write_tflite_split(const LoadedModel& model,
-                                                     const Partition& partition,
+                                                     const Partition& partition, TfliteLift lift,
                                                      const OutputFolder& folder,
                                                      const Progress& progress) {
-  return TfliteWriter(model, partition, folder, progress).write();
+  return TfliteWriter(model, partition, lift, folder, progress).write();
 }
 
 Status<WriteFault> write_tflite_piece(const LoadedModel& model, const Partition& piece,
-                                      const OutputPath& output) {
+                                      TfliteLift lift, const OutputPath& output) {
   const TfliteModel& source = *model.tflite();
-  auto plan = plan_tflite_split(source, model.graph, piece, TfliteLift::shared);
+  auto plan = plan_tflite_split(source, model.graph, piece, lift);
   if (!plan) return refusal(model, plan.error());
   const std::string& name = piece.names.front();
   auto encoded = encode_tflite(

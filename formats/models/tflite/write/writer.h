@@ -4,6 +4,7 @@
 // through memory.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,12 @@
 
 namespace cleave {
 
+// Which variables the caller keeps; a partition's file keeps the others.
+enum class TfliteLift : std::uint8_t {
+  shared,  // those that several partitions use
+  all
+};
+
 struct TfliteWritten {
   std::vector<std::string> part_files;  // by part
   std::vector<std::string> notes;       // what the user should know of the files
@@ -25,12 +32,12 @@ struct TfliteWritten {
 // Errors: those of plan_tflite_split(), tables of a newer schema, and system errors. Takes as long
 // as copying the bytes written, and a few times the model's tables of memory.
 Result<TfliteWritten, WriteFault> write_tflite_split(const LoadedModel& model,
-                                                     const Partition& partition,
+                                                     const Partition& partition, TfliteLift lift,
                                                      const OutputFolder& folder,
                                                      const Progress& progress);
 
 // Writes a partition of one piece as a model of its own.
 Status<WriteFault> write_tflite_piece(const LoadedModel& model, const Partition& piece,
-                                      const OutputPath& output);
+                                      TfliteLift lift, const OutputPath& output);
 
 }  // namespace cleave

@@ -1,0 +1,34 @@
+// PieceCutter: cuts pieces out of a model, as models of its own format that compilers take.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "formats/base/io/write_fault.h"
+#include "formats/models/bind/loaded_model.h"
+#include "formats/models/onnx/write/cutter.h"
+
+namespace cleave {
+
+class PieceCutter {
+ public:
+  // Whether pieces of models of the format can be cut: ONNX and TensorFlow Lite.
+  static bool can_cut(ModelFormat format);
+  // The model must be of such a format, and outlive this. Errors: those of OnnxCutter::open().
+  static Result<PieceCutter, WriteFault> open(const LoadedModel& model);
+
+  // Writes the model of `nodes`, which are in model order and convex. Linear in the piece and the
+  // bytes written for ONNX, in the model's tables for TensorFlow Lite.
+  Result<CutPiece, WriteFault> write(std::span<const NodeId> nodes, const OutputPath& output);
+
+ private:
+  explicit PieceCutter(const LoadedModel& model) : model_(&model) {}
+  const LoadedModel* model_;
+  std::optional<OnnxCutter> onnx_;  // of an ONNX model
+};
+
+// How names of files with pieces of the model end: ".onnx", ".tflite".
+std::string_view piece_ending(const LoadedModel& model);
+
+}  // namespace cleave
