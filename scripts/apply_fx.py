@@ -306,14 +306,18 @@ def is_same(left, right):
     return torch.equal(left.reshape(-1).view(torch.uint8), right.reshape(-1).view(torch.uint8))
 
 
-def run(function, inputs):
+def arguments_of(inputs):
+    """Positional arguments and keywords of a call with sample inputs."""
+    if isinstance(inputs, dict):
+        return (), inputs
+    return (tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)), {}
+
+
+def run(function, arguments, keywords):
     """Results as a flat list, and the seconds it took."""
     torch.manual_seed(0)
     begin = time.perf_counter()
-    if isinstance(inputs, dict):
-        results = function(**inputs)
-    else:
-        results = function(*inputs) if isinstance(inputs, (tuple, list)) else function(inputs)
+    results = function(*arguments, **keywords)
     return flat(results), time.perf_counter() - begin
 
 
@@ -347,11 +351,13 @@ def apply(options):
     else:
         split = split_module(module, manifest, options.leaf, return_tuple=options.return_tuple)
     whole = module
+    arguments, keywords = arguments_of(inputs)
     if export_fx.exported_graph.is_program(module):
         whole = module.module()
-        inputs = inputs or module.example_inputs[0]
-    wanted, whole_seconds = run(whole, inputs)
-    got, split_seconds = run(split, inputs)
+        if not inputs:
+            arguments, keywords = module.example_inputs
+    wanted, whole_seconds = run(whole, arguments, keywords)
+    got, split_seconds = run(split, arguments, keywords)
     same = len(wanted) == len(got) and all(map(is_same, wanted, got))
     count = len(parts_of(manifest))
     print(f"{options.folder}: {count} partitions: {'equal, bit for bit' if same else 'results differ'}")

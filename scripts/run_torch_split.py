@@ -6,27 +6,31 @@ Every value is copied when it leaves a partition, as between devices. The progra
 times with the same inputs, to test the state that it keeps. root.pt2 (or the root in bundle.pt2) runs,
 too; it must compute the same, and have a submodule for each partition when it is unflattened.
 
-usage: run_torch_split.py DIR [MODEL.pt2] [--calls N] [--no-root] [--sizes N]
+usage: run_torch_split.py DIR [MODEL.pt2] [--calls N] [--no-root] [--sizes N] [--import MODULE]
 
-MODEL is the unsplit program; without it root.pt2 is used instead. Needs torch 2.9 or later. Exit status 1
-if anything differs.
+MODEL is the unsplit program; without it root.pt2 is used instead. --import names a Python module that
+registers what the program uses: operators of your own, classes of its inputs and outputs. Needs torch
+2.9 or later. Exit status 1 if anything differs.
 """
 import argparse
+import contextlib
 import copy
+import importlib
 import json
 import logging
 import sys
 import time
 import warnings
+import zipfile
 from pathlib import Path
 
 import torch
 from torch.utils import _pytree as pytree
 
-try:  # registers the output types that programs of Hugging Face models return
-    import transformers.modeling_outputs  # noqa: F401
-except ImportError:
-    pass
+# Modules that register what programs of Hugging Face and of pipelines use: output types, markers of stages.
+for known in ("transformers.modeling_outputs", "torch.distributed.pipelining"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(known)
 
 
 def is_same(left, right):
@@ -42,17 +46,39 @@ def is_same(left, right):
     return torch.equal(left.reshape(-1).view(torch.uint8), right.reshape(-1).view(torch.uint8))
 
 
+def difference(left, right):
+    """How far two results are apart, as a text."""
+    if not (isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor)):
+        return f"{left!r} and {right!r}"
+    if left.dtype != right.dtype or left.shape != right.shape:
+        return f"{left.dtype} {list(left.shape)} and {right.dtype} {list(right.shape)}"
+    kind = torch.complex128 if left.is_complex() else torch.float64
+    apart = (left.detach().to(kind) - right.detach().to(kind)).abs()
+    count = int((apart != 0).sum())  # NaN differs from itself, and so counts
+    return f"{count} of {apart.numel()} values, by {apart.max().item():.3g} at most"
+
+
 def copied(value):
-    return value.detach().clone() if isinstance(value, torch.Tensor) else value
+    """A copy with the same strides: kernels are chosen by them."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    value = value.detach()
+    if value.layout != torch.strided or any(
+            stride == 0 and size > 1 for size, stride in zip(value.shape, value.stride())):
+        return value.clone()
+    return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype,
+                               device=value.device).copy_(value)
 
 
 def load_archive(path):
-    """All programs of an archive, by name."""
-    try:
-        from torch.export.pt2_archive._package import load_pt2
-        return dict(load_pt2(str(path)).exported_programs)
-    except ImportError:
-        return {"model": torch.export.load(str(path))}
+    """All programs of an archive, by name; archives of torch 2.7 and before have one."""
+    with zipfile.ZipFile(path) as archive:
+        is_old = "serialized_exported_program.json" in archive.namelist()
+    if not is_old:
+        with contextlib.suppress(ImportError):
+            from torch.export.pt2_archive._package import load_pt2
+            return dict(load_pt2(str(path)).exported_programs)
+    return {"model": torch.export.load(str(path))}
 
 
 class Chain:
@@ -135,7 +161,8 @@ def compare(name, wanted, got, faults):
             same = len(left) == len(right) and all(map(is_same, left, right))
             if not same:
                 which = [i for i, pair in enumerate(zip(left, right)) if not is_same(*pair)]
-                faults.append(f"{name}: {what} of call {call} differ: {which} of {len(left)}")
+                first = f"; {which[0]}: {difference(left[which[0]], right[which[0]])}" if which else ""
+                faults.append(f"{name}: {what} of call {call} differ: {which} of {len(left)}{first}")
 
 
 def check_root(folder, chain, inputs, wanted, faults):
@@ -242,7 +269,12 @@ def main():
     parser.add_argument("--no-root", action="store_true", help="do not run the root")
     parser.add_argument("--sizes", type=int, default=0,
                         help="also run with so many other sizes of symbolic dims")
+    parser.add_argument("--import", action="append", default=[], dest="modules", metavar="MODULE",
+                        help="a Python module that registers operators or classes of the program")
     args = parser.parse_args()
+    sys.path.insert(0, "")  # modules of the folder that one works in
+    for module in args.modules:
+        importlib.import_module(module)
     be_quiet()
     outcome = check_split(args.folder, args.model, args.calls, not args.no_root, args.sizes)
     for fault in outcome.faults:

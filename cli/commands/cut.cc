@@ -13,6 +13,7 @@
 #include "formats/lists/tables/node_list.h"
 #include "formats/models/graph_json/graph_json.h"
 #include "formats/models/onnx/write/cutter.h"
+#include "formats/models/pt2/write/writer.h"
 #include "formats/models/tflite/write/writer.h"
 #include "formats/run/jobs/job_fault.h"
 
@@ -81,6 +82,9 @@ class CutCommand : public Command {
         return write_onnx(model, nodes, folder);
       case ModelFormat::tflite:
         return write_tflite(model, nodes, folder);
+      case ModelFormat::pt2:
+        if (!output_.ends_with(".json")) return write_pt2(model, nodes, folder);
+        [[fallthrough]];
       default:
         return write_json(model, nodes, folder);
     }
@@ -92,6 +96,14 @@ class CutCommand : public Command {
     const Partition piece = make_piece(model.graph, nodes, file.substr(0, file.rfind('.')));
     const auto written =
         write_tflite_piece(model, piece, TfliteLift::shared, {folder.path_of(file), output_});
+    return written ? ExitCode::done : refuse(job_fault(written.error()));
+  }
+
+  ExitCode write_pt2(const LoadedModel& model, const std::vector<NodeId>& nodes,
+                     const OutputFolder& folder) const {
+    const std::string file = file_of(output_);
+    const Partition piece = make_piece(model.graph, nodes, file.substr(0, file.rfind('.')));
+    const auto written = write_pt2_piece(model, piece, {folder.path_of(file), output_});
     return written ? ExitCode::done : refuse(job_fault(written.error()));
   }
 

@@ -47,6 +47,8 @@ struct OpFacts {
   std::function<bool(ValueId parameter)> is_written = {};
   // How a tensor is laid out in memory; nullopt when it is unknown.
   std::function<std::optional<TensorLayout>(ValueId tensor)> layout = {};
+  // Whether an op only runs its body, once: such a node is judged by its body alone.
+  std::function<bool(std::string_view op)> is_region = {};
   // How a tensor is quantised; nullopt when it is unknown. Linear in its scales.
   std::function<std::optional<Quantization>(const Graph& graph, ValueId tensor)> quantization = {};
   // The version of a node's operator in formats where each operator states its own, which stands

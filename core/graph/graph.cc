@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <utility>
 
 #include "core/graph/graph_records.h"
@@ -91,6 +92,16 @@ std::span<const NodeId> Graph::readers(NodeId id) const {
   return users_.subspan(first, user_begin_[output_end_[index(id)]] - first);
 }
 
+std::span<const NodeId> Graph::followers(NodeId id) const {
+  if (order_ == nullptr) return {};
+  return csr_row<NodeId>(order_->followers, order_->follower_begin, index(id));
+}
+
+std::span<const NodeId> Graph::leaders(NodeId id) const {
+  if (order_ == nullptr) return {};
+  return csr_row<NodeId>(order_->leaders, order_->leader_begin, index(id));
+}
+
 Shape Graph::shape(ValueId id) const {
   const ShapeId shape = value(id).shape;
   if (shape == kNone<ShapeId>) return {};
@@ -116,6 +127,32 @@ Graph Graph::with_shapes(const Shapes& shapes) const {
   seen.shape_begin_ = seen.other_shapes_->shape_begin;
   seen.dims_ = seen.other_shapes_->dims;
   return seen;
+}
+
+Graph Graph::with_order(std::span<const RunOrder> order) const {
+  Graph ordered = *this;
+  if (order.empty()) return ordered;
+  OrderEdges edges;
+  edges.follower_begin.assign(node_count_ + 1, 0);
+  edges.leader_begin.assign(node_count_ + 1, 0);
+  for (const RunOrder& pair : order) {
+    assert(pair.before < pair.after && index(pair.after) < node_count_);
+    ++edges.follower_begin[index(pair.before) + 1];
+    ++edges.leader_begin[index(pair.after) + 1];
+  }
+  for (std::size_t i = 0; i < node_count_; ++i) {
+    edges.follower_begin[i + 1] += edges.follower_begin[i];
+    edges.leader_begin[i + 1] += edges.leader_begin[i];
+  }
+  edges.followers.resize(order.size());
+  edges.leaders.resize(order.size());
+  std::vector<std::uint32_t> next_follower(edges.follower_begin), next_leader(edges.leader_begin);
+  for (const RunOrder& pair : order) {
+    edges.followers[next_follower[index(pair.before)]++] = pair.after;
+    edges.leaders[next_leader[index(pair.after)]++] = pair.before;
+  }
+  ordered.order_ = std::make_shared<const OrderEdges>(std::move(edges));
+  return ordered;
 }
 
 ValueId Graph::canonical_parameter(ValueId id) const {

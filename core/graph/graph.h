@@ -125,6 +125,13 @@ struct OpsetImport {
   std::int64_t version;
 };
 
+// Two nodes that must run one after the other although the second reads nothing of the first: both
+// use memory that one of them writes in place, or both draw random numbers.
+struct RunOrder {
+  NodeId before, after;  // ascending
+  std::string memory;    // what they share, for messages
+};
+
 // The vectors behind a graph, which all its copies share.
 struct GraphRecords;
 
@@ -163,12 +170,18 @@ class Graph {
   std::span<const NodeId> users(ValueId id) const;
   // Nodes that read any output of a node, by output; a node that reads two of them is listed twice.
   std::span<const NodeId> readers(NodeId id) const;
+  // Nodes that must run after the node besides its readers, and those that must run before it besides
+  // the makers of its operands, as with_order() was told. Empty for nearly all.
+  std::span<const NodeId> followers(NodeId id) const;
+  std::span<const NodeId> leaders(NodeId id) const;
   bool is_graph_output(ValueId id) const { return is_output_[index(id)] != 0; }
   bool has_rank(ValueId id) const { return value(id).shape != kNone<ShapeId>; }
   Shape shape(ValueId id) const;  // empty when the rank is unknown: ask has_rank first
   // This graph as it looks with `shapes`; values that these do not name keep their own. Takes 32
   // bytes a value, and shares the rest with this graph.
   Graph with_shapes(const Shapes& shapes) const;
+  // This graph with these orders between its nodes, which every pass keeps. Linear in them.
+  Graph with_order(std::span<const RunOrder> order) const;
   // The parameter that this one is another name for (tied weights, two reads of one attribute); the
   // parameter itself when it is not an alias. Count bytes of parameters once by this id.
   ValueId canonical_parameter(ValueId id) const;
@@ -189,8 +202,14 @@ class Graph {
     std::vector<Dim> dims;
   };
 
+  struct OrderEdges {  // CSR by node
+    std::vector<std::uint32_t> follower_begin, leader_begin;
+    std::vector<NodeId> followers, leaders;
+  };
+
   std::shared_ptr<const GraphRecords> records_;
   std::shared_ptr<const OtherShapes> other_shapes_;  // null: the values are those of records_
+  std::shared_ptr<const OrderEdges> order_;          // null: data alone orders the nodes
   // Views of the above: what is read often is one step away.
   std::size_t node_count_ = 0;
   std::size_t constant_count_ = 0;

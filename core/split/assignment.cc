@@ -17,7 +17,7 @@ namespace {
 struct PartEdge {
   std::uint32_t from, to;
   NodeId producer, reader;
-  bool is_data = true;  // false: they touch memory that is written in place
+  std::string memory = {};  // "": the reader reads a value; else what both use
 };
 
 // Each pair of parts once, in the order in which a walk over all nodes' operands first meets it;
@@ -36,10 +36,11 @@ std::vector<PartEdge> find_part_edges(const Graph& graph, const PerNode<PartId>&
       edges.push_back({from, to, value.producer, reader});
     }
   }
-  for (const auto& [before, after] : ties.order) {
+  for (const auto& [before, after, memory] : ties.order) {
     const std::uint32_t from = index(part_of[before]), to = index(part_of[after]);
     if (from == to || !met.insert(std::uint64_t{from} << 32U | to).second) continue;
-    edges.push_back({from, to, before, after, false});
+    edges.push_back(
+        {from, to, before, after, memory.empty() ? "memory that is written in place" : memory});
   }
   return edges;
 }
@@ -100,9 +101,8 @@ class PartOrder {
     return part_text(edge.to) + " needs " + part_text(edge.from) + ": " + reason_text(edge);
   }
   std::string reason_text(const PartEdge& edge) const {
-    return node_text(edge.reader) +
-           (edge.is_data ? " reads " : " touches memory that is written in place, after ") +
-           node_text(edge.producer);
+    if (edge.memory.empty()) return node_text(edge.reader) + " reads " + node_text(edge.producer);
+    return node_text(edge.reader) + " uses " + edge.memory + ", after " + node_text(edge.producer);
   }
   const PartEdge& edge_between(std::uint32_t from, std::uint32_t to) const {
     std::size_t i = 0;

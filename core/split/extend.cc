@@ -1,6 +1,6 @@
 // Extension backwards. A unit (a node, or a fusion group) is blocked by the units that read from
-// it: a plain node blocks while it is before the target, a group wherever it is. A candidate moves
-// when this call has moved every unit that blocks it.
+// it, or must run after it: a plain node blocks while it is before the target, a group wherever it
+// is. A candidate moves when this call has moved every unit that blocks it.
 //
 // Targets come in descending order. So a node after the target no longer blocks what it once
 // blocked, and one set of counters of blocking reads serves all targets: linear for all of them
@@ -189,7 +189,7 @@ class Extension {
       for (const std::uint32_t member : members_.of(at)) {
         const std::uint32_t unit = units_.unit_of(NodeId{member});
         if (units_.is_group(unit) || subgraphs_.subgraph_of[NodeId{member}] != PartId{at}) continue;
-        each_producer(unit, [&](std::uint32_t maker) { --blockers_[maker]; });
+        each_leader(unit, [&](std::uint32_t maker) { --blockers_[maker]; });
       }
     }
     target_ = target;
@@ -208,8 +208,19 @@ class Extension {
     }
   }
 
+  // Those, and the units that must run before `unit` for another reason.
+  template <class Visit>
+  void each_leader(std::uint32_t unit, const Visit& visit) const {
+    each_producer(unit, visit);
+    for (const NodeId node : units_.nodes(unit)) {
+      for (const NodeId leader : graph_.leaders(node)) {
+        if (units_.unit_of(leader) != unit) visit(units_.unit_of(leader));
+      }
+    }
+  }
+
   void block_producers(std::uint32_t unit) {
-    each_producer(unit, [&](std::uint32_t maker) { ++blockers_[maker]; });
+    each_leader(unit, [&](std::uint32_t maker) { ++blockers_[maker]; });
   }
 
   void offer_producers(std::uint32_t unit) {
@@ -229,7 +240,7 @@ class Extension {
 
   // A unit that moves was before the target, and therefore blocked.
   void move(std::uint32_t unit) {
-    each_producer(unit, [&](std::uint32_t maker) {
+    each_leader(unit, [&](std::uint32_t maker) {
       --blockers_[maker];
       queue_when_free(maker);
     });

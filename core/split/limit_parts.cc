@@ -169,15 +169,15 @@ class Limiter {
     std::unordered_map<std::uint32_t, std::uint32_t> waits;
     std::unordered_map<std::uint32_t, Units> readers;
     for (const std::uint32_t unit : members) {
+      const auto add = [&](NodeId user) {
+        const std::uint32_t reader = units_.unit_of(user);
+        if (reader == unit || merged_.subgraphs.subgraph_of[user] != subgraph) return;
+        ++waits[reader];
+        readers[unit].push_back(reader);
+      };
       for (const NodeId node : units_.nodes(unit)) {
-        for (const ValueId value : graph_.outputs(node)) {
-          for (const NodeId user : graph_.users(value)) {
-            const std::uint32_t reader = units_.unit_of(user);
-            if (reader == unit || merged_.subgraphs.subgraph_of[user] != subgraph) continue;
-            ++waits[reader];
-            readers[unit].push_back(reader);
-          }
-        }
+        for (const NodeId user : graph_.readers(node)) add(user);
+        for (const NodeId follower : graph_.followers(node)) add(follower);
       }
     }
     std::priority_queue<std::uint32_t, Units, std::greater<>> ready;

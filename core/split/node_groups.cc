@@ -71,11 +71,13 @@ Adjacency NodeGroups::contracted(const std::vector<std::uint32_t>& nodes,
   edges.begin.reserve(points.size() + 1);
   for (std::uint32_t at = 0; at < points.size(); ++at) {
     for (const std::uint32_t member : members.of(at)) {
-      for (const NodeId reader : graph_.readers(NodeId{nodes[member]})) {
-        if (place[index(reader)] == kNowhere) continue;
-        const std::uint32_t to = points[place[index(reader)]];
+      const auto add = [&](NodeId later) {
+        if (place[index(later)] == kNowhere) return;
+        const std::uint32_t to = points[place[index(later)]];
         if (to != at) edges.add(to);
-      }
+      };
+      for (const NodeId reader : graph_.readers(NodeId{nodes[member]})) add(reader);
+      for (const NodeId follower : graph_.followers(NodeId{nodes[member]})) add(follower);
     }
     edges.end_list();
   }

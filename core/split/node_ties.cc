@@ -11,14 +11,14 @@ namespace {
 std::string quote(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 Error divided(const Graph& graph, const Partition& partition, const std::vector<NodeId>& nodes,
-              NodeId other) {
+              NodeId other, std::string_view cause) {
   constexpr std::size_t kMostNamed = 6;
   std::string names;
   for (std::size_t i = 0; i < std::min(nodes.size(), kMostNamed); ++i) {
     names += (i == 0 ? "" : ", ") + quote(graph.node(nodes[i]).name);
   }
   if (nodes.size() > kMostNamed) names += ", ...";
-  return {"nodes that write or view the same memory are in several partitions, " +
+  return {std::string(cause) + " are in several partitions, " +
               quote(partition.name(partition.part_of[nodes.front()])) + " and " +
               quote(partition.name(partition.part_of[other])) + ": " + names,
           other};
@@ -47,12 +47,15 @@ Fusions keep_sets_whole(const Graph& graph, std::span<const std::vector<NodeId>>
 }
 
 Status<> check_whole(const Graph& graph, const Partition& partition, const NodeTies& ties) {
-  for (const std::vector<NodeId>& nodes : ties.whole) {
+  for (std::size_t i = 0; i < ties.whole.size(); ++i) {
+    const std::vector<NodeId>& nodes = ties.whole[i];
     const PartId part = partition.part_of[nodes.front()];
     const auto other = std::find_if(nodes.begin(), nodes.end(),
                                     [&](NodeId node) { return partition.part_of[node] != part; });
     if (other == nodes.end()) continue;
-    Error error = divided(graph, partition, nodes, *other);
+    const bool has_cause = i < ties.causes.size() && !ties.causes[i].empty();
+    Error error = divided(graph, partition, nodes, *other,
+                          has_cause ? ties.causes[i] : "nodes that write or view the same memory");
     if (!ties.way_out.empty()) error.notes.push_back(ties.way_out);
     return error;
   }

@@ -1,5 +1,5 @@
 // Constraints on a split besides the flow of data. Operators that write memory in place must run
-// before or after those that read it. Nodes that view memory which is written must be in one
+// before or after those that read it; passes find that order in the graph (Graph::followers). Nodes that view memory which is written must be in one
 // partition, since a partition gets copies of the values of others.
 #pragma once
 
@@ -15,12 +15,10 @@
 namespace cleave {
 
 struct NodeTies {
-  struct Order {
-    NodeId before, after;
-  };
-  std::vector<Order> order;
+  std::vector<RunOrder> order;
   std::vector<std::vector<NodeId>> whole;  // sets of nodes that must be in one partition
   std::string way_out;  // what the user can do about them; "" if there is no remedy
+  std::vector<std::string> causes = {};  // by set, "nodes that ..."; empty: memory that they write
 };
 
 // True if nodes of one set are in several parts. `part_of` is any numbering of parts. Linear.

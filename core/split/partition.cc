@@ -126,6 +126,14 @@ Status<> check_partition(const Graph& graph, const Partition& partition, const N
                        partition.name(partition.part_of[reader]) + '"',
                    node};
     }
+    for (const NodeId follower : graph.followers(node)) {
+      if (partition.part_of[follower] >= part) continue;
+      return Error{node_text(node) + " in partition \"" + partition.name(part) +
+                       "\" must run before " + node_text(follower) +
+                       " in the earlier partition \"" +
+                       partition.name(partition.part_of[follower]) + '"',
+                   node};
+    }
   }
   return Done{};
 }

@@ -22,7 +22,7 @@ namespace {
 Device other(Device device) { return device == Device::acc ? Device::cpu : Device::acc; }
 
 // Takes ready units in the current mode until none is left, then flips. A unit is ready when every
-// unit that it reads from has been taken.
+// unit that it reads from, or that must run before it, has been taken.
 class Alternation {
  public:
   Alternation(const Graph& graph, const Contraction& units, const NodeSet& acc)
@@ -30,6 +30,9 @@ class Alternation {
     for (const NodeId node : graph.nodes()) {
       for (const NodeId reader : graph.readers(node)) {
         if (units.unit_of(reader) != units.unit_of(node)) ++waits_[units.unit_of(reader)];
+      }
+      for (const NodeId follower : graph.followers(node)) {
+        if (units.unit_of(follower) != units.unit_of(node)) ++waits_[units.unit_of(follower)];
       }
     }
   }
@@ -90,6 +93,10 @@ class Alternation {
       ++result.sizes.back();
       for (const NodeId reader : graph_.readers(node)) {
         const std::uint32_t to = units_.unit_of(reader);
+        if (to != unit && --waits[to] == 0) queue(ready, to);
+      }
+      for (const NodeId follower : graph_.followers(node)) {
+        const std::uint32_t to = units_.unit_of(follower);
         if (to != unit && --waits[to] == 0) queue(ready, to);
       }
     }
@@ -220,6 +227,7 @@ class NonTensorMoves {
     found.insert(node);
     for (std::size_t i = 0; i < moved.size(); ++i) {
       if (fusions_.group_of[moved[i]] != kNone<GroupId>) return false;
+      if (!graph_.followers(moved[i]).empty()) return false;
       for (const NodeId reader : graph_.readers(moved[i])) {
         const PartId part = subgraphs_.subgraph_of[reader];
         if (part == target) continue;

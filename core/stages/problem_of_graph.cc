@@ -177,7 +177,7 @@ class GraphBalanceMaker {
   Adjacency with_ties(Adjacency edges) const {
     if (options_.ties == nullptr || options_.ties->order.empty()) return edges;
     std::vector<std::vector<std::uint32_t>> after(edges.count());
-    for (const auto& [before, then] : options_.ties->order) {
+    for (const auto& [before, then, memory] : options_.ties->order) {
       after[index(before)].push_back(index(then));
     }
     Adjacency all;

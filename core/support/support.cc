@@ -54,6 +54,7 @@ class Matcher {
   // The verdict on the node with its bodies; code none when it is supported.
   Verdict judge(NodeId node) {
     Verdict own = judge_alone(node);
+    if (own.reason.code == ReasonCode::no_rule && is_region(node)) own = verdict_of_body(node);
     if (own.reason.code != ReasonCode::none) return own;
     const NodeId inner = own.is_pattern ? kNone<NodeId> : refused_inner(node);
     if (inner == kNone<NodeId>) return own;
@@ -136,6 +137,21 @@ class Matcher {
   }
 
  private:
+  bool is_region(NodeId node) const {
+    return facts_.is_region && !graph_.body_nodes(node).empty() &&
+           facts_.is_region(graph_.op(node));
+  }
+
+  // That of the first node of the body, so far as it accepts.
+  Verdict verdict_of_body(NodeId node) {
+    const NodeId first = *graph_.body_nodes(node).begin();
+    Verdict verdict = judge_alone(first);
+    if (verdict.reason.code != ReasonCode::none) {
+      verdict.reason = {.code = ReasonCode::rule_failed, .because = first};
+    }
+    return verdict;
+  }
+
   // The first node of its bodies that is refused; kNone when there is none.
   NodeId refused_inner(NodeId node) {
     for (const NodeId inner : graph_.body_nodes(node)) {

@@ -3,7 +3,8 @@
 // A list accepts a node when at least one allow rule matches and no deny rule does. Several lists
 // combine: a node is supported when any list accepts it, or, for lists with the role all_of, when
 // all accept it. An overlay denies for all lists. A list of verdicts decides the nodes that it
-// names. A node with bodies is supported when its op and every node of its bodies are.
+// names. A node with bodies is supported when its op and every node of its bodies are; a region whose
+// op no rule names, when every node of its body is.
 //
 // A list also accepts the nodes of each match of its patterns (core/support/list_patterns.h), unless
 // it denies one of them. If every list must accept a node, a match counts only when all lists accept

@@ -48,6 +48,7 @@ Loaded<LoadedModel> read_pt2_model(SourceFile source, const ShapeBindings& bindi
   return LoadedModel{.source = std::move(source),
                      .origin = Pt2Origin{std::move(pt2->model)},
                      .graph = std::move(pt2->graph),
+                     .warnings = std::move(pt2->warnings),
                      .notes = std::move(pt2->notes)};
 }
 

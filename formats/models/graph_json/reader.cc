@@ -1,5 +1,6 @@
 // Reads native graph JSON in one pass: the fields of the graph may come in any order, and values
 // may be read before they are declared, so names are resolved at the end, by the builder.
+#include "core/graph/written_memory.h"
 #include "formats/base/io/heap.h"
 #include "formats/base/json/cursor.h"
 #include "formats/base/json/fields.h"
@@ -357,8 +358,12 @@ Loaded<GraphJson> GraphJsonReader::finish() {
   }
   check_module_parameters(*graph);
   if (!faults_.empty()) return errors();
-  GraphJson result{std::move(*graph), faults_.warnings(), {}, output_tree_};
-  if (!builder_.was_sorted()) {
+  const bool was_sorted = builder_.was_sorted();
+  GraphJson result{was_sorted ? graph->with_order(order_of_writes(*graph)) : *std::move(graph),
+                   faults_.warnings(),
+                   {},
+                   output_tree_};
+  if (!was_sorted) {
     result.notes.emplace_back(
         "the nodes were not in topological order; they were sorted, and keep the file's order "
         "where possible");

@@ -80,7 +80,7 @@ class ArchiveReader {
     }
     if (has(".pte")) return "is an ExecuTorch program: give what torch.export.save wrote";
     if (has("/constants.pkl") && has("/code/")) {
-      return "is a TorchScript file: export the model with torch.export.save or torch.onnx.export";
+      return std::string(kTorchScript);
     }
     if (has("/data.pkl")) {
       return "is a torch.save file, weights without a graph: export the model with "

@@ -361,7 +361,10 @@ void Pt2Arguments::read_kind(std::string_view kind, Read& read) {
   for (const std::string_view known : kOpaque) {
     if (kind != known) continue;
     read.has_literal = true;
-    return cursor_.skip();
+    const std::uint64_t begin = cursor_.offset();
+    cursor_.skip();
+    if (kind == "as_graph" && !is_over()) graphs_.push_back(span_from(begin));
+    return;
   }
   fail(cursor_.offset(), "has an argument of a kind that cleave does not know, " +
                              escaped_in_quotes(kind) + ": a newer torch wrote it");

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/graph/dtype.h"
 #include "formats/base/json/cursor.h"
@@ -55,6 +57,9 @@ class Pt2Arguments {
   std::string_view take_name();
   std::string_view kept(JsonString text);
 
+  // The graphs among the arguments that were read since the last call, in order.
+  std::vector<SourceSpan> take_graphs() { return std::exchange(graphs_, {}); }
+
   void fail(std::uint64_t offset, std::string message);
   bool is_over() const { return fault_.has_value() || cursor_.fault().has_value(); }
   const std::optional<Pt2Fault>& fault() const { return fault_; }
@@ -97,6 +102,7 @@ class Pt2Arguments {
   Pt2Program& program_;
   const ModelLimits& limits_;
   std::optional<Pt2Fault> fault_;
+  std::vector<SourceSpan> graphs_;
   int depth_ = 0;
 };
 

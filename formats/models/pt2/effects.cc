@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -139,6 +140,90 @@ constexpr std::array<std::string_view, 9> kMaybeViews = {
     "dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "einsum", "contiguous",
     "to",      "type_as",         "meshgrid"};
 constexpr std::string_view kAten = "torch.ops.aten.";
+// Arguments that turn chance off: flags when they are false, rates when they are 0.
+constexpr std::array<std::string_view, 2> kChanceFlags = {"train", "training"};
+constexpr std::array<std::string_view, 3> kChanceRates = {"dropout_p", "dropout", "p"};
+
+const Pt2Argument* find_argument(const Pt2Program& program, const Pt2Node& node,
+                                 std::string_view name) {
+  for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
+    if (program.arguments[a].name == name) return &program.arguments[a];
+  }
+  return nullptr;
+}
+
+// The number that an argument has; the schema's default when the file does not state it.
+std::optional<double> number_of(const Pt2Program& program, const Pt2Node& node,
+                                const TorchArgument& schema) {
+  if (const Pt2Argument* const argument = find_argument(program, node, schema.name)) {
+    if (!argument->has_literal || argument->literal.count != 1) return std::nullopt;
+    const Pt2Literal& literal = argument->literal;
+    if (literal.type == AttributeType::real) return program.reals[literal.begin];
+    const bool is_whole =
+        literal.type == AttributeType::integer || literal.type == AttributeType::boolean;
+    if (!is_whole) return std::nullopt;
+    return static_cast<double>(program.integers[literal.begin]);
+  }
+  const auto literal = read_literal(schema.default_text);
+  if (!literal) return std::nullopt;
+  if (const auto* const real = std::get_if<double>(&*literal)) return *real;
+  const auto* const integer = std::get_if<std::int64_t>(&*literal);
+  return integer == nullptr ? std::nullopt : std::optional(static_cast<double>(*integer));
+}
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+bool has_unknown_effects(std::string_view target) {
+  constexpr std::array<std::string_view, 6> kPure = {
+      "torch.ops.aten.", "torch.ops.higher_order.",     "torch.ops.prims.",
+      "torch.ops.prim.", "torch.ops._c10d_functional.", "torch.ops.export."};
+  if (!target.starts_with("torch.ops.") || find_torch_operator(target)) return false;
+  return std::none_of(kPure.begin(), kPure.end(),
+                      [&](std::string_view space) { return target.starts_with(space); });
+}
+
+std::string functional_twin(std::string_view target) {
+  const std::size_t end = target.rfind("_.");
+  const auto known = find_torch_operator(target);
+  if (!known || end == target.npos || known->arguments.empty()) return {};
+  std::string twin(target.substr(0, end));
+  twin += target.substr(end + 1);
+  const auto other = find_torch_operator(twin);
+  if (!other || other->results.size() != 1 || !other->results[0].empty()) return {};
+  const bool fits =
+      std::equal(known->arguments.begin(), known->arguments.end(), other->arguments.begin(),
+                 other->arguments.end(), [](const TorchArgument& a, const TorchArgument& b) {
+                   return a.name == b.name && a.default_text == b.default_text;
+                 });
+  return fits ? twin : std::string();
+}
+
+bool draws_random_numbers(const Pt2Program& program, const Pt2Node& node) {
+  for (std::uint32_t b = node.body_begin; b < node.body_end; ++b) {
+    const Pt2Program& body = program.bodies[b];
+    const bool draws = std::any_of(body.nodes.begin(), body.nodes.end(), [&](const Pt2Node& inner) {
+      return draws_random_numbers(body, inner);
+    });
+    if (draws) return true;
+  }
+  const auto known = find_torch_operator(node.target);
+  if (!known) return false;
+  const bool may_drop_out = known->find("dropout_p") != nullptr;
+  if (!known->is_random && !may_drop_out) return false;
+  const bool has_rate = may_drop_out || node.target.find("dropout") != node.target.npos;
+  for (const TorchArgument& argument : known->arguments) {
+    const bool decides = is_one_of(kChanceFlags, argument.name) ||
+                         (has_rate && is_one_of(kChanceRates, argument.name));
+    if (decides && number_of(program, node, argument) == 0.0) return false;
+  }
+  return true;
+}
+
+namespace {
 
 class NodeEffectsFinder {
  public:
@@ -148,8 +233,10 @@ class NodeEffectsFinder {
     Pt2NodeEffects effects;
     if (const auto& known = operator_of(node.target)) {
       add_by_schema(node, *known, effects);
-    } else {
-      add_custom_writes(node, effects);
+    } else if (is_unknown(node.target)) {
+      add_possible_writes(node, effects);
+    } else if (is_region(node.target)) {
+      add_region_effects(node, effects);
     }
     add_training_writes(node, effects);
     if (effects.shares.empty()) add_maybe_views(node, effects);
@@ -163,6 +250,12 @@ class NodeEffectsFinder {
     return found->second;
   }
 
+  bool is_unknown(std::string_view target) {
+    const auto [found, is_new] = is_unknown_.try_emplace(target, false);
+    if (is_new) found->second = has_unknown_effects(target);
+    return found->second;
+  }
+
   void each_tensor(const Pt2Argument& argument, const auto& visit) const {
     for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
       const std::uint32_t value = program_.refs[r].value;
@@ -170,10 +263,7 @@ class NodeEffectsFinder {
     }
   }
   const Pt2Argument* find_argument(const Pt2Node& node, std::string_view name) const {
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      if (program_.arguments[a].name == name) return &program_.arguments[a];
-    }
-    return nullptr;
+    return cleave::find_argument(program_, node, name);
   }
 
   void add_by_schema(const Pt2Node& node, const TorchOperator& known, Pt2NodeEffects& effects) {
@@ -199,18 +289,16 @@ class NodeEffectsFinder {
     }
   }
 
-  // A user's operator without results must write its arguments.
-  void add_custom_writes(const Pt2Node& node, Pt2NodeEffects& effects) {
-    const bool is_custom = node.target.starts_with("torch.ops.") &&
-                           !node.target.starts_with(kAten) &&
-                           !node.target.starts_with("torch.ops.higher_order.") &&
-                           !node.target.starts_with("torch.ops.prims.");
-    if (!is_custom || node.result_begin != node.result_end) return;
+  // A user's operator may write all that it reads.
+  void add_possible_writes(const Pt2Node& node, Pt2NodeEffects& effects) const {
     for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
       each_tensor(program_.arguments[a],
                   [&](std::uint32_t value) { effects.writes.push_back(value); });
     }
   }
+
+  // A region does to its operands what its body does to its inputs.
+  void add_region_effects(const Pt2Node& node, Pt2NodeEffects& effects) const;
 
   void add_training_writes(const Pt2Node& node, Pt2NodeEffects& effects) {
     for (const TrainingOperator& known : kTrainingOperators) {
@@ -239,9 +327,64 @@ class NodeEffectsFinder {
 
   const Pt2Program& program_;
   std::unordered_map<std::string_view, std::optional<TorchOperator>> operators_;
+  std::unordered_map<std::string_view, bool> is_unknown_;
 };
 
 }  // namespace
+
+// Values of a program that share memory, and whether it is written.
+class MemoryOfBody {
+ public:
+  explicit MemoryOfBody(const Pt2Program& body)
+      : parent_(body.values.size()), is_written_(body.values.size()) {
+    for (std::uint32_t i = 0; i < parent_.size(); ++i) parent_[i] = i;
+    const std::vector<Pt2NodeEffects> effects = find_node_effects(body);
+    for (const Pt2NodeEffects& node : effects) {
+      for (const Pt2Share& share : node.shares) parent_[find(share.to)] = find(share.from);
+    }
+    for (const Pt2NodeEffects& node : effects) {
+      for (const std::uint32_t value : node.writes) is_written_[find(value)] = true;
+    }
+  }
+
+  std::uint32_t find(std::uint32_t value) {
+    while (parent_[value] != value) value = parent_[value] = parent_[parent_[value]];
+    return value;
+  }
+  bool is_written(std::uint32_t value) { return is_written_[find(value)]; }
+
+ private:
+  std::vector<std::uint32_t> parent_;
+  std::vector<bool> is_written_;  // by representative
+};
+
+void NodeEffectsFinder::add_region_effects(const Pt2Node& node, Pt2NodeEffects& effects) const {
+  if (node.body_end - node.body_begin != 1) return;
+  const Pt2Program& body = program_.bodies[node.body_begin];
+  std::vector<std::uint32_t> operands;
+  for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
+    const Pt2Argument& argument = program_.arguments[a];
+    for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
+      operands.push_back(program_.refs[r].value);
+    }
+  }
+  std::vector<std::uint32_t> results;  // of the body
+  for (const Pt2Output& output : body.outputs) {
+    for (const Pt2Ref& ref : output.refs) results.push_back(ref.value);
+  }
+  const bool fits = operands.size() == body.inputs.size() &&
+                    results.size() == node.result_end - node.result_begin;
+  MemoryOfBody memory(body);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (program_.values[operands[i]].kind != Pt2ValueKind::tensor) continue;
+    const std::uint32_t input = fits ? body.inputs[i].value : kNoPt2;
+    if (input == kNoPt2 || memory.is_written(input)) effects.writes.push_back(operands[i]);
+    for (std::size_t k = 0; k < results.size() && input != kNoPt2; ++k) {
+      if (memory.find(results[k]) != memory.find(input)) continue;
+      effects.shares.push_back({operands[i], program_.refs[node.result_begin + k].value, false});
+    }
+  }
+}
 
 std::vector<Pt2NodeEffects> find_node_effects(const Pt2Program& program) {
   NodeEffectsFinder finder(program);
@@ -256,7 +399,8 @@ std::vector<Pt2NodeEffects> find_node_effects(const Pt2Program& program) {
 //      result of the operator that wrote it, to families (union-find)
 //   2. find the written classes in which a stale tensor is read: one of a family that was there when
 //      another family was written
-//   3. give new names after each write, and order writers and readers
+//   3. give new names after each write, and order writers and readers, and those that draw random
+//      numbers
 
 namespace {
 
@@ -289,6 +433,9 @@ class EffectFinder {
     if (!classes_.empty()) {
       for (std::uint32_t i = 0; i < count; ++i) order_node(i, effects[i]);
     }
+    order_random_nodes();
+    find_vmap_regions();
+    find_unknown();
     finish();
     return std::move(found_);
   }
@@ -398,25 +545,83 @@ class EffectFinder {
     for (const std::uint32_t key : touch(number)) {
       MemoryClass& memory = classes_.at(key);
       memory.nodes.push_back(number);
-      if (memory.last_writer != kNoPt2) found_.order.emplace_back(memory.last_writer, number);
+      if (memory.last_writer != kNoPt2) found_.order.push_back({memory.last_writer, number, key});
       const bool is_writer = std::any_of(effects.writes.begin(), effects.writes.end(),
                                          [&](std::uint32_t value) { return root(value) == key; });
       if (!is_writer) {
         memory.readers.push_back(number);
         continue;
       }
-      for (const std::uint32_t reader : memory.readers) found_.order.emplace_back(reader, number);
+      for (const std::uint32_t reader : memory.readers) {
+        found_.order.push_back({reader, number, key});
+      }
       memory.readers.clear();
       memory.last_writer = number;
     }
     for (const std::uint32_t value : effects.writes) {
       if (classes_.at(root(value)).has_stale_reads) continue;
+      const bool is_named_anew =
+          std::any_of(effects.shares.begin(), effects.shares.end(),
+                      [&](const Pt2Share& share) { return share.from == value && share.is_same; });
+      const std::uint32_t current = newest(value);
+      if (!is_named_anew) found_.rewrites.push_back({number, current});
       for (const Pt2Share& share : effects.shares) {
         if (share.from != value || !share.is_same || newest(value) == share.to) continue;
         newest_[newest(value)] = share.to;
         break;
       }
     }
+  }
+
+  void order_random_nodes() {
+    std::uint32_t last = kNoPt2;
+    for (std::uint32_t i = 0; i < program_.nodes.size(); ++i) {
+      if (!draws_random_numbers(program_, program_.nodes[i])) continue;
+      if (last != kNoPt2) found_.order.push_back({last, i, kNoPt2});
+      last = i;
+    }
+  }
+
+  // From each node that enters vmap to the one that leaves it again; regions within are part of it,
+  // and a node that prepares for it.
+  void find_vmap_regions() {
+    std::size_t depth = 0;
+    std::uint32_t preparation = kNoPt2;
+    for (std::uint32_t i = 0; i < program_.nodes.size(); ++i) {
+      const std::string_view target = program_.nodes[i].target;
+      if (depth == 0 && target.ends_with(".lazy_load_decompositions")) preparation = i;
+      const bool enters = target.ends_with("._vmap_increment_nesting");
+      if (enters && depth++ == 0) {
+        found_.whole.push_back({{}, true});
+        if (preparation != kNoPt2) found_.whole.back().nodes.push_back(preparation);
+        preparation = kNoPt2;
+      }
+      if (depth > 0) found_.whole.back().nodes.push_back(i);
+      if (depth > 0 && target.ends_with("._vmap_decrement_nesting")) --depth;
+    }
+  }
+
+  void find_unknown() {
+    std::unordered_map<std::string_view, bool> is_unknown;
+    for (std::uint32_t i = 0; i < program_.nodes.size(); ++i) {
+      if (is_unknown_node(program_, program_.nodes[i], is_unknown)) found_.unknown.push_back(i);
+    }
+  }
+
+  bool is_unknown_node(const Pt2Program& program, const Pt2Node& node,
+                       std::unordered_map<std::string_view, bool>& is_unknown) {
+    const auto [found, is_new] = is_unknown.try_emplace(node.target, false);
+    if (is_new) {
+      found->second = has_unknown_effects(node.target);
+      if (found->second) found_.unknown_targets.push_back(node.target);
+    }
+    bool is_one = found->second;
+    for (std::uint32_t b = node.body_begin; b < node.body_end; ++b) {
+      for (const Pt2Node& inner : program.bodies[b].nodes) {
+        if (is_unknown_node(program.bodies[b], inner, is_unknown)) is_one = true;
+      }
+    }
+    return is_one;
   }
 
   // After the last write all that is read is up to date, and can be handed to other partitions. An
@@ -436,7 +641,9 @@ class EffectFinder {
       if (memory.has_stale_reads && memory.nodes.size() > 1) keys.push_back(key);
     }
     std::sort(keys.begin(), keys.end());
-    for (const std::uint32_t key : keys) found_.whole.push_back(kept_together(classes_.at(key)));
+    for (const std::uint32_t key : keys) {
+      found_.whole.push_back({kept_together(classes_.at(key))});
+    }
     for (const Pt2Input& input : program_.inputs) {
       if (input.value == kNoPt2) continue;
       const auto found = classes_.find(root(input.value));

@@ -6,10 +6,17 @@
 // is exact. That fails only where a view is written and the tensor that it views is read later, or
 // the other way round: then the nodes that use the memory must stay in one partition, up to the last
 // write. Programs after run_decompositions() write no memory.
+//
+// What a user's own operator does is not in the file. Unless it is known, it is taken to write every
+// tensor that it reads, so that it stays in order with all that use these; torch lets no such
+// operator return memory of its arguments. Operators that draw random numbers stay in order, too:
+// each changes what the next one draws. The nodes of a vmap region stay together, since values
+// within have a dimension that no partition's inputs can have.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -59,8 +66,37 @@ struct Pt2NodeEffects {
   std::vector<Pt2Share> shares;
 };
 
+// Two nodes that must run in this order.
+struct Pt2Order {
+  std::uint32_t before, after;
+  std::uint32_t value = kNoPt2;  // whose memory both use; kNoPt2: both draw random numbers
+};
+
+// Nodes that must be in one partition, in order.
+struct Pt2Whole {
+  std::vector<std::uint32_t> nodes;
+  bool is_vmap = false;  // false: they view memory that some of them write
+};
+
+// A value that a node writes without giving it another name, and that later nodes read.
+struct Pt2Rewrite {
+  std::uint32_t node, value;
+};
+
+// The target of the operator that computes the same as an operator on one tensor that writes it, in
+// memory of its own: "torch.ops.aten.relu.default" of "torch.ops.aten.relu_.default". "" if there is
+// none with the same arguments.
+std::string functional_twin(std::string_view target);
+
 // By node. Linear.
 std::vector<Pt2NodeEffects> find_node_effects(const Pt2Program& program);
+
+// Whether the node draws random numbers, itself or in a body: not when it is in evaluation, or drops
+// nothing out.
+bool draws_random_numbers(const Pt2Program& program, const Pt2Node& node);
+
+// Whether nothing states the effects of the operator.
+bool has_unknown_effects(std::string_view target);
 
 // A graph input that operators write in place.
 struct Pt2WrittenInput {
@@ -74,11 +110,14 @@ struct Pt2Effects {
   // By number of the ref: the value to read, which differs from the name in the text if an operator
   // has written it in between.
   std::vector<std::uint32_t> read_as;
-  std::vector<bool> is_renamed;                                // by node: some ref of it is renamed
-  std::vector<std::uint32_t> newest;                           // by value: after all nodes
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> order;  // nodes: first before second
-  std::vector<std::vector<std::uint32_t>> whole;  // nodes that must be in one partition, in order
+  std::vector<bool> is_renamed;       // by node: some ref of it is renamed
+  std::vector<std::uint32_t> newest;  // by value: after all nodes
+  std::vector<Pt2Order> order;        // ascending: each node before a later one
+  std::vector<Pt2Whole> whole;
+  std::vector<Pt2Rewrite> rewrites;               // in model order
   std::vector<Pt2WrittenInput> written_inputs;    // in order of the inputs
+  std::vector<std::uint32_t> unknown;             // nodes with operators of unknown effects
+  std::vector<std::string_view> unknown_targets;  // of these and of nodes in bodies, each once
 };
 
 // Linear in nodes and refs, near enough.

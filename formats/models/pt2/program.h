@@ -83,6 +83,7 @@ struct Pt2Node {
   SourceSpan metadata = {};  // the object
   std::uint32_t argument_begin = 0, argument_end = 0;
   std::uint32_t result_begin = 0, result_end = 0;  // in refs
+  std::uint32_t body_begin = 0, body_end = 0;      // in bodies
   // A call of a body in the form of torch up to 2.7, which newer torch cannot read.
   bool is_old_body_call = false;
   bool lists_results = false;  // its results are in one list
@@ -135,6 +136,8 @@ struct Pt2Program {
   std::vector<std::string_view> strings;
   std::vector<Pt2Input> inputs;
   std::vector<Pt2Output> outputs;
+  // What nodes call: the graphs of control flow and of regions. One that cleave cannot read is empty.
+  std::vector<Pt2Program> bodies;
   std::vector<std::pair<std::string_view, SourceSpan>> ranges;   // of symbols
   std::vector<std::pair<std::string_view, SourceSpan>> fields;   // other fields of the document
   std::vector<std::pair<std::string_view, SourceSpan>> modules;  // of the module call graph
@@ -146,6 +149,9 @@ struct Pt2Program {
   // The number of the value with that name, or kNoPt2.
   std::uint32_t find_value(std::string_view name) const;
 };
+
+// Whether the operator runs its body as it is, once: the region of a gradient mode or of autocast.
+bool is_region(std::string_view target);
 
 inline bool is_lifted(Pt2InputKind kind) {
   return kind != Pt2InputKind::user_input && kind != Pt2InputKind::constant_input;

@@ -4,6 +4,7 @@
 //   3. positions of the rest: module calls, ranges of symbols, versions
 // Unknown fields of objects are ignored: newer torch adds fields that older readers do not need.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "formats/models/pt2/arguments.h"
@@ -14,19 +15,26 @@ namespace {
 
 constexpr std::int64_t kSchemaMajor = 8;
 constexpr std::string_view kBodyCalls = "torch.ops.higher_order.";
+constexpr std::size_t kMostNestedBodies = 8;
 
 class ProgramReader {
  public:
   ProgramReader(const Pt2Archive& archive, const std::string& file, const ModelLimits& limits)
+      : ProgramReader(archive, archive.program, file, limits) {}
+  // Reads `text`, a part of the archive's program.
+  ProgramReader(const Pt2Archive& archive, std::string_view text, const std::string& file,
+                const ModelLimits& limits)
       : archive_(archive),
         file_(file),
         limits_(limits),
-        cursor_(archive.program, limits.depth),
+        cursor_(text, limits.depth),
         arguments_(cursor_, program_, limits) {
-    program_.text = archive.program;
+    program_.text = text;
   }
 
   Loaded<Pt2Program> read();
+  // Reads the body of a node at that depth; an empty program if it is none.
+  Pt2Program read_body(std::size_t depth);
 
  private:
   void each_field(const auto& visit) { arguments_.each_field(visit); }
@@ -54,6 +62,7 @@ class ProgramReader {
   void read_modules();
   void check_inputs();
   void check_refs();
+  void read_bodies(std::size_t depth);
   Diagnostics errors() const;
 
   const Pt2Archive& archive_;
@@ -65,6 +74,7 @@ class ProgramReader {
   bool has_graph_ = false, has_signature_ = false, has_version_ = false;
   std::vector<SourceSpan> graph_inputs_, graph_outputs_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> input_refs_, output_refs_;
+  std::vector<SourceSpan> bodies_;
   NameTable node_names_;
 };
 
@@ -172,6 +182,9 @@ void ProgramReader::read_node() {
   }
   node.span = span_from(begin);
   if (node.target.empty()) return fail(begin, "a node has no \"target\"");
+  node.body_begin = static_cast<std::uint32_t>(bodies_.size());
+  for (const SourceSpan body : arguments_.take_graphs()) bodies_.push_back(body);
+  node.body_end = static_cast<std::uint32_t>(bodies_.size());
   node.is_old_body_call = node.target.starts_with(kBodyCalls) && !has_body_flag;
   name_node(node);
   program_.nodes.push_back(node);
@@ -345,10 +358,50 @@ Loaded<Pt2Program> ProgramReader::read() {
   if (!arguments_.is_over()) check_inputs();
   if (!arguments_.is_over()) check_refs();
   if (arguments_.is_over()) return errors();
+  read_bodies(0);
+  return std::move(program_);
+}
+
+void ProgramReader::read_bodies(std::size_t depth) {
+  program_.bodies.reserve(bodies_.size());
+  for (const SourceSpan body : bodies_) {
+    program_.bodies.push_back(
+        depth == kMostNestedBodies
+            ? Pt2Program()
+            : ProgramReader(archive_, program_.text_of(body), file_, limits_).read_body(depth + 1));
+  }
+}
+
+//   {"name": "body", "graph": {"inputs": [...], "outputs": [...], "nodes": [...], ...}}
+Pt2Program ProgramReader::read_body(std::size_t depth) {
+  each_field([&](std::string_view key) { key == "graph" ? read_graph() : cursor_.skip(); });
+  for (std::size_t i = 0; i < input_refs_.size() && !arguments_.is_over(); ++i) {
+    const auto [begin, end] = input_refs_[i];
+    Pt2Input& input = program_.inputs.emplace_back();
+    if (begin == end) continue;
+    input.value = program_.refs[begin].value;
+    program_.values[input.value].input = static_cast<std::uint32_t>(i);
+  }
+  for (const auto& [begin, end] : output_refs_) {
+    program_.outputs.emplace_back().refs.assign(program_.refs.begin() + begin,
+                                                program_.refs.begin() + end);
+  }
+  if (!arguments_.is_over()) check_refs();
+  if (arguments_.is_over() || !has_graph_) return {};
+  read_bodies(depth);
   return std::move(program_);
 }
 
 }  // namespace
+
+bool is_region(std::string_view target) {
+  constexpr std::array<std::string_view, 5> kRegions = {
+      "wrap_with_set_grad_enabled", "wrap_with_autocast", "wrap", "wrap_activation_checkpoint",
+      "tag_activation_checkpoint"};
+  if (!target.starts_with(kBodyCalls)) return false;
+  return std::find(kRegions.begin(), kRegions.end(), target.substr(kBodyCalls.size())) !=
+         kRegions.end();
+}
 
 std::uint32_t Pt2Program::find_value(std::string_view name) const {
   const std::uint32_t found =

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "core/graph/graph_builder.h"
+#include "core/graph/op_name.h"
 #include "formats/base/json/fields.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/models/bind/shape_bindings.h"
 #include "formats/models/pt2/arguments.h"
 #include "formats/models/pt2/effects.h"
@@ -142,6 +144,12 @@ std::vector<bool> written_inputs(const Pt2Model& model) {
   return written;
 }
 
+void find_meaning(Pt2Model& model) {
+  model.effects = find_effects(model.program);
+  model.roles = find_roles(model.program, model.effects, written_inputs(model));
+  model.node_ids = graph_ids(model.roles);
+}
+
 // From an archive to a graph:
 //   1. read the archive's directory and tables, the program's JSON, and what its operators write
 //   2. turn shapes from --input-shape into sizes of symbols
@@ -211,7 +219,7 @@ class GraphMaker {
     const std::size_t count = program_.nodes.size();
     for (std::size_t i = 0; i < count; ++i) {
       if (i % kNodesBetweenTold == 0) tell(progress, {"reading", "nodes", i, count});
-      add_node(program_.nodes[i], i);
+      if (model_.roles[i] != Pt2Role::check) add_node(program_.nodes[i], model_.roles[i]);
     }
     for (const Pt2Output& output : program_.outputs) {
       for (const Pt2Ref& ref : output.refs) {
@@ -223,10 +231,10 @@ class GraphMaker {
   Result<Graph, std::vector<GraphFault>> finish() {
     auto graph = builder_.finish();
     if (!graph) return graph;
-    model_.value_numbers = PerValue<std::uint32_t>(graph->value_count());
+    model_.value_numbers = PerValue<std::uint32_t>(graph->value_count(), kNoPt2);
     const std::span<const ValueId> ids = builder_.value_ids();
     for (std::uint32_t i = 0; i < handles_.size(); ++i) {
-      if (is_defined(program_.values[i])) {
+      if (is_in_graph(program_.values[i])) {
         model_.value_numbers[ids[static_cast<std::size_t>(handles_[i])]] = i;
       }
     }
@@ -238,8 +246,9 @@ class GraphMaker {
   const std::map<std::string, std::int64_t, std::less<>>& traced() const { return traced_; }
 
  private:
-  static bool is_defined(const Pt2Value& value) {
-    return value.maker != kNoPt2 || value.input != kNoPt2;
+  bool is_in_graph(const Pt2Value& value) const {
+    if (value.maker == kNoPt2) return value.input != kNoPt2;
+    return model_.roles[value.maker] != Pt2Role::check;
   }
 
   Dim dim_of(const Pt2Size& size) {
@@ -260,7 +269,8 @@ class GraphMaker {
     return known->second;
   }
 
-  ValueDecl declaration_of(const Pt2Value& value) {
+  ValueDecl declaration_of(const Pt2Value& value) { return declaration_of(program_, value); }
+  ValueDecl declaration_of(const Pt2Program& program, const Pt2Value& value) {
     ValueDecl decl{.name = value.name};
     if (value.kind != Pt2ValueKind::tensor) {
       decl.type = value.kind == Pt2ValueKind::custom_obj ? ValueType::unknown : ValueType::scalar;
@@ -271,7 +281,7 @@ class GraphMaker {
     decl.dtype = dtype_from_torch(value.scalar_type);
     shape_.clear();
     for (std::uint32_t i = 0; i < value.size_count; ++i) {
-      shape_.push_back(dim_of(program_.sizes[value.size_begin + i]));
+      shape_.push_back(dim_of(program.sizes[value.size_begin + i]));
     }
     decl.shape = builder_.intern_shape(shape_);
     return decl;
@@ -299,40 +309,106 @@ class GraphMaker {
     }
   }
 
-  void add_node(const Pt2Node& node, std::size_t number) {
-    builder_.add_node({.name = node.name,
-                       .op = node.target,
-                       .scope = node.scope,
-                       .kind = NodeKind::call_function,
-                       .source = {}});
-    for (const bool keywords : {false, true}) add_operands(node, keywords);
-    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      add_attribute(program_.arguments[a]);
-    }
+  void add_node(const Pt2Node& node, Pt2Role role) {
+    const NodeDecl decl = {.name = node.name,
+                           .op = node.target,
+                           .scope = node.scope,
+                           .kind = NodeKind::call_function,
+                           .source = {}};
+    const NodeHandle handle =
+        role == Pt2Role::constant ? builder_.add_constant(decl) : builder_.add_node(decl);
+    const auto read = [&](std::uint32_t ref) { return handles_[model_.effects.read_as[ref]]; };
+    add_arguments(program_, node, read);
     for (std::uint32_t r = node.result_begin; r < node.result_end; ++r) {
       const std::uint32_t value = program_.refs[r].value;
       handles_[value] =
           builder_.add_output(declaration_of(program_.values[value]), r - node.result_begin);
     }
-    (void)number;
+    std::vector<ValueHandle> operands;
+    each_ref(program_, node, [&](std::uint32_t ref) { operands.push_back(read(ref)); });
+    add_bodies(program_, node, operands, node.name, handle);
+  }
+
+  static void each_ref(const Pt2Program& program, const Pt2Node& node, const auto& visit) {
+    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
+      const Pt2Argument& argument = program.arguments[a];
+      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) visit(r);
+    }
+  }
+
+  // The nodes of the bodies that a node calls, and of theirs: a region's inputs are its operands, and
+  // so are those of a branch. Those of loops have types of their own.
+  void add_bodies(const Pt2Program& program, const Pt2Node& node,
+                  const std::vector<ValueHandle>& operands, std::string_view path,
+                  NodeHandle owner) {
+    const bool is_branch = node.target == "torch.ops.higher_order.cond";
+    for (std::uint32_t b = node.body_begin; b < node.body_end; ++b) {
+      const Pt2Program& body = program.bodies[b];
+      const std::size_t skipped = is_branch ? 1 : 0;  // the condition
+      const bool passes_operands =
+          (is_branch || is_region(node.target)) && operands.size() == body.inputs.size() + skipped;
+      std::vector<ValueHandle> locals(body.values.size());
+      std::vector<bool> is_known(body.values.size());
+      for (std::size_t i = 0; i < body.inputs.size() && passes_operands; ++i) {
+        if (body.inputs[i].value == kNoPt2) continue;
+        locals[body.inputs[i].value] = operands[i + skipped];
+        is_known[body.inputs[i].value] = true;
+      }
+      for (std::uint32_t value = 0; value < body.values.size(); ++value) {
+        if (is_known[value]) continue;
+        locals[value] = builder_.add_local_value(declaration_of(body, body.values[value]));
+      }
+      for (const Pt2Node& inner : body.nodes) add_body_node(body, inner, locals, path, owner);
+    }
+  }
+
+  void add_body_node(const Pt2Program& body, const Pt2Node& node,
+                     const std::vector<ValueHandle>& locals, std::string_view path,
+                     NodeHandle owner) {
+    const std::string_view name = builder_.keep(std::string(path) + "/" + std::string(node.name));
+    std::vector<ValueHandle> operands;
+    each_ref(body, node,
+             [&](std::uint32_t ref) { operands.push_back(locals[body.refs[ref].value]); });
+    if (!is_check(node.target) && !is_region(node.target)) {
+      builder_.add_body_node({.name = name,
+                              .op = node.target,
+                              .scope = node.scope,
+                              .target = path,
+                              .kind = NodeKind::call_function,
+                              .source = {}},
+                             owner);
+      add_arguments(body, node, [&](std::uint32_t ref) { return locals[body.refs[ref].value]; });
+      for (std::uint32_t r = node.result_begin; r < node.result_end; ++r) {
+        builder_.add_body_output(locals[body.refs[r].value]);
+      }
+    }
+    add_bodies(body, node, operands, name, owner);
+  }
+
+  void add_arguments(const Pt2Program& program, const Pt2Node& node, const auto& read) {
+    for (const bool keywords : {false, true}) add_operands(program, node, keywords, read);
+    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
+      add_attribute(program, program.arguments[a]);
+    }
   }
 
   // Positional ones come first; an operand is a keyword if it is one in the file.
-  void add_operands(const Pt2Node& node, bool keywords) {
+  void add_operands(const Pt2Program& program, const Pt2Node& node, bool keywords,
+                    const auto& read) {
     for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
-      const Pt2Argument& argument = program_.arguments[a];
+      const Pt2Argument& argument = program.arguments[a];
       const bool is_keyword = argument.is_keyword && !argument.name.empty();
       if (is_keyword != keywords) continue;
       const OperandSlot plain = is_keyword ? OperandSlot::keyword(builder_.intern(argument.name))
                                            : OperandSlot::positional(a - node.argument_begin);
       const OperandSlot slot = argument.is_list ? plain.inside_list() : plain;
       for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
-        builder_.add_operand(handles_[model_.effects.read_as[r]], slot);
+        builder_.add_operand(read(r), slot);
       }
     }
   }
 
-  void add_attribute(const Pt2Argument& argument) {
+  void add_attribute(const Pt2Program& program, const Pt2Argument& argument) {
     if (!argument.has_literal || argument.name.empty()) return;
     const NameId name = builder_.intern(argument.name);
     const Pt2Literal& literal = argument.literal;
@@ -342,17 +418,17 @@ class GraphMaker {
       case AttributeType::real:
       case AttributeType::reals:
         return builder_.add_attribute(
-            name, std::span(program_.reals).subspan(literal.begin, literal.count), literal.type);
+            name, std::span(program.reals).subspan(literal.begin, literal.count), literal.type);
       case AttributeType::string:
       case AttributeType::strings:
         return builder_.add_attribute(name,
-                                      std::span<const std::string_view>(program_.strings)
+                                      std::span<const std::string_view>(program.strings)
                                           .subspan(literal.begin, literal.count),
                                       literal.type);
       default:
         return builder_.add_attribute(
             name,
-            std::span<const std::int64_t>(program_.integers).subspan(literal.begin, literal.count),
+            std::span<const std::int64_t>(program.integers).subspan(literal.begin, literal.count),
             literal.type);
     }
   }
@@ -380,6 +456,19 @@ std::string traced_note(const std::map<std::string, std::int64_t, std::less<>>& 
          " sets others";
 }
 
+// One warning for all operators whose effects are unknown, with the first of them.
+void warn_of_unknown(const Pt2Model& model, const std::string& file,
+                     std::vector<Diagnostic>& warnings) {
+  const std::vector<std::string_view>& targets = model.effects.unknown_targets;
+  if (targets.empty()) return;
+  constexpr std::size_t kMostTargets = 6;
+  const auto name = [](std::string_view target) { return escaped(torch_path(target)); };
+  warnings.push_back(diagnostic_of(
+      file, "what these operators write is not in the file: " +
+                capped_list(targets, kMostTargets, name, ", ...") +
+                "; they are kept in order with every node that uses a tensor that they read"));
+}
+
 Diagnostics faults_of(const SourceFile& source, const std::vector<GraphFault>& faults) {
   Diagnostics diagnostics;
   for (const GraphFault& fault : faults) {
@@ -400,7 +489,7 @@ Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindin
   auto program = read_pt2_program(model->archive, source.path(), limits);
   if (!program) return std::move(program).error();
   model->program = *std::move(program);
-  model->effects = find_effects(model->program);
+  find_meaning(*model);
   auto bound = InputShapes(model->program, source.path()).bind(bindings);
   if (!bound) return std::move(bound).error();
   model->symbol_sizes.insert(bound->dims.begin(), bound->dims.end());
@@ -411,7 +500,9 @@ Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindin
   if (!faults.empty()) return faults.errors();
   auto graph = maker.finish();
   if (!graph) return faults_of(source, graph.error());
-  Pt2Loaded loaded{std::move(model), *std::move(graph), {}};
+  Graph ordered = graph->with_order(pt2_ties(*model).order);
+  Pt2Loaded loaded{std::move(model), std::move(ordered), {}, {}};
+  warn_of_unknown(*loaded.model, source.path(), loaded.warnings);
   if (std::string note = traced_note(maker.traced()); !note.empty()) {
     loaded.notes.push_back(std::move(note));
   }
@@ -424,14 +515,30 @@ NodeTies pt2_ties(const Pt2Model& model) {
                 .way_out =
                     "decompose the program before it is saved, which makes it functional: "
                     "ep = ep.run_decompositions({})"};
-  for (const auto& [before, after] : model.effects.order) {
-    ties.order.push_back({NodeId{before}, NodeId{after}});
+  for (const Pt2Order& order : model.effects.order) {
+    const NodeId before = model.placed(order.before), after = model.placed(order.after);
+    if (before == kNone<NodeId> || after == kNone<NodeId>) continue;
+    ties.order.push_back({before, after, shared_memory_text(model, order)});
   }
-  for (const std::vector<std::uint32_t>& nodes : model.effects.whole) {
-    ties.whole.emplace_back();
-    for (const std::uint32_t node : nodes) ties.whole.back().push_back(NodeId{node});
+  for (const Pt2Whole& whole : model.effects.whole) {
+    std::vector<NodeId> nodes;
+    for (const std::uint32_t node : whole.nodes) {
+      if (model.placed(node) != kNone<NodeId>) nodes.push_back(model.placed(node));
+    }
+    if (nodes.size() < 2) continue;
+    ties.whole.push_back(std::move(nodes));
+    ties.causes.push_back(whole_text(whole));
   }
   return ties;
+}
+
+std::string shared_memory_text(const Pt2Model& model, const Pt2Order& order) {
+  if (order.value == kNoPt2) return "the generator of random numbers";
+  return escaped_in_quotes(model.program.values[order.value].name) + ", which is written in place";
+}
+
+std::string whole_text(const Pt2Whole& whole) {
+  return whole.is_vmap ? "nodes of one vmap region" : "nodes that write or view the same memory";
 }
 
 void DeletePt2Model::operator()(Pt2Model* model) const noexcept { delete model; }
@@ -444,9 +551,12 @@ OpFacts torch_op_facts(const Pt2Model& model) {
   facts.is_written = [&model, written = written_inputs(model)](ValueId parameter) {
     return written[model.value_numbers[parameter]];
   };
-  facts.layout = [&model](ValueId tensor) {
-    return tensor_layout(model, model.program.values[model.value_numbers[tensor]]);
+  facts.layout = [&model](ValueId tensor) -> std::optional<TensorLayout> {
+    const std::uint32_t number = model.value_numbers[tensor];
+    if (number == kNoPt2) return std::nullopt;  // of a body
+    return tensor_layout(model, model.program.values[number]);
   };
+  facts.is_region = is_region;
   return facts;
 }
 

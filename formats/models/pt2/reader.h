@@ -22,6 +22,10 @@ namespace cleave {
 // signature, or that shares its record with one that it writes. Linear, near enough.
 std::vector<bool> written_inputs(const Pt2Model& model);
 
+// Finds what the operators of model.program do to memory, and what its nodes are to the graph. Linear,
+// near enough.
+void find_meaning(Pt2Model& model);
+
 // The layout of a tensor of the program; nullopt if the file does not state it, or not in terms of
 // its sizes. Strides that depend on symbols without a size are unknown, but do not hide the layout:
 // strides [8*s0, 8, 1] of sizes [2, s0, 8] are contiguous for any s0. Linear in the dims.
@@ -30,6 +34,7 @@ std::optional<TensorLayout> tensor_layout(const Pt2Model& model, const Pt2Value&
 struct Pt2Loaded {
   std::unique_ptr<Pt2Model, DeletePt2Model> model;
   Graph graph;
+  std::vector<Diagnostic> warnings;  // operators whose effects are unknown
   std::vector<std::string> notes;
 };
 
@@ -40,9 +45,14 @@ struct Pt2Loaded {
 Loaded<Pt2Loaded> read_pt2(const SourceFile& source, const ShapeBindings& bindings,
                            const ModelLimits& limits = {}, const Progress& progress = {});
 
-// The constraints that in-place operators put on a split: their order, and sets of nodes that view
-// written memory. Linear in both.
+// The constraints that operators with effects put on a split: their order, and sets of nodes that
+// view written memory or are in one vmap region. Linear in both.
 NodeTies pt2_ties(const Pt2Model& model);
+
+// What the nodes of an order or a set have in common, as messages say it: "\"x\", which is written in
+// place", "the generator of random numbers"; "nodes of one vmap region".
+std::string shared_memory_text(const Pt2Model& model, const Pt2Order& order);
+std::string whole_text(const Pt2Whole& whole);
 
 // Defaults of arguments from torch's schemas, and the names that support lists use for its
 // operators.

@@ -120,6 +120,7 @@ class DirectoryReader {
   void read_entries(const Directory& directory) {
     const std::string_view table = bytes_.substr(directory.offset, directory.size);
     records_.reserve(directory.entries);
+    is_torchscript_ = table.find("/code/__torch__") != table.npos;
     std::size_t at = 0;
     for (std::uint64_t i = 0; i < directory.entries && fault_.empty(); ++i) {
       at = read_entry(table, at, directory.offset);
@@ -203,6 +204,8 @@ class DirectoryReader {
     const std::string record = "record " + escaped_in_quotes(entry.record.name);
     if ((entry.flags & kEncryptedFlags) != 0) {
       fail("has an encrypted " + record + ": save it again without a password");
+    } else if (entry.method != 0 && is_torchscript_) {
+      fail(std::string(kTorchScript));
     } else if (entry.method != 0) {
       fail("has a compressed " + record +
            ": save it again with torch.export.save, or pack it with zip -0");
@@ -250,6 +253,7 @@ class DirectoryReader {
   std::string fault_;
   std::vector<ZipRecord> records_;
   std::vector<Taken> taken_;
+  bool is_torchscript_ = false;  // its code is compressed
   std::unordered_set<std::string_view> names_;
 };
 

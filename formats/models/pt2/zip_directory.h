@@ -15,6 +15,10 @@
 
 namespace cleave {
 
+// What is wrong with an archive that torch.jit wrote.
+inline constexpr std::string_view kTorchScript =
+    "is a TorchScript file: export the model with torch.export.save or torch.onnx.export";
+
 struct ZipRecord {
   std::string_view name;     // a view into the bytes
   std::uint64_t offset = 0;  // of the data, from the start of the archive

@@ -39,17 +39,17 @@ std::string order_of(const Graph& graph, const Assignment& parts, const NodeTies
 TEST_CASE("A node that writes memory comes after its readers and before the next ones") {
   const Graph graph = graph_from_text(kModel);
   const NodeId b = node_named(graph, "b"), c = node_named(graph, "c");
-  CHECK(order_of(graph, each_its_own(graph), {{{b, c}}, {}, {}}) == "a b c");
-  CHECK(order_of(graph, each_its_own(graph), {{{c, b}}, {}, {}}) == "a c b");
+  CHECK(order_of(graph, each_its_own(graph), {{{b, c, {}}}, {}, {}}) == "a b c");
+  CHECK(order_of(graph, each_its_own(graph), {{{c, b, {}}}, {}, {}}) == "a c b");
 }
 
 TEST_CASE("A cycle through written memory names the node that comes after") {
   const Graph graph = graph_from_text("input x\n a = f(x)\n b = f(a)\n output b");
   const NodeId a = node_named(graph, "a"), b = node_named(graph, "b");
-  CHECK(order_of(graph, each_its_own(graph), {{{b, a}}, {}, {}}) ==
+  CHECK(order_of(graph, each_its_own(graph), {{{b, a, {}}}, {}, {}}) ==
         "the partitions form a cycle: \"a\" -> \"b\" -> \"a\"\n"
         "\"b\" needs \"a\": node \"b\" reads node \"a\"\n"
-        "\"a\" needs \"b\": node \"a\" touches memory that is written in place, after node \"b\"\n"
+        "\"a\" needs \"b\": node \"a\" uses memory that is written in place, after node \"b\"\n"
         "put the nodes of one step into the same partition, or into one of their own");
 }
 
@@ -75,7 +75,7 @@ Fusions kept_whole(const Graph& graph, std::string_view cpu, std::string_view se
   for (const NodeId node : graph.nodes()) {
     if (members.contains(node)) sets[0].push_back(node);
   }
-  return keep_sets_whole(graph, sets, std::move(fusions));
+  return set.empty() ? fusions : keep_sets_whole(graph, sets, std::move(fusions));
 }
 
 TEST_CASE("A set whose nodes can all be on the accelerator is a group there") {
@@ -96,6 +96,60 @@ TEST_CASE("A set with a CPU node is a group on the CPU, with the node to blame")
   CHECK(describe(graph, fusions.acc.reasons) == "a: no_rule\nd: shared_memory a\n");
   CHECK(describe(graph, split_subgraphs(graph, fusions, {}).subgraphs) ==
         "acc: b c | cpu: a d | acc: e");
+}
+
+TEST_CASE("A refusal names the memory that orders two nodes") {
+  const Graph graph = graph_from_text("input x\n a = f(x)\n b = f(a)\n output b");
+  const NodeId a = node_named(graph, "a"), b = node_named(graph, "b");
+  const std::string text = order_of(graph, each_its_own(graph), {{{b, a, "\"cache\""}}, {}, {}});
+  CHECK(text.find("node \"a\" uses \"cache\", after node \"b\"") != text.npos);
+}
+
+// The subgraphs of a graph in which `order` lists pairs "before after", with `cpu` on the CPU.
+std::string runs_with(const Graph& plain, std::string_view cpu,
+                      const std::vector<std::pair<std::string, std::string>>& order,
+                      std::string_view set = {}) {
+  std::vector<RunOrder> pairs;
+  for (const auto& [before, after] : order) {
+    pairs.push_back({node_named(plain, before), node_named(plain, after), {}});
+  }
+  const Graph graph = plain.with_order(pairs);
+  const Fusions fusions = kept_whole(graph, cpu, set);
+  return describe(graph, split_subgraphs(graph, fusions, {.start = StartSide::acc}).subgraphs);
+}
+
+TEST_CASE("Rounds wait for nodes that must run before, though no data comes from them") {
+  const Graph graph =
+      graph_from_text("input x\n a = f(x)\n b = f(a)\n c = f(x)\n d = f(c)\n output b, d");
+  CHECK(runs_with(graph, "b", {}) == "acc: a c d | cpu: b");
+  CHECK(runs_with(graph, "b", {{"b", "c"}}) == "acc: a | cpu: b | acc: c d");
+  CHECK(runs_with(graph, "b", {{"b", "d"}}) == "acc: a c | cpu: b | acc: d");
+}
+
+TEST_CASE("Groups grow by the nodes that an order puts between their members") {
+  const Graph graph = graph_from_text("input x\n a = f(x)\n b = f(x)\n c = f(x)\n output a, b, c");
+  CHECK(runs_with(graph, "b", {}, "a c") == "acc: a c | cpu: b");
+  // With the order a, b, c the set {a, c} cannot run without b.
+  CHECK(runs_with(graph, "b", {{"a", "b"}, {"b", "c"}}, "a c") == "cpu: a b c");
+}
+
+TEST_CASE("An extension leaves nodes that others must run after") {
+  const Graph plain =
+      graph_from_text("input x\n a = f(x)\n b = f(x)\n c = f(x)\n d = g(a, b, c)\n output d, c");
+  const auto extended = [&](const std::vector<RunOrder>& order) {
+    const Graph graph = plain.with_order(order);
+    Support support = support_all_but(graph, "c");
+    Fusions fusions =
+        find_fusions(graph, {std::move(support.supported), std::move(support.reasons)}, {});
+    Subgraphs subgraphs = split_subgraphs(graph, fusions, {.start = StartSide::acc}).subgraphs;
+    auto made = extend_subgraphs(graph, fusions, std::move(subgraphs),
+                                 {.which = ExtendOptions::Which::all}, {});
+    REQUIRE(made);
+    return describe(graph, made->subgraphs);
+  };
+  const NodeId a = node_named(plain, "a"), c = node_named(plain, "c");
+  CHECK(extended({}) == "acc:  | cpu: c | acc: a b d");
+  CHECK(extended({{a, c, {}}}) == "acc: a | cpu: c | acc: b d");
 }
 
 TEST_CASE("A split that divides a set is made again with the set whole, and others are left") {

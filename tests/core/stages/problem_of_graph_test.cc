@@ -167,7 +167,7 @@ TEST_CASE("markers cost nothing, and stay with the node before them or with the 
 TEST_CASE("Tied nodes stay together, and come after the nodes that must run first") {
   const Graph graph =
       graph_from_text("input x\n a = f(x)\n b = f(x)\n c = f(x)\n d = f(x)\n output a, b, c, d");
-  const NodeTies ties{{{node_named(graph, "d"), node_named(graph, "b")}},
+  const NodeTies ties{{{node_named(graph, "d"), node_named(graph, "b"), {}}},
                       {{node_named(graph, "a"), node_named(graph, "c")}},
                       {}};
   const BalanceProblem problem =

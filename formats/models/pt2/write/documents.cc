@@ -41,6 +41,16 @@ class NodeText {
     }
   }
 
+  // Does nothing if the target is not in the text as such.
+  void set_target(std::string_view target) {
+    const std::string_view span = program_.text.substr(node_.span.offset, node_.span.length);
+    const std::string old = json_string(node_.target);
+    const std::size_t at = span.find(old);
+    if (at == span.npos) return;
+    const std::uint64_t begin = node_.span.offset + at;
+    edits_.push_back({begin, begin + old.size(), json_string(target)});
+  }
+
   // Torch up to 2.7 puts the results of a body's call into one list, and does not say whether they
   // are one tensor.
   void repair_body_call() {
@@ -134,8 +144,10 @@ class NodeText {
 
 }  // namespace
 
-void append_pt2_node(std::string& out, const Pt2Model& model, std::uint32_t node, Pt2Names names) {
+void append_pt2_node(std::string& out, const Pt2Model& model, std::uint32_t node, Pt2Names names,
+                     std::string_view target) {
   NodeText text(model, node);
+  if (!target.empty()) text.set_target(target);
   if (names == Pt2Names::as_read && model.effects.is_renamed[node]) text.rename();
   text.repair_body_call();
   text.append_to(out);
@@ -372,7 +384,8 @@ class PartDocument {
     nodes_begin_ = text.size();
     for (std::size_t i = 0; i < part_.nodes.size(); ++i) {
       if (i > 0) text += ", ";
-      append_pt2_node(text, model_, part_.nodes[i], Pt2Names::as_read);
+      append_pt2_node(text, model_, part_.nodes[i], Pt2Names::as_read,
+                      target_in_part(part_.nodes[i]));
     }
     text += "]";
     for (std::uint8_t table = 0; table < std::size(kPt2ValueTables); ++table) {
@@ -385,6 +398,29 @@ class PartDocument {
       for (const std::string_view symbol : symbols_in(text)) symbols_.emplace(symbol);
     }
     return text + ", \"is_single_tensor_return\": false}";
+  }
+
+  // An operator that writes what another part made needs not write it: all later readers have its
+  // result. Compilers refuse parts that write their inputs. "" if the target is to be left.
+  std::string target_in_part(std::uint32_t number) const {
+    const Pt2Node& node = program_.nodes[number];
+    if (node.target.find("_.") == node.target.npos) return {};
+    std::vector<std::uint32_t> reads;
+    for (std::uint32_t a = node.argument_begin; a < node.argument_end; ++a) {
+      const Pt2Argument& argument = program_.arguments[a];
+      for (std::uint32_t r = argument.ref_begin; r < argument.ref_end; ++r) {
+        reads.push_back(model_.effects.read_as[r]);
+      }
+    }
+    if (reads.size() != 1 || node.result_end - node.result_begin != 1) return {};
+    const bool is_from_part =
+        program_.values[reads[0]].maker != kNoPt2 &&
+        std::find(part_.inputs.begin(), part_.inputs.end(), reads[0]) != part_.inputs.end();
+    const bool is_tied =
+        std::any_of(model_.effects.whole.begin(), model_.effects.whole.end(), [&](const auto& set) {
+          return std::binary_search(set.nodes.begin(), set.nodes.end(), number);
+        });
+    return is_from_part && !is_tied ? functional_twin(node.target) : std::string();
   }
 
   void append_table(std::string& text, std::uint8_t table) const {
@@ -443,11 +479,14 @@ std::string pt2_root_document(const Pt2Model& model, const Pt2Plan& plan,
   const Pt2Program& program = model.program;
   std::string nodes = "[";
   std::string calls;
+  std::unordered_set<std::uint32_t> written;  // constants, which are in each part that reads them
   for (const Pt2Part& part : plan.parts) {
     const std::string& module = modules[index(part.part)];
     calls += ", {\"fqn\": " + json_string(module) + ", \"signature\": null}";
     for (const std::uint32_t node : part.nodes) {
       if (std::binary_search(part.repeated.begin(), part.repeated.end(), node)) continue;
+      const bool is_constant = model.roles[node] == Pt2Role::constant;
+      if (is_constant && !written.insert(node).second) continue;
       if (nodes.size() > 1) nodes += ", ";
       append_pt2_root_node(nodes, model, node, module, names[index(part.part)]);
     }

@@ -20,8 +20,9 @@ enum class Pt2Names : std::uint8_t {
   as_in_file  // nodes run in the memory that they share
 };
 
-// Appends the node.
-void append_pt2_node(std::string& out, const Pt2Model& model, std::uint32_t node, Pt2Names names);
+// Appends the node, with the operator `target` instead of its own unless that is "".
+void append_pt2_node(std::string& out, const Pt2Model& model, std::uint32_t node, Pt2Names names,
+                     std::string_view target = {});
 
 // The same, with the node in the module `module` of the root and with a note naming the partition.
 void append_pt2_root_node(std::string& out, const Pt2Model& model, std::uint32_t node,

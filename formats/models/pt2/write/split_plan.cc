@@ -1,6 +1,6 @@
 // Steps, each of which needs the ones before:
 //   1. the order of the partitions, by data and by in-place writes
-//   2. repeated nodes, then what each partition reads and does not make
+//   2. checks, constants and repeated nodes, then what each partition reads and does not make
 //   3. which state is native and which the caller keeps
 //   4. outputs: what other partitions, mutations and the program's outputs read
 //   5. inputs, those from the archive first, each kind in the program's order
@@ -16,6 +16,7 @@
 
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/models/pt2/reader.h"
 
 namespace cleave {
 namespace {
@@ -27,11 +28,13 @@ constexpr std::string_view kWayOut =
 class SplitPlanner {
  public:
   SplitPlanner(const Pt2Model& model, const Partition& partition)
-      : program_(model.program), effects_(model.effects), partition_(partition) {
+      : model_(model), program_(model.program), effects_(model.effects), partition_(partition) {
     const std::size_t count = program_.nodes.size();
     part_of_.resize(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      part_of_[i] = partition.part_of[id_at<NodeId>(i)];
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const NodeId node = model.placed(i);
+      part_of_[i] = node == kNone<NodeId> ? kNone<PartId> : partition.part_of[node];
+      is_piece_ = is_piece_ || (node != kNone<NodeId> && part_of_[i] == kNone<PartId>);
     }
     bodies_.resize(partition.count());
     needs_.resize(partition.count());
@@ -45,6 +48,7 @@ class SplitPlanner {
     check_tokens();
     check_whole();
     if (!is_bad()) order_parts();
+    if (!is_bad()) place_checks();
     if (!is_bad()) repeat_nodes();
     if (!is_bad()) find_state();
     if (!is_bad()) find_outputs();
@@ -99,19 +103,24 @@ class SplitPlanner {
   }
 
   void check_whole() {
-    for (const std::vector<std::uint32_t>& nodes : effects_.whole) {
+    for (const Pt2Whole& whole : effects_.whole) {
+      const std::vector<std::uint32_t>& nodes = whole.nodes;
+      const auto first =
+          std::find_if(nodes.begin(), nodes.end(), [&](std::uint32_t n) { return has_part(n); });
+      if (first == nodes.end()) continue;
       const auto is_elsewhere = [&](std::uint32_t node) {
-        return part_of_[node] != part_of_[nodes.front()];
+        return has_part(node) && part_of_[node] != part_of_[*first];
       };
       const auto other = std::find_if(nodes.begin(), nodes.end(), is_elsewhere);
-      if (other == nodes.end() || !has_part(*other) || !has_part(nodes.front())) continue;
+      if (other == nodes.end()) continue;
       const auto name = [&](std::uint32_t node) {
         return escaped_in_quotes(program_.nodes[node].name);
       };
-      return fail("nodes that write or view the same memory are in several partitions, " +
-                      name_of(part_of(nodes.front())) + " and " + name_of(part_of(*other)) + ": " +
+      return fail(whole_text(whole) + " are in several partitions, " + name_of(part_of(*first)) +
+                      " and " + name_of(part_of(*other)) + ": " +
                       capped_list(nodes, 6, name, ", ..."),
-                  {std::string(kWayOut)});
+                  whole.is_vmap ? std::vector<std::string>()
+                                : std::vector<std::string>{std::string(kWayOut)});
     }
   }
 
@@ -136,7 +145,7 @@ class SplitPlanner {
         if (maker != kNoPt2) add(maker, i);
       });
     }
-    for (const auto& [before, after] : effects_.order) add(before, after);
+    for (const Pt2Order& order : effects_.order) add(order.before, order.after);
     using Ready = std::pair<std::uint32_t, Part>;
     std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
     for (Part part = 0; part < count; ++part) {
@@ -152,12 +161,65 @@ class SplitPlanner {
       }
     }
     if (order_.size() == count) return;
-    std::string names;
-    for (Part part = 0; part < count; ++part) {
-      if (waits[part] > 0) names += (names.empty() ? "" : ", ") + name_of(part);
+    for (const Pt2Order& order : effects_.order) {
+      const bool is_stuck = has_part(order.before) && has_part(order.after) &&
+                            part_of_[order.before] != part_of_[order.after] &&
+                            waits[part_of(order.before)] > 0 && waits[part_of(order.after)] > 0;
+      if (is_stuck) return fail_to_order(order);
     }
-    fail("partitions wait for each other, because one writes in place what another reads: " + names,
-         {std::string(kWayOut)});
+    fail("partitions wait for each other");
+  }
+
+  void fail_to_order(const Pt2Order& order) {
+    const auto node = [&](std::uint32_t number) {
+      return "node " + escaped_in_quotes(program_.nodes[number].name);
+    };
+    fail("partitions " + name_of(part_of(order.before)) + " and " + name_of(part_of(order.after)) +
+             " wait for each other: " + node(order.before) + " must run before " +
+             node(order.after) + ", since both use " + shared_memory_text(model_, order),
+         order.value == kNoPt2 ? std::vector<std::string>()
+                               : std::vector<std::string>{std::string(kWayOut)});
+  }
+
+  // A check goes to the last part that makes what it reads; one that reads only what the program is
+  // given, to the first that reads that, too.
+  void place_checks() {
+    if (order_.empty()) return;
+    for (std::uint32_t i = 0; i < part_of_.size(); ++i) {
+      if (model_.roles[i] != Pt2Role::check) continue;
+      Part home = kNoPt2;
+      bool is_made_outside = false;
+      each_read(i, [&](std::uint32_t value) {
+        const std::uint32_t maker = program_.values[value].maker;
+        if (maker == kNoPt2 || model_.roles[maker] == Pt2Role::constant) return;
+        is_made_outside = is_made_outside || !has_part(maker);
+        if (!has_part(maker)) return;
+        if (home == kNoPt2 || rank_[part_of(maker)] > rank_[home]) home = part_of(maker);
+      });
+      if (is_made_outside) continue;
+      if (home == kNoPt2) home = first_part_that_reads(i);
+      part_of_[i] = id_at<PartId>(home);
+      bodies_[home].push_back(i);
+    }
+  }
+
+  // The first part that reads a value that the check reads; else the first part.
+  Part first_part_that_reads(std::uint32_t check) {
+    if (first_reader_.empty()) {
+      first_reader_.resize(program_.values.size(), kNoPt2);
+      for (const Part part : order_) {
+        for (const std::uint32_t node : bodies_[part]) {
+          each_read(node, [&](std::uint32_t value) {
+            if (first_reader_[value] == kNoPt2) first_reader_[value] = part;
+          });
+        }
+      }
+    }
+    Part first = order_.front();
+    each_read(check, [&](std::uint32_t value) {
+      if (first_reader_[value] != kNoPt2) first = first_reader_[value];
+    });
+    return first;
   }
 
   bool can_cross(std::uint32_t value) const {
@@ -173,11 +235,15 @@ class SplitPlanner {
       std::unordered_set<std::uint32_t> here(body.begin(), body.end());
       std::unordered_set<std::uint32_t> seen;
       Pt2Part& plan = plan_of_[part];
+      std::vector<std::uint32_t> constants;
       for (std::size_t i = 0; i < body.size(); ++i) {
         each_read(body[i], [&](std::uint32_t value) {
           const std::uint32_t maker = program_.values[value].maker;
           if (maker != kNoPt2 && here.contains(maker)) return;
-          if (maker == kNoPt2 || can_cross(value)) {
+          if (maker != kNoPt2 && model_.roles[maker] == Pt2Role::constant) {
+            here.insert(maker);
+            constants.push_back(maker);
+          } else if (maker == kNoPt2 || can_cross(value)) {
             seen.insert(value);
           } else if (program_.values[value].kind == Pt2ValueKind::custom_obj) {
             fail("part " + name_of(part) + " reads " + value_name(value) +
@@ -187,7 +253,9 @@ class SplitPlanner {
             plan.repeated.push_back(maker);
           }
         });
-        if (i + 1 == body.size()) append_repeated(plan, body);
+        if (i + 1 < body.size()) continue;
+        append_new(plan.repeated, body);
+        append_new(constants, body);
       }
       std::sort(body.begin(), body.end());
       std::sort(plan.repeated.begin(), plan.repeated.end());
@@ -204,9 +272,10 @@ class SplitPlanner {
   }
 
   // Adds the nodes that joined since the last call; their reads are examined, too.
-  static void append_repeated(const Pt2Part& plan, std::vector<std::uint32_t>& body) {
+  static void append_new(const std::vector<std::uint32_t>& joined,
+                         std::vector<std::uint32_t>& body) {
     std::unordered_set<std::uint32_t> known(body.begin(), body.end());
-    for (const std::uint32_t node : plan.repeated) {
+    for (const std::uint32_t node : joined) {
       if (known.insert(node).second) body.push_back(node);
     }
   }
@@ -260,7 +329,7 @@ class SplitPlanner {
   void find_state() {
     for (std::uint32_t i = 0; i < program_.outputs.size(); ++i) {
       const Pt2Output& output = program_.outputs[i];
-      if (mutation_of(output.kind).empty() || output.refs.empty()) continue;
+      if (mutation_of(output.kind).empty() || is_made_elsewhere(output)) continue;
       const std::uint32_t target = target_of(output);
       if (target == kNoPt2)
         return fail("the signature mutates " + escaped_in_quotes(output.target) +
@@ -279,6 +348,13 @@ class SplitPlanner {
         held_.insert(written.value);
       }
     }
+  }
+
+  // Whether an output is a constant, or a piece of the program does not make it.
+  bool is_made_elsewhere(const Pt2Output& output) const {
+    if (output.refs.empty()) return true;
+    const std::uint32_t maker = program_.values[effects_.newest[output.refs.front().value]].maker;
+    return is_piece_ && (maker == kNoPt2 || !has_part(maker));
   }
 
   std::set<Part> parts_of(const Pt2WrittenInput& written) const {
@@ -324,11 +400,19 @@ class SplitPlanner {
         if (program_.values[value].maker != kNoPt2) hand_out(value);
       }
     }
+    for (const Pt2Rewrite& rewrite : effects_.rewrites) hand_out_again(rewrite);
     for (std::uint32_t i = 0; i < program_.outputs.size(); ++i) add_mutation(i);
     for (const Pt2WrittenInput& written : effects_.written_inputs) add_written(written);
     for (const Pt2Part& part : plan_of_) note_native_inputs(part);
+    for (std::uint32_t i = 0; i < part_of_.size() && is_piece_; ++i) {
+      if (has_part(i) || model_.roles[i] != Pt2Role::node) continue;
+      each_read(i, [&](std::uint32_t value) {
+        const std::uint32_t maker = program_.values[value].maker;
+        if (maker != kNoPt2 && has_part(maker)) hand_out(value);
+      });
+    }
     for (const Pt2Output& output : program_.outputs) {
-      if (!mutation_of(output.kind).empty()) continue;
+      if (!mutation_of(output.kind).empty() || is_made_elsewhere(output)) continue;
       for (const Pt2Ref& ref : output.refs) hand_out(effects_.newest[ref.value]);
     }
     for (const Pt2Input& input : program_.inputs) {
@@ -336,9 +420,31 @@ class SplitPlanner {
     }
   }
 
+  // A value that comes from outside the part that writes it: later parts get it from that one.
+  void hand_out_again(const Pt2Rewrite& rewrite) {
+    if (!has_part(rewrite.node)) return;
+    const Part writer = part_of(rewrite.node);
+    const std::uint32_t maker = program_.values[rewrite.value].maker;
+    if (maker != kNoPt2 && (!has_part(maker) || part_of(maker) == writer)) return;
+    const auto readers = readers_.find(rewrite.value);
+    const bool is_read_later =
+        (maker != kNoPt2 && is_returned(rewrite.value)) ||
+        (readers != readers_.end() &&
+         std::any_of(readers->second.begin(), readers->second.end(),
+                     [&](Part reader) { return rank_[reader] > rank_[writer]; }));
+    if (is_read_later) add_output(writer, rewrite.value);
+  }
+
+  bool is_returned(std::uint32_t value) const {
+    return std::any_of(program_.outputs.begin(), program_.outputs.end(), [&](const auto& output) {
+      return std::any_of(output.refs.begin(), output.refs.end(),
+                         [&](const Pt2Ref& ref) { return effects_.newest[ref.value] == value; });
+    });
+  }
+
   void add_mutation(std::uint32_t number) {
     const Pt2Output& output = program_.outputs[number];
-    if (output.refs.empty() || native_.contains(number)) return;
+    if (is_made_elsewhere(output) || native_.contains(number)) return;
     const std::uint32_t value = output.refs.front().value;
     const std::string_view kind = mutation_of(output.kind);
     if (!kind.empty()) {
@@ -354,13 +460,14 @@ class SplitPlanner {
   // otherwise the caller gets its newest value.
   void add_written(const Pt2WrittenInput& written) {
     const std::set<Part> parts = parts_of(written);
+    if (parts.empty()) return;
     const Pt2Input& input = *input_of(written.value);
     const bool is_user = input.kind == Pt2InputKind::user_input;
-    const Part writer = part_of(written.last_writer);
-    if (parts.size() <= 1) {
-      if (is_user) plan_of_[writer].written_inputs.push_back(written.value);
+    if (parts.size() == 1) {
+      if (is_user) plan_of_[*parts.begin()].written_inputs.push_back(written.value);
       return;
     }
+    const Part writer = part_of(written.last_writer);
     if (written.newest == written.value) {
       add_output(writer, written.value);
     } else {
@@ -401,14 +508,17 @@ class SplitPlanner {
     }
   }
 
+  const Pt2Model& model_;
   const Pt2Program& program_;
   const Pt2Effects& effects_;
   const Partition& partition_;
   Error error_;
+  bool is_piece_ = false;                           // some nodes are in no part
   std::vector<PartId> part_of_;                     // by node
   std::vector<Part> order_;                         // call order
   std::vector<std::uint32_t> rank_;                 // by part: its place in the order
   std::vector<std::vector<std::uint32_t>> bodies_;  // by part
+  std::vector<Part> first_reader_;                  // by value, of nodes; found when it is needed
   std::vector<std::vector<std::uint32_t>> needs_;   // by part: values
   std::map<Part, std::set<std::uint32_t>> extra_needs_;
   std::unordered_map<std::uint32_t, std::vector<Part>> readers_;  // by value, in call order

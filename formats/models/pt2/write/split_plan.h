@@ -6,6 +6,8 @@
 //   lifted    state that several partitions use: an ordinary input and output, kept by the caller
 //   repeated  a node computed again in a partition that reads its result, because truth values and
 //             real symbols cannot cross
+//
+// A constant is in each partition that reads its result, a check in one that makes what it reads.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +24,7 @@ namespace cleave {
 struct Pt2Part {
   PartId part;
   std::vector<std::uint32_t> nodes;             // of the program, in order, with repeated ones
-  std::vector<std::uint32_t> repeated;          // of these
+  std::vector<std::uint32_t> repeated;          // of these, in order
   std::vector<std::uint32_t> lifted_inputs;     // values in its archive
   std::vector<std::uint32_t> inputs;            // values that the caller passes
   std::vector<std::uint32_t> native_mutations;  // outputs of the program, by number
@@ -43,7 +45,8 @@ struct Pt2Plan {
   std::vector<Pt2Mutation> mutations;
 };
 
-// Refuses, with a remedy: partitions that wait for each other because of in-place operators,
+// `partition` may be a piece of the program: then what the other nodes read leaves it, and writes of
+// state by other nodes are left out. Refuses, with a remedy: partitions that wait for each other because of in-place operators,
 // written memory with views in several partitions, values that cannot cross, tokens. Linear in
 // nodes and refs.
 Result<Pt2Plan> plan_pt2_split(const Pt2Model& model, const Partition& partition);

@@ -226,6 +226,17 @@ class ArchivePieces {
   std::unordered_set<std::string> records_;
 };
 
+WriteFault refusal(const LoadedModel& model, const Error& error) {
+  Diagnostic fault = diagnostic_of(model.source.path(), error.message);
+  fault.notes = error.notes;
+  return input_fault({fault});
+}
+
+// The files that records are copied from.
+std::vector<ByteSource> sources_of(const LoadedModel& model) {
+  return {{.fd = model.source.fd(), .path = model.source.path(), .stamp = model.source.stamp()}};
+}
+
 class Pt2Writer {
  public:
   Pt2Writer(const LoadedModel& model, const Partition& partition, const OutputFolder& folder,
@@ -236,13 +247,11 @@ class Pt2Writer {
         folder_(folder),
         progress_(progress),
         modules_(module_names(partition.names)),
-        sources_{
-            {.fd = model.source.fd(), .path = model.source.path(), .stamp = model.source.stamp()}} {
-  }
+        sources_(sources_of(model)) {}
 
   Result<Pt2Written, WriteFault> write(Pt2Files files) {
     auto plan = plan_pt2_split(model_, partition_);
-    if (!plan) return refusal(plan.error());
+    if (!plan) return refusal(loaded_, plan.error());
     const bool is_bundle = files == Pt2Files::bundle;
     auto done = is_bundle ? write_bundle(*plan) : write_files(*plan);
     if (!done) return std::move(done).error();
@@ -253,12 +262,6 @@ class Pt2Writer {
   }
 
  private:
-  WriteFault refusal(const Error& error) const {
-    Diagnostic fault = diagnostic_of(loaded_.source.path(), error.message);
-    fault.notes = error.notes;
-    return input_fault({fault});
-  }
-
   std::vector<std::uint32_t> all_lifted() const {
     std::vector<std::uint32_t> values;
     for (const Pt2Input& input : model_.program.inputs) {
@@ -332,6 +335,17 @@ Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const P
                                                Pt2Files files, const OutputFolder& folder,
                                                const Progress& progress) {
   return Pt2Writer(model, partition, folder, progress).write(files);
+}
+
+Status<WriteFault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
+                                   const OutputPath& output) {
+  const Pt2Model& source = *model.pt2();
+  auto plan = plan_pt2_split(source, piece);
+  if (!plan) return refusal(model, plan.error());
+  const Pt2Part& part = plan->parts.front();
+  ArchivePieces archive(source, module_names(piece.names).front());
+  archive.add_model(kMainModel, pt2_part_document(source, part), part.lifted_inputs, nullptr);
+  return write_pieces(std::move(archive).finish(), sources_of(model), output);
 }
 
 }  // namespace cleave

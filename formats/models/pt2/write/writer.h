@@ -66,4 +66,9 @@ Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const P
                                                Pt2Files files, const OutputFolder& folder,
                                                const Progress& progress);
 
+// Writes one archive of the nodes of `piece`, a partition made by make_piece(). Its outputs are the
+// values that other nodes read, or that the program returns.
+Status<WriteFault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
+                                   const OutputPath& output);
+
 }  // namespace cleave

@@ -66,9 +66,9 @@ TEST_CASE("numbers that JSON lacks are put in quotes, outside of strings alone")
 std::string whole(ProgramText& text, const std::vector<std::string>& outputs) {
   const Pt2Model& model = text.model(outputs);
   std::string sets;
-  for (const auto& nodes : model.effects.whole) {
+  for (const Pt2Whole& together : model.effects.whole) {
     std::string set;
-    for (const std::uint32_t node : nodes) {
+    for (const std::uint32_t node : together.nodes) {
       set += (set.empty() ? "" : " ") + std::string(model.program.nodes[node].name);
     }
     sets += (sets.empty() ? "[" : " [") + set + "]";
@@ -154,6 +154,76 @@ TEST_CASE("The caller reads an input that was written through a view, and output
       .node("w", "relu_.default", {"v"});
   CHECK(whole(output, {"w"}).empty());
   CHECK(whole(output, {"a"}) == "[a v w]");
+}
+
+// "a<c by x; b<d": nodes in order, with the value that they share; without one they draw numbers.
+std::string order_of(ProgramText& text, const std::vector<std::string>& outputs) {
+  const Pt2Model& model = text.model(outputs);
+  std::string all;
+  for (const Pt2Order& order : model.effects.order) {
+    all += (all.empty() ? "" : "; ") + std::string(model.program.nodes[order.before].name) + "<" +
+           std::string(model.program.nodes[order.after].name);
+    if (order.value != kNoPt2) {
+      all += " by " + std::string(model.program.values[order.value].name);
+    }
+  }
+  return all;
+}
+
+TEST_CASE("An operator of unknown effect is in order with all that use what it reads") {
+  ProgramText program;
+  program.buffer("b", "count")
+      .node("a", "neg.default", {"b"})
+      .node("u", "=torch.ops.mine.update.default", {"b", "x"})
+      .node("c", "neg.default", {"b"})
+      .node("d", "neg.default", {"y"});
+  CHECK(order_of(program, {"c"}) == "a<u by b; u<c by b");
+  const Pt2Model& model = program.model({"c"});
+  CHECK(model.effects.unknown == std::vector<std::uint32_t>{1});
+  REQUIRE(model.effects.written_inputs.size() == 2);  // b and x
+}
+
+TEST_CASE(
+    "What an operator of unknown effect may have written is read from it, not from its maker") {
+  ProgramText program;
+  program.node("a", "neg.default", {"x"})
+      .node("u", "=torch.ops.mine.update.default", {"a"})
+      .node("c", "neg.default", {"a"});
+  const Pt2Model& model = program.model({"c"});
+  REQUIRE(model.effects.rewrites.size() == 1);
+  CHECK(model.program.nodes[model.effects.rewrites[0].node].name == "u");
+  CHECK(model.program.values[model.effects.rewrites[0].value].name == "a");
+}
+
+TEST_CASE("Operators that draw random numbers keep their order, those in evaluation need none") {
+  ProgramText program;
+  program.node("a", "rand_like.default", {"x"})
+      .node("b", "neg.default", {"x"})
+      .node("c", "bernoulli.default", {"y"})
+      .node("d", "dropout.default", {"b", R"(p={"as_float":0.5})", R"(train={"as_bool":true})"})
+      .node("e", "dropout.default", {"b", R"(p={"as_float":0.5})", R"(train={"as_bool":false})"})
+      .node("f", "dropout.default", {"b", R"(p={"as_float":0.0})", R"(train={"as_bool":true})"});
+  CHECK(order_of(program, {"a", "d"}) == "a<c; c<d");
+  ProgramText attention;
+  attention.node("a", "rand_like.default", {"x"})
+      .node("b", "scaled_dot_product_attention.default", {"x", "y", "a"})
+      .node("c", "scaled_dot_product_attention.default",
+            {"x", "y", "a", R"(dropout_p={"as_float":0.1})"});
+  CHECK(order_of(attention, {"b"}) == "a<c");
+}
+
+TEST_CASE("A vmap region is kept whole, with the regions in it") {
+  ProgramText program;
+  const std::string path = "=torch._functorch.predispatch._vmap_";
+  program.node("a", "neg.default", {"x"})
+      .node("in", path + "increment_nesting", {})
+      .node("b", "neg.default", {"a"})
+      .node("in2", path + "increment_nesting", {})
+      .node("out2", path + "decrement_nesting", {})
+      .node("c", "neg.default", {"b"})
+      .node("out", path + "decrement_nesting", {})
+      .node("d", "neg.default", {"c"});
+  CHECK(whole(program, {"d"}) == "[in b in2 out2 c out]");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "formats/base/json/cursor.h"
+#include "formats/models/pt2/reader.h"
 #include "tests/catch2.h"
 
 namespace cleave {
@@ -48,9 +49,9 @@ ProgramText& ProgramText::node(const std::string& result, const std::string& op,
                                const std::vector<std::string>& arguments) {
   std::string inputs;
   for (std::size_t i = 0; i < arguments.size(); ++i) append(inputs, argument(arguments[i], i));
-  append(nodes_, R"({"target":"torch.ops.aten.)" + op + R"(","inputs":[)" + inputs +
-                     R"(],"outputs":[)" + tensor(result) + R"(],"metadata":{},"name":")" + result +
-                     R"("})");
+  const std::string target = op.starts_with('=') ? op.substr(1) : "torch.ops.aten." + op;
+  append(nodes_, R"({"target":")" + target + R"(","inputs":[)" + inputs + R"(],"outputs":[)" +
+                     tensor(result) + R"(],"metadata":{},"name":")" + result + R"("})");
   return *this;
 }
 
@@ -102,11 +103,12 @@ const Pt2Model& ProgramText::model(const std::vector<std::string>& outputs) {
   auto program = read_pt2_program(model_.archive, "test", {});
   REQUIRE(program);
   model_.program = *std::move(program);
-  model_.effects = find_effects(model_.program);
+  find_meaning(model_);
   return model_;
 }
 
-Partition partition_of(const Pt2Program& program, const std::string& nodes) {
+Partition partition_of(const Pt2Model& model, const std::string& nodes) {
+  const Pt2Program& program = model.program;
   PerNode<PartId> parts(program.nodes.size(), kNone<PartId>);
   std::vector<std::string> names = {"part0"};
   std::istringstream words(nodes);
@@ -118,7 +120,7 @@ Partition partition_of(const Pt2Program& program, const std::string& nodes) {
     const auto node = std::find_if(program.nodes.begin(), program.nodes.end(),
                                    [&](const Pt2Node& each) { return each.name == word; });
     REQUIRE(node != program.nodes.end());
-    parts[id_at<NodeId>(static_cast<std::size_t>(node - program.nodes.begin()))] =
+    parts[model.placed(static_cast<std::uint32_t>(node - program.nodes.begin()))] =
         id_at<PartId>(names.size() - 1);
   }
   return make_partition(std::move(parts), std::move(names), {});

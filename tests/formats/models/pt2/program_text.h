@@ -1,5 +1,6 @@
 // Programs of torch.export archives for tests, built line by line: user inputs x and y, state, and
-// nodes "result = op(argument, ...)" of aten's operators. Arguments are named self, other, ... in
+// nodes "result = op(argument, ...)" of aten's operators, or of others by their full names,
+// "=torch.ops.mine.op.default". Arguments are named self, other, ... in
 // turn; "alpha={"as_int":2}" is a keyword with that JSON.
 #pragma once
 
@@ -37,6 +38,6 @@ class ProgramText {
 };
 
 // The nodes "a b | c" in parts "part0" and "part1".
-Partition partition_of(const Pt2Program& program, const std::string& nodes);
+Partition partition_of(const Pt2Model& model, const std::string& nodes);
 
 }  // namespace cleave

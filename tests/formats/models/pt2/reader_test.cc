@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/support/support.h"
 #include "formats/models/pt2/write/writer.h"
 #include "tests/catch2.h"
 #include "tests/formats/models/pt2/program_text.h"
@@ -178,6 +179,53 @@ TEST_CASE("a node has the operands and the literals of its arguments, in their o
         "b = torch.ops.aten.add.Tensor(a, y) alpha=2, third=0.500000\n"
         "c = torch.ops.aten.add.Tensor(other=b)\n"
         "d = torch.ops.aten.sum.dim_IntList(b) dim=0,1, keepdim=1, mode=up\n");
+}
+
+constexpr const char* kBody =
+    R"(graph={"as_graph":{"name":"body","graph":{"inputs":[{"as_tensor":{"name":"p"}}],)"
+    R"("outputs":[{"as_tensor":{"name":"r"}}],"nodes":[)"
+    R"({"target":"torch.ops.aten._assert_tensor_metadata.default","inputs":[{"name":"a","arg":{"as_tensor":{"name":"p"}},"kind":1}],"outputs":[],"metadata":{}},)"
+    R"({"target":"torch.ops.aten.relu_.default","inputs":[{"name":"self","arg":{"as_tensor":{"name":"p"}},"kind":1}],"outputs":[{"as_tensor":{"name":"r"}}],"metadata":{},"name":"r"}]}}})";
+
+TEST_CASE("a region has the nodes of its body, without checks, and does what its body does") {
+  ProgramText program;
+  program.node("a", "neg.default", {"x"})
+      .node("w", "=torch.ops.higher_order.wrap_with_set_grad_enabled",
+            {R"(enabled={"as_bool":false})", kBody, "a"})
+      .node("b", "neg.default", {"a"});
+  const SourceFile file = archive_of(program.json({"b", "w"}));
+  const auto loaded = read_pt2(file, {});
+  if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
+  const Graph& graph = loaded->graph;
+  CHECK(graph.node_count() == 3);
+  const auto inner = graph.body_nodes(NodeId{1});
+  REQUIRE(inner.size() == 1);
+  CHECK(graph.node(*inner.begin()).name == "w/r");
+  CHECK(graph.value(graph.operands(*inner.begin())[0].value).name == "a");
+  // The body writes `a`, which the last node reads.
+  REQUIRE(graph.followers(NodeId{1}).size() == 1);
+  CHECK(graph.followers(NodeId{1})[0] == NodeId{2});
+}
+
+TEST_CASE("a region that no rule names is judged by its body") {
+  ProgramText program;
+  program.node("w", "=torch.ops.higher_order.wrap_with_set_grad_enabled",
+               {R"(enabled={"as_bool":false})", kBody, "x"});
+  const SourceFile file = archive_of(program.json({"w"}));
+  const auto loaded = read_pt2(file, {});
+  if (!loaded) FAIL(format_diagnostic(loaded.error().front()));
+  const OpFacts facts = torch_op_facts(*loaded->model);
+  const auto is_supported = [&](const std::string& op) {
+    SupportList list;
+    Rule rule;
+    rule.op = op;
+    list.allow.push_back(rule);
+    return match_support(loaded->graph, {list}, facts).supported.contains(NodeId{0});
+  };
+  CHECK(is_supported("torch.ops.aten.relu_.default"));
+  CHECK_FALSE(is_supported("torch.ops.aten.neg.default"));
+  // A list that names the region wants its body supported, too.
+  CHECK_FALSE(is_supported("torch.ops.higher_order.wrap_with_set_grad_enabled"));
 }
 
 // The node made by ProgramText for `result`, as torch up to 2.7 writes it: without a name.

@@ -47,7 +47,7 @@ TEST_CASE("a chain names what each part takes and returns, and the state that th
       .node("d", "add.Tensor", {"p", "b"})
       .node("e", "add_.Tensor", {"y", "d"});
   const Pt2Model& model = text.model({"e"});
-  const auto plan = plan_pt2_split(model, partition_of(model.program, "a c | d e"));
+  const auto plan = plan_pt2_split(model, partition_of(model, "a c | d e"));
   REQUIRE(plan);
   const std::vector<std::string> names = {"first", "second"}, files = {"1.pt2", "2.pt2"};
   CHECK(pt2_chain_json(model, *plan, {names, files, {}}) == R"({
@@ -93,7 +93,7 @@ ProgramText small_program() {
 
 std::string root_of(ProgramText& text) {
   const Pt2Model& model = text.model({"b"});
-  const auto plan = plan_pt2_split(model, partition_of(model.program, "a | b"));
+  const auto plan = plan_pt2_split(model, partition_of(model, "a | b"));
   REQUIRE(plan);
   return pt2_root_document(model, *plan, {"m0", "m1"}, {"first", "second"});
 }
@@ -127,10 +127,36 @@ TEST_CASE("the root is the program with its nodes in modules, and calls of these
   CHECK(root_of(text) == with_modules(text.json({"b"})));
 }
 
+TEST_CASE("an operator that writes what another part made has memory of its own") {
+  const auto second_part = [](ProgramText& text, const std::string& parts) {
+    const Pt2Model& model = text.model({"c"});
+    const auto plan = plan_pt2_split(model, partition_of(model, parts));
+    REQUIRE(plan);
+    return pt2_part_document(model, plan->parts[1]);
+  };
+  ProgramText text;
+  text.node("a", "neg.default", {"x"})
+      .node("b", "relu_.default", {"a"})
+      .node("c", "neg.default", {"b"});
+  CHECK(second_part(text, "a | b c").find("torch.ops.aten.relu.default") != std::string::npos);
+  CHECK(second_part(text, "a b | c").find("relu") == std::string::npos);
+  ProgramText input;  // of the program: the caller sees the write
+  input.node("a", "neg.default", {"x"})
+      .node("b", "relu_.default", {"y"})
+      .node("c", "add.Tensor", {"a", "b"});
+  CHECK(second_part(input, "a | b c").find("torch.ops.aten.relu_.default") != std::string::npos);
+}
+
+TEST_CASE("the functional twin of an operator has its arguments") {
+  CHECK(functional_twin("torch.ops.aten.relu_.default") == "torch.ops.aten.relu.default");
+  CHECK(functional_twin("torch.ops.aten.relu.default").empty());
+  CHECK(functional_twin("torch.ops.mine.relu_.default").empty());
+}
+
 TEST_CASE("a part is a program with a flat list of arguments and one of results") {
   ProgramText text = small_program();
   const Pt2Model& model = text.model({"b"});
-  const auto plan = plan_pt2_split(model, partition_of(model.program, "a | b"));
+  const auto plan = plan_pt2_split(model, partition_of(model, "a | b"));
   REQUIRE(plan);
   const std::string y = R"({"as_tensor": {"name": "y"}})", a = R"({"as_tensor": {"name": "a"}})",
                     b = R"({"as_tensor": {"name": "b"}})";

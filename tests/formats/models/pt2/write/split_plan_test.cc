@@ -20,7 +20,7 @@ std::string listed(const std::string& what, const Pt2Program& program, const Num
 std::string plan(ProgramText& text, const std::string& parts) {
   const Pt2Model& model = text.model({"out"});
   const Pt2Program& program = model.program;
-  const auto made = plan_pt2_split(model, partition_of(program, parts));
+  const auto made = plan_pt2_split(model, partition_of(model, parts));
   if (!made) return made.error().message;
   std::string lines;
   for (const Pt2Part& part : made->parts) {
@@ -97,6 +97,80 @@ TEST_CASE("nodes that view memory and write it cannot be in several parts") {
   CHECK(plan(text, "a v | w out") ==
         "nodes that write or view the same memory are in several partitions, \"part0\" and "
         "\"part1\": \"a\", \"v\", \"w\"");
+}
+
+TEST_CASE("a refusal because of written memory names it and two nodes") {
+  ProgramText text;
+  text.buffer("b", "count")
+      .node("r", "neg.default", {"b"})
+      .node("w", "relu_.default", {"b"})
+      .node("out", "neg.default", {"w"});
+  CHECK(plan(text, "r out | w") ==
+        "partitions \"part0\" and \"part1\" wait for each other: node \"r\" must run before node "
+        "\"w\", since both use \"b\", which is written in place");
+}
+
+TEST_CASE("state that several parts write goes from one to the next") {
+  ProgramText text;
+  text.buffer("b", "count")
+      .node("u", "=torch.ops.mine.update.default", {"b"})
+      .node("v", "=torch.ops.mine.update.default", {"b"})
+      .node("out", "neg.default", {"b"});
+  CHECK(plan(text, "u | v | out") ==
+        "part0  in b  out b\n"
+        "part1  in b  out b\n"
+        "part2  in b  out out\n"
+        "state b\n"
+        "buffer count = b\n");
+}
+
+TEST_CASE("each part that reads a constant has a copy of it") {
+  ProgramText text;
+  text.parameter("w", "weight")
+      .node("t", "t.default", {"w"})
+      .node("a", "mul.Tensor", {"x", "t"})
+      .node("out", "mul.Tensor", {"a", "t"});
+  CHECK(plan(text, "a | out") ==
+        "part0  archive w  in x  out a\n"
+        "part1  archive w  in a  out out\n");
+}
+
+TEST_CASE("a check is in the part that makes what it reads, or that reads the same input") {
+  ProgramText text;
+  text.node("c", "_assert_tensor_metadata.default", {"y"})
+      .node("a", "neg.default", {"x"})
+      .node("d", "_assert_tensor_metadata.default", {"a"})
+      .node("out", "mul.Tensor", {"a", "y"});
+  CHECK(plan(text, "a | out") ==
+        "part0  in x  out a\n"
+        "part1  in y a  out out\n");
+  const Pt2Model& model = text.model({"out"});
+  const auto made = plan_pt2_split(model, partition_of(model, "a | out"));
+  REQUIRE(made);
+  CHECK(made->parts[0].nodes == Numbers{1, 2});
+  CHECK(made->parts[1].nodes == Numbers{0, 3});
+}
+
+TEST_CASE("a piece gives what other nodes read and what the program returns") {
+  ProgramText text;
+  text.parameter("w", "weight")
+      .node("a", "neg.default", {"x"})
+      .node("b", "mul.Tensor", {"a", "w"})
+      .node("c", "neg.default", {"b"})
+      .node("out", "add.Tensor", {"b", "c"});
+  CHECK(plan(text, "b") == "part0  archive w  in a  out b\n");
+  CHECK(plan(text, "c out") == "part0  in b  out out\n");
+}
+
+TEST_CASE("what an operator of unknown effect may have written is handed on from its part") {
+  ProgramText text;
+  text.node("a", "neg.default", {"x"})
+      .node("u", "=torch.ops.mine.update.default", {"a"})
+      .node("out", "neg.default", {"a"});
+  CHECK(plan(text, "a | u | out") ==
+        "part0  in x  out a\n"
+        "part1  in a  out a\n"
+        "part2  in a  out out\n");
 }
 
 }  // namespace
