@@ -306,18 +306,15 @@ def is_same(left, right):
     return torch.equal(left.reshape(-1).view(torch.uint8), right.reshape(-1).view(torch.uint8))
 
 
-def arguments_of(inputs):
-    """Positional arguments and keywords of a call with sample inputs."""
-    if isinstance(inputs, dict):
-        return (), inputs
-    return (tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)), {}
-
-
-def run(function, arguments, keywords):
-    """Results as a flat list, and the seconds it took."""
+def run(function, inputs, keywords=None):
+    """Results as a flat list, and the seconds it took. A dict of inputs is keywords."""
     torch.manual_seed(0)
     begin = time.perf_counter()
-    results = function(*arguments, **keywords)
+    if isinstance(inputs, dict):
+        results = function(**inputs)
+    else:
+        arguments = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
+        results = function(*arguments, **(keywords or {}))
     return flat(results), time.perf_counter() - begin
 
 
@@ -351,13 +348,13 @@ def apply(options):
     else:
         split = split_module(module, manifest, options.leaf, return_tuple=options.return_tuple)
     whole = module
-    arguments, keywords = arguments_of(inputs)
+    keywords = None
     if export_fx.exported_graph.is_program(module):
         whole = module.module()
         if not inputs:
-            arguments, keywords = module.example_inputs
-    wanted, whole_seconds = run(whole, arguments, keywords)
-    got, split_seconds = run(split, arguments, keywords)
+            inputs, keywords = module.example_inputs
+    wanted, whole_seconds = run(whole, inputs, keywords)
+    got, split_seconds = run(split, inputs, keywords)
     same = len(wanted) == len(got) and all(map(is_same, wanted, got))
     count = len(parts_of(manifest))
     print(f"{options.folder}: {count} partitions: {'equal, bit for bit' if same else 'results differ'}")
