@@ -131,6 +131,7 @@ Graph Graph::with_shapes(const Shapes& shapes) const {
 
 Graph Graph::with_order(std::span<const RunOrder> order) const {
   Graph ordered = *this;
+  ordered.order_ = nullptr;
   if (order.empty()) return ordered;
   OrderEdges edges;
   edges.follower_begin.assign(node_count_ + 1, 0);

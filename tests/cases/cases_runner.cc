@@ -39,7 +39,9 @@ void check_case(const std::string& line, Tally& tally) {
   SourceFile source = SourceFile::from_text(recorded.id, recorded.graph);
   auto read = read_graph_json(source, {});
   if (!tally.compare("graph is read", Json(), faults_of(read))) return tally.end_case();
-  const LoadedModel model{std::move(source), GraphJsonOrigin{}, std::move(read->graph)};
+  // The recorded splitters do not see writes in place: mvit_v1_b's reads a tensor before `add_` has
+  // written it, where cleave waits.
+  const LoadedModel model{std::move(source), GraphJsonOrigin{}, read->graph.with_order({})};
   if (recorded.kind == CaseKind::splitter) check_splitter_case(recorded, model, tally);
   if (recorded.kind == CaseKind::tags) check_tags_case(recorded, model.graph, tally);
   if (recorded.kind == CaseKind::split_module) check_split_module_case(recorded, model, tally);

@@ -30,7 +30,7 @@ TEST_CASE(
   for (const char* const op : {"_operator.iadd", "_operator.setitem", "add_",
                                "torch.ops.aten.add_.Tensor", "torch.Tensor.add_"}) {
     const std::string text =
-        std::string("input x, y\n a = f(x)\n w = ") + op + "(a, y)\n c = f(a)\n output c";
+        std::string("input x\n input y\n a = f(x)\n w = ") + op + "(a, y)\n c = f(a)\n output c";
     CHECK(order_in(text.c_str()) == "a<w a, w<c a");
   }
   CHECK(order_in("input x\n a = f(x)\n w = x.__iadd__(a)\n c = f(a)\n output c").empty());

@@ -148,7 +148,7 @@ TEST_CASE("An extension leaves nodes that others must run after") {
     return describe(graph, made->subgraphs);
   };
   const NodeId a = node_named(plain, "a"), c = node_named(plain, "c");
-  CHECK(extended({}) == "acc:  | cpu: c | acc: a b d");
+  CHECK(extended({}) == "acc: | cpu: c | acc: a b d");
   CHECK(extended({{a, c, {}}}) == "acc: a | cpu: c | acc: b d");
 }
 
