@@ -19,6 +19,7 @@ namespace {
 class AdviseCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
+    app_ = &app;
     add_input_option(app, "MODEL", paths_, "model files, or - for standard input")->required();
     add_binding_options(app, request_.model);
     add_costs_option(app, request_.costs);
@@ -79,16 +80,14 @@ class AdviseCommand : public Command {
  private:
   // False when a model could not be read; the reason is then printed.
   bool load_models() {
-    BoundModels bound(request_.model, paths_.size() > 1);
+    BoundModels bound(*app_, request_.model, paths_.size() > 1);
     for (const std::string& path : paths_) {
       auto model = bound.load_measured(path, request_.costs);
       if (!model) continue;
       models_.push_back(std::move(model->model));
       costs_.push_back(std::move(model->costs));
     }
-    const std::string fault = bound.unbound();
-    if (!fault.empty()) print_error(fault);
-    return fault.empty() && models_.size() == paths_.size();
+    return models_.size() == paths_.size() && bound.are_all_bound();
   }
 
   static std::vector<ModelToSplit> models_of(const std::vector<SplitJob>& jobs) {
@@ -119,6 +118,7 @@ class AdviseCommand : public Command {
     return ExitCode::usage;
   }
 
+  CLI::App* app_ = nullptr;
   std::vector<std::string> paths_;
   SplitRequest request_;
   AdviceOptions options_;

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/split_run.h"
+#include "cli/jobs/bound_models.h"
 #include "cli/options/file_option.h"
 #include "cli/options/request_args.h"
 #include "cli/terminal/progress_bar.h"
@@ -19,6 +19,7 @@ namespace {
 class CalibrateCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
+    app_ = &app;
     add_input_option(app, "PROFILE", profiles_,
                      "profiles of ONNX Runtime, OpenVINO or TensorRT, best unoptimised: with "
                      "fused kernels the time of a node is a share")
@@ -40,7 +41,11 @@ class CalibrateCommand : public Command {
       const auto fault = check_may_write(output_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     }
-    const auto job = calibrate();
+    CalibrateRequest request{.models = {}, .profiles = profiles_};
+    BoundModels bound(*app_, shapes_, models_.size() > 1);
+    for (const std::string& path : models_) request.models.push_back(bound.request_for(path));
+    if (!bound.are_all_bound()) return ExitCode::bad_input;
+    const auto job = calibrate(request);
     if (!job) return refuse(job.error());
     print_diagnostics(job->warnings);
     if (!output_.empty()) {
@@ -53,12 +58,7 @@ class CalibrateCommand : public Command {
   }
 
  private:
-  Result<CalibrateJob, JobFault> calibrate() const {
-    CalibrateRequest request{.models = {}, .profiles = profiles_};
-    for (const std::string& path : models_) {
-      request.models.push_back(
-          {.path = path, .bindings = shapes_.bindings, .limits = shapes_.limits});
-    }
+  Result<CalibrateJob, JobFault> calibrate(const CalibrateRequest& request) const {
     ProgressBar bar("calibrating");
     return run_calibration(request, bar.observer());
   }
@@ -73,6 +73,7 @@ class CalibrateCommand : public Command {
     return models;
   }
 
+  CLI::App* app_ = nullptr;
   std::vector<std::string> profiles_;
   std::vector<std::string> models_;
   ModelRequest shapes_;

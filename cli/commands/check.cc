@@ -20,8 +20,11 @@ namespace {
 class CheckCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
+    app_ = &app;
     app.fallthrough();  // to --config
-    app.footer("Options can also be given in a file: --config FILE (TOML, table [check]).");
+    app.footer(
+        "Options can also be given in a file: --config FILE (TOML, table [check]; [[model]] for a "
+        "model's shapes).");
     add_input_option(
         app, "MODEL", models_,
         "model files (ONNX, torch.export or native graph JSON), or - for one from standard input")
@@ -62,16 +65,13 @@ class CheckCommand : public Command {
         return ExitCode::bad_input;
       }
     }
-    BoundModels models(request_.model, models_.size() > 1);
+    BoundModels models(*app_, request_.model, models_.size() > 1);
     for (const std::string& model : models_) {
       const ExitCode code = check_model(model, models);
       if (code != ExitCode::done) return code;
     }
     if (!is_whole_) return ExitCode::bad_input;
-    if (const std::string fault = models.unbound(); !fault.empty()) {
-      print_error(fault);
-      return ExitCode::bad_input;
-    }
+    if (!models.are_all_bound()) return ExitCode::bad_input;
     fail_vain_requirements(check_);
     const ExitCode written = write_outputs();
     if (written != ExitCode::done) return written;
@@ -227,6 +227,7 @@ class CheckCommand : public Command {
        ci_sarif},
       {"--markdown", "write Markdown, for a step summary or a pull request", ci_markdown},
   }};
+  CLI::App* app_ = nullptr;
   bool github_ = false;
   std::vector<std::string> models_;
   SplitRequest request_;

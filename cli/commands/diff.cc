@@ -7,6 +7,7 @@
 
 #include "cli/commands/command.h"
 #include "cli/jobs/split_run.h"
+#include "cli/options/config_file.h"
 #include "cli/options/file_option.h"
 #include "cli/options/request_args.h"
 #include "cli/terminal/terminal.h"
@@ -45,6 +46,7 @@ class DiffCommand : public Command {
     }
     inherit_options();
     second_.model.path = other_.empty() ? first_.model.path : other_;
+    bind_by_config(*app_, second_.model);
     const auto before = split_with_progress(first_);
     if (!before) return before.error();
     const auto after = make_second(*before);

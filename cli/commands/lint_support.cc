@@ -12,6 +12,7 @@ namespace {
 class LintSupportCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
+    app_ = &app;
     add_input_option(app, "LIST", run_.list,
                      "support list: JSON, plain text or ONNX Runtime config")
         ->required();
@@ -21,9 +22,10 @@ class LintSupportCommand : public Command {
     app.add_flag("--json", run_.as_json, "print the findings as JSON");
   }
 
-  ExitCode run() override { return run_lint(run_); }
+  ExitCode run() override { return run_lint(*app_, run_); }
 
  private:
+  CLI::App* app_ = nullptr;
   LintRun run_;
 };
 

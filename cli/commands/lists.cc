@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "cli/commands/command.h"
+#include "cli/jobs/bound_models.h"
 #include "cli/jobs/lint_run.h"
-#include "cli/jobs/split_run.h"
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/options/request_args.h"
@@ -26,6 +26,7 @@ constexpr std::array kKinds = {ImportKind::table, ImportKind::devices,
 class ListsCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
+    app_ = &app;
     app.add_option("ACTION", action_,
                    "show: name the lists that are known; import: make a list of a vendor's table, "
                    "of devices or of torch's SupportDict; new: begin a list from models; lint: "
@@ -111,15 +112,15 @@ class ListsCommand : public Command {
     return code;
   }
 
-  ExitCode begin() const {
+  ExitCode begin() {
     std::vector<LoadedModel> models;
+    BoundModels bound(*app_, run_.model, files_.size() > 1);
     for (const std::string& path : files_) {
-      ModelRequest request = run_.model;
-      request.path = path;
-      auto model = load_model(request);
+      auto model = bound.load(path);
       if (!model) return ExitCode::bad_input;
       models.push_back(*std::move(model));
     }
+    if (!bound.are_all_bound()) return ExitCode::bad_input;
     std::vector<const Graph*> graphs;
     for (const LoadedModel& model : models) graphs.push_back(&model.graph);
     return write(list_skeleton(graphs, name_.empty() ? "my-npu" : name_));
@@ -128,9 +129,10 @@ class ListsCommand : public Command {
   ExitCode lint() {
     run_.list = files_.front();
     run_.models.assign(files_.begin() + 1, files_.end());
-    return run_lint(run_);
+    return run_lint(*app_, run_);
   }
 
+  CLI::App* app_ = nullptr;
   std::string action_;
   std::vector<std::string> files_;
   std::string output_;

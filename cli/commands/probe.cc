@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "cli/commands/compiler_commands.h"
+#include "cli/jobs/bound_models.h"
 #include "cli/jobs/lower_run.h"
 #include "cli/jobs/split_run.h"
 #include "cli/options/backend_args.h"
@@ -20,6 +21,7 @@ namespace {
 class ProbeCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
+    app_ = &app;
     add_input_option(app, "MODEL", paths_,
                      "ONNX or TensorFlow Lite models, whose distinct nodes are probed")
         ->required();
@@ -76,15 +78,14 @@ class ProbeCommand : public Command {
 
   bool load_models() {
     bool is_good = true;
+    BoundModels bound(*app_, model_, paths_.size() > 1);
     for (const std::string& path : paths_) {
-      ModelRequest request = model_;
-      request.path = path;
-      auto model = load_model(request);
+      auto model = bound.load(path);
       is_good = is_good && model && is_for_compilers(*model, path);
       if (model) models_.push_back(*std::move(model));
     }
     for (const LoadedModel& model : models_) facts_.push_back(op_facts(model));
-    return is_good && is_one_if_tflite();
+    return is_good && bound.are_all_bound() && is_one_if_tflite();
   }
 
   // Rules learned of operators name their versions, which are known of one model at a time.
@@ -115,6 +116,7 @@ class ProbeCommand : public Command {
     return ExitCode::done;
   }
 
+  CLI::App* app_ = nullptr;
   std::vector<std::string> paths_;
   ModelRequest model_;
   BackendArgs backend_;

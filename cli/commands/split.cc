@@ -5,15 +5,17 @@
 #include <optional>
 
 #include "cli/commands/command.h"
-#include "cli/jobs/capture_run.h"
 #include "cli/jobs/report_files.h"
 #include "cli/jobs/split_run.h"
+#include "cli/jobs/split_scripts.h"
 #include "cli/options/choice.h"
 #include "cli/options/file_option.h"
 #include "cli/options/onnx_args.h"
 #include "cli/options/request_args.h"
+#include "cli/options/whole_number.h"
 #include "cli/terminal/progress_bar.h"
 #include "cli/terminal/terminal.h"
+#include "core/graph/op_name.h"
 #include "formats/base/io/output_folder.h"
 #include "formats/base/io/part_files.h"
 #include "formats/base/text/number_text.h"
@@ -68,6 +70,13 @@ class SplitCommand : public Command {
     app.add_flag("--force", force_, "replace the folder when it exists");
     add_onnx_options(app, onnx_);
     add_pt2_options(app, pt2_files_);
+    app.add_option("--opset", opset_,
+                   "write parts and root.onnx in this opset, by ONNX's version converter; needs "
+                   "Python with onnx (ONNX models)")
+        ->type_name("N")
+        ->check(whole_number())
+        ->check(CLI::Range(1, 1000))
+        ->excludes("--annotate");
     add_tflite_options(app, tflite_lift_);
     capture_.add_to(app);
     add_words(
@@ -90,6 +99,10 @@ class SplitCommand : public Command {
       return refuse(
           {diagnostic_of(request_.model.path, "is not an ONNX model: --capture only runs ONNX")});
     }
+    if (opset_ > 0 && run->model().format() != ModelFormat::onnx) {
+      return refuse(
+          {diagnostic_of(request_.model.path, "is not an ONNX model: --opset is for ONNX")});
+    }
     const Boundaries& boundaries = run->split().boundaries;
     OnnxWriteOptions options = onnx_;
     options.tags.reason = [&](NodeId node) { return run->why_on_cpu(node); };
@@ -100,7 +113,14 @@ class SplitCommand : public Command {
                              .tflite_lift = tflite_lift_};
     const auto models = write_models_with_progress(run->model(), pieces, options, *folder);
     if (!models) return refuse(models.error());
-    Report report = run->report(models->notes);
+    std::vector<std::string> notes = models->notes;
+    const auto opset = imported_opset(run->graph(), "");
+    if (opset_ > 0 && opset && *opset != opset_) {
+      if (const ExitCode code = convert_opset(*folder, opset_); code != ExitCode::done) return code;
+      notes.push_back("parts and root are of opset " + std::to_string(opset_) + ", the model of " +
+                      std::to_string(*opset));
+    }
+    Report report = run->report(std::move(notes));
     report.part_files = models->part_files;
     report.chain = models->chain;
     auto written = folder->write("report.txt", report_text(report));
@@ -140,6 +160,7 @@ class SplitCommand : public Command {
   bool force_ = false;
   bool json_ = false;
   CaptureArgs capture_;
+  std::uint32_t opset_ = 0;  // 0: the model's
   std::optional<Drawings> drawings_;
   OnnxWriteOptions onnx_;
   Pt2Files pt2_files_ = Pt2Files::one_a_part;

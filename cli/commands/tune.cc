@@ -36,6 +36,12 @@ class TuneCommand : public Command {
                    "last line that it prints is milliseconds")
         ->required()
         ->type_name("COMMAND");
+    app.add_option(
+           "--run-split", request_.whole_command,
+           "command of /bin/sh that runs a whole split, whose folder is {split}, and prints "
+           "milliseconds: at the end it times the plan, the split without --place cost and "
+           "the CPU alone")
+        ->type_name("COMMAND");
     add_output_option(app, "-o,--output", output_,
                       "file to write: cleave.costs, for --costs acc=FILE; FILE.journal beside it "
                       "keeps what was timed, so that a later run goes on")
@@ -59,6 +65,7 @@ class TuneCommand : public Command {
 
   ExitCode run() override {
     record_words(request_.command);
+    record_words(request_.whole_command);
     const auto fault = check_may_write(output_);
     if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
     request_.journal = output_ + ".journal";

@@ -4,7 +4,9 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/options/config_file.h"
 #include "cli/terminal/terminal.h"
+#include "formats/base/text/number_text.h"
 
 namespace cleave {
 namespace {
@@ -62,69 +64,62 @@ std::optional<MeasuredModel> BoundModels::load_measured(const std::string& path,
 }
 
 ModelRequest BoundModels::request_for(const std::string& path) {
+  ++models_;
   ModelRequest request = request_;
   request.path = path;
-  const bool has_bindings = !request.bindings.dims.empty() || !request.bindings.inputs.empty() ||
-                            !request.bindings.values.empty();
-  if (!are_several_ || !has_bindings) return request;
-  if (path == "-") {
-    note_bound(request.bindings);
-    return request;
+  if (are_several_ && path != "-" && !given().empty()) {
+    ModelRequest plain = request;
+    plain.bindings.dims.clear();
+    plain.bindings.inputs.clear();
+    plain.bindings.values.clear();
+    const auto probe = read_model(path, plain.bindings, plain.limits);
+    request = probe ? request_of(path, *probe) : plain;
   }
-  ModelRequest plain = request;
-  plain.bindings.dims.clear();
-  plain.bindings.inputs.clear();
-  plain.bindings.values.clear();
-  const auto probe = read_model(path, plain.bindings, plain.limits);
-  return probe ? request_of(path, *probe) : plain;
+  bind_by_config(command_, request);
+  return request;
 }
 
 ModelRequest BoundModels::request_of(const std::string& path, const LoadedModel& probe) {
   ModelRequest request = request_;
   request.path = path;
   const Names names = names_in(probe.graph);
-  const auto say = [&](const char* option, const std::vector<std::string>& dropped) {
-    for (const std::string& name : dropped) {
-      print_info(path + " has no " + escaped_in_quotes(name) + ": " + option +
-                 " is not bound there");
-    }
+  const auto count = [&](std::string_view option, std::vector<std::string> dropped) {
+    for (std::string& name : dropped) ++lacking_[{option, std::move(name)}];
   };
-  say("--dim",
-      keep_if(request.bindings.dims, [&](const auto& name) { return has_dim(names, name); }));
-  say("--input-shape", keep_if(request.bindings.inputs,
+  count("--dim",
+        keep_if(request.bindings.dims, [&](const auto& name) { return has_dim(names, name); }));
+  count("--input-shape", keep_if(request.bindings.inputs,
+                                 [&](const auto& name) { return names.inputs.contains(name); }));
+  count("--set-input", keep_if(request.bindings.values,
                                [&](const auto& name) { return names.inputs.contains(name); }));
-  say("--set-input", keep_if(request.bindings.values,
-                             [&](const auto& name) { return names.inputs.contains(name); }));
-  note_bound(request.bindings);
   return request;
 }
 
-void BoundModels::note_bound(const ShapeBindings& bindings) {
-  for (const auto& dim : bindings.dims) bound_.insert(dim.first);
-  for (const auto& input : bindings.inputs) bound_.insert(input.first);
-  for (const auto& value : bindings.values) bound_.insert(value.first);
+std::vector<BoundModels::Given> BoundModels::given() const {
+  std::vector<Given> given;
+  for (const auto& dim : request_.bindings.dims) given.emplace_back("--dim", dim.first);
+  for (const auto& input : request_.bindings.inputs)
+    given.emplace_back("--input-shape", input.first);
+  for (const auto& value : request_.bindings.values) given.emplace_back("--set-input", value.first);
+  return given;
 }
 
-std::string BoundModels::unbound() const {
-  if (!are_several_) return {};
-  const auto is_unbound = [&](const auto& binding) { return !bound_.contains(binding.first); };
-  const auto dim =
-      std::find_if(request_.bindings.dims.begin(), request_.bindings.dims.end(), is_unbound);
-  if (dim != request_.bindings.dims.end()) {
-    return "--dim names " + escaped_in_quotes(dim->first) +
-           ", which is no symbolic dim of any model";
+bool BoundModels::are_all_bound() const {
+  bool are_all = true;
+  for (const Given& one : given()) {
+    const auto lacking = lacking_.find(one);
+    if (lacking == lacking_.end()) continue;
+    const auto& [option, name] = one;
+    if (lacking->second < models_) {
+      print_warning(std::string(option) + " " + escaped(name) + " does not apply to " +
+                    count_text(lacking->second) + " of " + count_text(models_) + " models");
+      continue;
+    }
+    are_all = false;
+    print_error(std::string(option) + " names " + escaped_in_quotes(name) + ", which is no " +
+                (option == "--dim" ? "symbolic dim" : "input") + " of any model");
   }
-  const auto input =
-      std::find_if(request_.bindings.inputs.begin(), request_.bindings.inputs.end(), is_unbound);
-  if (input != request_.bindings.inputs.end()) {
-    return "--input-shape names " + escaped_in_quotes(input->first) +
-           ", which is no input of any model";
-  }
-  const auto value =
-      std::find_if(request_.bindings.values.begin(), request_.bindings.values.end(), is_unbound);
-  if (value == request_.bindings.values.end()) return {};
-  return "--set-input names " + escaped_in_quotes(value->first) +
-         ", which is no input of any model";
+  return are_all;
 }
 
 }  // namespace cleave

@@ -10,23 +10,20 @@
 
 namespace cleave {
 
-ExitCode run_lint(const LintRun& run) {
+ExitCode run_lint(const CLI::App& command, const LintRun& run) {
   auto loaded = read_list(run.list);
   if (!loaded) return refuse(loaded.error());
   const SupportList& list = loaded->list;
   RuleUse use(list);
   LintRequest request{.warnings = std::move(loaded->warnings), .models = run.models};
-  BoundModels bound(run.model, run.models.size() > 1);
+  BoundModels bound(command, run.model, run.models.size() > 1);
   for (const std::string& path : run.models) {
     const auto model = bound.load(path);
     if (!model) return ExitCode::bad_input;
     if (model->format() == ModelFormat::onnx) request.has_onnx_model = true;
     use.add(model->graph, op_facts(*model));
   }
-  if (const std::string fault = bound.unbound(); !fault.empty()) {
-    print_error(fault);
-    return ExitCode::bad_input;
-  }
+  if (!bound.are_all_bound()) return ExitCode::bad_input;
   const Lint lint = lint_support(list, run.models.empty() ? nullptr : &use, request);
   write_stdout(run.as_json ? lint_json(lint) : lint_text(lint));
   const bool fails =

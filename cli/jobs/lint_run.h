@@ -7,6 +7,10 @@
 #include "cli/options/request_args.h"
 #include "cli/terminal/exit_code.h"
 
+namespace CLI {
+class App;
+}
+
 namespace cleave {
 
 struct LintRun {
@@ -18,6 +22,6 @@ struct LintRun {
 };
 
 // Prints the findings. Returns check_failed when there are errors, or, with is_strict, warnings.
-ExitCode run_lint(const LintRun& run);
+ExitCode run_lint(const CLI::App& command, const LintRun& run);
 
 }  // namespace cleave

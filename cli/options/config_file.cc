@@ -1,7 +1,7 @@
 // How a file is read:
 // 1. find a key of too many parts, which would be tables in tables without an end;
 // 2. toml++ parses the text;
-// 3. each value in the table of a command becomes an option's value, as text.
+// 3. each value in the table of a command becomes an option's value, as text; tables [[model]] are kept.
 #include "cli/options/config_file.h"
 
 #define TOML_ENABLE_FORMATTERS 0
@@ -11,7 +11,9 @@
 
 #include <algorithm>
 
+#include "cli/options/request_args.h"
 #include "core/base/decimal.h"
+#include "core/support/glob.h"
 #include "formats/base/text/number_text.h"
 
 namespace cleave {
@@ -117,6 +119,10 @@ class ConfigReader {
   void read_tables(const toml::table& root) {
     for (const auto& [key, node] : root) {
       const std::string name(key.str());
+      if (name == "model" && node.is_array_of_tables()) {
+        for (const toml::node& item : *node.as_array()) read_model(*item.as_table());
+        continue;
+      }
       const toml::table* const table = node.as_table();
       if (table == nullptr) {
         read_option({}, key, node);
@@ -125,6 +131,44 @@ class ConfigReader {
       // CLI11 refuses a table that is no command.
       add({.parents = {name}, .name = "++"}, name, offset_of(key.source().begin));
       for (const auto& [option, value] : *table) read_option({name}, option, value);
+    }
+  }
+
+  void read_model(const toml::table& table) {
+    ModelOptions model;
+    for (const auto& [key, node] : table) {
+      const std::string option = "--" + with_dashes(key.str());
+      const std::uint64_t place = offset_of(key.source().begin);
+      const auto* const text = node.as_string();
+      if (option == "--path" && text != nullptr && !text->get().empty()) {
+        model.path = text->get();
+      } else if (option == "--path") {
+        add_fault(place, "\"path\" must be the path of a model, or a glob");
+      } else if (option == "--dim" || option == "--input-shape" || option == "--set-input") {
+        read_bindings(model.bindings, option, node, place);
+      } else {
+        add_fault(place, escaped_in_quotes(std::string(key.str())) +
+                             " is none of path, dim, input-shape and set-input");
+      }
+    }
+    if (!table.contains("path")) {
+      add_fault(offset_of(table.source().begin), "a [[model]] without \"path\"");
+    }
+    config_.models.push_back(std::move(model));
+  }
+
+  void read_bindings(ShapeBindings& bindings, const std::string& option, const toml::node& node,
+                     std::uint64_t place) {
+    const auto add = [&](const toml::node& value) {
+      const auto text = text_of_value(value);
+      const auto added = text ? add_binding(bindings, option, *text)
+                              : Status<>(Error{"must be text, or a list of texts"});
+      if (!added) add_fault(place, option.substr(2) + ": " + added.error().message);
+    };
+    if (const toml::array* const list = node.as_array()) {
+      for (const toml::node& value : *list) add(value);
+    } else {
+      add(node);
     }
   }
 
@@ -207,6 +251,35 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& stream) const
   }
   config_ = *std::move(config);
   return config_.items;
+}
+
+const ConfigFile* config_of(const CLI::App& command) {
+  const CLI::App* root = &command;
+  while (root->get_parent() != nullptr) root = root->get_parent();
+  return dynamic_cast<const ConfigFile*>(root->get_config_formatter().get());
+}
+
+namespace {
+
+template <class Bindings>
+void override_with(Bindings& bindings, const Bindings& own) {
+  for (const auto& binding : own) {
+    std::erase_if(bindings, [&](const auto& other) { return other.first == binding.first; });
+  }
+  bindings.insert(bindings.end(), own.begin(), own.end());
+}
+
+}  // namespace
+
+void bind_by_config(const CLI::App& command, ModelRequest& model) {
+  const ConfigFile* const config = config_of(command);
+  if (config == nullptr) return;
+  for (const ModelOptions& own : config->models()) {
+    if (!glob_match(own.path, model.path)) continue;
+    override_with(model.bindings.dims, own.bindings.dims);
+    override_with(model.bindings.inputs, own.bindings.inputs);
+    override_with(model.bindings.values, own.bindings.values);
+  }
 }
 
 Diagnostic ConfigFile::fault_at(std::string_view key, const std::string& message) const {

@@ -22,15 +22,10 @@ std::optional<double> parse_number(std::string_view text) {
   return number;
 }
 
-// Parses a share from 0 to 1: "0.95", "95%". Returns the nearest double, so that an equal share of
-// nodes compares equal.
-double parse_share(const std::string& option, const std::string& text) {
-  const bool is_percent = !text.empty() && text.back() == '%';
-  auto share = parse_number(std::string_view(text).substr(0, text.size() - (is_percent ? 1 : 0)));
-  if (share && is_percent) *share /= 100;
-  if (share && *share >= 0 && *share <= 1) return *share;
+double share_of(const std::string& option, const std::string& text) {
+  if (const auto share = parse_share(text)) return *share;
   std::string why = in_quotes(text) + " is not a share from 0 to 1";
-  if (share && !is_percent && *share > 1 && *share <= 100) {
+  if (parse_share(text + "%")) {
     why += ": did you mean " + text + "%?";
   } else {
     why += ": write 0.95 or 95%";
@@ -109,7 +104,7 @@ void GateArgs::add_to(CLI::App& app) {
   app.add_option_function<std::string>(
          "--allow-regression",
          [&limits](const std::string& text) {
-           limits.regression = parse_share("--allow-regression", text);
+           limits.regression = share_of("--allow-regression", text);
          },
          "coverage and QPS may fall below the baseline's by this share of them, and latency may "
          "rise, "
@@ -131,7 +126,7 @@ void GateArgs::add_coverage(const std::string& text) {
   if (limit == nullptr) {
     refuse_option("--min-coverage", in_quotes(what) + " is not nodes, flops or params");
   }
-  *limit = parse_share("--min-coverage", share);
+  *limit = share_of("--min-coverage", share);
 }
 
 bool GateArgs::asks_anything() const {

@@ -1,6 +1,7 @@
 #include "cli/options/request_args.h"
 
 #include "cli/options/choice.h"
+#include "cli/options/config_file.h"
 #include "cli/options/file_option.h"
 #include "cli/options/refuse_option.h"
 #include "cli/options/whole_number.h"
@@ -23,45 +24,44 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
   return size;
 }
 
-// Parses "name=rest", split at the last '=', since names of values may contain one.
-std::pair<std::string, std::string> parse_binding(const std::string& option,
-                                                  const std::string& text,
-                                                  const std::string& example) {
-  const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) {
-    refuse_option(option, in_quotes(text) + " is not of the form " + example);
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
 void add_limit(ModelRequest& model, const std::string& text) {
   if (const auto set = set_limit(model.limits, text); !set) refuse_option("--limit", set.error());
 }
 
-void add_dim(ModelRequest& model, const std::string& text) {
-  const auto [name, size_text] = parse_binding("--dim", text, "N=8");
-  const auto size = parse_size(size_text);
-  if (!size) refuse_option("--dim", in_quotes(size_text) + " is not a size: give a whole number");
-  model.bindings.dims.emplace_back(name, *size);
+Status<> add_dim(ShapeBindings& bindings, const std::string& name, const std::string& text) {
+  const auto size = parse_size(text);
+  if (!size) return Error{in_quotes(text) + " is not a size: give a whole number"};
+  bindings.dims.emplace_back(name, *size);
+  return Done{};
 }
 
-void add_input_shape(ModelRequest& model, const std::string& text) {
-  const auto [name, dims_text] = parse_binding("--input-shape", text, "x=1,3,224,224");
+Status<> add_input_shape(ShapeBindings& bindings, const std::string& name,
+                         const std::string& text) {
   std::vector<std::int64_t> dims;
-  std::string_view rest = dims_text;
-  while (!dims_text.empty()) {
+  std::string_view rest = text;
+  while (!text.empty()) {
     const std::size_t comma = rest.find(',');
     const std::string_view dim = rest.substr(0, comma);
     const auto size = dim == "?" ? std::optional<std::int64_t>(-1) : parse_size(dim);
     if (!size) {
-      refuse_option("--input-shape", "\"" + std::string(dim) + "\" is not a size: give whole " +
-                                         "numbers between commas, or ? for an open dim");
+      return Error{"\"" + std::string(dim) + "\" is not a size: give whole " +
+                   "numbers between commas, or ? for an open dim"};
     }
     dims.push_back(*size);
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
-  model.bindings.inputs.emplace_back(name, std::move(dims));
+  bindings.inputs.emplace_back(name, std::move(dims));
+  return Done{};
+}
+
+void add_bindings(ShapeBindings& bindings, const std::string& option,
+                  const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    if (const auto added = add_binding(bindings, option, text); !added) {
+      refuse_option(option, added.error().message);
+    }
+  }
 }
 
 // A value for each target, such as npu=3, and one for those that have none of their own.
@@ -117,13 +117,31 @@ void add_model_options(CLI::App& app, ModelRequest& model) {
                    "model file (ONNX, torch.export or native graph JSON), or - for standard input")
       ->required();
   add_binding_options(app, model);
+  app.final_callback([&app, &model] { bind_by_config(app, model); });
+}
+
+Status<> add_binding(ShapeBindings& bindings, std::string_view option, const std::string& text) {
+  // Names of values may contain a '='.
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    const std::string_view example = option == "--dim"           ? "N=8"
+                                     : option == "--input-shape" ? "x=1,3,224,224"
+                                                                 : "sr=16000";
+    return Error{in_quotes(text) + " is not of the form " + std::string(example)};
+  }
+  const std::string name = text.substr(0, equals);
+  const std::string rest = text.substr(equals + 1);
+  if (option == "--dim") return add_dim(bindings, name, rest);
+  if (option == "--input-shape") return add_input_shape(bindings, name, rest);
+  bindings.values.emplace_back(name, rest);
+  return Done{};
 }
 
 void add_binding_options(CLI::App& app, ModelRequest& model) {
   app.add_option_function<std::vector<std::string>>(
          "--dim",
          [&model](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) add_dim(model, text);
+           add_bindings(model.bindings, "--dim", texts);
          },
          "bind a symbolic dim, e.g. --dim N=8; repeatable")
       ->type_name("NAME=SIZE")
@@ -131,7 +149,7 @@ void add_binding_options(CLI::App& app, ModelRequest& model) {
   app.add_option_function<std::vector<std::string>>(
          "--input-shape",
          [&model](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) add_input_shape(model, text);
+           add_bindings(model.bindings, "--input-shape", texts);
          },
          "set the shape of an input, e.g. --input-shape x=1,3,224,224; ? leaves a dim open")
       ->type_name("NAME=DIMS")
@@ -140,9 +158,7 @@ void add_binding_options(CLI::App& app, ModelRequest& model) {
   app.add_option_function<std::vector<std::string>>(
          "--set-input",
          [&model](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) {
-             model.bindings.values.push_back(parse_binding("--set-input", text, "sr=16000"));
-           }
+           add_bindings(model.bindings, "--set-input", texts);
          },
          "set the value of an input with one element, e.g. --set-input sr=16000, so that an If or "
          "a shape which it decides is known")
@@ -261,6 +277,11 @@ void add_setting_options(CLI::App& app, SplitRequest& request) {
          "name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable")
       ->type_name("NAME=PREFIX")
       ->allow_extra_args(false);
+  app.add_option_function<std::string>("--min-gain", take("--min-gain", "min_gain"),
+                                       "with --place cost: move nodes to the CPU only if an "
+                                       "inference takes at least this much less "
+                                       "time [3%, and 0% where all times are measured]")
+      ->type_name("PERCENT");
   app.add_option_function<std::string>(
          "--pcie-bw", take("--pcie-bw", "pcie_bw"),
          "link bandwidth: 100GiB/s (default), 16GB/s, or a link's name such as gen4x16")

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
 #include "formats/run/jobs/split_request.h"
 
 namespace CLI {
@@ -14,8 +16,12 @@ namespace cleave {
 
 // What the options set must outlive the app.
 
-// MODEL, and the options below.
+// MODEL, and the options below. What tables [[model]] of --config say of the model is added when all
+// is parsed.
 void add_model_options(CLI::App& app, ModelRequest& model);
+// Adds what `--dim`, `--input-shape` or `--set-input` is given, such as "N=8". The error does not name
+// the option.
+Status<> add_binding(ShapeBindings& bindings, std::string_view option, const std::string& text);
 // --dim, --input-shape, --set-input, --infer, --fold, --limit
 void add_binding_options(CLI::App& app, ModelRequest& model);
 // --costs

@@ -51,11 +51,6 @@ std::string config_path(const CLI::App& app) {
   return given.empty() ? std::string() : given.back();
 }
 
-// What was read of the configuration file; null: none.
-std::shared_ptr<const ConfigFile> config_of(const CLI::App& app) {
-  return std::dynamic_pointer_cast<const ConfigFile>(app.get_config_formatter());
-}
-
 // Prints faults of the configuration file, which do not name it.
 ExitCode refuse_config(const CLI::App& app, Diagnostics faults) {
   for (Diagnostic& fault : faults) fault.file = config_path(app);
@@ -151,7 +146,7 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error,
       return refuse(file.error());
     }
   }
-  const auto config = config_of(app);
+  const ConfigFile* const config = config_of(app);
   if (config && !config->faults().empty()) return refuse_config(app, config->faults());
   const std::string unknown = first_unknown(app, command);
   std::vector<std::string> notes;

@@ -75,6 +75,17 @@ std::optional<double> parse_duration(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<double> parse_share(std::string_view text) {
+  const bool is_percent = text.ends_with('%');
+  if (is_percent) text.remove_suffix(1);
+  double share = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, share);
+  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+  if (is_percent) share /= 100;
+  return share >= 0 && share <= 1 ? std::optional(share) : std::nullopt;
+}
+
 std::optional<double> parse_flops_rate(std::string_view text) {
   const auto quantity = parse_quantity(text);
   if (!quantity || quantity->unit.empty()) return std::nullopt;

@@ -28,6 +28,9 @@ std::optional<std::uint64_t> prefix_factor(std::string_view prefix);
 // Parses a duration into seconds: `12ms`, `300us`, `1.5s`, `2min`. nullopt for other units.
 std::optional<double> parse_duration(std::string_view text);
 
+// Parses a share from 0 to 1: "0.95", "95%". Returns the nearest double. nullopt for other texts.
+std::optional<double> parse_share(std::string_view text);
+
 // Parses floating-point operations per second: `10T`, `312TFLOP/s`, `1.5GFLOPS`, `1e12 FLOP/s`.
 // Must be above 0 and have a unit.
 std::optional<double> parse_flops_rate(std::string_view text);

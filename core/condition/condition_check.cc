@@ -354,6 +354,13 @@ bool is_for_want_of_knowledge(const FoundInstead& found) {
          std::holds_alternative<FoundNoQuantization>(found);
 }
 
+bool condition_holds(const Graph& graph, NodeId node, const Condition& condition,
+                     const OpFacts& facts) {
+  const auto* const wanted = std::get_if<RelationCondition>(&condition);
+  if (wanted != nullptr) return relation_holds(wanted->relation, graph, node, facts);
+  return !find_instead(graph, node, condition, facts);
+}
+
 std::optional<FoundInstead> find_instead(const Graph& graph, NodeId node,
                                          const Condition& condition, const OpFacts& facts) {
   return std::visit(Checker(graph, node, facts), condition);

@@ -120,6 +120,10 @@ using FoundInstead =
 // the elements of a constant.
 bool is_for_want_of_knowledge(const FoundInstead& found);
 
+// Whether the condition holds. The same as find_instead(), without the words of a failed relation.
+bool condition_holds(const Graph& graph, NodeId node, const Condition& condition,
+                     const OpFacts& facts);
+
 // What the node has instead of what the condition asks for; nullopt when the condition holds.
 // Linear in the node's operands and in the elements of constants that the condition looks at.
 std::optional<FoundInstead> find_instead(const Graph& graph, NodeId node,

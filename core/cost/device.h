@@ -45,6 +45,7 @@ struct Machine {
   DeviceNumbers cpu = {};
   DeviceNumbers acc = {};
   std::optional<double> launch_us = {};            // of one accelerator partition
+  double cpu_launch_us = 0;                        // of one CPU partition
   std::optional<std::uint64_t> acc_memory = {};    // bytes
   std::optional<std::size_t> most_acc_parts = {};  // that the accelerator can hold
   double link_bytes_per_second = 100.0 * (1U << 30U);

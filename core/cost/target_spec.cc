@@ -57,7 +57,7 @@ constexpr std::array<Key, 8> kKeys = {{
     {"flops", set<&TargetSpec::flops_per_second, parse_flops_rate>, "4TFLOP/s", true},
     {"bandwidth", set<&TargetSpec::bytes_per_second, bandwidth>, "50GB/s", true},
     {"node", set<&TargetSpec::node_us, microseconds>, "2us", true},
-    {"launch", set<&TargetSpec::launch_us, microseconds>, "100us", false},
+    {"launch", set<&TargetSpec::launch_us, microseconds>, "100us", true},
     {"memory", set<&TargetSpec::memory, parse_bytes>, "512MiB", false},
     {"max-subgraphs", set<&TargetSpec::max_subgraphs, whole>, "8", false},
     {"link", set<&TargetSpec::link, parse_link>, "gen4x4", false},
@@ -126,7 +126,8 @@ Machine with_target(Machine machine, const TargetSpec& spec) {
   if (spec.flops_per_second) device.flops_per_second = spec.flops_per_second;
   if (spec.bytes_per_second) device.bytes_per_second = spec.bytes_per_second;
   if (spec.node_us) device.node_us = *spec.node_us;
-  if (spec.launch_us) machine.launch_us = spec.launch_us;
+  if (spec.launch_us && spec.target == TargetName::cpu) machine.cpu_launch_us = *spec.launch_us;
+  if (spec.launch_us && spec.target == TargetName::acc) machine.launch_us = spec.launch_us;
   if (spec.memory) machine.acc_memory = spec.memory;
   if (spec.max_subgraphs) machine.most_acc_parts = spec.max_subgraphs;
   if (spec.duplex) machine.duplex = *spec.duplex;

@@ -26,8 +26,8 @@ struct TargetSpec {
   std::optional<double> flops_per_second;
   std::optional<double> bytes_per_second;
   std::optional<double> node_us;
-  std::optional<double> launch_us;  // this and all below: of the accelerator only
-  std::optional<std::uint64_t> memory;
+  std::optional<double> launch_us;      // of one partition
+  std::optional<std::uint64_t> memory;  // this and all below: of the accelerator only
   std::optional<std::size_t> max_subgraphs;
   std::optional<Link> link;
   std::optional<Duplex> duplex;

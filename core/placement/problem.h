@@ -5,7 +5,7 @@
 //   value  made by a unit or by the host, read by units and perhaps by the host
 //   level  units run in alternating levels, CPU first. A unit's level is the lowest of its own side
 //          that is not below the level of a unit that it reads from. The units of an accelerator
-//          level form one accelerator part, which is launched once.
+//          level form one accelerator part, which is launched once; those of a CPU level one CPU part.
 //
 // The time of a placement is the sum of its units' times, of its launches, and of its crossings.
 // Without residency a value crosses once into each accelerator part that reads it from elsewhere,
@@ -40,6 +40,7 @@ struct PlacementProblem {
   std::vector<std::uint8_t> host_reads;  // by value: 1 when it is an output of the graph
 
   double launch_us = 0;
+  double cpu_launch_us = 0;                                          // of a CPU part
   std::size_t most_parts = std::numeric_limits<std::size_t>::max();  // on the accelerator
   Residency residency = Residency::off;
   Duplex duplex = Duplex::half;

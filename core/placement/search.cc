@@ -60,7 +60,8 @@ std::vector<std::uint32_t> order_of(const PlacementProblem& problem, const Adjac
 
 // More than any placement takes.
 double penalty_of(const PlacementProblem& problem) {
-  double sum = 1 + problem.launch_us * static_cast<double>(problem.unit_count());
+  const double launch = problem.launch_us + problem.cpu_launch_us;
+  double sum = 1 + launch * static_cast<double>(problem.unit_count());
   for (const double us : problem.cpu_us) sum += us;
   for (const double us : problem.acc_us) sum += us;
   for (std::uint32_t value = 0; value < problem.value_count(); ++value) {
@@ -126,12 +127,15 @@ void PlacementScorer::add_units(const Sides& sides, PlacementScore& score) const
 }
 
 void PlacementScorer::add_launches(const Sides& sides, PlacementScore& score) {
+  constexpr std::uint8_t kCpu = 1, kAcc = 2;
   used_.assign(level_count_, 0);
   for (std::uint32_t unit = 0; unit < sides.size(); ++unit) {
-    if (sides[unit] != 0) used_[levels_[unit]] = 1;
+    used_[levels_[unit]] = sides[unit] != 0 ? kAcc : kCpu;
   }
-  score.launches = static_cast<std::size_t>(std::count(used_.begin(), used_.end(), 1));
-  score.launch_us = problem_.launch_us * static_cast<double>(score.launches);
+  const auto on_cpu = std::count(used_.begin(), used_.end(), kCpu);
+  score.launches = static_cast<std::size_t>(std::count(used_.begin(), used_.end(), kAcc));
+  score.launch_us = problem_.launch_us * static_cast<double>(score.launches) +
+                    problem_.cpu_launch_us * static_cast<double>(on_cpu);
   if (score.launches > problem_.most_parts) {
     score.penalty_us = penalty_us_ * static_cast<double>(score.launches - problem_.most_parts);
   }

@@ -28,10 +28,10 @@ struct PlacementScore {
   // Over a half-duplex link in both directions, over a full-duplex one for each part in the
   // direction that takes longer.
   double link_us = 0;
-  double launch_us = 0;
-  double penalty_us = 0;  // for parts beyond the limit: more than any placement takes
-  std::size_t launches = 0;
-  double total_us = 0;  // the sum of all of these
+  double launch_us = 0;      // of accelerator parts and CPU parts
+  double penalty_us = 0;     // for parts beyond the limit: more than any placement takes
+  std::size_t launches = 0;  // of accelerator parts
+  double total_us = 0;       // the sum of all of these
 };
 
 // Keeps the order and its tables, so that scoring many placements allocates no memory.

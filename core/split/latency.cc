@@ -139,12 +139,16 @@ class LatencySummer {
     for (const PartId part : partition_.parts()) {
       const bool is_acc = partition_.is_acc(part);
       result_.launches += is_acc ? 1 : 0;
-      result_.parts[part].launch_us = is_acc ? input_.machine.launch_us : 0;
+      result_.parts[part].launch_us =
+          is_acc ? input_.machine.launch_us : input_.machine.cpu_launch_us;
     }
+    const std::size_t on_cpu = partition_.count() - result_.launches;
+    const double of_cpu = input_.machine.cpu_launch_us * static_cast<double>(on_cpu);
     if (result_.launches == 0) {
-      result_.launch_us = 0;
+      result_.launch_us = of_cpu;
     } else if (input_.machine.launch_us) {
-      result_.launch_us = *input_.machine.launch_us * static_cast<double>(result_.launches);
+      result_.launch_us =
+          *input_.machine.launch_us * static_cast<double>(result_.launches) + of_cpu;
     } else {
       miss(MissingNumber::launch);
     }
@@ -168,7 +172,7 @@ class LatencySummer {
   }
 
   void find_all_cpu() {
-    double sum = 0;
+    double sum = input_.machine.cpu_launch_us;  // the whole model is one partition
     for (const NodeId node : partition_.members) {
       const auto time = input_.times.cpu.of(node);
       if (!time) return;

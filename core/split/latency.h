@@ -43,7 +43,7 @@ struct PartLatency {
   std::optional<double> compute_us;
   // 0 for CPU parts; with residency: the values sent for this part
   std::optional<double> link_us;
-  std::optional<double> launch_us;  // 0 for CPU parts
+  std::optional<double> launch_us;
 };
 
 struct Latency {

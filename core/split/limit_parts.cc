@@ -54,8 +54,8 @@ class GrowingPiece {
   }
 
   const LimitedCounts& counts() const { return counts_; }
-  // Of values that the piece makes and the rest of the subgraph reads: once out, once in; those that
-  // leave the subgraph in any case only once.
+  // Bytes of values that the piece passes to the rest of the subgraph, counted out and in; of those that
+  // leave the subgraph in any case counted once.
   std::uint64_t crossing_bytes() const { return crossing_bytes_; }
 
  private:

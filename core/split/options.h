@@ -74,6 +74,9 @@ enum class PlaceBy : std::uint8_t {
 
 struct PlaceOptions {
   PlaceBy by = PlaceBy::priority;
+  // PlaceBy::cost: the least share of the time for which nodes move to the CPU. nullopt: 3% where a time
+  // is an estimate.
+  std::optional<double> min_gain = {};
   bool operator==(const PlaceOptions&) const = default;
 };
 

@@ -29,6 +29,7 @@ class ProblemMaker {
   PlacementProblem run() {
     const Machine& machine = request_.latency.machine;
     problem_.launch_us = machine.launch_us.value_or(0);
+    problem_.cpu_launch_us = machine.cpu_launch_us;
     problem_.residency = request_.latency.residency;
     problem_.duplex = machine.duplex;
     if (machine.most_acc_parts) problem_.most_parts = *machine.most_acc_parts;
@@ -262,6 +263,18 @@ PlacementNumbers numbers_of(const ProblemMaker& maker, const Placement& placemen
           .unknown_sizes = maker.unknown_sizes()};
 }
 
+// What the placement gains, of the time with all on the accelerator that may be there. 1 when that is
+// more than the accelerator can hold.
+double gain_of(const PlacementProblem& problem, const Placement& placement) {
+  Sides sides(problem.unit_count());
+  for (std::size_t unit = 0; unit < sides.size(); ++unit) {
+    sides[unit] = problem.allowed[unit] == AllowedSides::cpu ? 0 : 1;
+  }
+  const PlacementScore all = PlacementScorer(problem).score(sides);
+  if (all.penalty_us > 0 || all.total_us <= 0) return 1;
+  return 1 - placement.score.total_us / all.total_us;
+}
+
 }  // namespace
 
 PlacementNumbers best_placement(const Graph& graph, const Fusions& fusions,
@@ -275,9 +288,16 @@ PlacedByCost place_by_cost(const Graph& graph, Fusions fusions, const PlaceReque
   ProblemMaker maker(graph, fusions, request);
   const PlacementProblem problem = maker.run();
   const Placement placement = find_placement(problem);
-  const MoveSums sums(problem, placement, maker.is_unknown());
   PlacedByCost placed;
   placed.numbers = numbers_of(maker, placement);
+  placed.numbers.gain = gain_of(problem, placement);
+  placed.numbers.is_too_little = placed.numbers.gain < request.min_gain;
+  if (placed.numbers.is_too_little) {
+    placed.numbers.start = StartSide::reference;
+    placed.fusions = std::move(fusions);
+    return placed;
+  }
+  const MoveSums sums(problem, placement, maker.is_unknown());
   std::vector<NodeId> moved;
   for (const NodeId node : graph.nodes()) {
     const bool is_on_cpu = placement.sides[maker.units().unit_of(node)] == 0;

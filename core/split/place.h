@@ -27,7 +27,11 @@ struct PlacementNumbers {
   StartSide start = StartSide::cpu;  // the side on which the subgraph pass should start
   std::size_t moved = 0;             // nodes that went to the CPU
   std::size_t launches = 0;
-  std::uint64_t moves = 0;        // that the search tried
+  std::uint64_t moves = 0;  // that the search tried
+  // What the best placement gains on all that may run on the accelerator being there, of its time. Nodes
+  // do not move when this is less than asked for.
+  double gain = 0;
+  bool is_too_little = false;
   std::size_t unknown_times = 0;  // nodes
   std::size_t unknown_sizes = 0;  // tensors
 };
@@ -42,6 +46,7 @@ struct PlaceRequest {
   AccFinderOptions acc_finder = {};
   const NodeSet* required = nullptr;            // nodes that stay on the accelerator; null: none
   const NodeSet* shape_computations = nullptr;  // as --host-shapes found them; null: none
+  double min_gain = 0;                          // of the time: nodes move to the CPU for no less
 };
 
 // Only the numbers of the best placement of what may run on the accelerator. Close to linear.

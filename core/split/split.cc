@@ -4,6 +4,7 @@
 //   supported nodes > accelerator nodes > groups > runs > partitions > boundaries
 #include "core/split/split.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 #include <utility>
@@ -60,18 +61,33 @@ struct Placed {
   std::optional<PlacementNumbers> numbers = {};  // with --place cost
 };
 
+// The least gain for which nodes move: what was asked for, else none where all times are measured.
+double min_gain_of(const Graph& graph, const Fusions& groups, const PlaceOptions& options,
+                   const TargetTimes& times) {
+  constexpr double kOfEstimates = 0.03;
+  if (options.min_gain) return *options.min_gain;
+  const auto nodes = graph.nodes();
+  const bool is_measured = std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+    return times.cpu.origins[node] == TimeOrigin::measured &&
+           (!groups.acc.nodes.contains(node) || times.acc.origins[node] == TimeOrigin::measured);
+  });
+  return is_measured ? 0 : kOfEstimates;
+}
+
 // With --place cost, only those nodes stay on the accelerator that make an inference faster. Then
 // the sets that an earlier split divided become groups.
 Placed place(const SplitInput& input, const SplitOptions& options, const LatencyInput& latency,
              const HostShapes& host_shapes, Fusions groups, Sets sets) {
   Placed placed{std::move(groups)};
   if (options.place.by == PlaceBy::cost) {
+    const double min_gain = min_gain_of(input.graph, placed.fusions, options.place, latency.times);
     PlacedByCost by_cost = place_by_cost(
         input.graph, std::move(placed.fusions),
         {.latency = latency,
          .acc_finder = options.acc_finder,
          .required = input.required,
-         .shape_computations = options.host_shapes.follow ? &host_shapes.nodes : nullptr});
+         .shape_computations = options.host_shapes.follow ? &host_shapes.nodes : nullptr,
+         .min_gain = min_gain});
     placed = {std::move(by_cost.fusions), by_cost.numbers};
   }
   if (!sets.empty()) {
@@ -226,8 +242,10 @@ Result<Support> judge_by_lists(const Graph& graph, std::span<const SupportList> 
                                const OpFacts& facts) {
   auto support = match_support_within(graph, lists, facts, kMostRuleChecks);
   if (support) return *std::move(support);
-  return Error{.message = "rules of the support lists would be held against nodes more than " +
-                          std::to_string(kMostRuleChecks) + " times, the most that is done",
+  return Error{.message =
+                   "rules of the support lists, and terms of their \"where\", would be held "
+                   "against nodes more than " +
+                   std::to_string(kMostRuleChecks) + " times, the most that is done",
                .notes = {"too many rules are for the same op: give rules by the values of an "
                          "attribute, or fewer rules"}};
 }

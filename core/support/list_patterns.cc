@@ -93,8 +93,9 @@ NodeFit ListPatterns::fit(Role role, NodeId node, const IsDenied& is_denied, con
   return is_denied(node) ? NodeFit::denied : NodeFit::fits;
 }
 
-bool ListPatterns::whole_fits(const Pattern& pattern, std::span<const NodeId> nodes) const {
+bool ListPatterns::whole_fits(const Pattern& pattern, std::span<const NodeId> nodes) {
   return std::all_of(pattern.where.begin(), pattern.where.end(), [&](const Relation& relation) {
+    steps_ += relation.terms.size();
     return relation_holds(relation, graph_, nodes, facts_);
   });
 }
@@ -129,7 +130,7 @@ ListPatterns::Anchors ListPatterns::rarest_op(std::uint32_t pattern) const {
   return rarest;
 }
 
-void ListPatterns::find(const IsDenied& is_denied, NodeSet& taken,
+void ListPatterns::find(const IsDenied& is_denied, NodeSet& taken, std::uint64_t most_steps,
                         const std::function<void(std::uint32_t, std::span<const NodeId>)>& found) {
   for (std::uint32_t i = 0; i < list_.patterns.size(); ++i) {
     const Anchors anchors = rarest_op(i);
@@ -137,11 +138,13 @@ void ListPatterns::find(const IsDenied& is_denied, NodeSet& taken,
     const PatternQuery asked = query(i, is_denied, taken);
     PatternSearch search(asked, anchors.op);
     for (const NodeId anchor : anchors.nodes) {
+      if (steps_ + search.steps() > most_steps) break;
       if (!search.run(anchor)) continue;
       for (const NodeId node : search.nodes()) taken.insert(node);
       found(i, search.nodes());
     }
     steps_ += search.steps();
+    if (steps_ > most_steps) return;
   }
 }
 

@@ -63,8 +63,9 @@ class ListPatterns {
                const OpFacts& facts);
 
   // Adds the matches of the list, without nodes that are denied or taken; their nodes are taken
-  // then. For each pattern at most PatternSearch::kMostSteps around each node of its rarest op.
-  void find(const IsDenied& is_denied, NodeSet& taken,
+  // then. For each pattern at most PatternSearch::kMostSteps around each node of its rarest op. Ends
+  // early, with steps() above `most_steps`, when that many steps are not enough.
+  void find(const IsDenied& is_denied, NodeSet& taken, std::uint64_t most_steps,
             const std::function<void(std::uint32_t pattern, std::span<const NodeId>)>& found);
 
   // The pattern with the most ops placed around the node; the first if several are equal. nullopt when no
@@ -80,7 +81,7 @@ class ListPatterns {
     return index(node) < ops_.op_of.size() && !roles_[ops_.op_of[node]].empty();
   }
 
-  // Candidates that were looked at so far.
+  // Candidates that were looked at so far, and terms of `where` that were computed.
   std::uint64_t steps() const { return steps_; }
 
  private:
@@ -89,7 +90,7 @@ class ListPatterns {
   };
   using Mask = std::uint16_t;  // a bit for each op of a pattern
   NodeFit fit(Role role, NodeId node, const IsDenied& is_denied, const NodeSet& taken);
-  bool whole_fits(const Pattern& pattern, std::span<const NodeId> nodes) const;
+  bool whole_fits(const Pattern& pattern, std::span<const NodeId> nodes);
   PatternQuery query(std::uint32_t pattern, const IsDenied& is_denied, const NodeSet& taken);
   struct Anchors {
     std::uint32_t op;

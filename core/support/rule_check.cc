@@ -174,8 +174,9 @@ void find_failed_conditions(const Graph& graph, NodeId node, const Rule& rule, c
     }
   }
   for (std::uint32_t i = 0; i < rule.conditions.size(); ++i) {
-    if (find_instead(graph, node, rule.conditions[i], facts))
+    if (!condition_holds(graph, node, rule.conditions[i], facts)) {
       failed.push_back({What::condition, i});
+    }
   }
   if (rule.opset && !opset_holds(graph, node, *rule.opset, facts)) failed.push_back({What::opset});
 }

@@ -63,7 +63,7 @@ class Matcher {
     return own;
   }
 
-  // The number of checks of a rule on a node so far.
+  // The number of checks so far.
   std::uint64_t checks() const {
     std::uint64_t steps = 0;
     for (const auto& [list, patterns] : patterns_) steps += patterns.steps();
@@ -83,12 +83,16 @@ class Matcher {
   }
 
   // Finds the matches of all patterns, and drops those in which a node is refused for another reason.
-  void find_patterns() {
+  // Ends early when checks() goes beyond `most_checks`.
+  void find_patterns(std::uint64_t most_checks) {
     for (const auto* const group : {&all_of_, &any_of_}) {
       for (const std::uint16_t i : *group) {
-        if (!lists_[i].list().patterns.empty()) find_patterns_of(i);
+        if (lists_[i].list().patterns.empty()) continue;
+        if (checks() > most_checks) return;
+        find_patterns_of(i, most_checks - checks());
       }
     }
+    if (checks() > most_checks) return;
     std::vector<std::uint16_t> lists;
     for (const auto& [list, patterns] : patterns_) lists.push_back(list);
     matches_.give_up_refused(
@@ -173,12 +177,12 @@ class Matcher {
     return taken_.try_emplace(is_all_of ? list : kAnyList, graph_.node_count()).first->second;
   }
 
-  void find_patterns_of(std::uint16_t list) {
+  void find_patterns_of(std::uint16_t list, std::uint64_t most_steps) {
     if (!ops_) ops_.emplace(graph_);
     auto& patterns =
         patterns_.emplace_back(list, ListPatterns(graph_, *ops_, lists_[list].list(), facts_))
             .second;
-    patterns.find([&](NodeId node) { return is_denied(list, node); }, taken_by(list),
+    patterns.find([&](NodeId node) { return is_denied(list, node); }, taken_by(list), most_steps,
                   [&](std::uint32_t pattern, std::span<const NodeId> nodes) {
                     matches_.add({list, pattern}, nodes);
                   });
@@ -325,9 +329,19 @@ class Matcher {
     return {best, false};
   }
 
+  // A rule is a check, and so is each term of its `where`.
+  static std::uint64_t checks_of(const Rule& rule) {
+    std::uint64_t checks = 1;
+    for (const Condition& condition : rule.conditions) {
+      const auto* const relation = std::get_if<RelationCondition>(&condition);
+      if (relation != nullptr) checks += relation->relation.terms.size();
+    }
+    return checks;
+  }
+
   // Leaves the failed conditions in failed_.
   bool holds(const Rule& rule, NodeId node) {
-    ++checks_;
+    checks_ += checks_of(rule);
     failed_.clear();
     find_failed_conditions(graph_, node, rule, facts_, failed_);
     return failed_.empty();
@@ -347,7 +361,8 @@ class Matcher {
   }
 
   static constexpr std::size_t kOtherOpset = 1U << 20U;
-  static constexpr std::size_t kMostCompared = 1000;               // rules, for the nearest of many
+  static constexpr std::size_t kMostCompared = 1000;  // rules, for the nearest of many
+  static constexpr std::uint64_t kChecksOfStep = 2;   // a step of a pattern takes as long
   static constexpr std::uint64_t kMostStepsToNearest = 4'000'000;  // in search of near patterns
   static constexpr std::uint32_t kAnyList = 1U << 16U;             // no list has this number
 
@@ -433,7 +448,8 @@ std::optional<Support> match_support_within(const Graph& graph, std::span<const 
   Support support{NodeSet(graph.node_count()), PerNode<Reason>(graph.node_count())};
   Matcher matcher(graph, lists, facts);
   if (have_patterns(lists)) {
-    matcher.find_patterns();
+    matcher.find_patterns(most_checks);
+    if (matcher.checks() > most_checks) return std::nullopt;
     support.patterns = matcher.matches();
   }
   for (const NodeId node : graph.nodes()) {

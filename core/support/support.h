@@ -78,7 +78,7 @@ std::optional<AcceptingRule> find_accepting_rule(const Graph& graph, NodeId node
 // A limit on the work of matching. A list may have thousands of rules for one op, which must be
 // checked one by one on each node of the op, unless they ask for an attribute's value.
 
-// The most checks of a rule on a node in one split: a few seconds of work.
+// The most checks in one split, a few seconds of work: of a rule on a node, and of a term of its `where`.
 inline constexpr std::uint64_t kMostRuleChecks = 100'000'000;
 
 // The same as match_support(); nullopt when it would check rules on nodes more than `most_checks`

@@ -503,6 +503,42 @@ def test_a_later_opset_is_proposed_before_a_node_is_blamed(place):
     done, result = place.lower(model, backend, "--reference", "onnxruntime", "--until-clean", env=env)
     equal((done.returncode, result["rules"]), (0, 0))
     equal(result["parts"][0]["remedies"]["opset"], 17)
+    # The report's command writes what compiled.
+    equal(result["split_command"], f"cleave split {model} -s all.json --opset 17 -o parts")
+    done = place.run(*shlex.split(result["split_command"])[1:], env=env)
+    equal((done.returncode, done.stderr.count("error")), (0, 0))
+    for name in (result["parts"][0]["name"], "root"):
+        written = onnx.load(place.folder / "parts" / f"{name}.onnx")
+        equal([one.version for one in written.opset_import if one.domain == ""], [17])
+
+
+def test_split_writes_another_opset_that_computes_the_same(place):
+    env = reference(place)
+    # A form that changed: Squeeze had its axes as an attribute before opset 13; and a weight of 64 KiB.
+    weight = onnx.helper.make_tensor("w", onnx.TensorProto.FLOAT, [128, 128], [0.01] * 128 * 128)
+    nodes = [onnx.helper.make_node("MatMul", ["x", "w"], ["a"], name="a"), onnx.helper.make_node("Sin", ["a"], ["b"], name="b"),
+             onnx.helper.make_node("Unsqueeze", ["b"], ["c"], name="c", axes=[0]),
+             onnx.helper.make_node("Squeeze", ["c"], ["d"], name="d", axes=[0]), onnx.helper.make_node("Relu", ["d"], ["y"], name="e")]
+    value = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 128]) for name in ("x", "y")]
+    graph = onnx.helper.make_graph(nodes, "old", value[:1], value[1:], [weight])
+    model = place.folder / "old.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 12)], ir_version=8), model)
+    split = ["split", model, "-s", "all.json", "--deny", "Sin", "-o"]
+    done = place.run(*split, "out", "--opset", "18", env=env)
+    equal(done.returncode, 0)
+    assert "parts and root are of opset 18, the model of 12" in done.stdout, done.stdout
+    for path in (place.folder / "out").glob("*.onnx"):
+        equal([one.version for one in onnx.load(path).opset_import if one.domain == ""], [18])
+    verify = [sys.executable, PROJECT / "scripts" / "verify_split.py", model, place.folder / "out"]
+    done = subprocess.run(verify, capture_output=True, text=True, check=False)
+    equal((done.returncode, done.stdout.count("differ")), (0, 0))
+    # Nothing is written where a part cannot be converted, and the part is named.
+    for opset, said in (("999", "knows opsets 1 to"), ("6", "_run_on_")):
+        done = place.run(*split, "none", "--opset", opset, env=env)
+        equal(done.returncode, 3)
+        assert said in done.stderr and not (place.folder / "none").exists(), done.stderr
+    done = place.run("split", PROJECT / "samples" / "resnet18.json", "-s", "all.json", "-o", "none", "--opset", "18")
+    assert done.returncode == 3 and "not an ONNX model" in done.stderr, done.stderr
 
 
 def test_wrong_values_are_found_by_bisection(place):

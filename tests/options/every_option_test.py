@@ -54,6 +54,7 @@ OPTIONS = {
     "--non-acc-prefix": ("--non-acc-prefix host_", ""),
     "--target": ("--target acc:launch=1s", COST),
     "--pcie-bw": ("--pcie-bw 1kB/s", COST),
+    "--min-gain": ("--min-gain 99%", COST),
     "--costs": ("--costs acc=slow.csv", TIMES),
     "--require": ("--require a0", f"{COST} --target acc:launch=100us"),
 }

@@ -36,7 +36,7 @@ struct ObservedShapes {
   // Dims for which kernels saw different sizes; they are not in `dims`.
   std::vector<std::string> conflicting_dims;
   std::size_t contradicted = 0;  // kernels with another shape than the model
-  // The first one, if the profile is of another model or another input: an input of the model
+  // The first contradiction, if the profile is of another model or another input: an input of the model
   // differs, or kernels with over a tenth of the compared time do. A runtime that rewrites a few
   // nodes and keeps their names stays below that.
   std::optional<ShapeContradiction> contradiction;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <unordered_set>
 #include <utility>
 
 #include "core/base/white_space.h"
 #include "core/graph/op_name.h"
-#include "core/support/rule_check.h"
+#include "core/support/rule_index.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/json/text.h"
 #include "formats/base/text/csv_rows.h"
@@ -268,23 +269,32 @@ SupportList list_of_denials(const std::vector<std::string>& texts) {
 bool is_list_of_denials(const SupportList& list) { return list.path == kPath; }
 
 std::vector<std::string> idle_denials(const Graph& graph, const SupportList& list) {
-  std::vector<std::string> used, idle;
-  for (const Rule& rule : list.deny) {
-    const auto names = [&](NodeId node) {
-      return rule.node_name.empty() ? names_op(rule, graph.domain(node), graph.op(node))
-                                    : names_node(rule, graph.node(node).name);
-    };
-    const auto nodes = graph.nodes();
-    const bool is_used = std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
-      const auto inner = graph.body_nodes(node);
-      return names(node) || std::any_of(inner.begin(), inner.end(), names);
-    });
-    (is_used ? used : idle).push_back(rule_text(rule));
+  const RuleIndex rules(list);
+  std::vector<bool> is_used(list.deny.size(), false);
+  const auto use = [&](const RuleIndices& found) {
+    for (const std::uint32_t i : found) is_used[i] = true;
+  };
+  std::set<std::pair<std::string_view, std::string_view>> ops;
+  const auto look_at = [&](NodeId node) {
+    use(rules.deny_of(graph.node(node).name));
+    const auto [op, is_new] = ops.emplace(graph.domain(node), graph.op(node));
+    if (is_new) use(rules.rules_of(op->first, op->second).deny.unnamed);
+  };
+  for (const NodeId node : graph.nodes()) {
+    look_at(node);
+    for (const NodeId inner : graph.body_nodes(node)) look_at(inner);
   }
-  std::erase_if(idle, [&](const std::string& text) {
-    return std::find(used.begin(), used.end(), text) != used.end();
-  });
-  idle.erase(std::unique(idle.begin(), idle.end()), idle.end());
+  // A text is two rules, of which one will do.
+  std::set<std::string> done;
+  std::vector<std::string> idle;
+  for (std::size_t i = 0; i < is_used.size(); ++i) {
+    if (is_used[i]) done.insert(rule_text(list.deny[i]));
+  }
+  for (std::size_t i = 0; i < is_used.size(); ++i) {
+    if (is_used[i]) continue;
+    std::string text = rule_text(list.deny[i]);
+    if (done.insert(text).second) idle.push_back(std::move(text));
+  }
   return idle;
 }
 

@@ -215,6 +215,7 @@ void take_device(const Field& value, DeviceNumbers& device) {
 
 void take_machine(const Field& value, Machine& machine) {
   take_device(value["cpu"], machine.cpu);
+  if (value["cpu"].has("launch_us")) machine.cpu_launch_us = value["cpu"]["launch_us"].number();
   const Field acc = value["acc"];
   take_device(acc, machine.acc);
   machine.launch_us = take_amount(acc["launch_us"]);

@@ -180,8 +180,9 @@ class CheckMaker {
   }
 
   void hold_against_requirements() {
+    const RequiredNodes required(graph_);
     for (const std::string& pattern : request_.require) {
-      const std::vector<NodeId> nodes = required_nodes(graph_, pattern);
+      const std::vector<NodeId> nodes = required.of(pattern);
       std::vector<NodeId> refused;
       std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(refused),
                    [&](NodeId node) { return on_cpu(node); });
@@ -240,27 +241,42 @@ bool Check::passed() const {
   return std::all_of(runs.begin(), runs.end(), [](const CheckRun& run) { return run.passed(); });
 }
 
-std::vector<NodeId> required_nodes(const Graph& graph, const std::string& pattern) {
-  const std::size_t separator = pattern.find("::");
-  const std::string_view op =
-      separator == std::string::npos ? pattern : std::string_view(pattern).substr(separator + 2);
-  const auto is_of_op = [&](NodeId node) {
-    if (is_torch_spelling("", pattern, graph.op(node))) return true;
-    if (!glob_match(op, graph.op(node)) && !glob_match(op, torch_path(graph.op(node))))
-      return false;
-    return separator == std::string::npos ||
-           plain_domain(graph.domain(node)) ==
-               plain_domain(std::string_view(pattern).substr(0, separator));
+RequiredNodes::RequiredNodes(const Graph& graph) {
+  const auto add = [&](NodeId node, NodeId owner) {
+    by_name_[graph.node(node).name].push_back(owner);
+    by_op_[{graph.domain(node), graph.op(node)}].push_back(owner);
   };
-  const auto is_meant = [&](NodeId node) {
-    const std::string_view name = graph.node(node).name;
-    return name == pattern || glob_match(pattern, name) || is_of_op(node);
-  };
-  std::vector<NodeId> nodes;
   for (const NodeId node : graph.nodes()) {
-    const auto body = graph.body_nodes(node);
-    if (is_meant(node) || std::any_of(body.begin(), body.end(), is_meant)) nodes.push_back(node);
+    add(node, node);
+    for (const NodeId inner : graph.body_nodes(node)) add(inner, node);
   }
+}
+
+std::vector<NodeId> RequiredNodes::of(const std::string& pattern) const {
+  std::vector<NodeId> nodes;
+  const auto take = [&](const std::vector<NodeId>& found) {
+    nodes.insert(nodes.end(), found.begin(), found.end());
+  };
+  if (const auto found = by_name_.find(pattern); found != by_name_.end()) take(found->second);
+  if (is_glob(pattern)) {
+    for (const auto& [name, found] : by_name_) {
+      if (glob_match(pattern, name)) take(found);
+    }
+  }
+  const std::size_t separator = pattern.find("::");
+  const std::string_view wanted =
+      separator == std::string::npos ? pattern : std::string_view(pattern).substr(separator + 2);
+  const auto names = [&](std::string_view domain, std::string_view op) {
+    if (is_torch_spelling("", pattern, op)) return true;
+    if (!glob_match(wanted, op) && !glob_match(wanted, torch_path(op))) return false;
+    return separator == std::string::npos ||
+           plain_domain(domain) == plain_domain(std::string_view(pattern).substr(0, separator));
+  };
+  for (const auto& [op, found] : by_op_) {
+    if (names(op.first, op.second)) take(found);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
 }
 

@@ -88,7 +88,7 @@ std::string check_text(const Check& check) {
                                     [](const CheckRun& run) { return !run.gates.empty(); });
   std::string text =
       is_asked ? std::string(check.passed() ? "passed: " : "FAILED: ") + verdict_text(check) + '\n'
-               : "nothing was checked: no gate was given\n";
+               : "baseline written; nothing was checked\n";
   if (check.runs.size() > 1 || !is_asked) text += '\n' + overview_text(check);
   if (!is_asked) return text;
   for (const CheckRun& run : check.runs) text += '\n' + run_text(run);

@@ -193,7 +193,7 @@ std::string verdict_text(const Check& check) {
         std::count_if(run.gates.begin(), run.gates.end(),
                       [](const CheckedGate& checked) { return !checked.gate.passed(); }));
   }
-  if (gates == 0) return "no gate was given";
+  if (gates == 0) return "baseline written; nothing was checked";
   if (failed == 0)
     return gates == 1 ? "the gate holds" : "all " + count_text(gates) + " gates hold";
   if (gates == 1) return "the gate fails";

@@ -51,7 +51,7 @@ std::string conclusion_text(const LoweringReport& report);
 // that repeats the split.
 std::vector<std::string> advice_texts(const LoweringReport& report);
 // The command of `cleave split` that writes the partitions of the last round with the shapes that
-// were pinned; "" when there is none, or nothing was pinned.
+// were pinned, and in the opset that was raised; "" when there is none, or nothing was changed.
 std::string split_command(const LoweringReport& report);
 // Words of a command as a shell reads them.
 std::string words_text(const std::vector<std::string>& words);

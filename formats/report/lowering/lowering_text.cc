@@ -298,6 +298,15 @@ std::string size_pattern(const Graph& graph) {
                               : "--input-shape " + shell_word(sizes.inputs.front().first) + "=DIMS";
 }
 
+// The highest opset with which partitions compiled; nullopt: all did with the model's.
+std::optional<std::int64_t> raised_opset(const LowerOutcome& outcome) {
+  std::optional<std::int64_t> highest;
+  for (const LoweredPart& part : outcome.rounds.back().parts) {
+    if (part.is_lowered) highest = std::max(highest, part.remedies.opset);
+  }
+  return highest;
+}
+
 class AdviceWriter {
  public:
   explicit AdviceWriter(const LoweringReport& report)
@@ -377,13 +386,16 @@ class AdviceWriter {
   }
 
   void name_command() {
-    if (!outcome_.bound) return;
-    const auto& others = outcome_.bound->other_shapes;
     const std::string command = split_command(report_);
     if (!command.empty()) {
-      advice_.push_back("the same partitions with these shapes: " + command);
+      const auto opset = raised_opset(outcome_);
+      std::string with = outcome_.bound ? "these shapes" : "";
+      if (opset) with += (with.empty() ? "" : " and ") + ("opset " + std::to_string(*opset));
+      advice_.push_back("the same partitions with " + with + ": " + command);
       return;
     }
+    if (!outcome_.bound) return;
+    const auto& others = outcome_.bound->other_shapes;
     if (!outcome_.bound->is_same) {
       advice_.push_back("with " + words_text(size_options(outcome_.sizes)) +
                         " the lists give other partitions: run lower again with it");
@@ -419,14 +431,17 @@ std::string pinned_text(const Graph& graph, const PinnedShape& pinned) {
 
 std::string split_command(const LoweringReport& report) {
   const LowerOutcome& outcome = report.outcome;
-  const bool is_exact =
-      outcome.bound && outcome.bound->is_same && outcome.bound->other_shapes.empty();
+  const auto opset = raised_opset(outcome);
+  const bool is_exact = outcome.bound
+                            ? outcome.bound->is_same && outcome.bound->other_shapes.empty()
+                            : opset.has_value();
   if (!is_exact || report.list_options.empty()) return {};
   std::vector<std::string> words = {"cleave", "split", report.model.source.path()};
   words.insert(words.end(), report.list_options.begin(), report.list_options.end());
   words.insert(words.end(), report.split_options.begin(), report.split_options.end());
   const auto sizes = size_options(outcome.sizes);
   words.insert(words.end(), sizes.begin(), sizes.end());
+  if (opset) words.insert(words.end(), {"--opset", std::to_string(*opset)});
   words.insert(words.end(), {"-o", "parts"});
   return words_text(words);
 }

@@ -52,6 +52,7 @@ std::string launch_text(const Machine& machine) {
 void write_machine(JsonText& json, const Machine& machine) {
   json.begin_object("machine");
   write_device(json, "cpu", machine.cpu);
+  if (machine.cpu_launch_us > 0) json.number("launch_us", machine.cpu_launch_us);
   json.end_object();
   write_device(json, "acc", machine.acc);
   json.number("launch_us", machine.launch_us);
@@ -77,6 +78,8 @@ std::vector<std::string> changed_numbers(const Machine& before, const Machine& n
   compare("target cpu", device_text(before.cpu), device_text(now.cpu));
   compare("target acc", device_text(before.acc), device_text(now.acc));
   compare("launch", launch_text(before), launch_text(now));
+  compare("launch of a CPU partition", duration_text(before.cpu_launch_us),
+          duration_text(now.cpu_launch_us));
   compare("duplex", std::string(duplex_name(before.duplex)), std::string(duplex_name(now.duplex)));
   return changes;
 }

@@ -223,6 +223,12 @@ std::string start_note(const Split& split) {
          std::to_string(count) + ": see --start fewest";
 }
 
+std::string gain_note(const Split& split) {
+  if (!split.placement || !split.placement->is_too_little) return {};
+  return "no node moved to the CPU: the best placement would take " +
+         percent_text(split.placement->gain) + " less time, and --min-gain asks for more";
+}
+
 std::string host_shapes_note(const Split& split, const SplitOptions& options) {
   if (!options.host_shapes.follow) return {};
   const std::size_t with = split.merged_count;

@@ -84,6 +84,9 @@ std::string notes_text(std::span<const std::string> notes);
 // A note if starting on the other side would give fewer subgraphs; otherwise "".
 std::string start_note(const Split& split);
 
+// A note if --place cost moved no node because it gains too little; otherwise "".
+std::string gain_note(const Split& split);
+
 // "host shapes: 31 nodes, 12 fewer subgraphs"; "" when the option is off.
 std::string host_shapes_note(const Split& split, const SplitOptions& options);
 

@@ -242,8 +242,9 @@ class SplitJobMaker {
     }
     job_.notes_ = job_.model_->notes;
     for (std::string note :
-         {start_note(*job_.split_), host_shapes_note(*job_.split_, job_.options_),
-          memory_note(*job_.preview_, machine), part_count_note(*job_.split_, machine)}) {
+         {start_note(*job_.split_), gain_note(*job_.split_),
+          host_shapes_note(*job_.split_, job_.options_), memory_note(*job_.preview_, machine),
+          part_count_note(*job_.split_, machine)}) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
     }
     return std::move(job_);
@@ -251,8 +252,10 @@ class SplitJobMaker {
 
   NodeSet required_set() const {
     NodeSet required(job_.graph().node_count());
+    if (request_.require.empty()) return required;
+    const RequiredNodes nodes(job_.graph());
     for (const std::string& pattern : request_.require) {
-      for (const NodeId node : required_nodes(job_.graph(), pattern)) required.insert(node);
+      for (const NodeId node : nodes.of(pattern)) required.insert(node);
     }
     return required;
   }

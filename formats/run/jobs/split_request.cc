@@ -25,6 +25,13 @@ Status<> add_target(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
+Status<> set_min_gain(SplitRequest& request, const std::string& text) {
+  const auto share = parse_share(text);
+  if (!share) return Error{in_quotes(text) + " is not a share: write 3% or 0.03"};
+  request.options.place.min_gain = share;
+  return Done{};
+}
+
 Status<> add_costs(SplitRequest& request, const std::string& text) {
   request.costs.push_back(cost_source_of(text));
   return Done{};
@@ -66,7 +73,8 @@ struct TextOption {
   bool is_repeatable;
   Status<> (*set)(SplitRequest&, const std::string&);
 };
-constexpr std::array<TextOption, 5> kTextOptions = {{{"pcie_bw", false, set_link},
+constexpr std::array<TextOption, 6> kTextOptions = {{{"pcie_bw", false, set_link},
+                                                     {"min_gain", false, set_min_gain},
                                                      {"target", true, add_target},
                                                      {"costs", true, add_costs},
                                                      {"require", true, add_required},

@@ -76,9 +76,9 @@ struct SplitRequest {
 };
 
 // Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. It is a setting of
-// the table in split_settings.h, "pcie_bw", "target", "costs", "require" or "prefix"; the last four add
-// to those that were given. Settings that hold for each target also take NAME=VALUE for one. Refuses unknown names and values that the option refuses: the error does
-// not name the option.
+// the table in split_settings.h, "pcie_bw", "min_gain", "target", "costs", "require" or "prefix"; the last
+// four add to those that were given. Settings that hold for each target also take NAME=VALUE for one.
+// Refuses unknown names and values that the option refuses: the error does not name the option.
 Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value);
 
 // A request without a model and lists. Also refuses a name that is given twice, unless it adds.

@@ -12,12 +12,14 @@
 #include "core/base/quantity.h"
 #include "core/base/white_space.h"
 #include "core/measures/same_shape.h"
+#include "formats/base/io/output_folder.h"
 #include "formats/base/io/temporary.h"
 #include "formats/base/text/shell_word.h"
 #include "formats/models/onnx/write/cutter.h"
 #include "formats/run/backend/child.h"
 #include "formats/run/jobs/measured_shapes.h"
 #include "formats/run/jobs/tune_journal.h"
+#include "formats/run/jobs/write_models.h"
 #include "formats/run/lowering/piece_change.h"
 
 extern char** environ;
@@ -27,11 +29,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string with_model(std::string command, const std::string& path) {
-  constexpr std::string_view kModel = "{model}";
+// The command with the path in place of each `what`.
+std::string with_path(std::string command, std::string_view what, const std::string& path) {
   const std::string word = shell_word(path);
-  for (std::size_t at = 0; (at = command.find(kModel, at)) != std::string::npos;) {
-    command.replace(at, kModel.size(), word);
+  for (std::size_t at = 0; (at = command.find(what, at)) != std::string::npos;) {
+    command.replace(at, what.size(), word);
     at += word.size();
   }
   return command;
@@ -89,6 +91,9 @@ class Tuner {
     made_.from_journal = journal_->used_before();
     find_best();
     if (made_.acc_times.empty()) return without_times();
+    if (!request_.whole_command.empty() && made_.end == TuneEnd::repeats) {
+      if (auto fault = time_wholes()) return *std::move(fault);
+    }
     return std::move(made_);
   }
 
@@ -124,13 +129,16 @@ class Tuner {
     return std::nullopt;
   }
 
-  // Splits by cost, or by priority if the first round lacks the times that this needs.
+  // Splits by cost, or by priority if the first round lacks the times that this needs. The times of nodes
+  // are shares of what was measured, so a little gain is none.
   Result<SplitJob, JobFault> place() {
+    constexpr double kLeastGain = 0.03;
     SplitRequest request = request_.split;
     request.options.place.by = PlaceBy::cost;
+    if (!request.options.place.min_gain) request.options.place.min_gain = kLeastGain;
     auto job = run_split(request, progress_, {.model = &*model_, .costs = &costs_});
     if (!job && made_.rounds.empty()) {
-      request.options.place.by = PlaceBy::priority;
+      request.options.place = {};
       job = run_split(request, progress_, {.model = &*model_, .costs = &costs_});
     }
     return job;
@@ -191,7 +199,8 @@ class Tuner {
       }
     }
     if (is_over_budget()) return std::optional<double>();
-    auto time = run_command(path, std::string(partition.name(part)));
+    auto time = run_command(with_path(request_.command, "{model}", path),
+                            std::string(partition.name(part)));
     if (!time) return std::move(time).error();
     ++round.timed;
     if (hash) {
@@ -202,8 +211,8 @@ class Tuner {
     return std::optional(*time);
   }
 
-  Result<double, JobFault> run_command(const std::string& path, const std::string& name) const {
-    ChildCommand command{.argv = {"/bin/sh", "-c", with_model(request_.command, path)},
+  Result<double, JobFault> run_command(const std::string& text, const std::string& name) const {
+    ChildCommand command{.argv = {"/bin/sh", "-c", text},
                          .folder = std::filesystem::current_path().string(),
                          .timeout_seconds = request_.timeout_seconds};
     for (char** one = environ; *one != nullptr; ++one) command.environment.emplace_back(*one);
@@ -262,6 +271,55 @@ class Tuner {
       acc_times.push_back({std::string(model_->graph.node(node).name), costs_.acc_us[node]});
     }
     made_.acc_times = std::move(acc_times);
+  }
+
+  // ---- whole splits ----
+
+  // Times the three splits. Two that are the same are timed once.
+  std::optional<JobFault> time_wholes() {
+    using What = TunedWhole::What;
+    const ListsRead nothing{{SupportList{}}, {}};
+    std::map<std::vector<bool>, double> timed;
+    for (const What what : {What::plan, What::greedy, What::cpu}) {
+      SplitRequest request = request_.split;
+      request.options.place = {};
+      auto job = what == What::plan ? place()
+                                    : run_split(request, progress_,
+                                                {.model = &*model_,
+                                                 .costs = &costs_,
+                                                 .lists = what == What::cpu ? &nothing : nullptr});
+      if (!job) return std::move(job).error();
+      TunedWhole whole{.what = what, .predicted_us = job->time().asked().total_us};
+      const auto& devices = job->split().partition.devices;
+      whole.acc_parts =
+          static_cast<std::size_t>(std::count(devices.begin(), devices.end(), Device::acc));
+      const auto [time, is_new] = timed.try_emplace(acc_nodes(*job), 0);
+      if (is_new) {
+        auto us = time_whole(*job);
+        if (!us) return std::move(us).error();
+        time->second = *us;
+      }
+      whole.measured_us = time->second;
+      made_.wholes.push_back(whole);
+    }
+    return std::nullopt;
+  }
+
+  Result<double, JobFault> time_whole(const SplitJob& job) {
+    const std::string path = folder_.path() + "/split";
+    auto folder = OutputFolder::create(path, true);
+    if (!folder) return JobFault{FaultCause::output, std::move(folder).error()};
+    const Boundaries& boundaries = job.split().boundaries;
+    auto models = write_models(
+        *model_, {.partition = job.split().partition, .parts = boundaries, .root = boundaries}, {},
+        *folder);
+    if (!models) return std::move(models).error();
+    Report report = job.report(models->notes);
+    report.part_files = models->part_files;
+    auto written = folder->write_manifest(report_json(report));
+    if (written) written = folder->commit();
+    if (!written) return JobFault{FaultCause::output, std::move(written).error()};
+    return run_command(with_path(request_.whole_command, "{split}", path), "the whole split");
   }
 
   void find_best() {

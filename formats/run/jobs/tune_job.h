@@ -6,6 +6,8 @@
 //   3. divide each partition's time, less the launch, among its nodes in proportion to their
 //      estimated times
 //   4. repeat from 1, until a placement was seen before or the budget is spent
+//   5. where a command runs whole splits: time the placement found, the one without --place cost, and the
+//      model on the CPU alone. What parts add up to is a prediction; only this is a measurement.
 //
 // A journal keeps the measured times, by hashes of the partition and of the command, so that a run
 // that was stopped can continue. Times by another command are not used.
@@ -26,6 +28,8 @@ struct TuneRequest {
   SplitRequest split;   // its model, costs and numbers of devices
   std::string command;  // for /bin/sh; {model} is the path of a partition as an ONNX file. The last
                         // line that it prints is the time of one run in milliseconds
+  std::string whole_command =
+      {};               // the same for a whole split: {split} is its folder; "": there is none
   std::string journal;  // its path; "": no journal is kept
   double budget_seconds = 0;     // no command is started later; 0: no limit
   double timeout_seconds = 600;  // of one command
@@ -40,6 +44,15 @@ struct TunedRound {
   std::optional<double> all_cpu_us = {};
 };
 
+// A whole split, as it runs.
+struct TunedWhole {
+  enum class What : std::uint8_t { plan, greedy, cpu };
+  What what = What::plan;  // the placement found, the one without --place cost, the CPU alone
+  std::size_t acc_parts = 0;
+  std::optional<double> predicted_us = {};
+  double measured_us = 0;
+};
+
 enum class TuneEnd : std::uint8_t { repeats, budget };
 
 struct TuneJob {
@@ -49,6 +62,7 @@ struct TuneJob {
   std::size_t from_journal = 0;  // distinct partitions whose times an earlier run measured
   TuneEnd end = TuneEnd::repeats;
   std::vector<NamedTime> acc_times;  // of nodes, in model order
+  std::vector<TunedWhole> wholes;    // in the order of TunedWhole::What; empty: none was timed
   Diagnostics warnings;
 };
 

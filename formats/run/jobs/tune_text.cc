@@ -1,5 +1,7 @@
 #include "formats/run/jobs/tune_text.h"
 
+#include <algorithm>
+
 #include "core/base/decimal.h"
 #include "formats/base/text/number_text.h"
 #include "formats/base/text/text_layout.h"
@@ -50,6 +52,45 @@ std::string remarks(const TuneJob& job) {
   return text;
 }
 
+std::string name_of(TunedWhole::What what) {
+  switch (what) {
+    case TunedWhole::What::plan:
+      return "the plan";
+    case TunedWhole::What::greedy:
+      return "all that the lists accept";
+    case TunedWhole::What::cpu:
+      break;
+  }
+  return "the CPU alone";
+}
+
+// What was measured as a whole, and which placement to take.
+std::string wholes_text(const TuneJob& job) {
+  if (job.wholes.empty()) {
+    return wrapped(
+        "not measured as a whole: --run-split COMMAND compares the plan with the CPU alone", 0, 2);
+  }
+  const TunedWhole& plan = job.wholes.front();
+  const auto& best = *std::min_element(
+      job.wholes.begin(), job.wholes.end(),
+      [](const TunedWhole& a, const TunedWhole& b) { return a.measured_us < b.measured_us; });
+  std::string line = "measured as a whole, the plan takes " + duration_text(plan.measured_us) +
+                     ", predicted " + time_text(plan.predicted_us);
+  if (best.measured_us < plan.measured_us) {
+    line += ": it is not the fastest; " + name_of(best.what) + " takes " +
+            duration_text(best.measured_us) + ": ";
+    line += best.what == TunedWhole::What::cpu ? "do not split this model for this accelerator"
+                                               : "split without --place cost";
+  }
+  TextTable table({"as a whole", "partitions", "predicted", "measured"},
+                  {Align::left, Align::right, Align::right, Align::right});
+  for (const TunedWhole& whole : job.wholes) {
+    table.add_row({name_of(whole.what), count_text(whole.acc_parts), time_text(whole.predicted_us),
+                   duration_text(whole.measured_us)});
+  }
+  return wrapped(line, 0, 2) + '\n' + table.text();
+}
+
 }  // namespace
 
 std::string tune_text(const TuneJob& job) {
@@ -63,7 +104,7 @@ std::string tune_text(const TuneJob& job) {
     table.add_row({count_text(i + 1), count_text(round.acc_parts), count_text(round.distinct),
                    count_text(round.timed), count_text(round.known), time_text(round.total_us)});
   }
-  return text + '\n' + table.text();
+  return text + '\n' + table.text() + '\n' + wholes_text(job);
 }
 
 }  // namespace cleave

@@ -138,7 +138,7 @@ class ProbeJob {
     pool.lanes().do_all(std::move(jobs));
   }
 
-  // A backend that answers no case at all, as one that does not start.
+  // A backend that answers no case is treated as one that does not start.
   std::optional<LowerFault> fault_of_silence() const {
     if (outcome_.cases.empty() || outcome_.count_unanswered() < outcome_.cases.size()) {
       return std::nullopt;

@@ -10,7 +10,7 @@ namespace cleave {
 constexpr std::size_t kSha256Block = 64;  // bytes
 using Sha256State = std::array<std::uint32_t, 8>;
 
-// Adds so many blocks, one after another, by the processor's SHA instructions if it has them.
+// Hashes `count` consecutive blocks, by the processor's SHA instructions if it has them.
 // Method: FIPS 180-4, 6.2.2.
 void add_sha256_blocks(Sha256State& state, const unsigned char* blocks, std::size_t count);
 

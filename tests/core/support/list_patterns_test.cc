@@ -283,6 +283,34 @@ TEST_CASE("steps of the search count as rule checks") {
   CHECK_FALSE(match_support_within(graph, lists, {}, 10).has_value());
 }
 
+TEST_CASE("a search that would take more steps than it may ends early") {
+  const Graph graph = graph_from_text(kTwice);
+  const NodesByOp ops(graph);
+  std::vector<Pattern> many(1000, chain("cnr", {"Conv", "Norm", "Relu"}));
+  const SupportList list = list_of(std::move(many));
+  ListPatterns patterns(graph, ops, list, {});
+  NodeSet taken(graph.node_count());
+  patterns.find([](NodeId) { return false; }, taken, 100,
+                [](std::uint32_t, std::span<const NodeId>) {});
+  CHECK(patterns.steps() > 100);
+  CHECK(patterns.steps() < 200);
+}
+
+TEST_CASE("terms of a where count as rule checks") {
+  const Graph graph = graph_from_text("input x\na = Relu(x)\noutput a");
+  std::vector<SupportList> lists(1);
+  const auto relation = parse_relation("in[0].rank == 1");
+  REQUIRE(relation.has_value());
+  lists[0].allow.resize(10);
+  for (Rule& rule : lists[0].allow) {
+    rule.op = "Relu";
+    rule.conditions.emplace_back(RelationCondition{*relation});
+  }
+  const std::size_t checks = 10 * (1 + relation->terms.size());
+  CHECK(match_support_within(graph, lists, {}, checks).has_value());
+  CHECK_FALSE(match_support_within(graph, lists, {}, checks - 1).has_value());
+}
+
 // ---- in a split ----
 
 TEST_CASE("a match that loses a node goes to the CPU as a whole") {

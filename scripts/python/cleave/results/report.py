@@ -438,7 +438,7 @@ class ReportLink:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportDevice:
+class ReportMachineCpu:
     """Numbers that were given; null: unknown."""
 
     # A second.
@@ -446,13 +446,16 @@ class ReportDevice:
     # Bytes a second of its memory.
     bandwidth: float | None
     node_us: float
+    # Of a CPU partition.
+    launch_us: float | None = None
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportDevice:
+    def from_json(cls, data: dict[str, Any]) -> ReportMachineCpu:
         return cls(
             flops=data["flops"],
             bandwidth=data["bandwidth"],
             node_us=data["node_us"],
+            launch_us=data.get("launch_us"),
         )
 
 
@@ -488,13 +491,13 @@ class ReportMachineAcc:
 class ReportMachine:
     """Numbers of --target and of support lists; null: unknown."""
 
-    cpu: ReportDevice
+    cpu: ReportMachineCpu
     acc: ReportMachineAcc
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ReportMachine:
         return cls(
-            cpu=ReportDevice.from_json(data["cpu"]),
+            cpu=ReportMachineCpu.from_json(data["cpu"]),
             acc=ReportMachineAcc.from_json(data["acc"]),
         )
 

@@ -1,6 +1,8 @@
 #include "formats/base/text/utf8.h"
 
+#include <cstdint>
 #include <random>
+#include <set>
 #include <string>
 
 #include "tests/catch2.h"
@@ -26,6 +28,40 @@ TEST_CASE("a character of UTF-8 has one to four bytes, and only its shortest for
   for (const std::string_view bad : {"", "\x80", "\xC0\xAF", "\xC3", "\xE0\x80\xAF", "\xED\xA0\x80",
                                      "\xF0\x80\x80\xAF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80"}) {
     CHECK(utf8_character(bad) == 0);
+  }
+}
+
+// By the definition: the number of a character, encoded again, gives the same bytes.
+std::string encoded(std::uint32_t code) {
+  const auto tail = [&](unsigned shift) {
+    return static_cast<char>(0x80U | ((code >> shift) & 0x3FU));
+  };
+  if (code < 0x80) return {static_cast<char>(code)};
+  if (code < 0x800) return {static_cast<char>(0xC0U | code >> 6U), tail(0)};
+  if (code < 0x10000) return {static_cast<char>(0xE0U | code >> 12U), tail(6), tail(0)};
+  return {static_cast<char>(0xF0U | code >> 18U), tail(12), tail(6), tail(0)};
+}
+
+TEST_CASE("valid characters are those of Unicode, and no others") {
+  std::set<std::string> valid;
+  for (std::uint32_t code = 0; code <= 0x10FFFF; ++code) {
+    if (code >= 0xD800 && code <= 0xDFFF) continue;  // halves of UTF-16
+    // The bytes after the second one are all alike: two of each are enough.
+    const std::uint32_t low = code & 0x3FU;
+    if (code >= 0x800 && low != 0 && low != 0x3F) continue;
+    valid.insert(encoded(code));
+  }
+  for (const std::string& character : valid) {
+    if (utf8_character(character) != character.size()) FAIL(character.size());
+  }
+  for (unsigned first = 0; first < 256; ++first) {
+    for (unsigned second = 0; second < 256; ++second) {
+      for (std::size_t length = 1; length <= 4; ++length) {
+        std::string text = {static_cast<char>(first), static_cast<char>(second), '\x80', '\x80'};
+        text.resize(length);
+        if ((utf8_character(text) == length) != valid.contains(text)) FAIL(first << ' ' << second);
+      }
+    }
   }
 }
 

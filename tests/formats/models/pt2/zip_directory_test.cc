@@ -86,6 +86,25 @@ TEST_CASE("records that overlap are refused") {
   CHECK(!fault_of(bytes).empty());
 }
 
+TEST_CASE("a whole record inside the data of another one is refused") {
+  ZipPieces inner("m");
+  inner.add("b", "xyz");
+  std::string header(std::move(inner).finish().made());
+  header.resize(header.find("PK\x01\x02"));
+  ZipPieces zip("m");
+  zip.add("a", header);
+  zip.add("b", "xyz");
+  std::string bytes(std::move(zip).finish().made());
+  CHECK(fault_of(bytes).empty());
+  // The entry of "b" names the record in the data of "a", which is right in all but its place.
+  const std::size_t second = bytes.find("PK\x01\x02", bytes.find("PK\x01\x02") + 1);
+  const std::size_t place = bytes.find(header);
+  for (std::size_t i = 0; i < 4; ++i) {
+    bytes[second + 42 + i] = static_cast<char>(place >> (8 * i) & 0xFFU);
+  }
+  CHECK(fault_of(bytes) == "has records \"m/a\" and \"m/b\" that overlap");
+}
+
 TEST_CASE("sizes of 4 GiB and more are in zip64 fields") {
   ZipPieces zip("m");
   const std::uint64_t large = std::uint64_t{5} << 30U;

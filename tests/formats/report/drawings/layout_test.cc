@@ -1,10 +1,18 @@
 #include "formats/report/drawings/layout.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 
 #include "formats/report/drawings/dot.h"
 #include "tests/catch2.h"
+#include "tests/formats/base/io/test_folder.h"
 
 namespace cleave {
 namespace {
@@ -160,6 +168,29 @@ TEST_CASE("the program dot is ended when its time is over") {
     }
   }
   CHECK(run_dot(dot + "}", EdgeShape::curved, 1).signal == SIGXCPU);
+}
+
+TEST_CASE("the program dot ends when the process that started it is killed") {
+  const TestFolder folder;
+  const std::string pipe = folder.path("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string dot =
+      folder.with_file("dot", "#!/bin/sh\nexec /bin/sleep 600 > " + pipe + "\n");
+  std::filesystem::permissions(dot, std::filesystem::perms::owner_all);
+  const pid_t starter = ::fork();
+  REQUIRE(starter >= 0);
+  if (starter == 0) {
+    const ProgramPath path(folder.path("").c_str());
+    run_dot("digraph { a }", EdgeShape::curved, 600);
+    std::_Exit(0);
+  }
+  const int end = ::open(pipe.c_str(), O_RDONLY);  // waits for the program
+  ::kill(starter, SIGKILL);
+  ::waitpid(starter, nullptr, 0);
+  ::pollfd source = {.fd = end, .events = POLLIN, .revents = 0};
+  CHECK(::poll(&source, 1, 10'000) == 1);
+  CHECK((source.revents & POLLHUP) != 0);
+  ::close(end);
 }
 
 TEST_CASE("a machine without the program dot is recognised") {

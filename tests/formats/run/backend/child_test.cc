@@ -1,7 +1,14 @@
 #include "formats/run/backend/child.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 
 #include "formats/run/backend/kept_output.h"
@@ -51,6 +58,25 @@ TEST_CASE("a child that hangs and ignores SIGTERM is killed") {
   CHECK(result.end == ChildEnd::timed_out);
   CHECK_FALSE(is_there(line_of(result.out)));
   CHECK(result.seconds < 20);
+}
+
+TEST_CASE("a child ends when the process that started it is killed") {
+  const std::string pipe = "/tmp/cleave_child_test." + std::to_string(::getpid());
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const pid_t starter = ::fork();
+  REQUIRE(starter >= 0);
+  if (starter == 0) {
+    run_child(shell("exec sleep 600 > " + pipe));
+    std::_Exit(0);
+  }
+  const int end = ::open(pipe.c_str(), O_RDONLY);  // waits for the child
+  ::unlink(pipe.c_str());
+  ::kill(starter, SIGKILL);
+  ::waitpid(starter, nullptr, 0);
+  ::pollfd source = {.fd = end, .events = POLLIN, .revents = 0};
+  CHECK(::poll(&source, 1, 10'000) == 1);
+  CHECK((source.revents & POLLHUP) != 0);
+  ::close(end);
 }
 
 TEST_CASE("grandchildren that hold the output or leave the group are ended") {

@@ -1,5 +1,8 @@
-// `split --capture`: runs the parts of a split that was just written, in call order, in ONNX
-// Runtime, and writes the inputs and outputs of each as test data, with scripts/capture_inputs.py.
+// What `cleave split` leaves to scripts in Python, on the files that it has just written:
+//
+//   --capture   runs the parts in ONNX Runtime, in call order, and writes the inputs and outputs of each
+//               as test data (scripts/capture_inputs.py)
+//   --opset N   converts the parts and the root to another opset (scripts/convert_opset.py)
 #pragma once
 
 #include <cstdint>
@@ -26,5 +29,9 @@ struct CaptureArgs {
 // manifest again afterwards. Prints what was captured, and what went wrong, on standard error.
 // Returns check_failed when some parts could not be captured.
 ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args);
+
+// Converts the ONNX files in `folder`. Returns bad_input, after printing which part is to blame, when ONNX's
+// converter cannot do it.
+ExitCode convert_opset(const OutputFolder& folder, std::uint32_t opset);
 
 }  // namespace cleave
