@@ -149,6 +149,16 @@ TEST_CASE("A target has no more parts than it can hold") {
   }
 }
 
+TEST_CASE("Of placements that cost the same, that whose parts overlap is found") {
+  DeviceProblem
+      problem;  // two units that know nothing of each other, and could both be on one target
+  problem.targets.resize(2);
+  problem.unit_costs = {5, 5, 9, 5, 5, 9};
+  const DevicePlacement found = find_device_placement(problem);
+  CHECK(found.score.total == 10);
+  CHECK(found.devices[0] != found.devices[1]);
+}
+
 DeviceProblem with_memory(std::uint32_t seed, std::size_t units) {
   DeviceProblem problem =
       random_devices({.seed = seed,
