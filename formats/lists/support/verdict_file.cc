@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -162,6 +163,32 @@ std::string verdicts_text(const SupportList& list) {
   json.end_object();
   json.end_object();
   return std::move(json).finish();
+}
+
+void name_nodes_of_outputs(const Graph& graph, SupportList& list) {
+  std::unordered_set<std::string_view> names;
+  for (const NodeId node : graph.nodes()) {
+    names.insert(graph.node(node).name);
+    for (const NodeId inner : graph.body_nodes(node)) names.insert(graph.node(inner).name);
+  }
+  std::unordered_map<std::string_view, NodeId> makers;  // by output
+  for (const ValueId output : graph.outputs()) {
+    const Value& value = graph.value(output);
+    if (value.kind != ValueKind::node_output || names.contains(value.name)) continue;
+    makers.emplace(value.name, value.producer);
+  }
+  std::unordered_set<std::string> settled;
+  for (const auto* const rules : {&list.allow, &list.deny}) {
+    for (const Rule& rule : *rules) settled.insert(rule.node_name);
+  }
+  for (auto* const rules : {&list.allow, &list.deny}) {
+    for (Rule& rule : *rules) {
+      const auto maker = makers.find(rule.node_name);
+      if (!rule.is_exact_name || maker == makers.end()) continue;
+      const std::string name(graph.node(maker->second).name);
+      if (settled.insert(name).second) rule.node_name = name;
+    }
+  }
 }
 
 void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list,

@@ -45,6 +45,10 @@ bool is_cpu_device(std::string_view device);
 // The text of a native list with these verdicts.
 std::string verdicts_text(const SupportList& list);
 
+// Verdicts whose names are outputs of the graph, and of no node, become verdicts on the nodes that make
+// these: OpenVINO calls such a node by its output. One on the node itself is kept instead. Linear.
+void name_nodes_of_outputs(const Graph& graph, SupportList& list);
+
 // Reads the object at the cursor into the list, whose role becomes `verdicts`.
 void read_verdicts(JsonWalk& json, PlaceCounter& places, SupportList& list,
                    const VerdictTarget& target = {});

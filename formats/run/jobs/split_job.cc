@@ -218,6 +218,9 @@ class SplitJobMaker {
                     .cpu_unmatched = measured.cpu_unmatched,
                     .acc_unmatched = measured.acc_unmatched};
     job_.required_ = required_set();
+    for (SupportList& list : job_.lists_) {
+      if (list.role == ListRole::verdicts) name_nodes_of_outputs(job_.graph(), list);
+    }
     const SplitInput input{.graph = job_.graph(),
                            .lists = job_.lists_,
                            .facts = job_.facts_,

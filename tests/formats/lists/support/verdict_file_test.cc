@@ -35,6 +35,18 @@ TEST_CASE("verdicts are read from JSON and CSV") {
   CHECK(verdicts("conv\tyes\nrelu\t0\n") == "+conv -relu");
 }
 
+TEST_CASE("a verdict on an output of the model is one on the node that makes it") {
+  const Graph graph =
+      graph_from_text("input x\nn1@ a = Relu(x)\nn2@ b = Neg(a)\nn3@ c = Abs(a)\noutput b, c\n");
+  auto list = parse_verdicts("v", "b,true\na,true\nn3,true\nc,false\n");
+  REQUIRE(list);
+  name_nodes_of_outputs(graph, *list);
+  std::string names;
+  for (const Rule& rule : list->allow) names += rule.node_name + " ";
+  CHECK(names == "n2 a n3 ");             // "a" is no output
+  CHECK(list->deny[0].node_name == "c");  // n3 has a verdict of its own
+}
+
 TEST_CASE("a native list of verdicts is read, and one without is refused") {
   CHECK(verdicts(R"({"format": "cleave.support", "version": 1, "verdicts": {"a": true}})") == "+a");
   CHECK(verdicts(R"({"format": "cleave.support", "version": 1, "allow": ["a"]})") ==
