@@ -280,6 +280,41 @@ def find_inputs(path, given, dims, seed, shapes=None):
     raise CannotRun(f"{how}: {first_line(failure)}")
 
 
+def why_of_size(declared, axis, size, draw):
+    """Why a free dim of an input that was drawn has this size."""
+    shape = declared.shape
+    if size == draw.batch and axis == 0 and len(shape) > 1:
+        return "one inference"
+    if draw is not DRAWS[0] and size not in (DRAWS[0].picture, DRAWS[0].size):
+        return "the model takes none of the sizes tried before"
+    if size == draw.picture and is_picture(shape):
+        return "a picture"
+    return "a sequence" if size == DRAWS[0].size else "the size of an input that shares its name"
+
+
+def sizes_taken(path, shapes, given, dims, bound):
+    """The free dims of the model's inputs with the sizes that a run has: dicts of input, axis, size and why.
+    `shapes`: of that run, by input; `given`, `dims`, `bound`: what find_inputs() was given."""
+    inputs = open_original(path).get_inputs()
+    known = {**dims_of_shapes(inputs, bound), **dims_by_place(inputs, dims)}
+    draws = [draw for draw in DRAWS if all(shapes.get(name) == shape for name, shape in
+             shapes_for([one for one in inputs if one.name not in given], known, draw).items())]
+    taken = []
+    for declared in inputs:
+        for axis, dim in enumerate(declared.shape or []):
+            if isinstance(dim, int) or declared.name not in shapes:
+                continue
+            size = shapes[declared.name][axis]
+            if declared.name in given:
+                why = "as in the inputs given"
+            elif (declared.name, axis) in known or dim in known:
+                why = "as given"
+            else:
+                why = why_of_size(declared, axis, size, draws[0]) if draws else "drawn"
+            taken.append({"input": declared.name, "axis": axis, "size": size, "why": why})
+    return taken
+
+
 def read_data_set(folder, path):
     """The inputs in a test_data_set folder, for the model at `path`: Values by name."""
     session = open_original(path)

@@ -38,6 +38,16 @@ std::string time_of_file(const std::string& path) {
   return {buffer, std::strftime(buffer, sizeof buffer, "%Y-%m-%d %H:%M", &time)};
 }
 
+// True when a node of the accelerator reads or makes a value of open shape.
+bool has_open_parts(const SplitJob& split) {
+  const Partition& partition = split.split().partition;
+  for (const PartId part : partition.parts()) {
+    const auto nodes = partition.nodes(part);
+    if (partition.is_acc(part) && has_open_shapes(split.model().graph, nodes)) return true;
+  }
+  return false;
+}
+
 class LowerCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
@@ -80,9 +90,10 @@ class LowerCommand : public Command {
     if (const auto fault = check_outputs(); !fault) {
       return refuse(fault.error(), ExitCode::cannot_write);
     }
-    const auto split = split_with_progress(request_);
+    auto split = split_with_progress(request_);
     if (!split) return split.error();
-    const auto backends = backend_.load(split->model().format());
+    auto backends = backend_.load(split->model().format());
+    if (auto folded = split_of_folded(*split)) split = *std::move(folded);
     if (!backends || !is_for_compilers(split->model(), request_.model.path))
       return ExitCode::bad_input;
     // Again, now that the files that the model refers to are known, before compilers run for long.
@@ -92,6 +103,10 @@ class LowerCommand : public Command {
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     if (const ExitCode code = open_folder(); code != ExitCode::done) return code;
+    const bool is_onnx = split->model().format() == ModelFormat::onnx;
+    if (is_onnx && backend_.search.pins_shapes && has_open_parts(*split)) {
+      backend_.use_default_reference();
+    }
     backend_.set_up(work->path());
     options_.pool = backend_.pool;
     if (folder_) options_.pool.journal = journal();
@@ -170,9 +185,33 @@ class LowerCommand : public Command {
     return outcome->is_clean ? ExitCode::done : ExitCode::check_failed;
   }
 
+  // Where all sizes are known, what only computes known integers is no work for a compiler: the split of
+  // the model with these folded in, unless --fold says otherwise. nullopt when that changes nothing.
+  std::optional<Result<SplitJob, ExitCode>> split_of_folded(const SplitJob& split) {
+    const auto is_given = [](const CLI::Option* option) {
+      return option->check_name("--fold") && option->count() > 0;
+    };
+    const Graph& graph = split.model().graph;
+    const bool is_for_user = std::any_of(of_split_.begin(), of_split_.end(), is_given);
+    if (is_for_user || split.model().format() != ModelFormat::onnx || !open_inputs(graph).empty()) {
+      return std::nullopt;
+    }
+    SplitRequest request = request_;
+    request.model.bindings.folding = Folding::write;
+    auto folded = run_split(request);
+    if (!folded || folded->graph().node_count() == graph.node_count()) return std::nullopt;
+    print_info(counted(graph.node_count() - folded->graph().node_count(), "node", "nodes") +
+               " only compute known integers: compiled as constants, as with --fold write, which "
+               "cleave split then needs, too");
+    request_ = std::move(request);
+    is_folded_ = true;
+    return Result<SplitJob, ExitCode>(*std::move(folded));
+  }
+
   // The options of the split that the user gave, apart from the lists, as they can be given again.
   std::vector<std::string> given_split_options() const {
     std::vector<std::string> words;
+    if (is_folded_) words = {"--fold", "write"};
     for (const CLI::Option* const option : of_split_) {
       const bool is_list = option->check_name("--support");
       if (option->count() == 0 || option->get_positional() || is_list) continue;
@@ -216,7 +255,8 @@ class LowerCommand : public Command {
   // last round again.
   ExitCode write_list(LoweringReport& report, const SplitJob& split) const {
     if (deny_out_.empty()) return ExitCode::done;
-    const auto text = learned_list_json(list_to_extend(split.lists()), report.outcome.learned);
+    const auto text =
+        learned_list_json(list_to_extend(split.lists()), report.outcome.learned_list());
     if (!text) return refuse({diagnostic_of(deny_out_, text.error().message)});
     const auto written = write_file(deny_out_, *text);
     if (!written) return refuse(written.error(), ExitCode::cannot_write);
@@ -241,7 +281,8 @@ class LowerCommand : public Command {
     for (const PartId part : partition.parts()) {
       if (partition.is_acc(part)) nodes += partition.nodes(part).size();
     }
-    const bool is_last = report.outcome.rounds.back().learned.empty();
+    const LowerRound& last = report.outcome.rounds.back();
+    const bool is_last = last.learned.empty() && !last.has_learned_size;
     if (!is_last || nodes == report.outcome.rounds.back().acc_nodes) return ExitCode::done;
     print_warning("the learned list leads to other partitions than those of the last round");
     return ExitCode::done;
@@ -264,7 +305,8 @@ class LowerCommand : public Command {
     if (!folder_) return ExitCode::done;
     if (const ExitCode code = write_deployed(report, split); code != ExitCode::done) return code;
     auto written = folder_->write("lowering.txt", lowering_text(report));
-    const auto learned = learned_list_json(list_to_extend(split.lists()), report.outcome.learned);
+    const auto learned =
+        learned_list_json(list_to_extend(split.lists()), report.outcome.learned_list());
     if (written && learned && has_one_list()) written = folder_->write("learned.json", *learned);
     if (written) written = folder_->write("lowering.json", lowering_json(report));
     if (written)
@@ -328,6 +370,7 @@ class LowerCommand : public Command {
   std::optional<OutputFolder> folder_;
   bool force_ = false, json_ = false, github_ = false;
   bool no_artefacts_ = false, deploy_ = false;
+  bool is_folded_ = false;  // though the user did not say so
 };
 
 }  // namespace

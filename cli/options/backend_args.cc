@@ -48,10 +48,11 @@ std::optional<Backend> load_backend(const std::string& text) {
 }  // namespace
 
 void ReferenceArgs::add_to(CLI::App& app) {
-  app.add_option("--reference", name,
-                 "the backend whose values and shapes are right (onnxruntime, or litert for "
-                 "TensorFlow Lite); runs the whole "
-                 "model once");
+  app.add_option(
+      "--reference", name,
+      "the backend whose values and shapes are right (onnxruntime, or litert for "
+      "TensorFlow Lite; where shapes of an ONNX model are open onnxruntime is the default, "
+      "and none turns it off); runs the whole model once");
   add_input_option(app, "--inputs", inputs,
                    "inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable; "
                    "without it inputs are random")
@@ -90,7 +91,8 @@ void BackendArgs::add_to(CLI::App& app) {
   reference.add_to(app);
   app.add_option("--launcher", launcher_,
                  "command that starts each command of a backend: 'srun --ntasks=1'");
-  app.add_option("-j,--jobs", jobs_, "compilers at once; default, and 0: half of the cores")
+  app.add_option("-j,--jobs", jobs_,
+                 "compilers at once; default, and 0: half of the cores, and 1 for NAME='...'")
       ->check(whole_number())
       ->check(CLI::Range(0U, kMostJobs).description(""));
   app.add_option("--cache", cache_, "folder of known verdicts")->type_name("DIR");
@@ -146,15 +148,31 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format) {
     is_good = is_good && backend;
     if (!backend) continue;
     if (integers_) backend->tolerance.integers = *integers_;
+    // Of such a program nothing says that two may run at once.
+    if (backend->path.empty() && jobs_ == 0) backend->jobs = 1;
     backends.push_back(*std::move(backend));
   }
   const bool is_needed = pool.compares || search.freezes_values || !reference.inputs.empty();
-  if (!reference.name.empty() || is_needed) {
+  if (reference.is_off() && is_needed) {
+    print_error("--reference none, but a reference is needed",
+                {"for --compare, --inputs and --freeze-shape-values"});
+    return std::nullopt;
+  }
+  if (!reference.is_off() && (!reference.name.empty() || is_needed)) {
     pool.reference = reference.load(format);
     is_good = is_good && pool.reference;
   }
   if (!is_good) return std::nullopt;
   return backends;
+}
+
+void BackendArgs::use_default_reference() {
+  if (!reference.name.empty() || pool.reference) return;
+  auto known = find_backend("onnxruntime");
+  if (!known || !known->backend.serve || !known->backend.serve->does("capture")) return;
+  record_programs(known->backend);
+  pool.reference = std::move(known->backend);
+  pool.is_reference_optional = true;
 }
 
 void BackendArgs::set_up(const std::string& work) {

@@ -26,6 +26,8 @@ struct ReferenceArgs {
   // Reads the reference backend: `name`, or if that is empty the runtime of the model's format.
   // nullopt, after printing why, when it cannot be used.
   std::optional<Backend> load(ModelFormat format) const;
+  // --reference none
+  bool is_off() const { return name == "none"; }
   // Returns false, after printing which, when an input file is missing.
   bool has_inputs() const;
 };
@@ -46,6 +48,9 @@ struct BackendArgs {
   // For models of the format. Reads the backends, and the reference, if it is asked for or needed, into `pool`. nullopt,
   // after printing why, when one cannot be used.
   std::optional<std::vector<Backend>> load(ModelFormat format);
+  // Makes ONNX Runtime the reference when none was asked for and none turned off, and it is known here;
+  // that it does not start is no fault then. For ONNX pieces with open shapes.
+  void use_default_reference();
   // Sets the rest of `pool`. `work` is the absolute path of an existing folder.
   void set_up(const std::string& work);
 

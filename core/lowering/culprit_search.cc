@@ -50,7 +50,12 @@ class Bisection {
   }
 
   Cut cut_at(std::size_t length) {
-    return {.length = length, .judgement = judge(ask(length), failing_.signature)};
+    const JudgedAnswer& answer = ask(length);
+    const Judgement judgement = judge(answer, failing_.signature);
+    if (judgement == Judgement::other) {
+      questions_.note_blocked(prefix_of(failing_.items, length), answer);
+    }
+    return {.length = length, .judgement = judgement};
   }
 
   // The middle between two lengths, or the nearest length that is resolved.
@@ -338,6 +343,9 @@ std::vector<std::uint32_t> Hints::in(std::string_view message,
 
 namespace {
 
+// A limit of size below this many items is not thought of.
+constexpr std::size_t kLeastSize = 4;
+
 struct Region {
   ItemSet items;
   Remedies remedies = {};
@@ -355,7 +363,8 @@ struct Suspect {
 class Search {
  public:
   Search(const FailedPartition& failed, const Oracle& oracle, const SearchOptions& options)
-      : order_(failed.order),
+      : graph_(failed.graph),
+        order_(failed.order),
         options_(options),
         names_(failed.graph, nodes_of(failed.order, all_items(failed.order))),
         questions_(order_, names_, oracle, options.limits),
@@ -391,10 +400,15 @@ class Search {
     if (is_cured(region)) return;
     if (find_alone(region, failure) || options_.effort == SearchEffort::hint) return;
     // If the failure changes with the cut, any failure is accepted.
-    if (!find_by_prefix(region, failure.signature) && !find_by_prefix(region, {})) {
-      report(region, failure, {.kind = FindingKind::unexplained, .within = nodes(region.items)});
-      result_.is_complete = false;
+    if (find_by_prefix(region, failure.signature) || find_by_prefix(region, {})) return;
+    result_.is_complete = false;
+    if (find_by_probe(region)) return;
+    Finding finding{.kind = FindingKind::unexplained, .within = nodes(region.items)};
+    if (questions_.blocked()) {
+      finding.blocked = nodes(questions_.blocked()->items);
+      finding.blocked_why = questions_.blocked()->why;
     }
+    report(region, failure, std::move(finding));
   }
 
   std::vector<NodeId> nodes(const ItemSet& items) const { return nodes_of(order_, items); }
@@ -458,7 +472,7 @@ class Search {
     const JudgedAnswer& answer = questions_.ask(alone, region.remedies);
     if (judge(answer, suspect.signature) != Judgement::same) return false;
     const bool is_new = suspect.by != FoundBy::known;
-    if (is_new && !is_confirmed(alone, region.remedies)) {
+    if (is_new && !is_confirmed(alone, region.remedies, answer)) {
       report_flaky(region, answer, alone);
       return true;
     }
@@ -486,9 +500,13 @@ class Search {
 
   // True when the piece fails each time it is asked again. The message may be another: some hold a
   // time, an address, or what another thread came upon first.
-  bool is_confirmed(const ItemSet& items, const Remedies& remedies) {
-    for (std::uint32_t attempt = 1; attempt <= options_.confirmations; ++attempt) {
-      if (!questions_.ask_again(items, remedies, attempt).fails()) return false;
+  bool is_confirmed(const ItemSet& items, const Remedies& remedies, const JudgedAnswer& failure) {
+    const bool is_unsure = failure.answer.may_be_chance || has_differed_;
+    const std::uint32_t most = is_unsure ? options_.more_confirmations : options_.confirmations;
+    for (std::uint32_t attempt = 1; attempt <= most; ++attempt) {
+      if (questions_.ask_again(items, remedies, attempt).fails()) continue;
+      has_differed_ = true;
+      return false;
     }
     return true;
   }
@@ -515,17 +533,88 @@ class Search {
     if (!prefix.is_sharp) return false;
     const ItemSet items = prefix_of(region.items, prefix.length);
     const JudgedAnswer answer = questions_.ask(items, region.remedies);
+    if (is_of_size({region.items, region.remedies, signature}, prefix.length)) {
+      return report_size(region, prefix.length);
+    }
     Finding finding{.kind = FindingKind::together, .nodes = nodes({last}), .within = nodes(items)};
     if (options_.effort == SearchEffort::minimal) minimize(region, signature, items, finding);
     // A smaller set that fails in the same way has already reproduced the failure.
     const bool is_reproduced = finding.within.size() < nodes(items).size();
-    if (!is_reproduced && !is_confirmed(items, region.remedies)) {
+    if (!is_reproduced && !is_confirmed(items, region.remedies, answer)) {
       report_flaky(region, answer, items);
       return true;
     }
     report(region, answer, std::move(finding));
     leave(region, last, good);
     return true;
+  }
+
+  // ---- size ----
+
+  // The answer about the items [begin, end) of the region.
+  Judgement window(const FailingSet& region, std::size_t begin, std::size_t end) {
+    return judge(questions_.ask(chunk_of(region.items, begin, end), region.remedies),
+                 region.signature);
+  }
+
+  // Whether any piece of `length` items fails and any of one less passes, as far as a few others
+  // tell. The first `length` items fail, and without their last one pass.
+  bool is_of_size(const FailingSet& region, std::size_t length) {
+    const std::size_t count = region.items.size();
+    if (length < kLeastSize || window(region, 1, length) != Judgement::pass) return false;
+    if (count == length) {
+      const ItemSet middle = {region.items[length / 2]};
+      const ItemSet rest = without(region.items, middle);
+      return is_convex(order_, rest) &&
+             judge(questions_.ask(rest, region.remedies), region.signature) == Judgement::pass;
+    }
+    if (window(region, 1, length + 1) != Judgement::same) return false;
+    return window(region, count - length, count) == Judgement::same &&
+           window(region, count - length + 1, count) == Judgement::pass;
+  }
+
+  bool report_size(const Region& region, std::size_t length) {
+    const ItemSet items = prefix_of(region.items, length);
+    const JudgedAnswer answer = questions_.ask(items, region.remedies);
+    if (!is_confirmed(items, region.remedies, answer)) {
+      report_flaky(region, answer, items);
+      return true;
+    }
+    Finding finding{.kind = FindingKind::size, .within = nodes(items)};
+    finding.most_nodes = nodes(prefix_of(region.items, length - 1)).size();
+    report(region, answer, std::move(finding));
+    return true;
+  }
+
+  // ---- the last resort ----
+
+  // Asks about one item of each node case alone.
+  bool find_by_probe(const Region& region) {
+    const std::size_t before = result_.findings.size();
+    std::unordered_set<std::string> cases;
+    for (const std::uint32_t item : region.items) {
+      if (questions_.is_spent() || result_.findings.size() >= options_.most_findings) break;
+      if (!cases.insert(node_case(graph_, order_.first_node(item))).second) continue;
+      const ItemSet alone = {item};
+      const JudgedAnswer answer = questions_.ask(alone, region.remedies);
+      if (!answer.passes() && !answer.fails()) questions_.note_blocked(alone, answer);
+      if (!answer.fails()) continue;
+      if (!is_confirmed(alone, region.remedies, answer)) {
+        report_flaky(region, answer, alone);
+        continue;
+      }
+      Finding finding{.kind = FindingKind::culprit,
+                      .by = FoundBy::probe,
+                      .nodes = nodes(alone),
+                      .within = nodes(alone),
+                      .is_minimal = true};
+      if (const auto cure = cure_of(alone, region.remedies)) {
+        finding.kind = FindingKind::remedy;
+        finding.remedies = *cure;
+      }
+      report(region, answer, std::move(finding));
+    }
+    return result_.findings.size() > before;
   }
 
   void minimize(const Region& region, const std::string& signature, const ItemSet& items,
@@ -540,11 +629,13 @@ class Search {
     finding.is_minimal = least.is_minimal && !questions_.is_spent();
   }
 
+  const Graph& graph_;
   const ItemOrder& order_;
   const SearchOptions& options_;
   MessageNames names_;
   Questions questions_;
   Hints hints_;
+  bool has_differed_ = false;    // a piece got two different answers
   std::vector<Region> regions_;  // still to be searched; the last one is next
   SearchResult result_;
 };

@@ -4,6 +4,7 @@
 //   culprit     a node that alone fails in the same way as the partition
 //   necessary   a node that passes alone, but without which the rest does not fail: it fails
 //               together with nodes before it
+//   size        no node is to blame: pieces of more than so many nodes fail, whichever they are
 //   region      a convex set of items that fails; first the partition, then what a found culprit
 //               leaves of it: its descendants, and all the others
 //
@@ -15,10 +16,14 @@
 //    more run alone decides whether it is a culprit. A prefix that fails in another way, or is
 //    unresolved, counts as neither pass nor fail: the search tries the nearest cuts, up to 8 items
 //    away.
-// 4. A finding is asked again, without the cache. If the answer differs, the finding is flaky. This
-//    reproduces the failure on the culprit rather than on the whole partition.
-// 5. Hypotheses again, on the culprit.
-// 6. With SearchEffort::minimal, a set that only fails together is reduced (smallest_failing_set).
+// 4. A prefix whose last item passes alone may only be too long: other pieces of the same size, and
+//    of one item less, tell.
+// 5. A finding is asked again, without the cache. If the answer differs, the finding is flaky. This
+//    reproduces the failure on the culprit rather than on the whole partition. Failures that may
+//    come by chance, and all once an answer has differed, are asked again more often.
+// 6. Hypotheses again, on the culprit.
+// 7. With SearchEffort::minimal, a set that only fails together is reduced (smallest_failing_set).
+// 8. Where all of that finds nothing: one node of each node case alone, the last resort.
 #pragma once
 
 #include <cstddef>
@@ -134,9 +139,10 @@ struct SearchOptions {
   SearchEffort effort = SearchEffort::node;
   AskingLimits limits = {};
   std::size_t most_findings = 5;
-  std::size_t most_hints = 4;                              // runs for the hints of one message
-  std::uint32_t confirmations = 1;                         // how often a finding is asked again
-  std::vector<Remedies> hypotheses = {};                   // in the order of trying
+  std::size_t most_hints = 4;             // runs for the hints of one message
+  std::uint32_t confirmations = 1;        // how often a finding is asked again
+  std::uint32_t more_confirmations = 3;   // the same, for one that may have come by chance
+  std::vector<Remedies> hypotheses = {};  // in the order of trying
   std::function<bool(NodeId)> is_known_culprit = nullptr;  // empty: none is known
 };
 
@@ -146,9 +152,10 @@ enum class FindingKind : std::uint8_t {
   remedy,       // `nodes` pass with `remedies`
   flaky,        // `within` failed once, but not when asked again
   unexplained,  // `within` fails; the search found no part of it to blame
+  size,         // pieces of more than `most_nodes` nodes fail, as `within` does
 };
 
-enum class FoundBy : std::uint8_t { hypothesis, known, hint, prefix, reduction };
+enum class FoundBy : std::uint8_t { hypothesis, known, hint, prefix, reduction, probe };
 
 struct Finding {
   FindingKind kind = FindingKind::unexplained;
@@ -157,7 +164,10 @@ struct Finding {
   std::vector<NodeId> within = {};  // the smallest piece seen to fail this way
   // the remedies under which it failed; for FindingKind::remedy those under which it passes
   Remedies remedies = {};
-  bool is_minimal = false;  // no node of `nodes` can be left out
+  bool is_minimal = false;           // no node of `nodes` can be left out
+  std::size_t most_nodes = 0;        // for FindingKind::size
+  std::vector<NodeId> blocked = {};  // a piece that told the search nothing, if there is one
+  std::string blocked_why = {};      // and why
   std::string signature = {};
   std::string how = {};  // Answer::how
   std::string message = {};

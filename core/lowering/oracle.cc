@@ -13,6 +13,7 @@ namespace cleave {
 Remedies operator|(const Remedies& one, const Remedies& other) {
   return {.pin_shapes = one.pin_shapes || other.pin_shapes,
           .freeze_values = one.freeze_values || other.freeze_values,
+          .freeze_cuts = one.freeze_cuts || other.freeze_cuts,
           .constants_inside = one.constants_inside || other.constants_inside,
           .opset = std::max(one.opset, other.opset)};
 }
@@ -214,7 +215,7 @@ std::string failure_signature(const Answer& answer, const MessageNames& names) {
 namespace {
 
 auto fields_of(const Remedies& r) {
-  return std::make_tuple(r.pin_shapes, r.freeze_values, r.constants_inside, r.opset);
+  return std::make_tuple(r.pin_shapes, r.freeze_values, r.freeze_cuts, r.constants_inside, r.opset);
 }
 
 }  // namespace
@@ -240,12 +241,14 @@ const JudgedAnswer& Questions::ask(const ItemSet& items, const Remedies& remedie
     static const JudgedAnswer kNotAsked = {.answer = {.runs = 0}};
     return kNotAsked;
   }
-  return known_.emplace(std::move(asked), call({nodes_of(order_, items), remedies})).first->second;
+  return known_
+      .emplace(std::move(asked), call({.nodes = nodes_of(order_, items), .remedies = remedies}))
+      .first->second;
 }
 
 JudgedAnswer Questions::ask_again(const ItemSet& items, const Remedies& remedies,
                                   std::uint32_t attempt) {
-  return call({nodes_of(order_, items), remedies, attempt});
+  return call({.nodes = nodes_of(order_, items), .remedies = remedies, .attempt = attempt});
 }
 
 JudgedAnswer Questions::ask_tolerantly(const ItemSet& items, const Remedies& remedies,
@@ -259,6 +262,13 @@ JudgedAnswer Questions::call(const Piece& piece) {
   runs_ += judged.answer.runs;
   if (judged.fails()) judged.signature = failure_signature(judged.answer, names_);
   return judged;
+}
+
+void Questions::note_blocked(const ItemSet& items, const JudgedAnswer& answer) {
+  const bool is_silent = answer.answer.message.empty() && answer.answer.how.empty();
+  if (blocked_ || answer.passes() || is_silent) return;
+  const std::string line = essential_lines(answer.answer.message);
+  blocked_ = Blocked{items, answer.answer.how.empty() ? line : answer.answer.how + ": " + line};
 }
 
 bool Questions::has_passed(std::uint32_t item, const Remedies& remedies) const {

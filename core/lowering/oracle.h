@@ -27,6 +27,7 @@ namespace cleave {
 struct Remedies {
   bool pin_shapes = false;        // open dims at the boundary get the sizes of the reference run
   bool freeze_values = false;     // small integer inputs become constants
+  bool freeze_cuts = false;       // and those alone that the piece has because it was cut out
   bool constants_inside = false;  // parameters are initializers, not inputs
   std::optional<std::int64_t> opset = std::nullopt;  // the default domain's, raised to this
   bool operator==(const Remedies&) const = default;
@@ -38,6 +39,8 @@ Remedies operator|(const Remedies& one, const Remedies& other);
 struct Piece {
   std::vector<NodeId> nodes;  // model order
   Remedies remedies = {};
+  // The piece that this one is cut out of, where a cut changes it: see Remedies::freeze_cuts.
+  const std::vector<NodeId>* whole = nullptr;
   // Above 0: the piece was asked before, and the question is whether the answer is the same; so it
   // must not come from a cache.
   std::uint32_t attempt = 0;
@@ -57,6 +60,7 @@ enum class Difference : std::uint8_t {
   wrong,
   lower_precision,  // right at the tolerance of a lower precision
   tie_order,        // equal values come in another order
+  one_step,         // a few quantised values are one step off
 };
 
 struct Answer {
@@ -67,6 +71,8 @@ struct Answer {
   Difference difference = Difference::none;
   std::optional<ValueId> first_wrong = std::nullopt;  // the first value that differs
   std::size_t runs = 1;  // calls of the backend; 0: the answer was known
+  // A failure of a kind that may come by chance, such as a crash: it takes more to believe it.
+  bool may_be_chance = false;
 };
 
 using Oracle = std::function<Answer(const Piece&)>;
@@ -141,6 +147,15 @@ class Questions {
   // Asks about the piece with values allowed to differ by `tolerance` times what the backend's file
   // allows.
   JudgedAnswer ask_tolerantly(const ItemSet& items, const Remedies& remedies, double tolerance);
+  // A piece that said nothing of the failure searched for, and why.
+  struct Blocked {
+    ItemSet items;
+    std::string why;
+  };
+  // Notes that the answer about the piece was of no use.
+  void note_blocked(const ItemSet& items, const JudgedAnswer& answer);
+  // The first such piece; nullopt when all answers were of use.
+  const std::optional<Blocked>& blocked() const { return blocked_; }
   // True when a piece with the item passed under the remedies.
   bool has_passed(std::uint32_t item, const Remedies& remedies) const;
 
@@ -161,6 +176,7 @@ class Questions {
   const AskingLimits& limits_;
   std::size_t runs_ = 0;
   std::map<Asked, JudgedAnswer> known_;
+  std::optional<Blocked> blocked_;
 };
 
 // `signature` is that of the failure searched for; empty: any failure.

@@ -59,6 +59,7 @@ std::vector<bool> values_shaped_by_data(const Graph& graph) {
 namespace {
 
 constexpr std::array<std::uint32_t, 4> kSteps = {1, 2, 4, 8};
+constexpr std::size_t kMostFindings = 8;
 // Factor on the tolerance for two right halves before they count as wrong together.
 constexpr double kTogetherTolerance = 10;
 // Ops whose result jumps when their inputs change a little, as op_key() spells them.
@@ -80,11 +81,38 @@ class ValueSearch {
   ValueSearch(const FailedPartition& failed, const Oracle& oracle, const AskingLimits& limits)
       : failed_(failed), questions_(failed.order, names_, oracle, limits) {}
 
-  WrongValues run() {
-    Interval interval{0, static_cast<std::uint32_t>(failed_.order.count())};
-    wrong_ = failed_.answer;
+  AllWrongValues run() {
+    AllWrongValues all{.found = {}, .is_no_fault = true};
+    const Interval whole{0, static_cast<std::uint32_t>(failed_.order.count())};
+    left_ = {{whole, failed_.answer}};
+    while (!left_.empty()) {
+      if (all.found.size() == kMostFindings) return {std::move(all.found), false};
+      const auto [interval, wrong] = std::move(left_.back());
+      left_.pop_back();
+      wrong_ = wrong;
+      all.found.push_back(search(interval));
+      const bool is_rest_right = is_no_fault(all.found.back().verdict) && look_at_rest(interval);
+      all.is_no_fault = all.is_no_fault && is_rest_right;
+    }
+    return all;
+  }
+
+ private:
+  struct Left {
+    Interval interval;
+    Answer wrong;
+  };
+
+  static bool is_no_fault(ValueVerdict verdict) {
+    return verdict == ValueVerdict::tie_order || verdict == ValueVerdict::one_step ||
+           verdict == ValueVerdict::rounding_decides;
+  }
+
+  // The finding in an interval that is wrong; found_ becomes the items that it explains.
+  WrongValues search(Interval interval) {
     Half half = Half::first;
     const bool is_worth_it = wrong_.difference != Difference::lower_precision;
+    blocked_.clear();
     while (is_worth_it && interval.end - interval.begin > 1) {
       const auto [found, cut] = wrong_half(interval);
       half = found;
@@ -98,10 +126,29 @@ class ValueSearch {
     result.message = wrong_.message;
     if (!is_whole(interval)) result.remedies = pinned();
     result.runs = questions_.runs();
+    result.blocked = blocked_;
+    result.blocked_why = blocked_why_;
+    found_ = interval;
     return result;
   }
 
- private:
+  // Asks about what the last finding does not explain of the interval that it was found in. False
+  // when that could not be run; what is wrong is left to be searched.
+  bool look_at_rest(Interval interval) {
+    bool is_known = true;
+    for (const Interval rest :
+         {Interval{found_.end, interval.end}, Interval{interval.begin, found_.begin}}) {
+      if (rest.begin == rest.end) continue;
+      const JudgedAnswer& answer = ask(rest);
+      if (is_wrong(answer)) {
+        left_.push_back({rest, answer.answer});
+      } else {
+        is_known = is_known && answer.passes();
+      }
+    }
+    return is_known;
+  }
+
   static ItemSet items_of(Interval interval) {
     ItemSet items(interval.end - interval.begin);
     for (std::uint32_t i = 0; i < items.size(); ++i) items[i] = interval.begin + i;
@@ -136,9 +183,20 @@ class ValueSearch {
         wrong_ = answer.answer;
         return half;
       }
-      if (!answer.passes()) return Half::unresolved;
+      if (!answer.passes()) {
+        note_blocked(part, answer);
+        return Half::unresolved;
+      }
     }
     return Half::neither;
+  }
+
+  // Keeps the first part that could not be run, for the report.
+  void note_blocked(Interval part, const JudgedAnswer& answer) {
+    if (!blocked_.empty()) return;
+    blocked_ = nodes_of(failed_.order, items_of(part));
+    const std::string line = essential_lines(answer.answer.message);
+    blocked_why_ = answer.answer.how.empty() ? line : answer.answer.how + ": " + line;
   }
 
   // As above, at the cut nearest to the middle for which both halves can be run.
@@ -162,13 +220,27 @@ class ValueSearch {
     } else if (half == Half::unresolved) {
       result.verdict = ValueVerdict::unresolved;
     } else if (half != Half::neither) {
-      result.verdict = wrong_.difference == Difference::tie_order ? ValueVerdict::tie_order
-                                                                  : ValueVerdict::culprit;
+      result.verdict = verdict_of(wrong_.difference);
     } else {
       result.deciders = deciders_of(interval);
       result.verdict =
           result.deciders.empty() ? verdict_of_sum(interval) : ValueVerdict::rounding_decides;
     }
+  }
+
+  static ValueVerdict verdict_of(Difference difference) {
+    switch (difference) {
+      case Difference::tie_order:
+        return ValueVerdict::tie_order;
+      case Difference::one_step:
+        return ValueVerdict::one_step;
+      case Difference::lower_precision:
+        return ValueVerdict::lower_precision;
+      case Difference::none:
+      case Difference::wrong:
+        break;
+    }
+    return ValueVerdict::culprit;
   }
 
   // The ops of the interval that decide an order, above the first wrong value if it is known.
@@ -207,13 +279,17 @@ class ValueSearch {
   const FailedPartition& failed_;
   MessageNames names_;
   Questions questions_;
-  Answer wrong_;  // for the interval known to be wrong
+  Answer wrong_;                 // for the interval known to be wrong
+  Interval found_ = {};          // of the last finding
+  std::vector<Left> left_;       // wrong, and still to be searched; the last one is next
+  std::vector<NodeId> blocked_;  // of this finding: a part that could not be run
+  std::string blocked_why_;
 };
 
 }  // namespace
 
-WrongValues find_wrong_values(const FailedPartition& failed, const Oracle& oracle,
-                              const AskingLimits& limits) {
+AllWrongValues find_wrong_values(const FailedPartition& failed, const Oracle& oracle,
+                                 const AskingLimits& limits) {
   return ValueSearch(failed, oracle, limits).run();
 }
 

@@ -11,6 +11,10 @@
 //       an op between decides an order (TopK, NonZero, a comparison): rounding_decides
 //       the interval is right when ten times the error is allowed:    errors_add_up
 //       otherwise:                                                    together
+//
+// What is found explains no more than its own nodes. Where it is no fault (an order of ties, one
+// quantisation step, rounding), the items before and after it run, too, on the reference's values,
+// and what is wrong there is searched in the same way.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +42,7 @@ enum class ValueVerdict : std::uint8_t {
   culprit,           // `nodes` are wrong on right inputs
   lower_precision,   // right at the tolerance of a lower precision: a switch of the backend
   tie_order,         // `nodes` give equal values in another order: not a fault
+  one_step,          // `nodes` are one quantisation step off here and there: not a fault
   rounding_decides,  // `deciders` turn an error within the tolerance into another order
   errors_add_up,     // each half of `nodes` is right
   together,          // each half of `nodes` is right, but together they are far off
@@ -52,11 +57,21 @@ struct WrongValues {
   Remedies remedies = {};                             // under which `nodes` were seen to be wrong
   std::string message = {};                           // how their values differ
   std::size_t runs = 0;
+  // Where halves could not be run: one of them, and why.
+  std::vector<NodeId> blocked = {};
+  std::string blocked_why = {};
 };
 
-// At most 2 ceil(log2 n) runs, plus 1 when no node is wrong by itself, plus up to 16 for each half
-// that cannot be run. Only a `culprit` may become a rule.
-WrongValues find_wrong_values(const FailedPartition& failed, const Oracle& oracle,
-                              const AskingLimits& limits);
+struct AllWrongValues {
+  std::vector<WrongValues> found;  // at least one; at most 8
+  // All that was found is no fault, and the rest of the partition is right.
+  bool is_no_fault = false;
+};
+
+// For each finding at most 2 ceil(log2 n) runs, plus 1 when no node is wrong by itself, plus up to
+// 16 for each half that cannot be run; 2 more for the rest after what is no fault. Only a `culprit`
+// may become a rule.
+AllWrongValues find_wrong_values(const FailedPartition& failed, const Oracle& oracle,
+                                 const AskingLimits& limits);
 
 }  // namespace cleave

@@ -6,7 +6,8 @@ once with every tensor of its main graph as an output:
 
     -> {"op": "capture", "model": M, "out": FOLDER, "inputs": [{"name", "file"}], "given": null | PATH,
         "dims": {"N": 8}, "shapes": {"x": [1, 3, -1, -1]}, "values": {"sr": "16000"}, "seed": 0}
-    <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values"}]}
+    <- {"ok": true, "tensors": [{"name", "dtype", "shape", "file", "values"}],
+        "sizes": [{"input", "axis", "size", "why"}]}    of open dims of the inputs
     -> {"op": "convert", "model": M, "out": FILE, "opset": 17}    the model in a later opset
 
 "given" is a .npz file or a folder of input_0.pb, ...; "values" are inputs of one element; other inputs are
@@ -23,7 +24,7 @@ import onnx
 import onnxruntime as ort
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from ort_inputs import CannotRun, WrongUsage, find_inputs, read_data_set, values_of_texts
+from ort_inputs import CannotRun, WrongUsage, find_inputs, read_data_set, sizes_taken, values_of_texts
 from ort_values import UNOPTIMISED, Value, open_session, output_names, tensor_proto
 from ort_values import run as run_session
 from worker import StageError, in_stage, serve
@@ -113,7 +114,9 @@ def capture(request):
     for name, value in {**feeds, **made}.items():
         if is_tensor(value):
             tensors.append(describe(value, name, folder / f"{len(tensors)}.pb"))
-    return {"tensors": tensors}
+    shapes = {tensor["name"]: tensor["shape"] for tensor in tensors if tensor["name"] in feeds}
+    sizes = sizes_taken(request["model"], shapes, given, request.get("dims", {}), request.get("shapes", {}))
+    return {"tensors": tensors, "sizes": sizes}
 
 
 def convert(request):

@@ -24,10 +24,18 @@ A rule says when the piece is not compiled, and how:
     slow=N        takes N seconds
     low=N         refuses an opset below N
     lost=X:FILE   says what srun says when a machine goes away, the first time
+    chance=N      crashes with SIGSEGV one time in N, whatever the piece
+    alone=FILE    needs the device for itself: says that it is busy while another one runs, which FILE tells
+    cold=N:FILE   refuses whatever it gets at its first N calls, counted in the file
+    stingy=FOLDER refuses each piece the first time that it sees it
+    half=X        writes half of its output, says on standard output why, and exits 1
+    ints          refuses a piece with an input of int64, as it does not know a shape's values
     garbage       accepts files that are not models
 """
 import ctypes
+import hashlib
 import json
+import os
 import random
 import signal
 import subprocess
@@ -107,6 +115,26 @@ def counted(path):
     return count
 
 
+INT64 = 7
+
+
+def take_device(path):
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        raise Refused("device /dev/npu0 is busy (in use by another process)") from None
+    try:
+        time.sleep(0.05)
+    finally:
+        os.unlink(path)
+
+
+def refuse_first_time(folder, model):
+    name = hashlib.sha256(repr(model).encode()).hexdigest()
+    if counted(os.path.join(folder, name)) == 0:
+        raise Refused("the license server did not answer")
+
+
 def apply(rule, model):
     kind, _, text = rule.partition("=")
     nodes = model.nodes
@@ -129,6 +157,16 @@ def apply(rule, model):
         raise Refused(f'node "{node.name}": {text} has a bad size')
     if kind == "vary" and first_of(model, text):
         raise Refused(f"internal error at {''.join(random.choices('abcdef', k=12))}")
+    if kind == "chance" and random.randrange(int(text)) == 0:
+        crash()
+    if kind == "alone":
+        take_device(text)
+    if kind == "cold" and counted(text.split(":")[1]) < int(text.split(":")[0]):
+        raise Refused("the license server did not answer")
+    if kind == "stingy":
+        refuse_first_time(text, model)
+    if kind == "ints" and any(value.element == INT64 for value in model.inputs):
+        raise Refused("shape values are not known")
     if kind == "slow":
         time.sleep(float(text))
     if kind == "low" and model.opset < int(text):
@@ -155,6 +193,17 @@ def compile_model(path, rules):
     for rule in rules:
         apply(rule, model)
     return model
+
+
+def write_half(rules, path, out):
+    bad = [rule.partition("=")[2] for rule in rules if rule.startswith("half=")]
+    found = next((op for op in bad if first_of(read_model(path), op)), None)
+    if found is None:
+        return
+    with open(out, "w", encoding="utf-8") as file:
+        file.write("compi")
+    print(f"FATAL: op {found} is not in the table")
+    sys.exit(1)
 
 
 def take_log(arguments):
@@ -192,6 +241,7 @@ def main():
         return serve(arguments[1:], log)
     *rules, model, out = arguments
     note(log, "compile")
+    write_half(rules, model, out)
     try:
         compile_model(model, rules)
     except Refused as error:

@@ -5,21 +5,37 @@ usage: fake_values.py [RULE...]      a worker that computes by ONNX Runtime
 
     wrong=X    adds 1 to what an op X makes
     bf16       rounds what each op makes to bfloat16
+    step=AxB   one value of what each QuantizeLinear makes, of the shape AxB, is one step off
 """
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "backends"))
+import numpy as np
 import onnx
 import onnxruntime as ort
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from worker import in_stage, read_inputs, serve, write_outputs
+
+
+def one_step_off(node, shape):
+    name = node.output[0]
+    node.output[0] = name + "__raw"
+    one = np.zeros(shape, np.int32)
+    one.flat[1] = 1
+    return [node, helper.make_node("Cast", [name + "__raw"], [name + "__int"], to=TensorProto.INT32),
+            helper.make_node("Constant", [], [name + "__one"], value=numpy_helper.from_array(one)),
+            helper.make_node("Add", [name + "__int", name + "__one"], [name + "__sum"]),
+            helper.make_node("Cast", [name + "__sum"], [name], to=TensorProto.UINT8)]
 
 
 def spoilt(node, rules):
     """The nodes in its place."""
     op = node.op_type
+    steps = [rule[5:] for rule in rules if rule.startswith("step=")]
+    if steps and op == "QuantizeLinear":
+        return one_step_off(node, [int(size) for size in steps[0].split("x")])
     is_wrong = f"wrong={op}" in rules
     if not is_wrong and "bf16" not in rules:
         return [node]

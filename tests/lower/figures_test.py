@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Figures of `cleave lower` against fakes, in small numbers or, by options, in large ones.
 
-usage: figures_test.py CLEAVE [--graphs N] [--kills N] [--only WORD]...
+usage: figures_test.py CLEAVE [--graphs N] [--kills N] [--bad N] [--only WORD]...
 
     --graphs N    random models in which every planted culprit must be learned, and nothing else (25)
     --kills N     random moments at which a run is killed and started again (5)
+    --bad N       runs with compilers that crash by chance, need the device for themselves, flood, hang, lie, write
+                  half outputs or fail at first: no false rule, no process, no folder may be left (16)
 
 Exit status 1 when a figure is missed, 77 when the Python modules are not there.
 """
@@ -14,11 +16,12 @@ import random
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import onnx
 from onnx import TensorProto, helper
 
-from place import chain, equal, run_tests, tests_in, without_times
+from place import chain, equal, is_of, run_tests, tests_in, without_times
 
 GOOD = ["Relu", "Neg", "Abs", "Exp", "Add", "Mul", "Max"]
 BAD = ["Sin", "Cos", "Tan", "Erf", "Ceil", "Sub", "Min"]
@@ -103,6 +106,46 @@ def test_a_run_that_is_killed_goes_on(place):
     return f"{kills} kills"
 
 
+# What each compiler does, the ops that it truly refuses, fields of its file, and options of the run.
+BAD_COMPILERS = [
+    (["chance=5"], set(), {}, ["-j", 1]),
+    (["chance=5", "mute=Sin"], {"Sin"}, {}, ["-j", 4]),
+    (["alone={folder}/lock", "op=Sin"], {"Sin"}, {}, ["-j", 4]),
+    (["flood=Sin"], {"Sin"}, {}, ["-j", 1]),
+    (["hang=Sin"], {"Sin"}, {"timeout": "3s"}, ["-j", 2]),
+    (["lie=Sin:Neg", "crash=Cos"], {"Sin", "Cos"}, {}, ["-j", 2]),
+    (["half=Sin", "silent=Cos"], {"Sin", "Cos"}, {}, ["-j", 2]),
+    (["stingy={folder}/seen"], set(), {}, ["-j", 1]),
+]
+
+
+def test_bad_compilers_make_no_false_rule_and_leave_nothing(place):
+    learned = clean = 0
+    for i in range(OPTIONS.bad):
+        numbers = random.Random(i)
+        rules, refused, fields, more = BAD_COMPILERS[i % len(BAD_COMPILERS)]
+        folder = place.folder / f"bad{i}"
+        (folder / "seen").mkdir(parents=True)
+        (folder / "tmp").mkdir()
+        ops = numbers.choices(GOOD[:4], k=numbers.randint(6, 18))
+        for op in ("Sin", "Cos", "Tan", "Tan"):
+            ops.insert(numbers.randrange(len(ops)), op)
+        model = chain(folder / "m.onnx", ops)
+        backend = place.backend([rule.format(folder=folder) for rule in rules], **fields)
+        done = place.run("lower", model, "-s", "all.json", "--backend", backend, "--deny", "Tan", "--until-clean",
+                         "--no-cache", "--json", "-q", *more, env={"TMPDIR": str(folder / "tmp")})
+        assert done.returncode in (0, 1), (i, done.returncode, done.stderr)
+        result = json.loads(done.stdout)
+        has = {rule["op"] for rule in result["learned"]}
+        assert has <= refused and result["max_nodes"] is None, (i, rules, result["learned"], result["findings"])
+        argv = json.loads(backend.read_text())["compile"]["argv"]
+        left = [pid for pid in Path("/proc").iterdir() if pid.name.isdigit() and is_of(pid, argv[:6])]
+        equal((i, left), (i, []))
+        equal((i, list((folder / "tmp").iterdir())), (i, []))
+        learned += has == refused
+        clean += result["clean"]
+    return f"{OPTIONS.bad} runs, {clean} clean, {learned} that learned all that is refused"
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
@@ -110,6 +153,7 @@ def main():
     parser.add_argument("cleave")
     parser.add_argument("--graphs", type=int, default=25)
     parser.add_argument("--kills", type=int, default=5)
+    parser.add_argument("--bad", type=int, default=16)
     parser.add_argument("--only", action="append", default=[])
     parser.parse_args(namespace=OPTIONS)
     return run_tests(tests_in(globals()), OPTIONS.cleave, OPTIONS.only)

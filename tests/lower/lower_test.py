@@ -593,6 +593,149 @@ def test_what_fails_now_and_then_becomes_no_rule(place):
     equal({finding["kind"] for finding in result["findings"]}, {"flaky"})
 
 
+def test_a_crash_by_chance_becomes_no_rule(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg", "Abs"])
+    for _ in range(10):
+        done, result = place.lower(model, place.backend(["chance=3"], serve=True), "--until-clean", "--no-cache")
+        equal((result["rules"], result["max_nodes"]), (0, None))
+    program = place.folder / "once.sh"
+    program.write_text(f'cp "$1" "$2"; test -e {place.folder}/met || {{ touch {place.folder}/met; kill -SEGV $$; }}\n')
+    done, result = place.lower(model, f"once=sh {program} {{model}} {{out}}", "--no-cache")
+    equal((done.returncode, result["parts"][0]["verdict"], result["parts"][0]["before"]),
+          (0, "lowered", "crashed (SIGSEGV)"))
+
+
+def test_the_whole_piece_fails_once_more_before_a_node_is_blamed(place):
+    # A search of what fails for a while finds nothing but culprits.
+    model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg", "Abs"])
+    backend = place.backend([f"cold=6:{place.folder / 'count'}"], serve=True)
+    _, result = place.lower(model, backend, "--until-clean", "--no-cache")
+    equal((result["rules"], {finding["kind"] for finding in result["findings"]}), (0, {"flaky"}))
+
+
+def test_a_busy_device_is_waited_for_and_blames_nothing(place):
+    model = chain(place.folder / "m.onnx", ["Relu", "Neg", "Abs", "Exp", "Sin"] * 6)
+    backend = place.backend([f"alone={place.folder / 'lock'}", "op=Exp"])
+    for jobs in (1, 4):
+        done, result = place.lower(model, backend, "--deny", "Sin", "--until-clean", "--no-cache", "-j", jobs)
+        equal((done.returncode, [rule["op"] for rule in result["learned"]]), (0, ["Exp"]))
+    # One that stays busy says nothing of the piece.
+    (place.folder / "lock").touch()
+    done, result = place.lower(model, backend, "--until-clean", "--no-cache")
+    equal((done.returncode, result["rules"], result["parts"][0]["verdict"]), (5, 0, "driver"))
+
+
+def test_a_limit_of_size_is_a_limit_of_the_list(place):
+    ops = ["Relu", "Neg", "Abs", "Exp"] * 6 + ["Sin", "Neg"]
+    model = chain(place.folder / "m.onnx", ops)
+    backend = place.backend(["above=12"], serve=True)
+    done, result = place.lower(model, backend, "--until-clean", "--deny-out", "learned.json")
+    equal((done.returncode, result["rules"], result["max_nodes"], result["nodes_lowered"]), (0, 0, 12, 26))
+    equal([finding["kind"] for finding in result["findings"]], ["size"])
+    equal(json.loads((place.folder / "learned.json").read_text())["max_nodes"], 12)
+    parts = json.loads(place.run("preview", model, "-s", "learned.json", "--json").stdout)["partitions"]
+    assert max(len(part["nodes"]) for part in parts) <= 12 and len(parts) == 3, parts
+
+
+def test_onnxruntime_is_the_reference_where_shapes_are_open(place):
+    env = reference(place)
+    model = open_chain(place.folder / "m.onnx", ["Relu", "Neg", "Exp"])
+    backend = place.backend(["open"], serve=True)
+    done, result = place.lower(model, backend, "--until-clean", env=env)
+    equal((done.returncode, result["rules"], result["nodes_lowered"]), (0, 0, 3))
+    assert result["reference"].startswith("onnxruntime "), result["reference"]
+    equal(result["reference_sizes"], [{"input": "v0", "axis": 0, "size": 1, "why": "one inference"}])
+    said = place.run("lower", model, "-s", "all.json", "--backend", backend, env=env).stdout.replace("\n  ", " ")
+    assert "since shapes are open (--reference none: none)" in said and "v0:0 = 1 (one inference)" in said, said
+    _, result = place.lower(model, backend, "--reference", "none", env=env)
+    equal((result["reference"], result["size_options"]), (None, ["--dim", "n=1"]))
+    _, result = place.lower(chain(place.folder / "f.onnx", ["Relu"]), backend, env=env)
+    equal(result["reference"], None)
+    # One that cannot be imported is no fault, since nobody asked for it.
+    (place.folder / "bin" / "python3").write_text('#!/bin/sh\necho no module named onnxruntime >&2\nexit 1\n')
+    done, result = place.lower(model, backend, env=env)
+    equal((result["reference"], result["size_options"]), (None, ["--dim", "n=1"]))
+    assert "no module named onnxruntime" in result["reference_note"], result["reference_note"]
+
+
+REFERENCE = """
+import json, sys
+print(json.dumps({"ready": "odd", "version": "1"}), flush=True)
+for line in sys.stdin:
+    tensors = [{"name": f"v{i}", "dtype": "tensor(float)", "shape": [2, 2], "file": "none", "values": None} for i in range(4)]
+    print(json.dumps({"ok": True, "tensors": tensors}), flush=True)
+"""
+
+
+def test_a_reference_of_other_sizes_blames_no_node(place):
+    (place.folder / "odd.py").write_text(REFERENCE)
+    (place.folder / "odd.json").write_text(json.dumps({"format": "cleave.backend", "version": 1, "name": "odd",
+        "serve": {"argv": [*PYTHON, str(place.folder / "odd.py")], "ops": ["capture"]}}))
+    model = open_chain(place.folder / "m.onnx", ["Relu", "Neg", "Exp"])
+    for rules in (["open"], ["op=Neg"]):
+        done, result = place.lower(model, place.backend(rules, serve=True), "--reference", "./odd.json", "--until-clean")
+        equal((done.returncode, result["rules"], result["parts"][0]["verdict"]), (5, 0, "driver"))
+        assert "the reference's v0 is float32 (2,2), and the model declares float32 (n,3)" in \
+            result["parts"][0]["message"], result["parts"][0]
+
+
+def test_shape_values_that_cross_a_cut_are_constants_of_the_piece(place):
+    env = reference(place)
+    helper, info = onnx.helper, onnx.helper.make_tensor_value_info
+    nodes = [helper.make_node("Shape", ["x"], ["s"], name="shape"), helper.make_node("Neg", ["x"], ["a"], name="neg"),
+             helper.make_node("Abs", ["a"], ["b"], name="abs"), helper.make_node("Exp", ["b"], ["c"], name="exp"),
+             helper.make_node("Reshape", ["c", "s"], ["d"], name="reshape"),
+             helper.make_node("Sin", ["d"], ["e"], name="sin"), helper.make_node("Relu", ["e"], ["y"], name="relu")]
+    graph = helper.make_graph(nodes, "g", [info("x", 1, ["n", 3])], [info("y", 1, None)])
+    model = place.folder / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+    done, result = place.lower(model, place.backend(["ints", "mute=Sin"], serve=True), "--until-clean",
+                               "--fold", "off", "--culprit", "minimal", env=env)
+    equal([rule["op"] for rule in result["learned"]], ["Sin"])
+
+
+def quantised(path):
+    """Quantises, dequantises and moves its input of (8, 32)."""
+    helper, info = onnx.helper, onnx.helper.make_tensor_value_info
+    nodes = [helper.make_node("Relu", ["x"], ["r"], name="relu"),
+             helper.make_node("QuantizeLinear", ["r", "s", "z"], ["q"], name="quantise"),
+             helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], name="dequantise"),
+             helper.make_node("Transpose", ["d"], ["t"], name="transpose"),
+             helper.make_node("Exp", ["t"], ["y"], name="exp")]
+    weights = [helper.make_tensor("s", 1, [], [0.05]), helper.make_tensor("z", 2, [], [128])]
+    graph = helper.make_graph(nodes, "g", [info("x", 1, [8, 32])], [info("t", 1, None), info("y", 1, None)], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def test_one_quantisation_step_is_a_tie_and_told(place):
+    env = reference(place)
+    model = quantised(place.folder / "m.onnx")
+    backend = values_backend(place, "step=8x32")
+    done, result = place.lower(model, backend, "--compare", "--until-clean", "--deny", "Exp", env=env)
+    equal((done.returncode, result["rules"], result["parts"][0]["verdict"]), (0, 0, "one quantisation step"))
+    assert "1 of 256 differ" in result["parts"][0]["message"], result["parts"][0]
+    said = place.run("lower", model, "-s", "all.json", "--backend", backend, "--compare", "--deny", "Exp", env=env).stdout
+    assert "one quantisation step" in said and "1 of 256" in said, said
+    # Where more is computed of it, the step is found, and the rest is right.
+    done, result = place.lower(model, backend, "--compare", "--until-clean", env=env)
+    equal((done.returncode, result["rules"]), (0, 0))
+    equal([finding["values"] for finding in result["findings"]], ["one quantisation step"])
+    done, result = place.lower(model, backend, "--compare", "--deny", "Exp", "--int-tolerance", 1, env=env)
+    equal(result["parts"][0]["verdict"], "lowered")
+    # A step does not excuse what is wrong.
+    done, result = place.lower(model, values_backend(place, "step=8x32", "wrong=Exp"), "--compare", "--until-clean", env=env)
+    equal([rule["op"] for rule in result["learned"]], ["Exp"])
+
+
+def test_lower_precision_of_a_piece_is_no_verdict_on_the_partition(place):
+    env = reference(place)
+    model = chain(place.folder / "m.onnx", ["Exp", "Exp", "Exp"])
+    done, result = place.lower(model, values_backend(place, "bf16"), "--compare", "--until-clean", env=env)
+    equal((done.returncode, result["rules"], result["parts"][0]["verdict"]), (1, 0, "wrong values"))
+    equal(result["findings"][0]["values"], "lower precision")
+
+
 def test_a_message_that_varies_is_no_flaky_failure(place):
     model = chain(place.folder / "m.onnx", ["Relu", "Sin", "Neg"])
     done, result = place.lower(model, place.backend(["vary=Sin"], serve=True), "--until-clean", "--no-cache")

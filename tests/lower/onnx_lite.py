@@ -2,7 +2,8 @@
 load, and a test starts hundreds of fakes.
 
     model.nodes     Node(op, name, domain, inputs, outputs), in file order
-    model.inputs    Value(name, dims), dims None without a shape, a dim None when it is open
+    model.inputs    Value(name, dims, element), dims None without a shape, a dim None when it is open; element: the
+                    number of the element type
     model.opset     of the default domain
 
 Raises Unreadable for what is no ONNX model.
@@ -10,7 +11,7 @@ Raises Unreadable for what is no ONNX model.
 from collections import namedtuple
 
 Node = namedtuple("Node", "op name domain inputs outputs")
-Value = namedtuple("Value", "name dims")
+Value = namedtuple("Value", "name dims element")
 Model = namedtuple("Model", "nodes inputs outputs opset")
 
 
@@ -73,7 +74,7 @@ def read_dims(shape):
 
 
 def read_value(data):
-    name, dims = "", None
+    name, dims, element = "", None, None
     for number, value in fields(data):
         if number == 1:
             name = text(value)
@@ -81,7 +82,8 @@ def read_value(data):
             for kind, tensor in fields(value):
                 shapes = [shape for key, shape in fields(tensor) if key == 2] if kind == 1 else []
                 dims = read_dims(shapes[0]) if shapes else None
-    return Value(name, dims)
+                element = next((item for key, item in fields(tensor) if key == 1), None) if kind == 1 else None
+    return Value(name, dims, element)
 
 
 def read_opset(data):

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostRows = 50;
 
 // By kind of finding.
-constexpr std::array<CiRule, 5> kRules = {{
+constexpr std::array<CiRule, 6> kRules = {{
     {"culprit", "Culprit", "The compiler refuses the node alone, or computes it wrong.",
      "Deny the node in the support list, or fix the compiler."},
     {"together", "Together", "The compiler fails on the node together with others.",
@@ -26,6 +26,9 @@ constexpr std::array<CiRule, 5> kRules = {{
      "Run again; fix the compiler."},
     {"unexplained", "Unexplained", "The compiler fails on the partition; no node is to blame.",
      "Look at the compiler's own words."},
+    {"size", "Size",
+     "The compiler fails on partitions of more than so many nodes, whichever they are.",
+     "Limit the partition in the support list: max_nodes."},
 }};
 
 FilePlace place_of(const LoweringReport& report) {

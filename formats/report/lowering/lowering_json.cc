@@ -24,6 +24,8 @@ std::string_view kind_name(FindingKind kind) {
       return "flaky";
     case FindingKind::unexplained:
       return "unexplained";
+    case FindingKind::size:
+      return "size";
   }
   return {};
 }
@@ -36,6 +38,8 @@ std::string_view values_name(ValueVerdict verdict) {
       return "lower precision";
     case ValueVerdict::tie_order:
       return "order of ties";
+    case ValueVerdict::one_step:
+      return "one quantisation step";
     case ValueVerdict::rounding_decides:
       return "rounding decides an order";
     case ValueVerdict::errors_add_up:
@@ -78,6 +82,7 @@ class JsonWriter {
     json_.begin_list("learned");
     for (const Rule& rule : outcome_.learned) write_rule(rule);
     json_.end_list();
+    json_.number("max_nodes", outcome_.most_nodes);
     write_sizes();
     json_.end_object();
     return std::move(json_).finish();
@@ -96,8 +101,23 @@ class JsonWriter {
     json_.end_list();
     json_.key("reference");
     outcome_.reference.empty() ? json_.null() : json_.text(outcome_.reference);
+    json_.text("reference_note", outcome_.lack_of_reference);
+    write_reference_sizes();
     json_.number("samples_compared", outcome_.samples);
     json_.number("seed", report_.pool.seed);
+  }
+
+  void write_reference_sizes() {
+    json_.begin_list("reference_sizes");
+    for (const TakenSize& taken : outcome_.taken) {
+      json_.begin_object(Layout::one_line);
+      json_.text("input", taken.input);
+      json_.number("axis", taken.axis);
+      json_.number("size", taken.size);
+      json_.text("why", taken.why);
+      json_.end_object();
+    }
+    json_.end_list();
   }
 
   void write_nodes(std::string_view key, const std::vector<NodeId>& nodes) {
@@ -161,6 +181,7 @@ class JsonWriter {
     json_.number("artefact_bytes", attempt.artefact_bytes);
     json_.flag("cached", attempt.is_cached);
     json_.text("message", attempt.message);
+    json_.text("before", attempt.before);
     json_.text("hash", part.hash);
     write_remedies(part);
     json_.number("finding", part.finding);
@@ -208,6 +229,11 @@ class JsonWriter {
     write_nodes("nodes", finding.nodes);
     json_.number("nodes_within", finding.within.size());
     json_.flag("minimal", finding.is_minimal);
+    json_.key("max_nodes");
+    finding.kind == FindingKind::size ? json_.number(finding.most_nodes) : json_.null();
+    json_.key("blocked");
+    const std::string blocked = blocked_text(graph_, finding);
+    blocked.empty() ? json_.null() : json_.text(blocked);
     json_.text("signature", finding.signature);
     json_.text("message", finding.message);
     json_.number("runs", finding.runs);
@@ -250,8 +276,7 @@ std::string with_lowering(std::string report, const LoweringReport& lowering) {
   return text + std::string(kEnd);
 }
 
-Result<std::string, Error> learned_list_json(const SupportList& list,
-                                             const std::vector<Rule>& learned) {
+Result<std::string, Error> learned_list_json(const SupportList& list, const Learned& learned) {
   for (const Rule& rule : list.allow) {
     if (rule.opset && rule.opset->same_schema) {
       return Error{list.path +
@@ -274,7 +299,7 @@ Result<std::string, Error> learned_list_json(const SupportList& list,
   json.end_list();
   json.begin_list("deny");
   for (const Rule& rule : list.deny) write_deny_rule(json, rule);
-  for (const Rule& rule : learned) write_deny_rule(json, rule);
+  for (const Rule& rule : learned.rules) write_deny_rule(json, rule);
   json.end_list();
   if (!list.patterns.empty()) {
     json.begin_list("patterns");
@@ -283,7 +308,11 @@ Result<std::string, Error> learned_list_json(const SupportList& list,
   }
   for (std::size_t i = 0; i < kPartLimitCount; ++i) {
     const auto limit = static_cast<PartLimit>(i);
-    if (const auto& most = list.limits[limit]) json.number(part_limit_name(limit), *most);
+    std::optional<std::uint64_t> most = list.limits[limit];
+    if (limit == PartLimit::nodes && learned.most_nodes) {
+      most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
+    }
+    if (most) json.number(part_limit_name(limit), *most);
   }
   json.end_object();
   return std::move(json).finish();

@@ -36,10 +36,9 @@ std::string with_lowering(std::string report, const LoweringReport& lowering);
 // The same as text: the rounds in order, the conclusion last; at most 100 columns.
 std::string lowering_text(const LoweringReport& report);
 
-// A native support list: the given list and the learned deny rules, each with its reason. Error:
-// the list has conditions that native lists cannot express.
-Result<std::string, Error> learned_list_json(const SupportList& list,
-                                             const std::vector<Rule>& learned);
+// A native support list: the given list and what was learned, each rule with its reason. Error: the
+// list has conditions that native lists cannot express.
+Result<std::string, Error> learned_list_json(const SupportList& list, const Learned& learned);
 
 // What CI servers are told: a test and perhaps an alert for each partition of the last round, findings
 // at their nodes.
@@ -57,6 +56,9 @@ std::string split_command(const LoweringReport& report);
 std::string words_text(const std::vector<std::string>& words);
 // "x float32[N, 3] as [1, 3]".
 std::string pinned_text(const Graph& graph, const PinnedShape& pinned);
+// "the cut Conv_1 .. Relu_4 (4 nodes) could not be run: refused: ...": the first piece that told the
+// search nothing; "" when there was none.
+std::string blocked_text(const Graph& graph, const Finding& finding);
 // The backend's name and version.
 std::string backend_name(const LoweringReport& report, std::size_t backend);
 // "refused", "refused at run", "crashed (SIGSEGV)".

@@ -14,6 +14,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kNameColumns = 40;
+constexpr std::size_t kMostSizes = 8;
 
 std::string percent_text(std::size_t part, std::size_t all) {
   char buffer[16];
@@ -40,6 +41,8 @@ std::string how_found(FoundBy by) {
       return "found by bisection";
     case FoundBy::reduction:
       return "found by reduction";
+    case FoundBy::probe:
+      return "found by trying each kind of node";
   }
   return {};
 }
@@ -58,9 +61,14 @@ std::string values_text(const Graph& graph, const LowerFinding& finding) {
     case ValueVerdict::culprit:
       return names_of(graph, finding.finding.nodes) + " (wrong on right inputs)";
     case ValueVerdict::lower_precision:
-      return "computes in lower precision";
+      return finding.finding.nodes.size() == 1
+                 ? names_of(graph, finding.finding.nodes) + " (computed in lower precision)"
+                 : "computes in lower precision";
     case ValueVerdict::tie_order:
       return names_of(graph, finding.finding.nodes) + " (equal values in another order)";
+    case ValueVerdict::one_step:
+      return names_of(graph, finding.finding.nodes) +
+             " (a few values are one quantisation step off)";
     case ValueVerdict::rounding_decides:
       return "rounding decides an order at " + names_of(graph, finding.deciders);
     case ValueVerdict::errors_add_up:
@@ -68,7 +76,8 @@ std::string values_text(const Graph& graph, const LowerFinding& finding) {
     case ValueVerdict::together:
       return names_of(graph, finding.finding.nodes) + " (together)";
     case ValueVerdict::unresolved:
-      return "not found";
+      return finding.finding.blocked.empty() ? "not found"
+                                             : "not found; " + blocked_text(graph, finding.finding);
   }
   return {};
 }
@@ -123,7 +132,7 @@ class TextWriter {
     if (is_empty) return;
     page_.add(table.text());
     for (const LoweredPart& part : round.parts) {
-      if (part.is_lowered || part.attempt.message.empty()) continue;
+      if (part.attempt.verdict == LowerVerdict::lowered || part.attempt.message.empty()) continue;
       page_.line(part.name + ": " + first_line(part.attempt.message, 300), 2);
     }
   }
@@ -145,6 +154,7 @@ class TextWriter {
           "which is a fault of where the model is cut. Try --pin-shapes boundary with --reference, "
           "or --freeze-shape-values");
     }
+    write_reference();
     write_precision();
     write_data_shapes();
     if (!report_.pool.compares) {
@@ -152,6 +162,26 @@ class TextWriter {
     }
     if (outcome.rounds.back().acc_nodes == 0) page_.line("no node is left on the accelerator");
     for (const std::string& text : advice_texts(report_)) page_.line(text);
+  }
+
+  // Which sizes the reference took for open dims, and why; or why there is no reference.
+  void write_reference() {
+    if (!outcome_.lack_of_reference.empty()) {
+      page_.line("no reference was used, though inputs are open: " +
+                 escaped(outcome_.lack_of_reference));
+    }
+    if (report_.pool.is_reference_optional && !outcome_.reference.empty()) {
+      page_.line("the reference is " + escaped(outcome_.reference) +
+                 " since shapes are open (--reference none: none)");
+    }
+    if (outcome_.taken.empty()) return;
+    const auto text = [&](const TakenSize& taken) {
+      return escaped(taken.input) + ":" + std::to_string(taken.axis) + " = " +
+             count_text(static_cast<std::uint64_t>(taken.size)) + " (" + escaped(taken.why) + ")";
+    };
+    page_.line(
+        "sizes of open dims in the reference's run, by input and axis: " +
+        capped_list(outcome_.taken, kMostSizes, text, ", and # more (lowering.json has all)"));
   }
 
   // Where values differ and the backend may have computed in less than float32, says so.
@@ -226,6 +256,7 @@ std::string conclusion_text(const LoweringReport& report) {
     line += ", " + counted(outcome.cache_hits, "verdict", "verdicts") + " known";
   }
   line += "; " + counted(outcome.learned.size(), "rule", "rules");
+  if (outcome.most_nodes) line += " and max_nodes " + count_text(*outcome.most_nodes);
   if (!report.learned_path.empty()) line += " in " + report.learned_path;
   std::size_t more = 0;
   for (const LoweredPart& part : outcome.rounds.back().parts) {
@@ -238,8 +269,23 @@ std::string conclusion_text(const LoweringReport& report) {
   return line;
 }
 
+std::string blocked_text(const Graph& graph, const Finding& finding) {
+  if (finding.blocked.empty()) return {};
+  const auto name = [&](NodeId node) { return escaped(graph.node(node).name); };
+  std::string text = "the piece " + name(finding.blocked.front());
+  if (finding.blocked.size() > 1) {
+    text += " to " + name(finding.blocked.back()) + " (" +
+            counted(finding.blocked.size(), "node", "nodes") + ")";
+  }
+  text += " could not be run";
+  return finding.blocked_why.empty() ? text
+                                     : text + ": " + fitted(escaped(finding.blocked_why), 200);
+}
+
 std::string remedy_text(const LoweredPart& part) {
   std::vector<std::string> texts;
+  if (!part.attempt.before.empty())
+    texts.push_back("a second try: at first " + part.attempt.before);
   if (!part.pinned.empty()) {
     texts.push_back("the shapes of " + counted(part.pinned.size(), "input", "inputs") +
                     (part.needs_sizes ? " known" : " pinned"));
@@ -270,7 +316,11 @@ std::string culprit_text(const Graph& graph, const LowerFinding& found) {
     case FindingKind::flaky:
       return "flaky: it failed and then did not";
     case FindingKind::unexplained:
-      return "no part of it was found to blame";
+      return "no part of it was found to blame" +
+             (finding.blocked.empty() ? "" : "; " + blocked_text(graph, finding));
+    case FindingKind::size:
+      return "too many nodes: other pieces of " + counted(finding.within.size(), "node", "nodes") +
+             " fail, too, and those of " + count_text(finding.most_nodes) + " pass";
   }
   return {};
 }

@@ -1,5 +1,8 @@
 #include "formats/run/backend/attempt.h"
 
+#include <algorithm>
+#include <array>
+
 #include "core/lowering/oracle.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/text_layout.h"
@@ -28,6 +31,8 @@ std::string_view verdict_name(LowerVerdict verdict) {
       return "lower precision";
     case LowerVerdict::tie_order:
       return "order of ties";
+    case LowerVerdict::one_step:
+      return "one quantisation step";
     case LowerVerdict::not_run:
       return "not run";
     case LowerVerdict::flaky:
@@ -66,7 +71,17 @@ bool is_refusal(LowerVerdict verdict) {
 
 bool is_success(LowerVerdict verdict) {
   return verdict == LowerVerdict::lowered || verdict == LowerVerdict::tie_order ||
-         verdict == LowerVerdict::not_run;
+         verdict == LowerVerdict::one_step || verdict == LowerVerdict::not_run;
+}
+
+bool may_be_chance(LowerVerdict verdict) { return verdict == LowerVerdict::crashed; }
+
+bool tells_of_busy(std::string_view message) {
+  constexpr std::array<std::string_view, 6> kSigns = {
+      "is busy",       "device busy", "resource busy", "EBUSY", "in use by another process",
+      "already in use"};
+  return std::any_of(kSigns.begin(), kSigns.end(),
+                     [&](std::string_view sign) { return message.find(sign) != message.npos; });
 }
 
 std::string verdict_words(const Attempt& attempt) {

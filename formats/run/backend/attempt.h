@@ -23,6 +23,7 @@ enum class LowerVerdict : std::uint8_t {
   wrong_values,
   lower_precision,  // wrong at float32's tolerance, right at bfloat16's
   tie_order,        // equal elements in another order than the reference's
+  one_step,         // a few quantised values are one step off the reference's
   not_run,          // there are no inputs to run it on
   flaky,            // the piece got different verdicts
   lost,             // the machine that it ran on failed
@@ -37,6 +38,10 @@ std::optional<LowerVerdict> verdict_named(std::string_view name);
 
 // True for verdicts that mean that the backend cannot handle the piece.
 bool is_refusal(LowerVerdict verdict);
+// True for a verdict that may come by chance rather than from the piece: it takes more to believe it.
+bool may_be_chance(LowerVerdict verdict);
+// True when a backend's words say that it could not have the device for itself.
+bool tells_of_busy(std::string_view message);
 // True for verdicts that count as lowered for the exit status.
 bool is_success(LowerVerdict verdict);
 
@@ -61,6 +66,8 @@ struct Attempt {
   double seconds = 0;
   std::optional<std::uint64_t> artefact_bytes = {};
   bool is_cached = false;
+  std::string before =
+      {};  // how an earlier try failed, when this is the answer to a repeat; not stored
   KeptFiles kept = {};
 };
 

@@ -44,12 +44,10 @@ bool is_same(Rule one, const Rule& other) {
   return one == other;
 }
 
-// The lists, with the learned deny rules added to each.
-ListsRead with_denied(const std::vector<SupportList>& lists, const std::vector<Rule>& learned) {
+// The lists, with what was learned added to each.
+ListsRead with_denied(const std::vector<SupportList>& lists, const Learned& learned) {
   ListsRead all{lists, {}};
-  for (SupportList& list : all.lists) {
-    list.deny.insert(list.deny.end(), learned.begin(), learned.end());
-  }
+  for (SupportList& list : all.lists) add_learned(list, learned);
   return all;
 }
 
@@ -136,11 +134,14 @@ class LowerJob {
     outcome_.nodes = graph_.node_count();
     outcome_.identities = pool_.identities();
     outcome_.reference = pool_.reference();
+    outcome_.lack_of_reference = pool_.lack_of_reference();
+    if (!pool_.samples().empty()) outcome_.taken = pool_.samples().front().taken();
     outcome_.samples = options_.pool.compares ? pool_.samples().size() : 0;
     for (std::size_t round = 1; round <= options_.most_rounds; ++round) {
       if (auto fault = run_round()) return *std::move(fault);
       outcome_.is_eroding = is_eroding(graph_, outcome_);
-      const bool has_learned = !outcome_.rounds.back().learned.empty();
+      const LowerRound& last = outcome_.rounds.back();
+      const bool has_learned = !last.learned.empty() || last.has_learned_size;
       if (!options_.until_clean || !has_learned || outcome_.is_eroding) break;
     }
     if (auto fault = write_findings()) return *std::move(fault);
@@ -154,10 +155,11 @@ class LowerJob {
 
   std::optional<LowerFault> run_round() {
     const Clock::time_point begin = Clock::now();
-    outcome_.denied = outcome_.learned;
+    outcome_.denied = outcome_.learned_list();
     outcome_.rounds.emplace_back();
     if (auto fault = split()) return fault;
     lower_parts();
+    repeat_chances();
     if (auto fault = first_error()) return fault;
     for (const LoweredPart& part : round().parts) {
       if (part.is_lowered) book_.add_passed(part.backend, part.nodes);
@@ -174,7 +176,7 @@ class LowerJob {
 
   // Takes the partitions of the given split, or splits again once rules were learned.
   std::optional<LowerFault> split() {
-    if (outcome_.denied.empty()) {
+    if (outcome_.denied.is_empty()) {
       collect_parts(split_.split().partition);
       return std::nullopt;
     }
@@ -210,6 +212,38 @@ class LowerJob {
     order_equal_parts();
   }
 
+  // What may have failed by chance is asked once more, alone, and then counts.
+  void repeat_chances() {
+    if (options_.search.culprits == CulpritSearch::none || error_) return;
+    pool_.lanes().do_all({[this](std::size_t lane) {
+      for (std::size_t i = 0; i < round().parts.size() && !error_; ++i) repeat_chance(i, lane);
+    }});
+  }
+
+  void repeat_chance(std::size_t i, std::size_t lane) {
+    LoweredPart& part = round().parts[i];
+    if (!may_be_chance(part.attempt.verdict)) return;
+    const std::string before = verdict_words(part.attempt);
+    constexpr std::uint32_t kAttempt = 90;  // those below are of searches
+    auto result =
+        pool_.lowerer(lane, part.backend).lower({.nodes = part.nodes, .attempt = kAttempt});
+    if (!result) {
+      error_ = result.error();
+      return;
+    }
+    if (may_be_chance(result->attempt.verdict)) return;
+    result->attempt.before = before;
+    result->hash = part.hash;
+    take_result(part, *result);
+    results_[i] = *std::move(result);
+  }
+
+  static void take_result(LoweredPart& part, const PieceResult& result) {
+    part.attempt = result.attempt;
+    part.hash = result.hash;
+    part.is_lowered = is_success(result.attempt.verdict);
+  }
+
   // Of parts that are equal pieces one was compiled, and the verdict was known for the others. Which
   // one depends on the threads: here it becomes the first.
   void order_equal_parts() {
@@ -238,9 +272,7 @@ class LowerJob {
       return;
     }
     results_[i] = *result;
-    part.attempt = result->attempt;
-    part.hash = result->hash;
-    part.is_lowered = is_success(result->attempt.verdict);
+    take_result(part, *result);
   }
 
   std::optional<LowerFault> first_error() const {
@@ -275,6 +307,7 @@ class LowerJob {
   // that fail alike. If a remedy is found, the next partition that fails alike is searched too.
   void search() {
     if (options_.search.culprits == CulpritSearch::none) return;
+    set_mismatches_apart();
     const std::vector<std::vector<std::size_t>> groups = alike();
     found_.assign(groups.size(), {});
     std::vector<Lanes::Job> jobs;
@@ -288,6 +321,25 @@ class LowerJob {
     pool_.lanes().do_all(std::move(jobs));
     for (auto& found : found_) {
       for (LowerFinding& finding : found) add_finding(std::move(finding));
+    }
+  }
+
+  // A part on which the reference is not to be believed blames nothing: its pieces would have shapes or
+  // values of another model.
+  void set_mismatches_apart() {
+    for (LoweredPart& part : round().parts) {
+      const bool uses_reference = options_.pool.compares || has_open_shapes(graph_, part.nodes);
+      if (part.is_lowered || !is_refusal(part.attempt.verdict) || !uses_reference) continue;
+      std::vector<ValueId> values;
+      for (const NodeId node : part.nodes) {
+        for (const Operand& operand : graph_.operands(node)) values.push_back(operand.value);
+        const auto outputs = graph_.outputs(node);
+        values.insert(values.end(), outputs.begin(), outputs.end());
+      }
+      std::string mismatch = mismatch_of(graph_, values, pool_.samples());
+      if (mismatch.empty()) continue;
+      part.attempt.verdict = LowerVerdict::driver;
+      part.attempt.message = std::move(mismatch);
     }
   }
 
@@ -343,6 +395,16 @@ class LowerJob {
       if (known == outcome_.learned.end()) round().learned.push_back(rule);
     }
     outcome_.learned = std::move(rules);
+    for (const LowerFinding& found : outcome_.findings) {
+      const Finding& finding = found.finding;
+      const bool is_new =
+          found.round == outcome_.rounds.size() && finding.kind == FindingKind::size;
+      if (!is_new || finding.most_nodes >= outcome_.most_nodes.value_or(graph_.node_count())) {
+        continue;
+      }
+      outcome_.most_nodes = finding.most_nodes;
+      round().has_learned_size = true;
+    }
   }
 
   // ---- the end ----
@@ -429,7 +491,7 @@ class LowerJob {
     const LowerRound& last = outcome_.rounds.back();
     std::map<std::string, std::size_t> lowered;  // number of backends that lower it, by partition
     bool is_any_judged = last.parts.empty();
-    outcome_.is_clean = last.acc_nodes > 0 || outcome_.learned.empty();
+    outcome_.is_clean = last.acc_nodes > 0 || outcome_.learned_list().is_empty();
     for (const LoweredPart& part : last.parts) {
       outcome_.is_clean = outcome_.is_clean && part.is_lowered;
       is_any_judged = is_any_judged || part.attempt.verdict != LowerVerdict::driver;
@@ -460,8 +522,15 @@ class LowerJob {
 
 }  // namespace
 
-Result<SplitJob, LowerFault> split_without(const SplitJob& split, const std::vector<Rule>& denied) {
-  const ListsRead lists = with_denied(split.lists(), denied);
+void add_learned(SupportList& list, const Learned& learned) {
+  list.deny.insert(list.deny.end(), learned.rules.begin(), learned.rules.end());
+  auto& most = list.limits.most[static_cast<std::size_t>(PartLimit::nodes)];
+  if (learned.most_nodes)
+    most = std::min<std::uint64_t>(most.value_or(*learned.most_nodes), *learned.most_nodes);
+}
+
+Result<SplitJob, LowerFault> split_without(const SplitJob& split, const Learned& learned) {
+  const ListsRead lists = with_denied(split.lists(), learned);
   auto again = run_split(split.request(), {},
                          {.model = &split.model(), .costs = &split.costs(), .lists = &lists});
   if (again) return *std::move(again);

@@ -21,8 +21,11 @@ struct LowerOptions {
   std::string artefacts_folder = {};  // where what was compiled is kept; "": nowhere
 };
 
-// The split of the same request, with learned deny rules added to each list.
-Result<SplitJob, LowerFault> split_without(const SplitJob& split, const std::vector<Rule>& denied);
+// Adds what was learned to a list.
+void add_learned(SupportList& list, const Learned& learned);
+
+// The split of the same request, with what was learned added to each list.
+Result<SplitJob, LowerFault> split_without(const SplitJob& split, const Learned& learned);
 
 // Lowers the partitions of the split, and runs further rounds until all partitions lower, no new
 // rule is learned, or the limit on rounds is reached; without `until_clean` only one round. Each

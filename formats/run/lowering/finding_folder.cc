@@ -178,6 +178,8 @@ std::string_view values_text(ValueVerdict verdict) {
       return "These nodes are computed in lower precision than the reference's:";
     case ValueVerdict::tie_order:
       return "This node gives equal values in another order:";
+    case ValueVerdict::one_step:
+      return "A few of this node's values are one quantisation step off, which is rounding:";
     case ValueVerdict::rounding_decides:
       return "Rounding decides an order in these nodes:";
     case ValueVerdict::errors_add_up:
@@ -202,6 +204,8 @@ std::string_view kind_text(FindingKind kind) {
       return "The model failed, and did not fail when it was tried again.";
     case FindingKind::unexplained:
       return "The model fails as a whole; no part of it was found to blame.";
+    case FindingKind::size:
+      return "The model has too many nodes; other pieces of as many fail, and smaller ones pass.";
   }
   return {};
 }

@@ -58,16 +58,29 @@ struct LowerRound {
   std::size_t acc_nodes = 0;
   std::vector<LoweredPart> parts;  // by partition, then by backend
   std::vector<Rule> learned;       // from this round
+  bool has_learned_size = false;   // from this round: a lower LowerOutcome::most_nodes
   double seconds = 0;
+};
+
+// What a list gets.
+struct Learned {
+  std::vector<Rule> rules = {};  // deny rules
+  std::optional<std::size_t> most_nodes = {};
+
+  bool is_empty() const { return rules.empty() && !most_nodes; }
 };
 
 struct LowerOutcome {
   std::vector<std::string> identities;  // by backend
   std::string reference;                // its identity; "": none
+  std::string lack_of_reference;        // why the one that is the default was not used
+  std::vector<TakenSize> taken;         // by the reference, for open dims
   std::vector<LowerRound> rounds;
   std::vector<LowerFinding> findings;
   std::vector<Rule> learned;
-  std::vector<Rule> denied;  // those of them that the last round's split was made with
+  // Partitions of more nodes fail, whichever they are: a limit of the learned list.
+  std::optional<std::size_t> most_nodes = {};
+  Learned denied;  // what of it the last round's split was made with
   std::size_t nodes = 0;
   std::size_t nodes_lowered = 0;  // by every backend
   std::size_t compiler_runs = 0;
@@ -84,6 +97,8 @@ struct LowerOutcome {
   double seconds = 0;  // in all
   double backend_seconds =
       0;  // of these spent waiting for backends and the reference, by each lane
+
+  Learned learned_list() const { return {learned, most_nodes}; }
 };
 
 // Why there is no outcome.

@@ -36,6 +36,7 @@ LoweringPool::LoweringPool(const LoadedModel& model, const std::vector<Backend>&
       backends_(backends),
       options_(options),
       store_(options.cache_folder, options.trusts_failures),
+      turns_(lane_count(backends, options.jobs) > 1),
       lanes_(lane_count(backends, options.jobs)) {
   lane_.resize(lanes_.count());
 }
@@ -62,6 +63,10 @@ std::optional<LowerFault> LoweringPool::set_up() {
   lanes_.do_all({[&](std::size_t lane) {
     fault = identify(lane_[lane]);
     if (!fault && options_.reference) fault = run_reference(lane_[lane]);
+    if (fault && fault->kind == Kind::reference && options_.is_reference_optional) {
+      do_without_reference(fault->message);
+      fault.reset();
+    }
   }});
   if (fault) return fault;
   for (Lane& lane : lane_) {
@@ -131,20 +136,27 @@ std::optional<LowerFault> LoweringPool::run_reference(Lane& lane) {
   return std::nullopt;
 }
 
+void LoweringPool::do_without_reference(const std::string& why) {
+  lack_of_reference_ = why;
+  reference_.clear();
+  samples_.clear();
+}
+
 void LoweringPool::make_lowerers(std::size_t lane) {
   Lane& own = lane_[lane];
   for (std::size_t i = 0; i < backends_.size(); ++i) {
     const PieceContext context{.model = model_,
                                .cutter = *own.cutter,
                                .store = store_,
+                               .turns = turns_,
                                .samples = samples_,
                                .assumed = &assumed_,
                                .compares = options_.compares,
                                .is_strict_on_ties = options_.is_strict_on_ties,
                                .folder = own.folder,
                                .identity = identities_[i]};
-    own.lowerers.push_back(
-        std::make_unique<PieceLowerer>(context, *own.sessions[i], own.reference.get()));
+    BackendSession* const converter = reference_.empty() ? nullptr : own.reference.get();
+    own.lowerers.push_back(std::make_unique<PieceLowerer>(context, *own.sessions[i], converter));
   }
 }
 

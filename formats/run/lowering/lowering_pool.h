@@ -19,6 +19,8 @@ namespace cleave {
 
 struct PoolOptions {
   std::optional<Backend> reference = {};
+  bool is_reference_optional =
+      false;  // without it the run goes on, and says why: nobody asked for it
   std::vector<std::string> inputs = {};  // one sample each; empty: one random sample
   std::uint64_t seed = 0;
   bool compares = false;
@@ -55,6 +57,8 @@ class LoweringPool {
   const std::vector<Backend>& backends() const { return backends_; }
   const std::vector<std::string>& identities() const { return identities_; }  // by backend
   const std::string& reference() const { return reference_; }                 // "": none
+  // Why there is none, when it was optional.
+  const std::string& lack_of_reference() const { return lack_of_reference_; }
   const std::vector<ReferenceRun>& samples() const { return samples_; }
   // The shapes of the model with assumed sizes of its open inputs, made at the first call; nullopt
   // when no input is open or none can be assumed. Any thread may call it.
@@ -71,17 +75,20 @@ class LoweringPool {
   void make_sessions(std::size_t lane);
   std::optional<LowerFault> identify(Lane& lane);
   std::optional<LowerFault> run_reference(Lane& lane);
+  void do_without_reference(const std::string& why);
   void make_lowerers(std::size_t lane);
 
   const LoadedModel& model_;
   const std::vector<Backend>& backends_;
   const PoolOptions& options_;
   VerdictStore store_;
+  Turns turns_;
   std::vector<ReferenceRun> samples_;
   std::once_flag is_assumed_;
   std::optional<AssumedShapes> assumed_;
   std::vector<std::string> identities_;
   std::string reference_;
+  std::string lack_of_reference_;
   std::vector<Lane> lane_;
   Lanes lanes_;  // last: its threads end before what they use
 };

@@ -1,5 +1,6 @@
 #include "formats/run/lowering/part_search.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/graph/op_name.h"
@@ -10,6 +11,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr Remedies kPinned = {.pin_shapes = true};
+
+// True for remedies of what cutting does to a piece: one that they do not change is what it was.
+bool is_of_cut_only(const Remedies& remedies) {
+  return !remedies.freeze_values && !remedies.constants_inside && !remedies.opset;
+}
+
+bool blames(FindingKind kind) {
+  return kind == FindingKind::culprit || kind == FindingKind::together || kind == FindingKind::size;
+}
 
 SearchEffort effort_of(CulpritSearch culprits) {
   if (culprits == CulpritSearch::hint) return SearchEffort::hint;
@@ -33,8 +43,8 @@ LowerFinding finding_of(const LoweredPart& part, Finding finding) {
   return made;
 }
 
-// Ties and lower precision are not the fault of a node: then the part gets a verdict of its own.
-LowerFinding take_values(LoweredPart& part, WrongValues wrong) {
+// A finding explains its own nodes. What it says of them is no verdict on the part.
+LowerFinding take_values(const LoweredPart& part, WrongValues wrong) {
   Finding finding{.nodes = std::move(wrong.nodes)};
   finding.kind = wrong.verdict == ValueVerdict::culprit    ? FindingKind::culprit
                  : wrong.verdict == ValueVerdict::together ? FindingKind::together
@@ -45,13 +55,8 @@ LowerFinding take_values(LoweredPart& part, WrongValues wrong) {
   finding.how = verdict_name(part.attempt.verdict);
   finding.message = std::move(wrong.message);
   finding.runs = wrong.runs;
-  if (wrong.verdict == ValueVerdict::tie_order || wrong.verdict == ValueVerdict::rounding_decides) {
-    part.attempt.verdict = LowerVerdict::tie_order;
-    part.is_lowered = true;
-  }
-  if (wrong.verdict == ValueVerdict::lower_precision) {
-    part.attempt.verdict = LowerVerdict::lower_precision;
-  }
+  finding.blocked = std::move(wrong.blocked);
+  finding.blocked_why = std::move(wrong.blocked_why);
   LowerFinding made = finding_of(part, std::move(finding));
   made.values = wrong.verdict;
   made.deciders = std::move(wrong.deciders);
@@ -74,7 +79,8 @@ Answer answer_of(const PieceResult& result) {
           .difference =
               attempt.verdict == LowerVerdict::wrong_values ? Difference::wrong : Difference::none,
           .first_wrong = result.first_wrong,
-          .runs = result.calls};
+          .runs = result.calls,
+          .may_be_chance = may_be_chance(attempt.verdict)};
 }
 
 PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
@@ -82,38 +88,77 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
   LoweredPart& part = failed.part;
   PieceLowerer& lowerer = pool_.lowerer(lane, part.backend);
   const std::size_t before = lowerer.calls();
-  const Oracle plain = [&](const Piece& piece) {
+  const Oracle plain = [&](Piece piece) {
     asked(lowerer.calls() - before);
+    piece.whole = &part.nodes;
     return lowerer.answer(piece);
+  };
+  const Oracle uncut = [&](const Piece& piece) {
+    const Answer answer = plain(piece);
+    const bool is_of_cut = piece.remedies != Remedies{} && is_of_cut_only(piece.remedies);
+    return answer.outcome == OracleOutcome::unchanged && is_of_cut
+               ? plain({.nodes = piece.nodes, .attempt = piece.attempt})
+               : answer;
   };
   const ItemOrder order = order_items(graph_, part.nodes);
   FailedPartition partition{.graph = graph_, .order = order, .answer = answer_of(failed.result)};
   const AskingLimits limits = limits_of(settings_);
   PartFindings found;
   if (part.attempt.verdict == LowerVerdict::wrong_values) {
-    found.findings.push_back(take_values(part, find_wrong_values(partition, plain, limits)));
-    mark_open(found.findings.back());
+    partition.remedies.freeze_cuts = !pool_.samples().empty();
+    AllWrongValues all = find_wrong_values(partition, uncut, limits);
+    for (WrongValues& wrong : all.found) {
+      found.findings.push_back(take_values(part, std::move(wrong)));
+      mark_open(found.findings.back());
+    }
+    if (all.is_no_fault) {
+      part.attempt.verdict = LowerVerdict::tie_order;
+      part.is_lowered = true;
+    }
+    confirm(part, lowerer, found);
     return found;
   }
-  const bool is_pinned = pin(partition, plain);
-  const Oracle pinned = [&](const Piece& piece) {
-    const Answer answer = plain(piece);
-    return answer.outcome == OracleOutcome::unchanged && piece.remedies == kPinned
-               ? plain({.nodes = piece.nodes, .attempt = piece.attempt})
-               : answer;
-  };
+  change_cuts(partition, plain);
   const SearchOptions options{.effort = effort_of(settings_.culprits),
                               .limits = limits,
                               .most_findings = settings_.most_findings,
                               .hypotheses = hypotheses(part.backend)};
-  for (Finding& finding :
-       search_culprits(partition, is_pinned ? pinned : plain, options).findings) {
+  for (Finding& finding : search_culprits(partition, uncut, options).findings) {
     drop_if_assumed(finding, plain);
     found.is_remedied = take_remedy(part, finding, lowerer) || found.is_remedied;
     found.findings.push_back(finding_of(part, std::move(finding)));
     mark_open(found.findings.back());
   }
+  confirm(part, lowerer, found);
   return found;
+}
+
+// Before anything is blamed the part as a whole must fail once more, alone: it may have failed by
+// chance, and each smaller piece too. A failure of a kind that may come by chance is asked for more
+// often, and one that the message does not explain.
+void PartSearch::confirm(const LoweredPart& part, PieceLowerer& lowerer,
+                         PartFindings& found) const {
+  constexpr std::uint32_t kFirstAttempt = 100;  // those below are of the search
+  const auto is_blamed = [](const LowerFinding& one) { return blames(one.finding.kind); };
+  const auto is_named = [](const LowerFinding& one) {
+    return !blames(one.finding.kind) || one.finding.by == FoundBy::hint;
+  };
+  if (std::none_of(found.findings.begin(), found.findings.end(), is_blamed)) return;
+  std::uint32_t times = std::all_of(found.findings.begin(), found.findings.end(), is_named) ? 1 : 2;
+  if (part.attempt.verdict == LowerVerdict::wrong_values) times = 1;
+  if (may_be_chance(part.attempt.verdict)) times = 3;
+  for (std::uint32_t i = 0; i < times; ++i) {
+    const Answer answer = lowerer.answer({.nodes = part.nodes, .attempt = kFirstAttempt + i});
+    if (answer.outcome == OracleOutcome::fails) continue;
+    LowerFinding flaky = found.findings.front();
+    flaky.values.reset();
+    flaky.deciders.clear();
+    flaky.finding.kind = FindingKind::flaky;
+    flaky.finding.nodes.clear();
+    flaky.finding.within = part.nodes;
+    found.findings = {std::move(flaky)};
+    return;
+  }
 }
 
 // Shapes are pinned to those of the reference; without one, to those of assumed sizes.
@@ -150,17 +195,21 @@ void PartSearch::drop_if_assumed(Finding& finding, const Oracle& plain) const {
   finding.nodes.clear();
 }
 
-// Cutting the partition may leave shapes open that it does not have as a whole. So the search goes
-// on with pinned shapes, unless pinning is off or makes the partition pass.
-bool PartSearch::pin(FailedPartition& partition, const Oracle& oracle) const {
-  if (!may_pin()) return false;
+// Cutting the partition may leave shapes open that it does not have as a whole, and small integers
+// that it computes from shapes become inputs. So the search goes on with pinned shapes, unless pinning
+// is off or makes the partition pass, and with such integers as constants.
+void PartSearch::change_cuts(FailedPartition& partition, const Oracle& oracle) const {
+  const bool freezes = !pool_.samples().empty();
+  if (!may_pin()) {
+    partition.remedies = {.freeze_cuts = freezes};
+    return;
+  }
   Answer answer =
       oracle({.nodes = nodes_of(partition.order, all_items(partition.order)), .remedies = kPinned});
   if (answer.outcome == OracleOutcome::passes || answer.outcome == OracleOutcome::unresolved)
-    return false;
-  partition.remedies = kPinned;
+    return;
+  partition.remedies = {.pin_shapes = true, .freeze_cuts = freezes};
   if (answer.outcome == OracleOutcome::fails) partition.answer = std::move(answer);
-  return true;
 }
 
 std::vector<Remedies> PartSearch::hypotheses(std::size_t backend) const {

@@ -53,7 +53,8 @@ class PartSearch {
   bool may_pin() const;
   void drop_if_assumed(Finding& finding, const Oracle& plain) const;
   void mark_open(LowerFinding& found) const;
-  bool pin(FailedPartition& partition, const Oracle& oracle) const;
+  void change_cuts(FailedPartition& partition, const Oracle& oracle) const;
+  void confirm(const LoweredPart& part, PieceLowerer& lowerer, PartFindings& found) const;
   std::vector<Remedies> hypotheses(std::size_t backend) const;
   bool take_remedy(LoweredPart& part, const Finding& finding, PieceLowerer& lowerer) const;
 

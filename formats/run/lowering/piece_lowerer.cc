@@ -4,8 +4,11 @@
 // 3. otherwise check, compile, and run it on each sample; the first failure is the verdict.
 #include "formats/run/lowering/piece_lowerer.h"
 
+#include <array>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/graph/attribute.h"
 #include "core/graph/op_name.h"
@@ -45,7 +48,32 @@ std::string text_of_file(const std::string& path) {
 
 bool is_compiled(LowerVerdict verdict) {
   return verdict == LowerVerdict::lowered || verdict == LowerVerdict::wrong_values ||
-         verdict == LowerVerdict::lower_precision || verdict == LowerVerdict::tie_order;
+         verdict == LowerVerdict::lower_precision || verdict == LowerVerdict::tie_order ||
+         verdict == LowerVerdict::one_step;
+}
+
+// How long a busy device is waited for, from one try to the next.
+constexpr std::array<std::chrono::milliseconds, 3> kBusyPauses = {std::chrono::milliseconds(300),
+                                                                  std::chrono::milliseconds(1000),
+                                                                  std::chrono::milliseconds(3000)};
+
+Difference difference_of(LowerVerdict verdict) {
+  switch (verdict) {
+    case LowerVerdict::tie_order:
+      return Difference::tie_order;
+    case LowerVerdict::one_step:
+      return Difference::one_step;
+    case LowerVerdict::lower_precision:
+      return Difference::lower_precision;
+    default:
+      return Difference::wrong;
+  }
+}
+
+// True for values of which each element is a whole number of quantisation steps.
+bool has_steps(const Graph& graph, ValueId value) {
+  const DType dtype = graph.value(value).dtype;
+  return dtype == DType::int8 || dtype == DType::uint8 || is_dequantised(graph, value);
 }
 
 std::int64_t axis_of(const Graph& graph, NodeId node) {
@@ -57,6 +85,11 @@ std::int64_t axis_of(const Graph& graph, NodeId node) {
 }
 
 }  // namespace
+
+bool Turns::is_first(const std::string& failure) {
+  const std::lock_guard lock(seen_mutex_);
+  return seen_.insert(failure).second;
+}
 
 PieceLowerer::PieceLowerer(PieceContext context, BackendSession& session, BackendSession* converter)
     : context_(std::move(context)), session_(session), converter_(converter) {
@@ -76,9 +109,10 @@ std::optional<Sizes> PieceLowerer::known_shape(ValueId value) const {
   return found == shapes.end() ? std::nullopt : std::optional(found->second);
 }
 
-PieceChange PieceLowerer::change_of(const CutPiece& cut, const Remedies& remedies) const {
+PieceChange PieceLowerer::change_of(const CutPiece& cut, const Piece& piece) const {
   PieceChange change;
-  if (!remedies.pin_shapes && !remedies.freeze_values) return change;
+  const Remedies& remedies = piece.remedies;
+  if (!remedies.pin_shapes && !remedies.freeze_values && !remedies.freeze_cuts) return change;
   if (context_.model.format() != ModelFormat::onnx) return change;
   const Graph& graph = context_.model.graph;
   bool is_changed = false;
@@ -87,7 +121,8 @@ PieceChange PieceLowerer::change_of(const CutPiece& cut, const Remedies& remedie
         context_.samples.empty() ? nullptr : context_.samples.front().find(name(input));
     const bool is_made = graph.value(input).kind != ValueKind::input;
     const bool is_small = tensor != nullptr && tensor->is_small_integer;
-    if (remedies.freeze_values && is_small && is_made) {
+    const bool is_of_cut = is_made && remedies.freeze_cuts && is_cut_at(input, piece);
+    if (is_small && is_made && (remedies.freeze_values || is_of_cut)) {
       auto value = read_tensor_file(tensor->file);
       if (value) change.frozen.emplace(name(input), *std::move(value));
       is_changed = true;
@@ -103,6 +138,13 @@ PieceChange PieceLowerer::change_of(const CutPiece& cut, const Remedies& remedie
     if (shape) change.shapes.emplace(name(output), *shape);
   }
   return change;
+}
+
+// True when the input is made within the piece that this one is cut out of.
+bool PieceLowerer::is_cut_at(ValueId input, const Piece& piece) const {
+  const NodeId producer = context_.model.graph.value(input).producer;
+  return piece.whole == nullptr ||
+         std::binary_search(piece.whole->begin(), piece.whole->end(), producer);
 }
 
 Result<bool, Error> PieceLowerer::raise_opset(Made& made, std::int64_t opset) {
@@ -128,7 +170,7 @@ Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
   auto cut = context_.cutter.write(piece.nodes, {made.path, made.path});
   if (!cut) return error_of(cut.error());
   bool is_changed = false;
-  const PieceChange change = change_of(*cut, piece.remedies);
+  const PieceChange change = change_of(*cut, piece);
   made.inputs = std::move(cut->inputs);
   made.outputs = std::move(cut->outputs);
   if (!change.empty()) {
@@ -222,7 +264,12 @@ Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
     const AskedKey asked(context_.store, result.hash);
     const std::size_t before = session_.calls();
     made->result.can_run = result.can_run;
-    Compared compared = ask(*made, piece);
+    Compared compared;
+    if (std::string mismatch = mismatch_at(*made, piece); !mismatch.empty()) {
+      compared.attempt = {.verdict = LowerVerdict::driver, .message = std::move(mismatch)};
+    } else {
+      compared = ask_in_turn(*made, piece);
+    }
     result.attempt = std::move(compared.attempt);
     result.first_wrong = compared.first_wrong;
     result.calls = session_.calls() - before;
@@ -238,6 +285,60 @@ Result<PieceResult, Error> PieceLowerer::lower(const Piece& piece) {
   fs::remove(made->path, ignored);
   fs::remove(made->path + ".data", ignored);
   return result;
+}
+
+// A value at the piece's boundary of which the reference has other than the piece declares; "" where
+// nothing is taken from the reference.
+std::string PieceLowerer::mismatch_at(const Made& made, const Piece& piece) const {
+  const bool runs =
+      context_.compares && made.result.can_run && session_.backend().has(LowerStage::run);
+  if (!runs && !piece.remedies.pin_shapes && !piece.remedies.freeze_values &&
+      !piece.remedies.freeze_cuts) {
+    return {};
+  }
+  std::string text = mismatch_of(context_.model.graph, made.inputs, context_.samples);
+  if (text.empty()) text = mismatch_of(context_.model.graph, made.outputs, context_.samples);
+  return text;
+}
+
+bool PieceLowerer::is_new_failure(const Attempt& attempt) {
+  Answer answer{.stage = verdict_words(attempt), .message = attempt.message};
+  return context_.turns.is_first(session_.backend().name + " " +
+                                 failure_signature(answer, MessageNames()));
+}
+
+// Beside other lanes a compiler may fail for want of the device, of memory or of time. So the first
+// failure of each kind is repeated alone, and one that tells of a busy device always, a few times.
+PieceLowerer::Compared PieceLowerer::ask_in_turn(const Made& made, const Piece& piece) {
+  Compared compared;
+  if (piece.attempt > 0) {
+    const auto turn = context_.turns.alone();
+    compared = ask(made, piece);
+  } else {
+    const auto turn = context_.turns.beside_others();
+    compared = ask(made, piece);
+  }
+  const std::string before = verdict_words(compared.attempt);
+  const auto has_failed = [&] {
+    return is_refusal(compared.attempt.verdict) &&
+           compared.attempt.verdict != LowerVerdict::wrong_values;
+  };
+  const auto is_busy = [&] { return has_failed() && tells_of_busy(compared.attempt.message); };
+  if (piece.attempt == 0 && context_.turns.has_others() && has_failed() && !is_busy() &&
+      is_new_failure(compared.attempt)) {
+    const auto turn = context_.turns.alone();
+    compared = ask(made, piece);
+    if (!has_failed()) compared.attempt.before = before;
+  }
+  for (const auto pause : kBusyPauses) {
+    if (!is_busy()) return compared;
+    const auto turn = context_.turns.alone();
+    std::this_thread::sleep_for(pause);
+    compared = ask(made, piece);
+    if (!has_failed()) compared.attempt.before = before;
+  }
+  if (is_busy()) compared.attempt.verdict = LowerVerdict::driver;
+  return compared;
 }
 
 PieceLowerer::Compared PieceLowerer::ask(const Made& made, const Piece& piece) {
@@ -297,7 +398,7 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
   CompareTolerance tolerance = session_.backend().tolerance;
   tolerance.rtol *= factor;
   tolerance.atol *= factor;
-  bool is_right_lower = true;
+  bool is_right_lower = true, is_right_stepwise = true;
   for (std::size_t i = 0; i < made.outputs.size(); ++i) {
     if (is_random(made.outputs[i])) continue;
     const auto wants = read_tensor_file(sample.find(name(made.outputs[i]))->file);
@@ -306,6 +407,11 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
     if (!wants) continue;  // strings and the like
     const auto difference = compare_tensors(*wants, *is, tolerance);
     if (difference.is_same()) continue;
+    const StepDifference steps = has_steps(context_.model.graph, made.outputs[i])
+                                     ? step_difference(*wants, *is, tolerance)
+                                     : StepDifference::other;
+    if (steps == StepDifference::none) continue;
+    is_right_stepwise = is_right_stepwise && steps == StepDifference::one_step;
     is_right_lower = is_right_lower && compare_tensors(*wants, *is, kLowerPrecision).is_same();
     if (attempt.verdict == LowerVerdict::wrong_values) continue;
     attempt.verdict = LowerVerdict::wrong_values;
@@ -314,7 +420,9 @@ PieceLowerer::Compared PieceLowerer::compare(const Made& made, const PieceFiles&
     compared.first_wrong = made.outputs[i];
   }
   const bool is_wrong = attempt.verdict == LowerVerdict::wrong_values;
-  if (is_wrong && is_right_lower && session_.backend().compute == "float32") {
+  if (is_wrong && is_right_stepwise) {
+    attempt.verdict = LowerVerdict::one_step;
+  } else if (is_wrong && is_right_lower && session_.backend().compute == "float32") {
     attempt.verdict = LowerVerdict::lower_precision;
   }
   return compared;
@@ -413,18 +521,17 @@ Answer PieceLowerer::answer(const Piece& piece) {
   answer.first_wrong = result->first_wrong;
   const bool is_wrong = attempt.verdict == LowerVerdict::wrong_values ||
                         attempt.verdict == LowerVerdict::lower_precision ||
-                        attempt.verdict == LowerVerdict::tie_order;
+                        attempt.verdict == LowerVerdict::tie_order ||
+                        attempt.verdict == LowerVerdict::one_step;
   answer.stage = is_wrong ? "values" : std::string(lower_stage_name(attempt.stage));
   if (attempt.verdict == LowerVerdict::lowered) {
     answer.outcome = OracleOutcome::passes;
   } else if (is_wrong) {
     answer.outcome = OracleOutcome::fails;
-    answer.difference = attempt.verdict == LowerVerdict::tie_order ? Difference::tie_order
-                        : attempt.verdict == LowerVerdict::lower_precision
-                            ? Difference::lower_precision
-                            : Difference::wrong;
+    answer.difference = difference_of(attempt.verdict);
   } else if (is_refusal(attempt.verdict)) {
     answer.outcome = OracleOutcome::fails;
+    answer.may_be_chance = may_be_chance(attempt.verdict);
     // Two crashes, or two timeouts, are the same failure.
     if (attempt.verdict != LowerVerdict::refused) answer.stage = verdict_name(attempt.verdict);
   }
@@ -434,7 +541,7 @@ Answer PieceLowerer::answer(const Piece& piece) {
 Result<CutPiece, Error> PieceLowerer::write(const Piece& piece, const std::string& path) {
   auto cut = context_.cutter.write(piece.nodes, {path, path});
   if (!cut) return error_of(cut.error());
-  const PieceChange change = change_of(*cut, piece.remedies);
+  const PieceChange change = change_of(*cut, piece);
   if (change.empty()) return *std::move(cut);
   const std::string changed = path + ".pinned";
   const auto written = write_changed_piece(path, changed, change);

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,11 +24,32 @@
 
 namespace cleave {
 
+// Turns: lanes run backends beside each other, and a lane that needs the machine for itself waits until
+// it has it.
+class Turns {
+ public:
+  explicit Turns(bool has_others) : has_others_(has_others) {}
+  // False with one lane: nothing ever runs beside a piece.
+  bool has_others() const { return has_others_; }
+  // Held while a backend runs.
+  std::shared_lock<std::shared_mutex> beside_others() { return std::shared_lock(mutex_); }
+  std::unique_lock<std::shared_mutex> alone() { return std::unique_lock(mutex_); }
+  // True the first time that a failure of this kind is met: it was not yet seen alone.
+  bool is_first(const std::string& failure);
+
+ private:
+  bool has_others_;
+  std::shared_mutex mutex_;
+  std::mutex seen_mutex_;
+  std::set<std::string> seen_;  // failures
+};
+
 // The context of lowering pieces. All that it refers to must outlive the lowerer.
 struct PieceContext {
   const LoadedModel& model;
   PieceCutter& cutter;  // of the model
   VerdictStore& store;
+  Turns& turns;                           // of all lanes
   std::span<const ReferenceRun> samples;  // empty: no freezing or comparison
   // Shapes to pin when there are no samples. Its content may be made later.
   const std::optional<AssumedShapes>* assumed = nullptr;
@@ -93,12 +117,16 @@ class PieceLowerer {
     std::optional<ValueId> first_wrong = {};
   };
   Result<Made, Error> make(const Piece& piece);
-  PieceChange change_of(const CutPiece& cut, const Remedies& remedies) const;
+  PieceChange change_of(const CutPiece& cut, const Piece& piece) const;
   std::optional<Sizes> known_shape(ValueId value) const;
   Result<bool, Error> raise_opset(Made& made, std::int64_t opset);
   Sha256 key_begin() const;
   std::optional<std::string> key_of(const Made& made, const Piece& piece) const;
+  Compared ask_in_turn(const Made& made, const Piece& piece);
   Compared ask(const Made& made, const Piece& piece);
+  bool is_new_failure(const Attempt& attempt);
+  std::string mismatch_at(const Made& made, const Piece& piece) const;
+  bool is_cut_at(ValueId input, const Piece& piece) const;
   Attempt compile(const PieceFiles& files);
   Attempt compile_simple(const TestModel& model);
   Compared run_sample(const Made& made, const Piece& piece, const ReferenceRun& sample);

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <filesystem>
 
 #include "formats/run/backend/attempt.h"
@@ -29,8 +31,26 @@ std::string request_of(const LoadedModel& model, const ReferenceRequest& run) {
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// ONNX Runtime's names: "tensor(float)".
+DType dtype_of(std::string_view type) {
+  constexpr std::string_view kBegin = "tensor(";
+  if (!type.starts_with(kBegin) || !type.ends_with(')')) return DType::unknown;
+  const std::string_view name = type.substr(kBegin.size(), type.size() - kBegin.size() - 1);
+  if (name == "float") return DType::float32;
+  if (name == "double") return DType::float64;
+  return parse_dtype(name).value_or(DType::unknown);
+}
+
+TakenSize taken_of(const Json& json) {
+  return {.input = json.at("input").get<std::string>(),
+          .axis = json.at("axis").get<std::size_t>(),
+          .size = json.at("size").get<std::int64_t>(),
+          .why = json.at("why").get<std::string>()};
+}
+
 ReferenceTensor tensor_of(const Json& json) {
-  return {.shape = json.at("shape").get<std::vector<std::int64_t>>(),
+  return {.dtype = dtype_of(json.value("dtype", "")),
+          .shape = json.at("shape").get<std::vector<std::int64_t>>(),
           .file = json.at("file").get<std::string>(),
           .is_small_integer = json.at("values").is_array()};
 }
@@ -60,6 +80,9 @@ Result<ReferenceRun, ReferenceFault> ReferenceRun::make(BackendSession& session,
     for (const Json& tensor : json.at("tensors")) {
       run.tensors_.emplace(tensor.at("name").get<std::string>(), tensor_of(tensor));
     }
+    for (const Json& size : json.value("sizes", Json::array())) {
+      run.taken_.push_back(taken_of(size));
+    }
   } catch (const Json::exception& error) {
     return ReferenceFault{who + " answers what is not understood: " + error.what()};
   }
@@ -69,6 +92,137 @@ Result<ReferenceRun, ReferenceFault> ReferenceRun::make(BackendSession& session,
 const ReferenceTensor* ReferenceRun::find(std::string_view name) const {
   const auto found = tensors_.find(std::string(name));
   return found == tensors_.end() ? nullptr : &found->second;
+}
+
+namespace {
+
+// "float32 (N,3)"; "float32" when the rank is not known.
+std::string declared_text(const Graph& graph, ValueId value) {
+  std::string text(dtype_name(graph.value(value).dtype));
+  if (!graph.has_rank(value)) return text;
+  std::string dims;
+  for (const Dim dim : graph.shape(value)) {
+    dims += dims.empty() ? "" : ",";
+    dims += dim.is_fixed()    ? std::to_string(dim.size())
+            : dim.is_symbol() ? std::string(graph.text(dim.name()))
+                              : "?";
+  }
+  return text + " (" + dims + ")";
+}
+
+}  // namespace
+
+std::string mismatch_text(const Graph& graph, ValueId value, const ReferenceTensor& tensor) {
+  const DType dtype = graph.value(value).dtype;
+  bool differs = dtype != DType::unknown && tensor.dtype != DType::unknown && dtype != tensor.dtype;
+  if (graph.has_rank(value)) {
+    const Shape shape = graph.shape(value);
+    differs = differs || !std::equal(shape.begin(), shape.end(), tensor.shape.begin(),
+                                     tensor.shape.end(), [](Dim dim, std::int64_t size) {
+                                       return !dim.is_fixed() || dim.size() == size;
+                                     });
+  }
+  if (!differs) return {};
+  const Tensor is{.dtype = tensor.dtype, .dims = tensor.shape};
+  return "is " + tensor_type_text(is) + ", and the model declares " + declared_text(graph, value);
+}
+
+std::string mismatch_of(const Graph& graph, std::span<const ValueId> values,
+                        std::span<const ReferenceRun> runs) {
+  for (const ValueId value : values) {
+    const std::string_view name = graph.value(value).name;
+    for (const ReferenceRun& run : runs) {
+      const ReferenceTensor* const tensor = run.find(name);
+      const std::string text = tensor == nullptr ? "" : mismatch_text(graph, value, *tensor);
+      if (text.empty()) continue;
+      return "the reference's " + std::string(name) + " " + text +
+             ": give the sizes by --dim or --input-shape, or inputs by --inputs";
+    }
+  }
+  return {};
+}
+
+namespace {
+
+constexpr double kMostShare = 0.05;  // of elements that are a step off
+
+bool is_quantised(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
+
+// Whether the element is beyond the tolerance of floats.
+bool is_off(double wants, double is, const CompareTolerance& tolerance) {
+  return std::abs(wants - is) > tolerance.atol + tolerance.rtol * std::abs(wants);
+}
+
+struct Steps {
+  double step = 0;        // the least difference
+  double largest = 0;     // difference
+  std::uint64_t off = 0;  // elements that differ
+};
+
+// nullopt for values that are not finite.
+std::optional<Steps> steps_of(const Tensor& wants, const Tensor& is,
+                              const CompareTolerance& tolerance) {
+  Steps steps;
+  for (std::uint64_t i = 0; i < wants.count(); ++i) {
+    const double want = element_at(wants, i), has = element_at(is, i);
+    if (!std::isfinite(want) || !std::isfinite(has)) return std::nullopt;
+    const double difference = std::abs(want - has);
+    if (difference == 0 || (!is_quantised(wants.dtype) && !is_off(want, has, tolerance))) continue;
+    ++steps.off;
+    steps.largest = std::max(steps.largest, difference);
+    steps.step = steps.step == 0 ? difference : std::min(steps.step, difference);
+  }
+  return steps;
+}
+
+bool are_multiples(const Tensor& wants, double step) {
+  constexpr double kNear = 1e-2;
+  for (std::uint64_t i = 0; i < wants.count(); ++i) {
+    const double steps = element_at(wants, i) / step;
+    if (std::abs(steps - std::round(steps)) > kNear) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+StepDifference step_difference(const Tensor& wants, const Tensor& is,
+                               const CompareTolerance& tolerance) {
+  if (wants.dtype != is.dtype || wants.dims != is.dims) return StepDifference::other;
+  const auto steps = steps_of(wants, is, tolerance);
+  if (!steps || steps->off == 0) return StepDifference::other;
+  const double step = is_quantised(wants.dtype) ? 1 : steps->step;
+  if (!is_quantised(wants.dtype) && !are_multiples(wants, step)) return StepDifference::other;
+  constexpr double kRounding = 1.01;
+  const auto within = [&](double most) { return steps->largest <= kRounding * most * step; };
+  if (within(static_cast<double>(tolerance.integers))) return StepDifference::none;
+  const double most = std::max(1.0, kMostShare * static_cast<double>(wants.count()));
+  return within(1) && static_cast<double>(steps->off) <= most ? StepDifference::one_step
+                                                              : StepDifference::other;
+}
+
+namespace {
+
+bool moves_elements(std::string_view op) {
+  constexpr auto kOps = std::to_array<std::string_view>(
+      {"Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "Identity", "MaxPool", "Relu",
+       "Reshape", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"});
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
+}
+
+}  // namespace
+
+bool is_dequantised(const Graph& graph, ValueId value) {
+  constexpr std::size_t kMostSteps = 64;
+  for (std::size_t i = 0; i < kMostSteps && graph.value(value).kind == ValueKind::node_output;
+       ++i) {
+    const NodeId node = graph.value(value).producer;
+    if (graph.op(node) == "DequantizeLinear") return true;
+    const auto operands = graph.operands(node);
+    if (!moves_elements(graph.op(node)) || operands.empty()) return false;
+    value = operands[0].value;
+  }
+  return false;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,9 +17,18 @@
 namespace cleave {
 
 struct ReferenceTensor {
+  DType dtype = DType::unknown;
   std::vector<std::int64_t> shape;
-  std::string file;               // a TensorProto
+  std::string file = {};          // a TensorProto
   bool is_small_integer = false;  // int32 or int64, of at most 16 elements
+};
+
+// The size that the reference took for an open dim of an input of the model.
+struct TakenSize {
+  std::string input;
+  std::size_t axis = 0;
+  std::int64_t size = 0;
+  std::string why;  // "as given", "a picture", ...
 };
 
 struct ReferenceRequest {
@@ -42,10 +52,18 @@ class ReferenceRun {
   // Null for a value that is not in the run, or not a tensor.
   const ReferenceTensor* find(std::string_view name) const;
   std::size_t count() const { return tensors_.size(); }
+  // In the order of the inputs and their axes.
+  const std::vector<TakenSize>& taken() const { return taken_; }
 
  private:
   std::unordered_map<std::string, ReferenceTensor> tensors_;
+  std::vector<TakenSize> taken_;
 };
+
+// How the run's tensor differs from what the graph declares of the value, in type, rank or a size:
+// "is float32 (2,2), and the model declares float32 (1,3)"; "" when it does not. Such a run is of
+// another model, or of other sizes than the user said: no compiler is to blame for what it does with it.
+std::string mismatch_text(const Graph& graph, ValueId value, const ReferenceTensor& tensor);
 
 // Order of ties: outputs of TopK, ArgMax and ArgMin with other indices than the reference's, where
 // the elements at these indices are equal. ONNX takes the lower index first; many compilers do not.
@@ -56,6 +74,28 @@ struct IndexOutput {
   const Tensor& wants;  // int64 indices
   const Tensor& is;
 };
+
+// The first of the values of which a run has other than the graph declares, in words with the way out;
+// "" when all are as declared. Linear in values and runs.
+std::string mismatch_of(const Graph& graph, std::span<const ValueId> values,
+                        std::span<const ReferenceRun> runs);
+
+// How outputs differ of which each element is a whole number of steps: 8-bit integers, and floats
+// that a DequantizeLinear makes of them, all multiples of its scale.
+//
+//   one_step  by one step, and only in a few elements (a twentieth; one at least): two right
+//             computations may, since a value half way between two steps may fall to either
+//   none      by no more steps than the tolerance for integers allows
+//   other     in any other way
+enum class StepDifference : std::uint8_t { none, one_step, other };
+
+// `wants` and `is` differ beyond the tolerance. Linear.
+StepDifference step_difference(const Tensor& wants, const Tensor& is,
+                               const CompareTolerance& tolerance);
+
+// True when the value is what a DequantizeLinear makes, but for operators that only move elements or
+// leave them out: its floats are steps of a scale.
+bool is_dequantised(const Graph& graph, ValueId value);
 
 // True when the shapes agree and each index of `is` refers to an element equal to that of `wants`.
 // Linear in the indices. False for other ops, and for indices out of range.

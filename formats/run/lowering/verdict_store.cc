@@ -28,6 +28,7 @@ bool says_something(LowerVerdict verdict) {
     case LowerVerdict::wrong_values:
     case LowerVerdict::lower_precision:
     case LowerVerdict::tie_order:
+    case LowerVerdict::one_step:
       return true;
     default:
       return false;

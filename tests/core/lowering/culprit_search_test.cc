@@ -422,6 +422,109 @@ TEST_CASE("A node that fails at random is blamed only if it failed every time it
   CHECK(flaky > 100);
 }
 
+// A refusal of pieces for which `refuses` holds.
+Oracle refusing(const std::function<bool(const Piece&)>& refuses) {
+  return [refuses](const Piece& piece) {
+    return refuses(piece) ? Answer{.outcome = OracleOutcome::fails,
+                                   .stage = "compile",
+                                   .message = "error: out of memory on the chip"}
+                          : Answer{.outcome = OracleOutcome::passes};
+  };
+}
+
+SearchResult search_all(const Graph& graph, const Oracle& oracle) {
+  const ItemOrder order = order_items(graph, all_nodes(graph));
+  return search_culprits({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle, {});
+}
+
+TEST_CASE("A limit of size blames no node: the finding has the most nodes that pass") {
+  for (const std::size_t count : {13UL, 14UL, 20UL, 60UL}) {
+    const Graph graph = random_model(9, count);
+    const SearchResult result =
+        search_all(graph, refusing([](const Piece& piece) { return piece.nodes.size() > 12; }));
+    INFO(count);
+    REQUIRE(result.findings.size() == 1);
+    CHECK(result.findings[0].kind == FindingKind::size);
+    CHECK(result.findings[0].nodes.empty());
+    CHECK(result.findings[0].most_nodes == 12);
+  }
+}
+
+TEST_CASE("Nodes that fail together are no limit of size") {
+  const auto holds = [](const Piece& piece, std::uint32_t node) {
+    return std::binary_search(piece.nodes.begin(), piece.nodes.end(), NodeId{node});
+  };
+  for (const std::uint32_t first : {0U, 3U, 7U}) {
+    for (const std::size_t count : {13UL, 30UL}) {
+      const Graph graph = random_model(9, count);
+      const SearchResult result =
+          search_all(graph, refusing([&](const Piece& piece) {
+                       return holds(piece, first) && holds(piece, 5) && holds(piece, 12);
+                     }));
+      INFO(first << " " << count);
+      REQUIRE(result.findings.size() == 1);
+      CHECK(result.findings[0].kind == FindingKind::together);
+    }
+  }
+}
+
+TEST_CASE("Where no prefix tells anything, each kind of node is tried alone, as the last resort") {
+  // A chain of which no piece can be cut but single nodes.
+  std::string text = "input x: float32[2,2]\n";
+  for (int i = 0; i < 30; ++i) {
+    const std::string from = i == 0 ? "x" : "v" + std::to_string(i - 1);
+    text += "v" + std::to_string(i) + " = " + (i == 17 ? "Sin" : "Relu") + "(" + from + ")\n";
+  }
+  const Graph graph = graph_from_text(text + "output v29\n");
+  const Oracle oracle = [](const Piece& piece) {
+    if (piece.nodes.size() > 1 && piece.nodes.size() < 30) {
+      return Answer{.outcome = OracleOutcome::unresolved, .message = "error: no values"};
+    }
+    const bool is_bad = piece.nodes.size() == 30 || piece.nodes[0] == NodeId{17};
+    return is_bad ? Answer{.outcome = OracleOutcome::fails, .stage = "compile", .message = "no"}
+                  : Answer{.outcome = OracleOutcome::passes};
+  };
+  const SearchResult result = search_all(graph, oracle);
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].kind == FindingKind::culprit);
+  CHECK(result.findings[0].by == FoundBy::probe);
+  CHECK(result.findings[0].nodes == std::vector{NodeId{17}});
+}
+
+TEST_CASE("A search without a result says which piece could not be run, and why") {
+  const Graph graph = random_model(9, 20);
+  const Oracle oracle = [](const Piece& piece) {
+    if (piece.nodes.size() == 20) {
+      return Answer{.outcome = OracleOutcome::fails, .stage = "compile", .message = "no"};
+    }
+    if (piece.nodes.size() == 1) return Answer{.outcome = OracleOutcome::passes};
+    return Answer{.outcome = OracleOutcome::unresolved, .message = "error: no values"};
+  };
+  const SearchResult result = search_all(graph, oracle);
+  REQUIRE(result.findings.size() == 1);
+  CHECK(result.findings[0].kind == FindingKind::unexplained);
+  CHECK(result.findings[0].blocked.size() == 10);
+  CHECK(result.findings[0].blocked_why == "error: no values");
+}
+
+TEST_CASE("A crash is blamed only when it repeats more often than another failure") {
+  std::size_t blamed = 0;
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    const Graph graph = random_model(seed, 20);
+    const Answer crash{
+        .outcome = OracleOutcome::fails, .stage = "crashed", .message = "", .may_be_chance = true};
+    const Oracle oracle = [&](const Piece& piece) {
+      const bool fails = piece.nodes.size() == 20 && piece.attempt == 0;
+      return fails || random() % 5 == 0 ? crash : Answer{.outcome = OracleOutcome::passes};
+    };
+    for (const Finding& finding : search_all(graph, oracle).findings) {
+      blamed += finding.kind == FindingKind::culprit || finding.kind == FindingKind::together;
+    }
+  }
+  CHECK(blamed <= 6);  // of 300 partitions that crashed once; 78 with one confirmation
+}
+
 TEST_CASE("Faults of the driver are neither pass nor fail: the nearest other cut is tried") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);

@@ -63,10 +63,14 @@ Answer wrong(Difference difference = Difference::wrong) {
 
 const Answer kRight = {.outcome = OracleOutcome::passes};
 
-WrongValues find(const Graph& graph, const Oracle& oracle) {
+AllWrongValues find_all(const Graph& graph, const Oracle& oracle) {
   const ItemOrder order = order_items(graph, all_nodes(graph));
   return find_wrong_values({graph, order, oracle({.nodes = all_nodes(graph)})}, oracle,
                            {.most_runs = 100});
+}
+
+WrongValues find(const Graph& graph, const Oracle& oracle) {
+  return find_all(graph, oracle).found.front();
 }
 
 TEST_CASE("A node that computes wrongly is found in 2 ceil(log2 n) runs") {
@@ -157,6 +161,50 @@ TEST_CASE("An interval is unresolved if no half of it can run") {
   });
   CHECK(result.verdict == ValueVerdict::unresolved);
   CHECK(result.nodes.size() == 50);
+}
+
+TEST_CASE("What explains a part of the partition does not excuse the rest") {
+  const Graph graph = random_model(1, 100);
+  for (const Difference benign : {Difference::tie_order, Difference::one_step}) {
+    const auto tie = [&](const Piece& piece) {
+      return wrong(piece.nodes.size() == 1 ? benign : Difference::wrong);
+    };
+    const AllWrongValues one = find_all(
+        graph, [&](const Piece& piece) { return holds(piece, NodeId{30}) ? tie(piece) : kRight; });
+    CHECK(one.found.size() == 1);
+    CHECK(one.is_no_fault);
+    for (const std::uint32_t culprit : {5U, 31U, 70U}) {
+      const AllWrongValues both = find_all(graph, [&](const Piece& piece) {
+        if (holds(piece, NodeId{culprit})) return wrong();
+        return holds(piece, NodeId{30}) ? tie(piece) : kRight;
+      });
+      INFO(culprit);
+      CHECK_FALSE(both.is_no_fault);
+      CHECK(both.found.back().verdict == ValueVerdict::culprit);
+      CHECK(both.found.back().nodes == std::vector{NodeId{culprit}});
+    }
+  }
+}
+
+TEST_CASE("A piece in lower precision is no verdict on a partition that is wrong") {
+  const Graph graph = random_model(1, 100);
+  const AllWrongValues all = find_all(graph, [](const Piece& piece) {
+    return wrong(piece.nodes.size() > 30 ? Difference::wrong : Difference::lower_precision);
+  });
+  CHECK(all.found.front().verdict == ValueVerdict::lower_precision);
+  CHECK_FALSE(all.is_no_fault);
+}
+
+TEST_CASE("Halves that could not be run are told, with why") {
+  const Graph graph = random_model(5, 50);
+  const WrongValues result = find(graph, [](const Piece& piece) {
+    return piece.nodes.size() == 50 ? wrong()
+                                    : Answer{.outcome = OracleOutcome::fails,
+                                             .how = "refused",
+                                             .message = "error: no such op"};
+  });
+  CHECK(result.blocked.size() == 25);
+  CHECK(result.blocked_why == "refused: error: no such op");
 }
 
 }  // namespace

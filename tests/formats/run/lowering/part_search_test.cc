@@ -25,7 +25,7 @@ struct Searched {
 };
 
 std::string text_of(const Graph& graph, const Finding& finding) {
-  constexpr std::array kKinds = {"culprit", "together", "remedy", "flaky", "unexplained"};
+  constexpr std::array kKinds = {"culprit", "together", "remedy", "flaky", "unexplained", "size"};
   std::string text = kKinds[static_cast<std::size_t>(finding.kind)];
   text += " " + names_of(graph, finding.nodes) + " of " + names_of(graph, finding.within);
   if (finding.remedies.opset) text += " with opset " + std::to_string(*finding.remedies.opset);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/catch2.h"
+#include "tests/core/graph/graph_text.h"
 
 namespace cleave {
 namespace {
@@ -50,6 +51,79 @@ TEST_CASE("Indices out of range, other shapes and other ops are no ties") {
   CHECK_FALSE(is_tie(indices({2, 1}, {0, 1}), indices({2, 1}, {0, 1}), 2));
   const Tensor same = indices({2, 1}, {0, 1});
   CHECK_FALSE(is_tie_order({.op = "Sort", .data = kRows, .wants = same, .is = same}));
+}
+
+// 40 quantised numbers, of which `off` are `by` more.
+template <class T>
+Tensor steps(DType dtype, T scale, int off = 0, int by = 1) {
+  std::vector<T> elements(40);
+  for (int i = 0; i < 40; ++i) {
+    const auto steps = static_cast<T>(i + (i < off ? by : 0));
+    elements[static_cast<std::size_t>(i)] = static_cast<T>(steps * scale);
+  }
+  return tensor_of<T>(dtype, {40}, elements);
+}
+
+StepDifference difference_of(int off, int by, std::int64_t integers = 0) {
+  const CompareTolerance tolerance{.integers = integers};
+  const auto of_integers =
+      step_difference(steps<std::uint8_t>(DType::uint8, 1),
+                      steps<std::uint8_t>(DType::uint8, 1, off, by), tolerance);
+  const auto of_floats = step_difference(steps<float>(DType::float32, 0.0173F),
+                                         steps<float>(DType::float32, 0.0173F, off, by), tolerance);
+  CHECK(of_integers == of_floats);
+  return of_integers;
+}
+
+TEST_CASE("One step in a few elements is a tie, for integers and floats that are made of them") {
+  CHECK(difference_of(1, 1) == StepDifference::one_step);
+  CHECK(difference_of(2, 1) == StepDifference::one_step);
+  CHECK(difference_of(3, 1) == StepDifference::other);  // more than a twentieth
+}
+
+TEST_CASE("The tolerance for integers holds for the floats that are made of them") {
+  CHECK(difference_of(30, 1, 1) == StepDifference::none);
+  CHECK(difference_of(1, 1, 2) == StepDifference::none);
+}
+
+TEST_CASE("Floats that are no multiples of a step have no steps") {
+  Tensor wants = tensor_of<float>(DType::float32, {3}, {0.1F, 0.35F, 0.77F});
+  Tensor is = tensor_of<float>(DType::float32, {3}, {0.1F, 0.35F, 0.9F});
+  CHECK(step_difference(wants, is, {}) == StepDifference::other);
+  CHECK(step_difference(wants, tensor_of<float>(DType::float32, {1, 3}, {0, 0, 0}), {}) ==
+        StepDifference::other);
+}
+
+TEST_CASE("A value is dequantised when a DequantizeLinear makes it, moved or not") {
+  const Graph graph = graph_from_text(
+      "input q: uint8[4]\n"
+      "input s: float32[]\n"
+      "d = DequantizeLinear(q, s)\n"
+      "r = Reshape(d, s)\n"
+      "e = Exp(r)\n"
+      "output r, e\n");
+  const auto is = [&](std::string_view name) {
+    for (std::uint32_t i = 0; i < graph.value_count(); ++i) {
+      if (graph.value(ValueId{i}).name == name) return is_dequantised(graph, ValueId{i});
+    }
+    return false;
+  };
+  CHECK(is("d"));
+  CHECK(is("r"));
+  CHECK_FALSE(is("e"));
+  CHECK_FALSE(is("s"));
+}
+
+TEST_CASE("A tensor that is not what the model declares is told, and an open dim takes any size") {
+  const Graph graph = graph_from_text("input x: float32[N,3]\ny = Relu(x)\noutput y\n");
+  const ValueId x = graph.inputs()[0];
+  CHECK(mismatch_text(graph, x, {.dtype = DType::float32, .shape = {7, 3}}) == "");
+  CHECK(mismatch_text(graph, x, {.dtype = DType::float32, .shape = {2, 2}}) ==
+        "is float32 (2,2), and the model declares float32 (N,3)");
+  CHECK(mismatch_text(graph, x, {.dtype = DType::float32, .shape = {3}}) ==
+        "is float32 (3), and the model declares float32 (N,3)");
+  CHECK(mismatch_text(graph, x, {.dtype = DType::float16, .shape = {7, 3}}) ==
+        "is float16 (7,3), and the model declares float32 (N,3)");
 }
 
 }  // namespace
