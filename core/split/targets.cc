@@ -239,11 +239,13 @@ class TargetSplitter {
     for (std::uint32_t unit = 0; unit < count; ++unit) {
       devices.push_back(device_of_[units.first(unit)]);
       for (const NodeId node : units.nodes(unit)) {
-        for (const NodeId reader : graph_.readers(node)) {
-          const std::uint32_t to = units.unit_of(reader);
-          if (to == unit || std::exchange(seen[to], unit) == unit) continue;
+        const auto add = [&](NodeId later) {
+          const std::uint32_t to = units.unit_of(later);
+          if (to == unit || std::exchange(seen[to], unit) == unit) return;
           readers.add(to);
-        }
+        };
+        for (const NodeId reader : graph_.readers(node)) add(reader);
+        for (const NodeId follower : graph_.followers(node)) add(follower);
       }
       readers.end_list();
     }
