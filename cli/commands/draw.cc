@@ -25,7 +25,7 @@ constexpr std::size_t kFewBoxes = 12;      // after Graphviz failed on more
 class DrawCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    add_split_options(app, request_);
+    add_split_options(app, request_, Lists::required, Targets::several);
     add_report_option(app, "-o,--output", output_,
                       "file to write; - or not given: standard output");
     app.add_flag("--svg", svg_, "lay the drawing out and write SVG");
@@ -52,6 +52,10 @@ class DrawCommand : public Command {
     if (!output_.empty()) {
       const auto fault = check_may_write(output_);
       if (!fault) return refuse(fault.error(), ExitCode::cannot_write);
+    }
+    if (color_by_ == ColorBy::time && request_.lists.targets().size() > 1) {
+      print_error("--color-by time is for one target, and there are several");
+      return ExitCode::usage;
     }
     const auto run = split_with_progress(request_);
     if (!run) return run.error();

@@ -288,6 +288,9 @@ EarlierResult take_report(const Field& report) {
   if (report["format"].text() != "cleave.report")
     report["format"].refuse("is not a \"cleave.report\"");
   require_version(report, "cleave.report");
+  if (report.has("targets")) {
+    report["targets"].refuse("are several, and comparisons are of one target");
+  }
   EarlierResult result;
   const Field coverage = report["coverage"];
   Measures& measures = result.measures;

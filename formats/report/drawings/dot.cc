@@ -59,9 +59,8 @@ void add_clusters(DotGraph& drawing, const Report& report) {
       members.push_back(node_id(report.graph, node));
     }
     if (members.empty()) continue;
-    drawing.add_cluster(
-        cluster_attributes(partition.devices[index(part)], part_line(partition, part)),
-        std::move(members));
+    drawing.add_cluster(cluster_attributes(report, part, part_line(report, part)),
+                        std::move(members));
   }
 }
 
@@ -69,7 +68,7 @@ std::string draw_all_nodes(const Report& report, const std::vector<ValueId>& sou
                            const HeatMap* heat) {
   const Graph& graph = report.graph;
   DotGraph drawing = start_drawing(graph.name(), model_line(report));
-  heat != nullptr ? add_heat_legend(drawing, *heat) : add_node_legend(drawing);
+  heat != nullptr ? add_heat_legend(drawing, *heat) : add_node_legend(drawing, report);
   NodeDrawing nodes(drawing, report, std::nullopt, heat);
   for (const ValueId source : sources) nodes.add_source(source);
   for (const NodeId node : graph.nodes()) nodes.add_node(node);
@@ -100,10 +99,11 @@ std::string draw_collapsed(const Report& report, std::size_t most_boxes, const H
   if (heat != nullptr) {
     add_heat_legend(drawing, *heat);
   } else {
-    add_legend(drawing, {{DotRole::acc, "on the accelerator"},
-                         {DotRole::kept_on_cpu, "all supported, kept on the CPU"},
-                         {DotRole::unsupported, "holds unsupported nodes"},
-                         {DotRole::terminal, "input or output"}});
+    add_legend(drawing, report,
+               {{DotRole::acc, "on the accelerator"},
+                {DotRole::kept_on_cpu, "all supported, kept on the CPU"},
+                {DotRole::unsupported, "holds unsupported nodes"},
+                {DotRole::terminal, "input or output"}});
   }
   draw_parts(drawing, report,
              {.most_boxes = most_boxes, .colours = PartColours::by_support, .heat = heat});
@@ -128,6 +128,9 @@ std::string draw_preview(const Report& report, const HeatMap* heat) {
              rate_text(bound->max_qps) + " QPS";
   DotGraph drawing = start_drawing(report.graph.name(), title);
   if (heat != nullptr) add_heat_legend(drawing, *heat);
+  if (heat == nullptr && !report.targets.empty()) {
+    add_legend(drawing, report, {{DotRole::acc, ""}, {DotRole::cpu, "on the CPU"}});
+  }
   draw_parts(drawing, report, {.heat = heat});
   return drawing.text();
 }
@@ -140,7 +143,7 @@ std::string title_of(const Report& report, PartId part) {
   const PartNumbers& numbers = report.preview.parts[part];
   const Graph& graph = report.graph;
   const Boundaries& boundaries = report.split.boundaries;
-  return part_line(report.split.partition, part) + "\\ltakes in " +
+  return part_line(report, part) + "\\ltakes in " +
          crossing_words(graph, boundaries.inputs[part], numbers.input_bytes) + ", outputs " +
          crossing_words(graph, boundaries.outputs[part], numbers.output_bytes);
 }
@@ -153,7 +156,7 @@ std::string draw_part_nodes(const Report& report, PartId part, const HeatMap* he
   if (heat != nullptr) {
     add_heat_legend(drawing, *heat);
   } else if (!partition.is_acc(part)) {
-    add_node_legend(drawing);
+    add_node_legend(drawing, report);
   }
   NodeDrawing nodes(drawing, report, part, heat);
   for (const ValueId input : boundaries.inputs[part]) nodes.add_source(input);
@@ -180,16 +183,16 @@ std::string draw_part_ops(const Report& report, PartId part, std::size_t most_bo
   for (const OpCount& op : ops) {
     if (ids.size() >= std::max<std::size_t>(most_boxes, 1)) break;
     ids.push_back("node:" + std::to_string(ids.size()));
-    drawing.add_node(
-        ids.back(),
-        with_role(role, {{"label", count_text(op.count) + " " + op_label(graph.text(op.op))},
-                         {"tooltip", dot_text(graph.text(op.op))}}));
+    drawing.add_node(ids.back(),
+                     with_role(role, colour_of(report, part),
+                               {{"label", count_text(op.count) + " " + op_label(graph.text(op.op))},
+                                {"tooltip", dot_text(graph.text(op.op))}}));
   }
   if (ids.size() < ops.size()) {
     ids.emplace_back("node:rest");
-    drawing.add_node(
-        ids.back(),
-        with_role(role, {{"label", counted(ops.size() - ids.size() + 1, "other op type")}}));
+    drawing.add_node(ids.back(),
+                     with_role(role, colour_of(report, part),
+                               {{"label", counted(ops.size() - ids.size() + 1, "other op type")}}));
   }
   arrange_in_columns(drawing, ids, kOpColumns);
   return drawing.text();

@@ -47,7 +47,7 @@ NodeCard node_card(const Report& report, NodeId node) {
                 .part = part,
                 .partition = partition.name(part),
                 .is_acc = is_acc,
-                .device = device_text(is_acc ? Device::acc : Device::cpu)};
+                .device = device_text(report, part)};
   const Reason& reason = report.split.reasons[node];
   if (reason.code == ReasonCode::none) return card;
   card.code = reason_code_name(reason.code);
@@ -68,11 +68,12 @@ std::string node_label(const Graph& graph, NodeId node) {
   return label + capped_list(graph.outputs(node), 1, type);
 }
 
-void add_node_legend(DotGraph& drawing) {
-  add_legend(drawing, {{DotRole::acc, "supported, on the accelerator"},
-                       {DotRole::kept_on_cpu, "supported, kept on the CPU"},
-                       {DotRole::unsupported, "unsupported"},
-                       {DotRole::terminal, "input, output or parameter"}});
+void add_node_legend(DotGraph& drawing, const Report& report) {
+  add_legend(drawing, report,
+             {{DotRole::acc, "supported, on the accelerator"},
+              {DotRole::kept_on_cpu, "supported, kept on the CPU"},
+              {DotRole::unsupported, "unsupported"},
+              {DotRole::terminal, "input, output or parameter"}});
 }
 
 NodeDrawing::NodeDrawing(DotGraph& drawing, const Report& report, std::optional<PartId> only,
@@ -94,9 +95,10 @@ void NodeDrawing::add_node(NodeId node) {
     drawing_.add_node(node_id(graph_, node), attributes);
     return;
   }
-  drawing_.add_node(node_id(graph_, node),
-                    with_role(node_role(report_, node), {{"label", node_label(graph_, node)},
-                                                         {"tooltip", node_tooltip(node)}}));
+  drawing_.add_node(
+      node_id(graph_, node),
+      with_role(node_role(report_, node), colour_of(report_, report_.split.partition.part_of[node]),
+                {{"label", node_label(graph_, node)}, {"tooltip", node_tooltip(node)}}));
 }
 
 void NodeDrawing::add_source(ValueId value) {
@@ -155,7 +157,7 @@ std::string NodeDrawing::node_tooltip(NodeId node) const {
   std::string text = dot_text(card.op, 120) + "\\n" + dot_text(card.name);
   const auto line = [&](ValueId output) { return "\\noutputs " + value_line(graph_, output); };
   text += capped_list(graph_.outputs(node), kMostOutputs, line, "", "");
-  text += "\\non the " + std::string(card.device) + ", in " + dot_text(card.partition);
+  text += "\\non the " + card.device + ", in " + dot_text(card.partition);
   return card.why.empty() ? text : text + ":\\n" + dot_text(card.why, 1000);
 }
 

@@ -23,7 +23,7 @@ struct NodeCard {
   PartId part;
   std::string_view partition;  // the part's name
   bool is_acc;
-  std::string_view device;     // "accelerator", "CPU"
+  std::string device;          // "accelerator", "CPU", or a target
   std::string_view code = {};  // the code of the reason; "": on the accelerator
   std::string why = {};        // the reason
 };
@@ -37,7 +37,7 @@ std::string node_id(const Graph& graph, NodeId node);
 std::string node_label(const Graph& graph, NodeId node);
 
 // Adds the legend of the roles that node_role() returns.
-void add_node_legend(DotGraph& drawing);
+void add_node_legend(DotGraph& drawing, const Report& report);
 
 class NodeDrawing {
  public:

@@ -55,18 +55,29 @@ DotRole box_role(const Report& report, PartRange range, PartColours colours) {
   return all_acc ? DotRole::acc : DotRole::cpu;
 }
 
-std::string head_lines(const Partition& partition, PartRange range) {
+std::string head_lines(const Report& report, PartRange range) {
+  const Partition& partition = report.split.partition;
   const std::size_t nodes = nodes_of(partition, range).size();
   const std::string first = dot_text(partition.names[range.first], 60);
   if (range.count() == 1) {
-    return first + "\\n" + std::string(device_text(partition.devices[range.first])) + ", " +
+    return first + "\\n" + device_text(report, id_at<PartId>(range.first)) + ", " +
            counted(nodes, "node");
   }
   const auto devices = std::span(partition.devices).subspan(range.first, range.count());
   const auto acc = std::count(devices.begin(), devices.end(), Device::acc);
   return first + " to " + dot_text(partition.names[range.last - 1], 60) + "\\n" +
          counted(range.count(), "partition") + ", " + count_text(static_cast<std::uint64_t>(acc)) +
-         " on the accelerator\\n" + counted(nodes, "node");
+         (report.targets.empty() ? " on the accelerator\\n" : " on accelerators\\n") +
+         counted(nodes, "node");
+}
+
+// The target of all parts of a box; kNone if there are several.
+TargetId box_colour(const Report& report, PartRange range) {
+  const TargetId first = colour_of(report, id_at<PartId>(range.first));
+  for (std::size_t i = range.first; i < range.last; ++i) {
+    if (colour_of(report, id_at<PartId>(i)) != first) return kNone<TargetId>;
+  }
+  return first;
 }
 
 // The line about support, for a box that is not entirely on the accelerator.
@@ -106,9 +117,9 @@ std::string single_part_lines(const Report& report, PartId part) {
 
 }  // namespace
 
-std::string part_line(const Partition& partition, PartId part) {
-  return dot_text(partition.name(part), 60) + ": " +
-         std::string(device_text(partition.devices[index(part)])) + ", " +
+std::string part_line(const Report& report, PartId part) {
+  const Partition& partition = report.split.partition;
+  return dot_text(partition.name(part), 60) + ": " + device_text(report, part) + ", " +
          counted(partition.nodes(part).size(), "node");
 }
 
@@ -117,7 +128,7 @@ DotAttributes part_box(const Report& report, PartRange range, PartColours colour
   const Partition& partition = report.split.partition;
   const std::span<const NodeId> nodes = nodes_of(partition, range);
   const std::vector<OpCount> ops = count_ops(report.graph, nodes);
-  const std::string head = head_lines(partition, range);
+  const std::string head = head_lines(report, range);
   std::string label = head + "\\n" + ops_line(report.graph, ops, kMostOps);
   if (colours == PartColours::by_support) {
     const std::string support = support_line(count_roles(report, nodes));
@@ -125,7 +136,8 @@ DotAttributes part_box(const Report& report, PartRange range, PartColours colour
   }
   label += "\\n" + flops_line(report, range);
   if (range.count() == 1) label += single_part_lines(report, id_at<PartId>(range.first));
-  DotAttributes attributes = role_attributes(box_role(report, range, colours));
+  DotAttributes attributes =
+      with_role(box_role(report, range, colours), box_colour(report, range), {});
   if (heat != nullptr) {
     const double amount = heat_of(*heat, nodes);
     attributes = heat_attributes(heat_class(*heat, amount));

@@ -23,7 +23,7 @@ enum class PartColours {
 };
 
 // "_run_on_acc_1: accelerator, 12 nodes"
-std::string part_line(const Partition& partition, PartId part);
+std::string part_line(const Report& report, PartId part);
 
 // Colour, label and tooltip: device, nodes, op types, FLOPs, parameters, what the link allows.
 // Coloured by `heat` unless it is null.

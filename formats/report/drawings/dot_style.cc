@@ -6,6 +6,7 @@
 #include "core/cost/cost.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/number_text.h"
+#include "formats/report/words/reason_text.h"
 #include "formats/report/words/value_text.h"
 
 namespace cleave {
@@ -59,8 +60,32 @@ DotAttributes with_role(DotRole role, DotAttributes more) {
   return all;
 }
 
-DotAttributes cluster_attributes(Device device, const std::string& label) {
-  const bool is_acc = device == Device::acc;
+TargetColours target_colours(TargetId target) {
+  // Light forms of colours by Okabe and Ito, which readers with any colour vision tell apart.
+  static constexpr std::array<TargetColours, 6> kColours = {{{"#c4ecd9", "#0b7a5c"},
+                                                             {"#cfe4f7", "#0b5c99"},
+                                                             {"#f3d3e6", "#93306c"},
+                                                             {"#fbdcb4", "#a35a00"},
+                                                             {"#e3dcf5", "#4b3a8f"},
+                                                             {"#f7f3b0", "#6b6500"}}};
+  return kColours[index(target) % kColours.size()];
+}
+
+DotAttributes with_role(DotRole role, TargetId target, DotAttributes more) {
+  if (role != DotRole::acc || target == kNone<TargetId>) return with_role(role, std::move(more));
+  const auto [fill, border] = target_colours(target);
+  DotAttributes all = {{"fillcolor", std::string(fill)}, {"color", std::string(border)}};
+  for (DotAttribute& attribute : more) all.push_back(std::move(attribute));
+  return all;
+}
+
+DotAttributes cluster_attributes(const Report& report, PartId part, const std::string& label) {
+  const bool is_acc = report.split.partition.is_acc(part);
+  if (is_acc && !report.targets.empty()) {
+    const std::string border(target_colours(report.split.partition.target(part)).border);
+    return {{"label", label},         {"tooltip", label}, {"style", "rounded,filled"},
+            {"fillcolor", "#fbfbfb"}, {"color", border},  {"fontsize", "11"}};
+  }
   return {{"label", label},
           {"tooltip", label},
           {"style", "rounded,filled"},
@@ -105,11 +130,24 @@ DotGraph start_drawing(std::string_view name, const std::string& title) {
   return drawing;
 }
 
-void add_legend(DotGraph& drawing, const std::vector<std::pair<DotRole, const char*>>& entries) {
+TargetId colour_of(const Report& report, PartId part) {
+  return report.targets.empty() ? kNone<TargetId> : report.split.partition.target(part);
+}
+
+void add_legend(DotGraph& drawing, const Report& report,
+                const std::vector<std::pair<DotRole, const char*>>& entries) {
   std::vector<std::string> members;
-  for (const auto& [role, meaning] : entries) {
+  const auto add = [&](DotRole role, TargetId target, const std::string& meaning) {
     members.push_back("legend:" + std::to_string(members.size()));
-    drawing.add_node(members.back(), with_role(role, {{"label", meaning}, {"tooltip", meaning}}));
+    drawing.add_node(members.back(),
+                     with_role(role, target, {{"label", meaning}, {"tooltip", meaning}}));
+  };
+  for (const auto& [role, meaning] : entries) {
+    const bool is_several = role == DotRole::acc && !report.targets.empty();
+    if (!is_several) add(role, kNone<TargetId>, meaning);
+    for (std::size_t i = 0; is_several && i < report.targets.size(); ++i) {
+      add(role, id_at<TargetId>(i), "on " + report.targets[i].name);
+    }
   }
   arrange_in_columns(drawing, members, 1);
   drawing.add_cluster({{"label", "legend"},
@@ -151,8 +189,9 @@ std::string value_line(const Graph& graph, ValueId value) {
   return line;
 }
 
-std::string_view device_text(Device device) {
-  return device == Device::acc ? "accelerator" : "CPU";
+std::string device_text(const Report& report, PartId part) {
+  const bool is_one = report.targets.empty() && report.split.partition.is_acc(part);
+  return is_one ? "accelerator" : device_name(report, part);
 }
 
 std::string counted(std::size_t count, std::string_view thing) {

@@ -30,14 +30,29 @@ DotAttributes role_attributes(DotRole role);
 // The attributes of the role followed by `more`.
 DotAttributes with_role(DotRole role, DotAttributes more);
 
-// Attributes of a box around the nodes of a partition on that device.
-DotAttributes cluster_attributes(Device device, const std::string& label);
+// The same, where what is on the accelerator has the colour of that target. kNone: the role's colour.
+DotAttributes with_role(DotRole role, TargetId target, DotAttributes more);
+
+// The colours of a target as "#rrggbb": a light fill and a dark border. They differ in lightness, too,
+// and repeat after six.
+struct TargetColours {
+  std::string_view fill, border;
+};
+TargetColours target_colours(TargetId target);
+
+// Attributes of a box around the nodes of a partition.
+DotAttributes cluster_attributes(const Report& report, PartId part, const std::string& label);
 
 // An empty drawing, top to bottom, with a title above.
 DotGraph start_drawing(std::string_view name, const std::string& title);
 
-// A box in the corner with an entry for each role.
-void add_legend(DotGraph& drawing, const std::vector<std::pair<DotRole, const char*>>& entries);
+// A box in the corner with an entry for each role; of several targets one for each in place of
+// DotRole::acc.
+void add_legend(DotGraph& drawing, const Report& report,
+                const std::vector<std::pair<DotRole, const char*>>& entries);
+
+// The target whose colour a part has: kNone where there is one accelerator, and on the CPU.
+TargetId colour_of(const Report& report, PartId part);
 
 // Puts nodes that no edge orders into rows of `columns`; otherwise all would be in one row.
 void arrange_in_columns(DotGraph& drawing, const std::vector<std::string>& ids,
@@ -54,8 +69,8 @@ std::string op_label(std::string_view op);
 // Name, type and bytes of a value, on one line.
 std::string value_line(const Graph& graph, ValueId value);
 
-// "CPU" or "accelerator".
-std::string_view device_text(Device device);
+// "CPU" or "accelerator", or the name of one of several targets.
+std::string device_text(const Report& report, PartId part);
 
 // "1 node", "2,431 nodes"; `thing` in the singular.
 std::string counted(std::size_t count, std::string_view thing);

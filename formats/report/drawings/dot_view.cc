@@ -106,7 +106,7 @@ class ViewDrawing {
     if (node_role(report_, node) == DotRole::acc) role = "acc";
     if (node_role(report_, node) == DotRole::kept_on_cpu) role = "kept";
     add_box("n" + std::to_string(index(node)), role, node_role(report_, node),
-            node_label(graph_, node));
+            cleave::colour_of(report_, partition_.part_of[node]), node_label(graph_, node));
   }
 
   // A box around the nodes of each part, if there are several parts.
@@ -119,9 +119,8 @@ class ViewDrawing {
     }
     if (members.size() < 2) return;
     for (auto& [part, ids] : members) {
-      drawing_.add_cluster(
-          cluster_attributes(partition_.devices[index(part)], part_line(partition_, part)),
-          std::move(ids));
+      drawing_.add_cluster(cluster_attributes(report_, part, part_line(report_, part)),
+                           std::move(ids));
     }
   }
 
@@ -138,12 +137,24 @@ class ViewDrawing {
     if (cpu > 0 && cpu < nodes.size()) label += ", " + count_text(cpu) + " on the CPU";
     if (cpu == nodes.size()) label += " on the CPU";
     add_box("g" + std::to_string(index(group)), std::string("group ") + role,
-            cpu == 0 ? DotRole::acc : DotRole::cpu, label);
+            cpu == 0 ? DotRole::acc : DotRole::cpu, colour_of(nodes), label);
   }
 
-  void add_box(const std::string& id, const std::string& kind, DotRole role, std::string label) {
-    drawing_.add_node(id,
-                      with_role(role, {{"id", id}, {"class", kind}, {"label", std::move(label)}}));
+  // The target of all of the nodes; kNone if there are several.
+  TargetId colour_of(std::span<const NodeId> nodes) const {
+    const auto target = [&](NodeId node) {
+      return cleave::colour_of(report_, partition_.part_of[node]);
+    };
+    const TargetId first = target(nodes.front());
+    const bool is_same =
+        std::all_of(nodes.begin(), nodes.end(), [&](NodeId node) { return target(node) == first; });
+    return is_same ? first : kNone<TargetId>;
+  }
+
+  void add_box(const std::string& id, const std::string& kind, DotRole role, TargetId target,
+               std::string label) {
+    drawing_.add_node(
+        id, with_role(role, target, {{"id", id}, {"class", kind}, {"label", std::move(label)}}));
   }
 
   std::string box_id(std::uint32_t box) const {
