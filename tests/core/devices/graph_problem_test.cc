@@ -8,8 +8,9 @@ namespace cleave {
 namespace {
 
 // Every node takes 1 us on the npu, 2 us on the gpu and 10 us on the host; links move 1000 bytes a us.
-struct Case {
-  explicit Case(std::string_view text) : graph(graph_from_text(text)), unit_of(graph.node_count()) {
+struct ThreeDevices {
+  explicit ThreeDevices(std::string_view text)
+      : graph(graph_from_text(text)), unit_of(graph.node_count()) {
     for (const NodeId node : graph.nodes()) unit_of[node] = index(node);
     accepted.assign(2, NodeSet(graph.node_count()));
     for (const double us : {1.0, 2.0, 10.0}) {
@@ -46,7 +47,7 @@ constexpr const char* kText = R"(
   output c)";
 
 TEST_CASE("A graph on several devices takes the times of its nodes and the bytes of its tensors") {
-  Case made(kText);
+  ThreeDevices made(kText);
   made.accept(0, {"a"});
   made.accept(1, {"a", "b"});
   const auto [problem, unknown_times, unknown_sizes] = graph_problem(made.input());
@@ -67,7 +68,7 @@ TEST_CASE("A graph on several devices takes the times of its nodes and the bytes
 }
 
 TEST_CASE("A unit runs where all of its nodes do, and a required one not on the host") {
-  Case made(kText);
+  ThreeDevices made(kText);
   made.accept(0, {"a"});
   made.accept(1, {"a", "b"});
   made.unit_of[node_named(made.graph, "b")] = 0;
@@ -81,7 +82,7 @@ TEST_CASE("A unit runs where all of its nodes do, and a required one not on the 
 }
 
 TEST_CASE("A node with an unknown time takes none anywhere, and is counted") {
-  Case made(kText);
+  ThreeDevices made(kText);
   made.accept(1, {"b"});
   made.times[1].origins[node_named(made.graph, "b")] = TimeOrigin::unknown;
   made.times[0].origins[node_named(made.graph, "c")] =
@@ -92,7 +93,7 @@ TEST_CASE("A node with an unknown time takes none anywhere, and is counted") {
 }
 
 TEST_CASE("The work of a unit is that of its nodes") {
-  Case made(kText);
+  ThreeDevices made(kText);
   made.unit_of[node_named(made.graph, "b")] = 0;
   GraphProblemInput input = made.input();
   PerNode<NodeCost> costs(3, {.flops = 5, .bytes = 7});
