@@ -467,6 +467,7 @@ void warn_of_unknown(const Pt2Model& model, const std::string& file,
       file, "what these operators write is not in the file: " +
                 capped_list(targets, kMostTargets, name, ", ...") +
                 "; they are kept in order with every node that uses a tensor that they read"));
+  warnings.back().severity = Severity::warning;
 }
 
 Diagnostics faults_of(const SourceFile& source, const std::vector<GraphFault>& faults) {
