@@ -157,7 +157,8 @@ def onnx_runner(folder, passed):
 
 def check(manifest, state, wanted, keeps):
     """What is not as the manifest says, and the lines to print."""
-    said = manifest["residency"]["on" if keeps else "off"]["link_bytes"]
+    residency = manifest.get("residency")  # none with several targets: each keeps nothing
+    said = residency["on" if keeps else "off"]["link_bytes"] if residency else None
     moved = state.bytes_in + state.bytes_out
     faults = [
         f'output "{name}" is another than that of root.onnx'
@@ -171,7 +172,7 @@ def check(manifest, state, wanted, keeps):
         if said != moved:
             faults.append(f"{moved} bytes crossed the link, the manifest says {said}")
     if keeps:
-        peak = manifest["residency"]["peak_bytes"]
+        peak = residency["peak_bytes"]
         wants = "nothing of it" if peak is None else size_text(peak)
         lines.append(f"held at most   {size_text(state.peak)}, the manifest says {wants}")
         if peak is not None and peak != state.peak:
@@ -198,15 +199,14 @@ def main():
     try:
         values = find_values(options)
         manifest = read_manifest(options.folder)
-        if "residency" not in manifest:
-            raise WrongUsage(f"{options.folder}: its manifest says nothing of residency")
+        keeps = not options.off and "residency" in manifest
         parts = manifest["partitions"]
         root = open_session(options.folder / "root.onnx", UNOPTIMISED)
         passed = passed_parameters(options.folder / "root.onnx", parts, values)
         ort.set_seed(0)
         wanted = run(root, values, output_names(root))
         runner = onnx_runner(options.folder, passed)
-        state = replay(parts, {**values, **passed}, wanted, runner, not options.off)
+        state = replay(parts, {**values, **passed}, wanted, runner, keeps)
     except (WrongUsage, OSError) as error:
         print(f"run_split.py: {error}", file=sys.stderr)
         sys.exit(2)
@@ -217,7 +217,7 @@ def main():
         what = first_line(error) if not isinstance(error, CannotRun) else error
         print(f"run_split.py: {options.folder}: {what}", file=sys.stderr)
         sys.exit(3)
-    faults, lines = check(manifest, state, wanted, not options.off)
+    faults, lines = check(manifest, state, wanted, keeps)
     acc = sum(part["is_acc"] for part in parts)
     print(f"{'differs' if faults else 'replayed'}: {counted(len(parts), 'partition')}, {acc} on the accelerator")
     print("\n".join(lines + [f"fault: {fault}" for fault in faults]))

@@ -59,7 +59,7 @@ def main():
         checker.check(path.name, json.loads(path.read_text(encoding="utf-8")))
     models = [path for path in sorted(samples.iterdir()) if path.suffix in (".json", ".onnx")]
     for model in models:
-        if model.name in ("npu.json", "anything.json", "fused_npu.json"):
+        if model.name in ("npu.json", "gpu.json", "anything.json", "fused_npu.json"):
             continue
         for support in ("npu.json", "fused_npu.json", "tiny_npu.txt", "ort_ops.config"):
             report = checker.output("preview", model, "-s", samples / support, "--json")

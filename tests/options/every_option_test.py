@@ -26,7 +26,7 @@ except ImportError as error:
 FAKE = Path(__file__).resolve().parent.parent / "lower" / "fake_backend.py"
 
 RATES = "--target cpu:flops=1GFLOP/s,bandwidth=1GB/s --target acc:launch=4us,flops=1TFLOP/s,bandwidth=100GB/s"
-COST = f"--place cost {RATES}"
+COST = f"--place cost --min-gain 0% {RATES}"  # the model is small, and so are its gains
 SLOW = f"{COST} --pcie-bw 1GB/s"
 TIMES = "--place cost --target acc:launch=4us --costs cpu.csv --target acc:flops=1TFLOP/s,bandwidth=100GB/s"
 KEEP = f"{RATES} --keep-acc-subgraphs 2"
@@ -43,7 +43,7 @@ OPTIONS = {
     "--move-non-tensor": ("--move-non-tensor", "--skip-fusion"),
     "--keep-qdq": ("--keep-qdq", ""),
     "--host-shapes": ("--host-shapes", ""),
-    "--place": ("--place cost", RATES),
+    "--place": ("--place cost --min-gain 0%", RATES),
     "--residency": ("--residency on", SLOW),
     "--start": ("--start acc", ""),
     "--keep-acc-subgraphs": ("--keep-acc-subgraphs 1", ""),
@@ -54,15 +54,16 @@ OPTIONS = {
     "--non-acc-prefix": ("--non-acc-prefix host_", ""),
     "--target": ("--target acc:launch=1s", COST),
     "--pcie-bw": ("--pcie-bw 1kB/s", COST),
-    "--min-gain": ("--min-gain 99%", COST),
+    "--min-gain": ("--min-gain 0%", f"--place cost {RATES}"),
     "--costs": ("--costs acc=slow.csv", TIMES),
     "--require": ("--require a0", f"{COST} --target acc:launch=100us"),
 }
 
-LOWER = "--backend fake.json --json --no-cache"
+LOWER = "--backend fake.json --json --no-cache --fold report"
 NO_NAMES = dict.fromkeys(("--acc-prefix", "--prefix", "--non-acc-prefix"), "it prints no names of partitions")
 NO_CPU_NAMES = {"--non-acc-prefix": "it names partitions of the accelerator only"}
-# command -> (its words, the options that say nothing to it and why); {partition}: any of the accelerator's
+# command -> (its words, the options that say nothing to it and why); {partition}: any of the accelerator's;
+# {gain}: unless the option is about it, any gain counts
 COMMANDS = {
     "split": ("split m.onnx -s list.txt -o out --force --json", {}),
     "preview": ("preview m.onnx -s list.txt --json", {}),
@@ -73,7 +74,7 @@ COMMANDS = {
     "check": ("check m.onnx -s list.txt --combine --min-coverage 1% --max-boundary-bytes 1 --exit-zero --json",
               {**NO_NAMES, "--start": "no gate counts partitions of the CPU"}),
     "diff": ("diff m.onnx -s list.txt --json to -s list.txt", NO_NAMES),
-    "tune": (f"tune m.onnx -s list.txt --run ./time.sh -o tuned.json {RATES}",
+    "tune": (f"tune m.onnx -s list.txt --run ./time.sh -o tuned.json {RATES} {{gain}}",
              {**NO_NAMES, "--place": "it always places by cost", "--start": "which side is first costs no time here",
               "--host-shapes": "a Shape and its user are placed by cost"}),
     "lower": (f"lower m.onnx -s list.txt {LOWER}", NO_CPU_NAMES),
@@ -180,6 +181,7 @@ def fault_of(runner, command, option):
     if option in skipped:
         return ""
     more, base = OPTIONS[option]
+    words = words.replace("{gain}", "" if "--min-gain" in base + more else "--min-gain 0%")
     if "{partition}" not in words:
         return fault_of_words(runner, words, base, more)
     _, out, error = runner.result(f"preview m.onnx -s list.txt --json {base}".strip())

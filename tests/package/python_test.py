@@ -133,7 +133,7 @@ class PackageTest(unittest.TestCase):
         flags = set()
         for command in ("preview", "split", "stage", "check"):
             text = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True, check=True).stdout
-            flags |= set(re.findall(r"^  (?:-\w,)?--([a-z-]+)(?=$| +[a-z])", text, re.MULTILINE))
+            flags |= set(re.findall(r"^  (?:-\w,)?--([a-z-]+)(?=$| +[a-z]| +Excludes:)", text, re.MULTILINE))
         self.assertEqual(calls.FLAGS, flags - {"help", "json"})
 
     def test_values_become_arguments(self):

@@ -47,6 +47,14 @@ const SchemaOperator* find_tflite_operator(const Rule& rule) {
   return found == std::end(kSchemaOperators) ? nullptr : found;
 }
 
+// Whether the operator's options have that field.
+bool has_field(const SchemaOperator& op, std::string_view name) {
+  if (op.options == kNoSchema) return false;
+  const auto& fields = fields_of(op.options);
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const SchemaField& field) { return field.name == name; });
+}
+
 // The operator that the name is a misspelling of, of ONNX or else of TensorFlow Lite; "" for none.
 std::string nearest_op(const Rule& rule) {
   std::string near = nearest_name(rule.op, onnx_op_names(rule.domain));
@@ -203,14 +211,17 @@ class Linter {
 
   void look_up(const Rule& rule, RuleRef ref) {
     if (rule.op.empty()) return;
-    if (const SchemaOperator* const op = find_tflite_operator(rule)) {
-      return look_up_tflite(rule, *op);
+    const SchemaOperator* const tflite = find_tflite_operator(rule);
+    if (tflite != nullptr && find_onnx_op(rule.domain, rule.op) == nullptr) {
+      return look_up_tflite(rule, *tflite);
     }
     if (!is_onnx_domain(rule.domain)) return look_up_domain(rule);
     if (is_glob(rule.op)) return look_up_glob(rule);
     const OnnxOpNames* const op = find_onnx_op(rule.domain, rule.op);
     if (op == nullptr) return unknown_op(rule);
     for (const AttributeRule& attribute : rule.attributes) {
+      // Both have LSTM and RNN: the rule is of either.
+      if (tflite != nullptr && has_field(*tflite, attribute.name)) continue;
       look_up_attribute(rule, *op, attribute.name);
     }
     look_up_inputs(rule, ref, *op);

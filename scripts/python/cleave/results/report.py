@@ -843,13 +843,13 @@ class Report:
     # second.
     link: ReportLink | None
     # Numbers of --target and of support lists; null: unknown.
-    machine: ReportMachine
+    machine: ReportMachine | None = None
     # Microseconds of one inference, part after part, with the residency of the settings; null: not known.
-    latency: ReportLatency
+    latency: ReportLatency | None = None
     # The accelerator keeps values until their last reader there has run (on), or is sent them each time (off).
-    residency: ReportResidencyField
+    residency: ReportResidencyField | None = None
     # The files of --costs.
-    costs: list[ReportCost]
+    costs: list[ReportCost] | None = None
     # Every node on the CPU.
     cpu_reasons: list[ReportCpuReason]
     # Nodes that are accepted by rules which leave a condition of the vendor's unchecked.
@@ -890,10 +890,10 @@ class Report:
             partitions=[ReportPartition.from_json(item) for item in data["partitions"]],
             node_map=data["node_map"],
             link=None if data["link"] is None else ReportLink.from_json(data["link"]),
-            machine=ReportMachine.from_json(data["machine"]),
-            latency=ReportLatency.from_json(data["latency"]),
-            residency=ReportResidencyField.from_json(data["residency"]),
-            costs=[ReportCost.from_json(item) for item in data["costs"]],
+            machine=ReportMachine.from_json(data["machine"]) if "machine" in data else None,
+            latency=ReportLatency.from_json(data["latency"]) if "latency" in data else None,
+            residency=ReportResidencyField.from_json(data["residency"]) if "residency" in data else None,
+            costs=[ReportCost.from_json(item) for item in data["costs"]] if "costs" in data else None,
             cpu_reasons=[ReportCpuReason.from_json(item) for item in data["cpu_reasons"]],
             unchecked=[ReportUnchecked.from_json(item) for item in data["unchecked"]],
             chain=ReportChain.from_json(data["chain"]) if "chain" in data else None,

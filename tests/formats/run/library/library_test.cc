@@ -232,8 +232,15 @@ TEST_CASE("library: rates of the devices give the time of an inference") {
                 {"require", "c"}});
   CHECK(required.numbers().acc_nodes == 1);
   CHECK(required.json().find("\"gen4x4\"") != std::string::npos);
-  const std::string refusal = refusal_of({{"target", "gpu:flops=1"}});
-  CHECK(refusal.find("\"gpu:flops=1\"") != std::string::npos);
+  const std::string refusal = refusal_of({{"target", "acc:flops=1"}});
+  CHECK(refusal.find("\"1\" is not a value of \"flops\"") != std::string::npos);
+  // Whether a name is a target's is known when the lists are.
+  const auto request = request_of({{"target", "gpu:flops=1TFLOP/s"}});
+  REQUIRE(request);
+  const auto refused = split_model(model, files.lists(), *request);
+  REQUIRE(!refused);
+  CHECK(refused.error().cause == FaultCause::request);
+  CHECK(fault_text(refused.error()).find("\"gpu\" is no target") != std::string::npos);
 }
 
 TEST_CASE("library: files of costs give the time of an inference") {
