@@ -162,7 +162,7 @@ def test_a_value_that_the_session_folds_away_is_refused_by_name(place):
     equal(done.returncode, 3)
     assert '"s"' in done.stderr and "--fold write" in done.stderr, done.stderr
     for fold in ([], ["--fold", "write"]):  # what is known is compiled as such unless it is asked for
-        done_well(lower(place, "m.onnx", without(place, "Shape"), "--deploy", "-q", *fold))
+        done_well(lower(place, "m.onnx", without(place, "Shape"), "--deploy", "-q", "--force", *fold))
 
 
 def test_an_operator_that_the_session_expands_is_refused_by_name(place):
