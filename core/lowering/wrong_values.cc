@@ -221,6 +221,9 @@ class ValueSearch {
       result.verdict = ValueVerdict::unresolved;
     } else if (half != Half::neither) {
       result.verdict = verdict_of(wrong_.difference);
+    } else if (wrong_.difference == Difference::one_step) {
+      // Each half is right, and what is left of their errors moves a few values over a step.
+      result.verdict = ValueVerdict::one_step;
     } else {
       result.deciders = deciders_of(interval);
       result.verdict =

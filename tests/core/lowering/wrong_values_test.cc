@@ -186,6 +186,16 @@ TEST_CASE("What explains a part of the partition does not excuse the rest") {
   }
 }
 
+TEST_CASE("Two right halves that are a step off together are a step off, and no culprit") {
+  const Graph graph = random_model(4, 64);
+  const AllWrongValues all = find_all(graph, [](const Piece& piece) {
+    return holds(piece, NodeId{5}) && holds(piece, NodeId{60}) ? wrong(Difference::one_step)
+                                                               : kRight;
+  });
+  CHECK(all.found.front().verdict == ValueVerdict::one_step);
+  CHECK(all.is_no_fault);
+}
+
 TEST_CASE("A piece in lower precision is no verdict on a partition that is wrong") {
   const Graph graph = random_model(1, 100);
   const AllWrongValues all = find_all(graph, [](const Piece& piece) {
