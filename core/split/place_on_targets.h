@@ -1,0 +1,42 @@
+// Placement of a graph on several targets so that one inference takes the least time (--place cost).
+//
+// What moves is a unit: nodes that exchange data that is no tensor, groups of any target, and sets
+// that stay whole, made convex and free of cycles. A target may run a unit if it takes all its nodes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/devices/rounds.h"
+#include "core/graph/graph.h"
+#include "core/split/fusion.h"
+#include "core/split/latency.h"
+#include "core/split/place.h"
+#include "core/split/split.h"
+
+namespace cleave {
+
+struct TargetPlaceRequest {
+  LatencyInput latency;
+  std::span<const Target> targets;
+  // By target: the nodes that it may run if it is the only one, with groups.
+  std::span<const Fusions> alone;
+  std::span<const std::vector<NodeId>> sets;  // nodes that stay whole
+  const NodeSet* required = nullptr;          // nodes that stay on some target; null: none
+  bool allow_non_tensor = false;
+};
+
+struct TargetsPlaced {
+  PerNode<DeviceIndex> device_of;
+  std::vector<std::vector<NodeId>> groups;  // units of several nodes
+  PlacementNumbers numbers;
+};
+
+// Refuses a placement that fits no target's memory and number of parts. A node has no time where it is
+// not known, and a tensor of unknown size takes no time on a link: the numbers count both.
+Result<TargetsPlaced> place_on_targets(const Graph& graph, const TargetPlaceRequest& request);
+
+}  // namespace cleave

@@ -1,0 +1,203 @@
+#include "formats/report/split/plans.h"
+
+#include <set>
+#include <string_view>
+
+#include "formats/base/json/text.h"
+
+namespace cleave {
+namespace {
+
+std::string upper(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return text;
+}
+
+class Plans {
+ public:
+  explicit Plans(const Report& report)
+      : report_(report), graph_(report.graph), partition_(report.split.partition) {}
+
+  std::vector<PlanFile> of_onnx() const {
+    return {{"hetero_affinity.json", affinities()},
+            {"plan_openvino.py", openvino_script()},
+            {"plan_onnx_mlir.json", onnx_mlir_placement()},
+            {"plans.txt", onnx_readme()}};
+  }
+
+  std::vector<PlanFile> of_tflite() const {
+    return {
+        {"plans.txt",
+         "LiteRT with Intel's OpenVINO dispatch takes a device for each partition:\n\n  "
+         "--intel_openvino_graph_backends " +
+             litert_backends() +
+             "\n\nNot verified: LiteRT makes partitions of its own, and numbers may differ.\n"}};
+  }
+
+ private:
+  // "npu", "cpu"
+  std::string device_of(PartId part) const {
+    const TargetId target = partition_.target(part);
+    return target == kNone<TargetId> ? "cpu" : report_.targets[index(target)].name;
+  }
+  std::string device_of(NodeId node) const { return device_of(partition_.part_of[node]); }
+
+  // By output and by name: OpenVINO calls an operator by either.
+  std::string affinities() const {
+    JsonText json;
+    std::set<std::string_view> seen;
+    json.begin_object();
+    const auto add = [&](std::string_view name, NodeId node) {
+      if (!name.empty() && seen.insert(name).second) json.text(name, upper(device_of(node)));
+    };
+    for (const NodeId node : graph_.nodes()) {
+      add(graph_.node(node).name, node);
+      for (const ValueId value : graph_.outputs(node)) add(graph_.value(value).name, node);
+    }
+    json.end_object();
+    return std::move(json).finish();
+  }
+
+  // The targets in the order in which they are asked, and CPU: "NPU,GPU,CPU".
+  std::string devices() const {
+    std::string text;
+    for (const Target& target : report_.targets) text += upper(target.name) + ",";
+    return text + "CPU";
+  }
+
+  std::string openvino_script() const {
+    return R"PY("""Compiles a model for several devices of OpenVINO, each operator on the device that the split says.
+
+usage: plan_openvino.py MODEL.onnx [DEVICE=DEVICE...]     such as GPU=AUTO where there is no GPU
+"""
+import json
+import sys
+from pathlib import Path
+
+import openvino as ov
+
+AFFINITY = json.loads((Path(__file__).parent / "hetero_affinity.json").read_text())
+DEVICES = ")PY" +
+           devices() +
+           R"PY("
+
+
+def place(model, instead=None):
+    """Sets the affinity of each operator. One that the split does not name, since OpenVINO made it, is
+    where its first reader that is named is, else its first writer."""
+    at = {}
+    for op in model.get_ordered_ops():
+        names = [op.get_friendly_name()] + [name for out in op.outputs() for name in sorted(out.get_names())]
+        found = next((AFFINITY[name] for name in names if name in AFFINITY), None)
+        if found:
+            at[op.get_name()] = found
+    ops = model.get_ordered_ops()
+    for op in reversed(ops):
+        readers = [target.get_node().get_name() for out in op.outputs() for target in out.get_target_inputs()]
+        found = next((at[name] for name in readers if name in at), None)
+        if op.get_name() not in at and found:
+            at[op.get_name()] = found
+    for op in ops:
+        writers = [value.get_node().get_name() for value in op.input_values()]
+        found = next((at[name] for name in writers if name in at), "CPU")
+        device = at.setdefault(op.get_name(), found)
+        op.get_rt_info()["affinity"] = (instead or {}).get(device, device)
+
+
+def compile_model(path, instead=None):
+    core = ov.Core()
+    model = core.read_model(path)
+    place(model, instead)
+    names = dict.fromkeys((instead or {}).get(name, name) for name in DEVICES.split(","))
+    return core.compile_model(model, "HETERO:" + ",".join(names))
+
+
+if __name__ == "__main__":
+    compiled = compile_model(sys.argv[1], dict(pair.split("=") for pair in sys.argv[2:]))
+    print(compiled.get_property("HETERO_NUMBER_OF_SUBMODELS"), "submodels")
+)PY";
+  }
+
+  std::string onnx_mlir_placement() const {
+    JsonText json;
+    json.begin_object();
+    json.begin_list("device_placement");
+    for (const NodeId node : graph_.nodes()) {
+      json.begin_object(JsonText::Layout::one_line);
+      json.text("device", device_of(node));
+      json.text("node_type", "onnx." + std::string(graph_.op(node)));
+      json.text("onnx_node_name", graph_.node(node).name);
+      json.end_object();
+    }
+    json.end_list();
+    json.end_object();
+    return std::move(json).finish();
+  }
+
+  // "gpu(_run_on_gpu_);cpu(_run_on_cpu_)"
+  std::string layer_assignment() const {
+    std::string text;
+    const PartitionOptions& options = report_.options.partition;
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+      text += report_.targets[i].name + "(" + options.target_prefixes[i] + ");";
+    }
+    return text + "cpu(" + options.non_acc_prefix + ")";
+  }
+
+  // "conv1:GPU,relu1:GPU", for nodes that are not on the CPU.
+  std::string layer_device_types() const {
+    std::string text;
+    for (const NodeId node : graph_.nodes()) {
+      const std::string device = device_of(node);
+      if (device == "cpu") continue;
+      text += (text.empty() ? "" : ",") + std::string(graph_.node(node).name) + ":" + upper(device);
+    }
+    return text;
+  }
+
+  std::string onnx_readme() const {
+    return "Which device runs each node, in the words of runtimes.\n\n"
+           "OpenVINO\n"
+           "  python3 plan_openvino.py MODEL.onnx\n"
+           "  Verified on a machine without accelerators: with two devices (AUTO and CPU) it makes "
+           "as "
+           "many\n  submodels as the split has partitions. The affinities are lost when a model is "
+           "saved as IR.\n\n"
+           "ONNX Runtime\n"
+           "  annotated.onnx (--annotate) and the session option\n"
+           "  session.layer_assignment_settings = \"" +
+           layer_assignment() +
+           "\"\n  Not verified: no provider but the CPU's was seen to obey it yet.\n\n"
+           "TensorRT (trtexec; it knows the devices GPU and DLA only)\n"
+           "  --layerDeviceTypes=" +
+           layer_device_types() +
+           "\n  Not verified: TensorRT names layers itself.\n\n"
+           "onnx-mlir\n"
+           "  --load-device-placement-file plan_onnx_mlir.json\n"
+           "  Not verified.\n";
+  }
+
+  std::string litert_backends() const {
+    std::string text;
+    for (const PartId part : partition_.parts()) {
+      text += (text.empty() ? "" : ";") + std::to_string(index(part)) + ":" + device_of(part);
+    }
+    return text;
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+};
+
+}  // namespace
+
+std::vector<PlanFile> plan_files(const Report& report) {
+  if (report.targets.empty()) return {};
+  const Plans plans(report);
+  if (report.model.format() == ModelFormat::onnx) return plans.of_onnx();
+  if (report.model.format() == ModelFormat::tflite) return plans.of_tflite();
+  return {};
+}
+
+}  // namespace cleave
