@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "core/cost/cost.h"
 #include "core/cost/device.h"
@@ -52,11 +51,7 @@ struct DeviceTimes {
 
 struct TargetTimes {
   DeviceTimes cpu;
-  DeviceTimes acc;                      // of several targets the first
-  std::vector<DeviceTimes> later = {};  // of the other targets
-  const DeviceTimes& on_target(std::size_t target) const {
-    return target == 0 ? acc : later[target - 1];
-  }
+  DeviceTimes acc;
   bool operator==(const TargetTimes&) const = default;
 };
 

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "core/graph/graph.h"
 #include "core/split/boundary.h"
@@ -41,15 +39,9 @@ ResidencyPlan plan_residency(const Graph& graph, const Partition& partition,
 // What the times are computed from. `times` is empty when none was measured and no rate is known.
 struct TimeBasis {
   TargetTimes times;
-  Machine machine;                  // with the bandwidth of the split's link
-  std::vector<Machine> later = {};  // of several targets: with the others instead of the first
-  std::vector<std::string> target_names = {};  // of several
+  Machine machine;  // with the bandwidth of the split's link
   UnmatchedTime cpu_unmatched = {};
   UnmatchedTime acc_unmatched = {};
-
-  const Machine& machine_with(std::size_t target) const {
-    return target == 0 ? machine : later[target - 1];
-  }
 };
 
 // Whether a split is faster than the CPU alone. What the profiles measured but no node includes may
@@ -75,8 +67,6 @@ struct InferenceTime {
   const Latency& asked() const { return residency == Residency::on ? with : without; }
   // True when the search proved that no placement is faster than asked().
   bool is_proved_best = false;
-  // Several targets placed by cost: the time if they were asked in order instead.
-  std::optional<double> in_order_us = {};
   MeasuredShares measured = {};
 };
 

@@ -95,7 +95,7 @@ class Appraiser {
  private:
   // What the part adds to an inference by running on the accelerator.
   Reason latency_reason(PartId part) const {
-    const auto& [times, machine, residency, later] = *basis_.latency;
+    const auto& [times, machine, residency] = *basis_.latency;
     double compute_us = 0;
     for (const NodeId node : partition_.nodes(part)) {
       const auto on_cpu = times.cpu.of(node);

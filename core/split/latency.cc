@@ -22,20 +22,15 @@ class LinkCounter {
  public:
   LinkCounter(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
               Residency residency)
-      : graph_(graph), partition_(partition), boundaries_(boundaries), residency_(residency) {
-    if (residency == Residency::off) return;
-    std::size_t targets = 1;
-    for (const PartId part : partition.parts()) {
-      if (partition.is_acc(part)) {
-        targets = std::max(targets, std::size_t{index(partition.target(part))} + 1);
-      }
-    }
-    on_target_.assign(targets, ValueSet(graph.value_count()));
-    read_elsewhere_.assign(targets, ValueSet(graph.value_count()));
-  }
+      : graph_(graph),
+        partition_(partition),
+        boundaries_(boundaries),
+        residency_(residency),
+        on_acc_(residency == Residency::on ? graph.value_count() : 0),
+        read_by_cpu_(residency == Residency::on ? graph.value_count() : 0) {}
 
   PerPart<LinkBytes> run() && {
-    if (residency_ == Residency::on) find_reads_elsewhere();
+    if (residency_ == Residency::on) find_cpu_reads();
     PerPart<LinkBytes> parts(partition_.count());
     for (const PartId part : partition_.parts()) {
       if (partition_.is_acc(part)) count(part, parts[part]);
@@ -44,26 +39,22 @@ class LinkCounter {
   }
 
  private:
-  void find_reads_elsewhere() {
-    for (std::size_t target = 0; target < read_elsewhere_.size(); ++target) {
-      ValueSet& reads = read_elsewhere_[target];
-      for (const PartId part : partition_.parts()) {
-        if (partition_.target(part) == id_at<TargetId>(target)) continue;
-        for (const ValueId value : boundaries_.inputs[part]) reads.insert(value);
-      }
-      for (const ValueId value : graph_.outputs()) reads.insert(value);
+  void find_cpu_reads() {
+    for (const PartId part : partition_.parts()) {
+      if (partition_.is_acc(part)) continue;
+      for (const ValueId value : boundaries_.inputs[part]) read_by_cpu_.insert(value);
     }
+    for (const ValueId value : graph_.outputs()) read_by_cpu_.insert(value);
   }
 
   void count(PartId part, LinkBytes& bytes) {
     const bool keeps = residency_ == Residency::on;
-    const std::size_t target = index(partition_.target(part));
     for (const ValueId value : boundaries_.inputs[part]) {
-      if (!keeps || on_target_[target].insert(value)) bytes.in += bytes_of(value, bytes);
+      if (!keeps || on_acc_.insert(value)) bytes.in += bytes_of(value, bytes);
     }
     for (const ValueId value : boundaries_.outputs[part]) {
-      if (keeps) on_target_[target].insert(value);
-      if (!keeps || read_elsewhere_[target].contains(value)) bytes.out += bytes_of(value, bytes);
+      if (keeps) on_acc_.insert(value);
+      if (!keeps || read_by_cpu_.contains(value)) bytes.out += bytes_of(value, bytes);
     }
   }
 
@@ -78,9 +69,8 @@ class LinkCounter {
   const Partition& partition_;
   const Boundaries& boundaries_;
   const Residency residency_;
-  // By target, only with residency.
-  std::vector<ValueSet> on_target_;       // received or made there
-  std::vector<ValueSet> read_elsewhere_;  // by other devices, or the caller
+  ValueSet on_acc_;  // received or made there; only with residency
+  ValueSet read_by_cpu_;
 };
 
 class LatencySummer {
@@ -88,7 +78,6 @@ class LatencySummer {
   LatencySummer(const Partition& partition, const LatencyInput& input)
       : partition_(partition), input_(input) {
     result_.parts = PerPart<PartLatency>(partition.count());
-    if (input.target_count() > 1) result_.targets.resize(input.target_count(), {0.0, 0.0, 0.0});
   }
 
   Latency run(const PerPart<LinkBytes>& bytes) && {
@@ -105,21 +94,6 @@ class LatencySummer {
     if (result_.missing == MissingNumber::none) result_.missing = number;
   }
 
-  // Of the target of an accelerator part.
-  std::size_t target_of(PartId part) const { return index(partition_.target(part)); }
-
-  const DeviceTimes& times_of(PartId part) const {
-    return partition_.is_acc(part) ? input_.times.on_target(target_of(part)) : input_.times.cpu;
-  }
-
-  // Adds to what the part's target takes, where there are several.
-  void add_to_target(PartId part, std::optional<double> TargetLatency::*member,
-                     std::optional<double> us) {
-    if (result_.targets.empty() || !partition_.is_acc(part)) return;
-    std::optional<double>& sum = result_.targets[target_of(part)].*member;
-    sum = sum && us ? std::optional(*sum + *us) : std::nullopt;
-  }
-
   void add_nodes() {
     std::optional<double> cpu = 0.0;
     std::optional<double> acc = 0.0;
@@ -127,18 +101,17 @@ class LatencySummer {
     bool all_measured = true;
     for (const PartId part : partition_.parts()) {
       const bool is_acc = partition_.is_acc(part);
-      const DeviceTimes& times = times_of(part);
+      const DeviceTimes& times = is_acc ? input_.times.acc : input_.times.cpu;
       std::optional<double> us = 0.0;
       for (const NodeId node : partition_.nodes(part)) {
         const auto time = times.of(node);
-        if (!time) miss_time(node, part);
+        if (!time) miss_time(node, is_acc);
         us = us && time ? std::optional(*us + *time) : std::nullopt;
         const bool is_measured = times.origins[node] == TimeOrigin::measured;
         if (is_measured) measured += *time;
         all_measured = all_measured && is_measured;
       }
       result_.parts[part].compute_us = us;
-      add_to_target(part, &TargetLatency::compute_us, us);
       std::optional<double>& sum = is_acc ? acc : cpu;
       sum = sum && us ? std::optional(*sum + *us) : std::nullopt;
     }
@@ -150,13 +123,10 @@ class LatencySummer {
     result_.measured_share = total > 0 ? measured / total : (all_measured ? 1.0 : 0.0);
   }
 
-  void miss_time(NodeId node, PartId part) {
+  void miss_time(NodeId node, bool is_acc) {
     if (result_.missing != MissingNumber::none) return;
-    const bool is_acc = partition_.is_acc(part);
-    if (is_acc) result_.missing_target = target_of(part);
-    const DeviceNumbers& device =
-        is_acc ? input_.machine_with(target_of(part)).acc : input_.machine.cpu;
-    if (has_rates(device) || has_any_time(times_of(part))) {
+    const DeviceNumbers& device = is_acc ? input_.machine.acc : input_.machine.cpu;
+    if (has_rates(device) || has_any_time(is_acc ? input_.times.acc : input_.times.cpu)) {
       result_.missing = MissingNumber::node_time;
       result_.is_missing_on_acc = is_acc;
     } else {
@@ -166,41 +136,29 @@ class LatencySummer {
   }
 
   void add_launches() {
-    std::vector<std::size_t> launches(input_.target_count(), 0);
     for (const PartId part : partition_.parts()) {
       const bool is_acc = partition_.is_acc(part);
-      const auto us = is_acc ? input_.machine_with(target_of(part)).launch_us
-                             : std::optional(input_.machine.cpu_launch_us);
       result_.launches += is_acc ? 1 : 0;
-      result_.parts[part].launch_us = us;
-      if (is_acc) ++launches[target_of(part)];
-      add_to_target(part, &TargetLatency::launch_us, us);
+      result_.parts[part].launch_us =
+          is_acc ? input_.machine.launch_us : input_.machine.cpu_launch_us;
     }
     const std::size_t on_cpu = partition_.count() - result_.launches;
-    result_.launch_us = input_.machine.cpu_launch_us * static_cast<double>(on_cpu);
-    for (std::size_t target = 0; target < launches.size(); ++target) {
-      const auto us = input_.machine_with(target).launch_us;
-      if (launches[target] == 0) continue;
-      if (us && result_.launch_us) {
-        *result_.launch_us += *us * static_cast<double>(launches[target]);
-      } else if (!us) {
-        if (result_.missing == MissingNumber::none) result_.missing_target = target;
-        result_.launch_us.reset();
-        miss(MissingNumber::launch);
-      }
+    const double of_cpu = input_.machine.cpu_launch_us * static_cast<double>(on_cpu);
+    if (result_.launches == 0) {
+      result_.launch_us = of_cpu;
+    } else if (input_.machine.launch_us) {
+      result_.launch_us =
+          *input_.machine.launch_us * static_cast<double>(result_.launches) + of_cpu;
+    } else {
+      miss(MissingNumber::launch);
     }
   }
 
   void add_link(const PerPart<LinkBytes>& bytes) {
     double sum = 0;
     for (const PartId part : partition_.parts()) {
-      if (bytes[part].unknown != kNone<ValueId>) {
-        add_to_target(part, &TargetLatency::link_us, std::nullopt);
-        continue;
-      }
-      const double us =
-          partition_.is_acc(part) ? link_us(bytes[part], input_.machine_with(target_of(part))) : 0;
-      add_to_target(part, &TargetLatency::link_us, us);
+      if (bytes[part].unknown != kNone<ValueId>) continue;
+      const double us = link_us(bytes[part], input_.machine);
       result_.parts[part].link_us = us;
       sum += us;
     }

@@ -11,8 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "core/base/result.h"
 #include "core/cost/device.h"
@@ -48,13 +46,6 @@ struct PartLatency {
   std::optional<double> launch_us;
 };
 
-// What one of several targets takes of an inference.
-struct TargetLatency {
-  std::optional<double> compute_us;
-  std::optional<double> link_us;
-  std::optional<double> launch_us;
-};
-
 struct Latency {
   std::optional<double> total_us;
   std::optional<double> cpu_us;
@@ -71,11 +62,9 @@ struct Latency {
   MissingNumber missing = MissingNumber::none;
   NodeId missing_node = kNone<NodeId>;     // node_time: the first such node
   bool is_missing_on_acc = false;          // node_time: the node is on the accelerator
-  std::size_t missing_target = 0;          // on which of several targets a number is missing
   ValueId missing_value = kNone<ValueId>;  // value_bytes: the first such value
   LinkBytes link_bytes;
   PerPart<PartLatency> parts;
-  std::vector<TargetLatency> targets = {};  // of several
 };
 
 // What the latency of a split depends on, besides the split.
@@ -83,12 +72,6 @@ struct LatencyInput {
   const TargetTimes& times;
   const Machine& machine;
   Residency residency = Residency::off;
-  std::span<const Machine> later = {};  // of several targets: with the others instead of the first
-
-  std::size_t target_count() const { return later.size() + 1; }
-  const Machine& machine_with(std::size_t target) const {
-    return target == 0 ? machine : later[target - 1];
-  }
 };
 
 // Refuses when a time on either device, or the time of a launch, cannot be known; the error says

@@ -103,7 +103,6 @@ struct BoundaryOptions {
 struct LatencyOptions {
   Machine machine;
   Residency residency = Residency::off;
-  std::vector<Machine> later = {};  // of several targets: with the others instead of the first
   bool operator==(const LatencyOptions&) const = default;
 };
 

@@ -55,8 +55,6 @@ struct Split {
   std::vector<TargetVerdicts> targets = {};  // by TargetId; empty: there is one accelerator
   // Of several targets: no order of the same placement has fewer parts on them. 0: not known.
   std::size_t least_acc_parts = 0;
-  // Several targets placed by cost: the time of an inference if they were asked in order.
-  std::optional<double> in_order_us = {};
 };
 
 // One of several accelerators.
@@ -65,7 +63,7 @@ struct Target {
   std::size_t first_list = 0, end_list = 0;  // its lists: SplitInput::lists[first_list, end_list)
   std::size_t min_acc_size = 1;              // smaller parts go to the next target that takes them
   std::size_t most_kept = KeepOptions::kUnlimited;  // parts; those worth least go on
-  Link link = default_link();                       // between it and the CPU
+  bool operator==(const Target&) const = default;
 };
 
 // The graph to split, and the machine to split it for.

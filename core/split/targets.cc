@@ -1,7 +1,6 @@
 // Steps:
 // 1. judge each node by the lists of each target;
-// 2. ask the targets in order which of the nodes that are left they take, with their groups; or place
-//    all by cost (place_on_targets.h);
+// 2. ask the targets in order which of the nodes that are left they take, with their groups;
 // 3. make groups of different targets free of cycles; one that lies on two devices goes to the first
 //    target that takes all of it;
 // 4. rounds; parts that are too small, beyond a limit or too many move on, and rounds are made again;
@@ -16,7 +15,6 @@
 
 #include "core/devices/rounds.h"
 #include "core/split/node_groups.h"
-#include "core/split/place_on_targets.h"
 
 namespace cleave {
 namespace {
@@ -30,6 +28,7 @@ Error for_one_target(const std::string& option) {
 }
 
 Status<> check_options(const SplitOptions& options) {
+  if (options.place.by == PlaceBy::cost) return for_one_target("--place cost");
   if (options.host_shapes.follow) return for_one_target("--host-shapes");
   if (options.subgraphs.move_non_tensor) return for_one_target("--move-non-tensor");
   if (options.subgraphs.is_min_automatic) return for_one_target("--min-acc-module-size auto");
@@ -83,13 +82,6 @@ Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std:
   SplitInput alone = input;
   alone.targets = {};
   alone.lists = lists_of(input, target);
-  alone.link = target.link;
-  TargetTimes times;
-  if (input.times != nullptr) times = {input.times->cpu, input.times->on_target(only)};
-  if (input.times != nullptr) alone.times = &times;
-  if (only > 0 && only <= options.latency.later.size()) {
-    options.latency.machine = options.latency.later[only - 1];
-  }
   options.subgraphs.min_acc_size = target.min_acc_size;
   options.keep.most = target.most_kept;
   options.partition.acc_prefix = options.partition.target_prefixes[only];
@@ -125,49 +117,10 @@ class TargetSplitter {
     }
   }
 
-  // The targets are asked in order.
-  Split run_in_order(Sets sets) && {
-    find_qdq();
+  Split run(Sets sets) && {
+    if (options_.qdq.keep) qdq_groups_ = find_qdq_groups(graph_);
     for (std::size_t target = 0; target < host_; ++target) ask(target);
     close_groups(sets);
-    return run();
-  }
-
-  // Nodes go where an inference takes the least time.
-  Result<Split> run_by_cost(Sets sets, const LatencyInput& latency) && {
-    find_qdq();
-    std::vector<Fusions> alone;
-    for (const TargetVerdicts& verdicts : verdicts_) alone.push_back(run_alone(verdicts.support));
-    auto placed =
-        place_on_targets(graph_, {.latency = latency,
-                                  .targets = input_.targets,
-                                  .alone = alone,
-                                  .sets = sets,
-                                  .required = input_.required,
-                                  .allow_non_tensor = options_.acc_finder.allow_non_tensor});
-    if (!placed) return std::move(placed).error();
-    device_of_ = std::move(placed->device_of);
-    groups_ = std::move(placed->groups);
-    for (std::size_t target = 0; target < host_; ++target) {
-      verdicts_[target].reasons = std::move(alone[target].acc.reasons);
-      for (const NodeId node : graph_.nodes()) {
-        const bool is_moved = alone[target].acc.nodes.contains(node) && device_of_[node] != target;
-        if (is_moved) verdicts_[target].reasons[node] = {.code = ReasonCode::costs_more};
-      }
-    }
-    close_groups(sets);
-    Split split = run();
-    split.placement = placed->numbers;
-    return split;
-  }
-
- private:
-  void find_qdq() {
-    if (options_.qdq.keep) qdq_groups_ = find_qdq_groups(graph_);
-  }
-
-  // Steps 4 and 5.
-  Split run() {
     make_rounds();
     SubgraphsFound found{subgraphs_, subgraphs_.count()};
     while (move_small_parts()) make_rounds();
@@ -179,16 +132,8 @@ class TargetSplitter {
     return finish(std::move(found));
   }
 
+ private:
   // ---- step 2 ----
-
-  // The nodes that the target may run, with their groups, of those that `support` accepts.
-  Fusions run_alone(const Support& support) {
-    AccNodes acc = find_acc_nodes(graph_, support, options_.acc_finder);
-    for (const NodeId node : graph_.nodes()) {
-      if (acc.nodes.contains(node)) acc_found_.insert(node);
-    }
-    return find_groups(graph_, std::move(acc), {qdq_groups_, support.patterns}, options_.fusion);
-  }
 
   // What the lists of the target accept and no target before has taken.
   Support what_is_left(std::size_t target) const {
@@ -203,7 +148,12 @@ class TargetSplitter {
 
   void ask(std::size_t target) {
     const Support left = what_is_left(target);
-    Fusions fusions = run_alone(left);
+    AccNodes acc = find_acc_nodes(graph_, left, options_.acc_finder);
+    for (const NodeId node : graph_.nodes()) {
+      if (acc.nodes.contains(node)) acc_found_.insert(node);
+    }
+    Fusions fusions =
+        find_groups(graph_, std::move(acc), {qdq_groups_, left.patterns}, options_.fusion);
     for (const NodeId node : graph_.nodes()) {
       if (fusions.acc.nodes.contains(node)) device_of_[node] = static_cast<DeviceIndex>(target);
     }
@@ -421,7 +371,7 @@ class TargetSplitter {
       options.most = input_.targets[target].most_kept;
       const KeptSubgraphs kept =
           keep_best_subgraphs(graph_, {seen_by(target), PerNode<Reason>(graph_.node_count())},
-                              options, {.link = input_.targets[target].link});
+                              options, {.link = input_.link});
       if (kept.cost.subgraphs == 0) continue;
       const auto members = members_of_parts();
       for (const auto& nodes : members) {
@@ -535,28 +485,6 @@ class TargetSplitter {
   CapCost cap_;
 };
 
-// The split; one that divides a set is made again with the sets as groups.
-template <class Make>
-Result<Split> split_whole(const SplitInput& input, Make make) {
-  const Sets sets = input.facts.whole;
-  auto split = make(Sets{});
-  if (!split || !divides_a_set(sets, split->partition.part_of)) return split;
-  return make(sets);
-}
-
-// Each target by itself must have times.
-Status<> check_times(const SplitInput& input, const LatencyInput& latency) {
-  for (std::size_t i = 0; i < input.targets.size(); ++i) {
-    const TargetTimes times{latency.times.cpu, latency.times.on_target(i)};
-    auto known = check_latency_input({times, latency.machine_with(i), latency.residency});
-    if (known) continue;
-    Error error = std::move(known).error();
-    error.message = input.targets[i].name + ": " + error.message;
-    return error;
-  }
-  return Done{};
-}
-
 }  // namespace
 
 bool takes_all(const Support& support, std::span<const NodeId> nodes) {
@@ -584,27 +512,10 @@ Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& opt
     return split_for_only(input, options, only, *std::move(supports), progress);
   }
   if (auto usable = check_options(options); !usable) return std::move(usable).error();
-  Split in_order =
-      split_whole(input, [&](Sets sets) {
-        return Result<Split>(TargetSplitter(input, options, *supports).run_in_order(sets));
-      }).value();
-  if (options.place.by != PlaceBy::cost) return in_order;
-  const LatencyInput latency{*input.times, options.latency.machine, options.latency.residency,
-                             options.latency.later};
-  if (auto known = check_times(input, latency); !known) return std::move(known).error();
-  auto by_cost = split_whole(input, [&](Sets sets) {
-    return TargetSplitter(input, options, *supports).run_by_cost(sets, latency);
-  });
-  if (!by_cost) return by_cost;
-  const auto us = [&](const Split& split) {
-    return cleave::latency(input.graph, split.partition, split.boundaries, latency).total_us;
-  };
-  by_cost->in_order_us = us(in_order);
-  const auto us_by_cost = us(*by_cost);
-  if (!us_by_cost || !by_cost->in_order_us || *us_by_cost <= *by_cost->in_order_us) return by_cost;
-  in_order.placement = by_cost->placement;
-  in_order.in_order_us = by_cost->in_order_us;
-  return in_order;
+  const Sets sets = input.facts.whole;
+  Split split = TargetSplitter(input, options, *supports).run({});
+  if (!divides_a_set(sets, split.partition.part_of)) return split;
+  return TargetSplitter(input, options, *std::move(supports)).run(sets);
 }
 
 }  // namespace cleave

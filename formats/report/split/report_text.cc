@@ -183,18 +183,12 @@ class TextReport {
   }
 
   struct CostFiles {
-    std::string name;
+    std::string_view name;
     const std::vector<ModelCosts>* files;
   };
   std::vector<CostFiles> cost_files() const {
     if (report_.costs == nullptr) return {};
-    const std::string first = has_targets() ? report_.targets.front().name : "acc";
-    std::vector<CostFiles> files = {{"CPU costs", &report_.costs->cpu},
-                                    {first + " costs", &report_.costs->acc}};
-    for (std::size_t i = 0; i < report_.costs->later.size(); ++i) {
-      files.push_back({report_.targets[i + 1].name + " costs", &report_.costs->later[i].files});
-    }
-    return files;
+    return {{"CPU costs", &report_.costs->cpu}, {"acc costs", &report_.costs->acc}};
   }
 
   void write_unmatched() {
@@ -339,37 +333,17 @@ class TextReport {
     if (!has_targets()) return;
     const auto& devices = preview_.by_device.devices;
     page_.heading("devices, in the order in which they are asked");
-    std::vector<std::string> headings = {"device", "nodes", "work", "partitions", "weights", "QPS"};
-    if (has_times_) headings.insert(headings.end(), {"compute", "link", "launches"});
-    std::vector<Align> aligns(headings.size(), Align::right);
-    aligns[0] = Align::left;
-    TextTable table(std::move(headings), std::move(aligns));
+    TextTable table({"device", "nodes", "work", "partitions", "weights"},
+                    {Align::left, Align::right, Align::right, Align::right, Align::right});
     for (std::size_t i = 0; i < devices.size(); ++i) {
       PartNumbers work;
       work.flops = devices[i].flops;
       work.unknown_flops = devices[i].unknown_flops;
-      std::vector<std::string> row = {name_of_device(i),
-                                      count_text(devices[i].nodes),
-                                      work_text(work),
-                                      count_text(devices[i].parts),
-                                      bytes_text(devices[i].parameter_bytes),
-                                      devices[i].qps ? rate_text(*devices[i].qps) : "-"};
-      if (has_times_) add_times_of(i, row);
-      table.add_row(std::move(row));
+      table.add_row({name_of_device(i), count_text(devices[i].nodes), work_text(work),
+                     count_text(devices[i].parts), bytes_text(devices[i].parameter_bytes)});
     }
     page_.table(table);
     write_crossings();
-  }
-
-  void add_times_of(std::size_t device, std::vector<std::string>& row) const {
-    const auto text = [](const std::optional<double>& us) { return us ? duration_text(*us) : "?"; };
-    const Latency& latency = report_.time->asked();
-    if (device == report_.targets.size()) {
-      row.insert(row.end(), {text(latency.cpu_us), "-", "-"});
-      return;
-    }
-    const TargetLatency& target = latency.targets[device];
-    row.insert(row.end(), {text(target.compute_us), text(target.link_us), text(target.launch_us)});
   }
 
   // The bytes between devices, from row to column.
@@ -388,6 +362,7 @@ class TextReport {
       }
       table.add_row(std::move(row));
     }
+    page_.blank();
     page_.table(table);
   }
 

@@ -263,26 +263,13 @@ std::string times_as_fast(double before, double after) {
   return fixed_text(factor, digits) + "x";
 }
 
-// "2.9 npu + 3.4 gpu", of one target "2.9 acc".
-std::string targets_text(const InferenceTime& time) {
-  const Latency& latency = time.asked();
-  const double total = *latency.total_us;
-  if (latency.targets.empty()) return in_unit_of(*latency.acc_us, total) + " acc";
-  std::string text;
-  for (std::size_t i = 0; i < latency.targets.size(); ++i) {
-    text += (text.empty() ? "" : " + ") + in_unit_of(*latency.targets[i].compute_us, total) + " " +
-            time.basis.target_names[i];
-  }
-  return text;
-}
-
-std::string sum_text(const InferenceTime& time) {
-  const Latency& latency = time.asked();
+std::string sum_text(const Latency& latency) {
   const double total = *latency.total_us;
   if (latency.launches == 0) return "all of it on the CPU";
-  return in_unit_of(*latency.cpu_us, total) + " CPU + " + targets_text(time) + " + " +
-         in_unit_of(*latency.link_us, total) + " link + " + in_unit_of(*latency.launch_us, total) +
-         " for " + counted(latency.launches, "launch", "launches");
+  return in_unit_of(*latency.cpu_us, total) + " CPU + " + in_unit_of(*latency.acc_us, total) +
+         " acc + " + in_unit_of(*latency.link_us, total) + " link + " +
+         in_unit_of(*latency.launch_us, total) + " for " +
+         counted(latency.launches, "launch", "launches");
 }
 
 bool is_slower_than_cpu(const InferenceTime& time) {
@@ -315,14 +302,6 @@ std::string cpu_text(const InferenceTime& time) {
          (is_open(time) ? std::string("the faster one is not known")
                         : times_as_fast(*latency.all_cpu_us, *latency.total_us)) +
          (share.empty() ? "" : "; ") + share + ")";
-}
-
-// "; npu then gpu then CPU by order: 12.6 ms"
-std::string order_text(const InferenceTime& time) {
-  if (!time.in_order_us) return {};
-  std::string names;
-  for (const std::string& name : time.basis.target_names) names += name + " then ";
-  return "; " + names + "CPU by order: " + duration_text(*time.in_order_us);
 }
 
 // Compares the split with the best placement that a search found.
@@ -403,7 +382,6 @@ std::string device_text(const Graph& graph, const DeviceTimes& times, const Devi
 std::uint64_t total_bytes(const LinkBytes& bytes) { return bytes.in + bytes.out; }
 
 std::optional<double> shared_qps(const InferenceTime& time, const Latency& latency) {
-  if (!time.basis.target_names.empty()) return std::nullopt;  // each has a link of its own
   const LinkBytes& bytes = latency.link_bytes;
   const std::uint64_t most = std::max(bytes.in, bytes.out);
   if (bytes.unknown != kNone<ValueId> || most == 0) return std::nullopt;
@@ -423,49 +401,36 @@ std::string missing_rates(const DeviceNumbers& device, std::string_view flops) {
   return text;
 }
 
-// "npu"; of one target "acc".
-std::string target_name(const InferenceTime& time, std::size_t target) {
-  const std::vector<std::string>& names = time.basis.target_names;
-  return names.empty() ? "acc" : names[target];
-}
-
 // Names both devices at once when both lack times, and only the numbers that are missing.
 std::string missing_times_text(const InferenceTime& time) {
-  const std::size_t target = time.asked().missing_target;
-  const Machine& machine = time.basis.machine_with(target);
-  const std::string name = target_name(time, target);
+  const Machine& machine = time.basis.machine;
   const bool lacks_cpu = !has_rates(machine.cpu) && !has_any_time(time.basis.times.cpu);
-  const bool lacks_acc =
-      !has_rates(machine.acc) && !has_any_time(time.basis.times.on_target(target));
+  const bool lacks_acc = !has_rates(machine.acc) && !has_any_time(time.basis.times.acc);
   const bool is_cpu = time.asked().missing == MissingNumber::cpu_times || lacks_cpu;
   const bool is_acc = time.asked().missing == MissingNumber::acc_times || lacks_acc;
   const std::string cpu = "--target cpu:" + missing_rates(machine.cpu, "500GFLOP/s");
-  std::string acc = "--target " + name + ":" + missing_rates(machine.acc, "4TFLOP/s");
+  std::string acc = "--target acc:" + missing_rates(machine.acc, "4TFLOP/s");
   if (!machine.launch_us) acc += ",launch=100us";
   if (is_cpu && is_acc) {
     return "give the times of both sides: --costs FILE with a profile of the CPU, and " + acc;
   }
   return is_cpu ? "times of the CPU are missing: give --costs FILE with a profile, or " + cpu
-                : "times of " + (name == "acc" ? "the accelerator" : name) + " are missing: give " +
-                      acc + ", or --costs " + name + "=FILE";
+                : "times of the accelerator are missing: give " + acc + ", or --costs acc=FILE";
 }
 
 // Which device lacks the node's time, why, and the ways out.
-std::string missing_node_text(const Graph& graph, const InferenceTime& time) {
-  const Latency& latency = time.asked();
-  const std::string target = target_name(time, latency.missing_target);
-  const std::string device = target == "acc" ? "the accelerator" : target;
+std::string missing_node_text(const Graph& graph, const Latency& latency) {
   const NodeId node = latency.missing_node;
   const std::string_view name = graph.node(node).name;
   const bool has_bodies = !graph.body_nodes(node).empty();
   std::string text = "node " + escaped_in_quotes(name) + " (" + escaped(graph.op(node)) +
-                     ") has no time on " + (latency.is_missing_on_acc ? device : "the CPU") +
+                     ") has no time on the " + (latency.is_missing_on_acc ? "accelerator" : "CPU") +
                      ", since " +
                      (has_bodies ? "its work depends on which of its bodies runs and how often"
                                  : "its FLOPs or sizes are not known") +
                      ": give ";
   if (!latency.is_missing_on_acc) return text + "a profile that has it (--costs FILE)";
-  return text + "a profile made there (--costs " + target + "=FILE)" +
+  return text + "a profile made there (--costs acc=FILE)" +
          (has_bodies ? "" : ", or the sizes of its dims (--dim)") +
          ", or leave it on the CPU (--deny " + shell_word(escaped(name)) + ")";
 }
@@ -506,10 +471,9 @@ std::string missing_number_text(const Graph& graph, const InferenceTime& time) {
     case MissingNumber::acc_times:
       return missing_times_text(time);
     case MissingNumber::launch:
-      return "the time of a launch is missing: give --target " +
-             target_name(time, latency.missing_target) + ":launch=100us";
+      return "the time of a launch is missing: give --target acc:launch=100us";
     case MissingNumber::node_time:
-      return missing_node_text(graph, time);
+      return missing_node_text(graph, latency);
     case MissingNumber::value_bytes:
       return "the size of " + escaped_in_quotes(graph.value(latency.missing_value).name) +
              ", which crosses the link, is not known: " + size_mend(graph, latency.missing_value);
@@ -537,22 +501,12 @@ std::string latency_headline(const Graph& graph, const InferenceTime& time) {
     line += ", proved optimal for these times (" + measured_text(time.measured) + ")";
   }
   const std::string unmatched = unmatched_time_text(time);
-  return line + ": " + sum_text(time) + cpu_text(time) + order_text(time) + best_text(time) +
+  return line + ": " + sum_text(latency) + cpu_text(time) + best_text(time) +
          (unmatched.empty() ? "" : "; ") + unmatched;
 }
 
 std::string times_text(const Graph& graph, const InferenceTime& time) {
   const TimeBasis& basis = time.basis;
-  if (!basis.target_names.empty()) {
-    std::string text =
-        "CPU: " + device_text(graph, basis.times.cpu, basis.machine.cpu, basis.cpu_unmatched);
-    for (std::size_t i = 0; i < basis.target_names.size(); ++i) {
-      text += "; " + basis.target_names[i] + ": " +
-              device_text(graph, basis.times.on_target(i), basis.machine_with(i).acc,
-                          i == 0 ? basis.acc_unmatched : UnmatchedTime());
-    }
-    return text;
-  }
   return "CPU: " + device_text(graph, basis.times.cpu, basis.machine.cpu, basis.cpu_unmatched) +
          "; accelerator: " +
          device_text(graph, basis.times.acc, basis.machine.acc, basis.acc_unmatched);
@@ -575,7 +529,7 @@ std::string residency_text(const InferenceTime& time) {
             duration_text(*time.with.total_us) + " with it";
   }
   const auto memory = time.basis.machine.acc_memory;
-  if (memory && time.basis.target_names.empty() && time.plan.peak_bytes > *memory) {
+  if (memory && time.plan.peak_bytes > *memory) {
     text += "; its memory is " + bytes_text(*memory) + " only";
   }
   return text;

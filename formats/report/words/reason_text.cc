@@ -328,8 +328,7 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
     case ReasonCode::over_cap:
       return "its accelerator subgraph is beyond the number to keep";
     case ReasonCode::costs_more:
-      return context.targets.empty() ? "costs more on the accelerator"
-                                     : "takes it, but an inference is faster with it elsewhere";
+      return "costs more on the accelerator";
     case ReasonCode::shared_memory:
       return "uses memory that is written in place, as does " + other_node(context);
     case ReasonCode::part_limit:
@@ -356,7 +355,7 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::host_shape:
       return "used by CPU node" + blamed(context.graph, reason.because);
     case ReasonCode::costs_more:
-      return context.targets.empty() ? costs_more_text(reason) : std::string();
+      return costs_more_text(reason);
     case ReasonCode::part_limit:
       return amount_text(reason);
     case ReasonCode::pattern_failed:
@@ -411,7 +410,6 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::small_subgraph:
       return small_text(context, reason);
     case ReasonCode::costs_more:
-      if (!context.targets.empty()) return cause_text(context, node, reason);
       return costs_more_text(reason);
     case ReasonCode::qdq_group:
       return "its quantize/dequantize group holds " + placed_node(context, reason.because) +

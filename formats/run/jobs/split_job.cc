@@ -30,14 +30,6 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-// The machine with the numbers of the first list that states any.
-Machine with_lists(Machine machine, const std::vector<SupportList>& lists) {
-  for (const SupportList& list : lists) {
-    if (const auto target = list_target(list)) return with_target(std::move(machine), *target);
-  }
-  return machine;
-}
-
 std::string names_text(std::span<const Target> targets) {
   std::string text;
   for (const Target& target : targets) text += (text.empty() ? "" : ", ") + target.name;
@@ -131,7 +123,7 @@ class SplitJobMaker {
     append(job_.warnings_, model->warnings);
     job_.own_model_ = std::make_unique<LoadedModel>(*std::move(model));
     job_.model_ = job_.own_model_.get();
-    auto costs = read_costs_and_shapes(costs_of(request_), *job_.own_model_);
+    auto costs = read_costs_and_shapes(request_.costs, *job_.own_model_);
     if (!costs) {
       Diagnostics faults = std::move(job_.warnings_);
       append(faults, costs.error());
@@ -173,6 +165,15 @@ class SplitJobMaker {
     return Done{};
   }
 
+  // Times of several targets are not known yet.
+  Status<JobFault> check_times() const {
+    if (!has_targets() || (request_.targets.empty() && job_.costs().empty())) return Done{};
+    return job_fault(FaultCause::request,
+                     {"times are for one target, and there are several",
+                      std::nullopt,
+                      {"leave --target and --costs out, or give -s for one target"}});
+  }
+
   bool has_targets() const { return job_.targets_.size() > 1; }
 
   // Of each target's lists, as if it were the only one. A file that several targets read is warned of
@@ -208,20 +209,14 @@ class SplitJobMaker {
     const CostSet& costs = job_.costs();
     job_.graph_ = job_.model_->graph.with_shapes(observed_shapes(costs));
     job_.options_ = with_devices(job_.options_, job_.lists_, request_.targets, costs);
-    if (has_targets()) set_machines(costs);
-    const Link link =
-        has_targets() ? job_.targets_.front().link : choose_link(request_.link, job_.lists_);
+    if (auto fine = check_times(); !fine) return std::move(fine).error();
+    const Link link = choose_link(request_.link, job_.lists_);
     const Machine machine = machine_of(job_.options_, link);
-    MeasuredTargets measured =
-        measured_targets(job_.graph(), machine, costs, job_.options_.latency.later);
+    MeasuredTargets measured = measured_targets(job_.graph(), machine, costs);
     TimeBasis basis{.times = std::move(measured.times),
                     .machine = machine,
-                    .later = job_.options_.latency.later,
                     .cpu_unmatched = measured.cpu_unmatched,
                     .acc_unmatched = measured.acc_unmatched};
-    if (has_targets()) {
-      for (const Target& target : job_.targets_) basis.target_names.push_back(target.name);
-    }
     job_.required_ = required_set();
     for (SupportList& list : job_.lists_) {
       if (list.role == ListRole::verdicts) name_nodes_of_outputs(job_.graph(), list);
@@ -244,8 +239,10 @@ class SplitJobMaker {
     job_.split_ = *std::move(split);
     job_.options_.subgraphs.min_acc_size = job_.split_->min_acc_size;
     job_.preview_ = preview_split(input.graph, job_.split_->partition, job_.split_->boundaries,
-                                  input.link, input.targets);
-    job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis));
+                                  input.link, job_.targets_.size());
+    if (!has_targets()) {
+      job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis));
+    }
     job_.notes_ = job_.model_->notes;
     for (std::string note :
          {start_note(*job_.split_), gain_note(*job_.split_),
@@ -254,35 +251,6 @@ class SplitJobMaker {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
     }
     return std::move(job_);
-  }
-
-  // The machine of each of several targets: the numbers of its own lists, then those of --target.
-  void set_machines(const CostSet& costs) {
-    LatencyOptions& options = job_.options_.latency;
-    const Machine given = request_.options.latency.machine;
-    for (std::size_t i = 0; i < job_.targets_.size(); ++i) {
-      Target& target = job_.targets_[i];
-      const auto first = job_.lists_.begin() + static_cast<std::ptrdiff_t>(target.first_list);
-      const std::vector<SupportList> own(
-          first, first + static_cast<std::ptrdiff_t>(target.end_list - target.first_list));
-      target.link = choose_link(request_.link, own);
-      Machine machine = with_lists(given, own);
-      for (const TargetSpec& spec : request_.targets) {
-        const bool is_own = spec.name == target.name || spec.name == kOnlyTarget;
-        if (spec.target == TargetName::acc && !is_own) continue;
-        machine = with_target(std::move(machine), spec);
-        if (spec.link && spec.name == target.name) target.link = *spec.link;
-      }
-      machine.link_bytes_per_second = target.link.bytes_per_second;
-      machine.cpu.calibrated = costs.cpu_ops;
-      if (i == 0) {
-        machine.acc.calibrated = costs.acc_ops;
-        options.machine = machine;
-      } else {
-        if (i <= costs.later.size()) machine.acc.calibrated = costs.later[i - 1].ops;
-        options.later.push_back(machine);
-      }
-    }
   }
 
   NodeSet required_set() const {
@@ -313,7 +281,7 @@ Report SplitJob::report(std::vector<std::string> more_notes) const {
           .preview = *preview_,
           .notes = std::move(notes),
           .costs = &costs(),
-          .time = &*time_,
+          .time = time_ ? &*time_ : nullptr,
           .targets =
               targets_.size() > 1 ? std::span<const Target>(targets_) : std::span<const Target>()};
 }
@@ -475,7 +443,12 @@ Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList
 SplitOptions with_devices(SplitOptions options, const std::vector<SupportList>& lists,
                           const std::vector<TargetSpec>& targets, const CostSet& costs) {
   Machine& machine = options.latency.machine;
-  machine = with_lists(std::move(machine), lists);
+  for (const SupportList& list : lists) {
+    const auto target = list_target(list);
+    if (!target) continue;
+    machine = with_target(std::move(machine), *target);
+    break;
+  }
   for (const TargetSpec& target : targets) machine = with_target(std::move(machine), target);
   machine.cpu.calibrated = costs.cpu_ops;
   machine.acc.calibrated = costs.acc_ops;

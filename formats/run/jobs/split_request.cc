@@ -21,7 +21,7 @@ Status<> add_target(SplitRequest& request, const std::string& text) {
   const auto target = parse_target(text);
   if (!target) return target.error();
   request.targets.push_back(*target);
-  if (target->link && target->name == kOnlyTarget) request.link = target->link;
+  if (target->link) request.link = target->link;
   return Done{};
 }
 
@@ -161,15 +161,6 @@ Status<> check_targets(const ListsRequest& request) {
                  {"at most " + std::to_string(kMostTargets) + " are asked"}};
   }
   return Done{};
-}
-
-std::vector<CostSource> costs_of(const SplitRequest& request) {
-  const std::vector<std::string> targets = request.lists.targets();
-  std::vector<CostSource> sources = request.costs;
-  for (CostSource& source : sources) {
-    if (source.target == CostTarget::cpu) source = cost_source_of(source.path, targets);
-  }
-  return sources;
 }
 
 Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value) {

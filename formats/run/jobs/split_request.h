@@ -75,9 +75,6 @@ struct SplitRequest {
   std::vector<TargetSetting> target_settings = {};
 };
 
-// The files of --costs: NAME=FILE is of the target NAME where the lists name one.
-std::vector<CostSource> costs_of(const SplitRequest& request);
-
 // Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. It is a setting of
 // the table in split_settings.h, "pcie_bw", "min_gain", "target", "costs", "require" or "prefix"; the last
 // four add to those that were given. Settings that hold for each target also take NAME=VALUE for one.
