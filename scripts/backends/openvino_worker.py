@@ -45,8 +45,8 @@ def compile_only(request):
     path = request["out"] + ".blob"
     with open(path, "wb") as file:
         file.write(in_stage("driver", compiled.export_model).getvalue())
-    names = [[port.get_any_name() for port in ports] for ports in (compiled.inputs, compiled.outputs)]
-    return kept(path, *names, {"device": "CPU", "openvino": ov.__version__})
+    inputs, outputs = ([port.get_any_name() for port in ports] for ports in (compiled.inputs, compiled.outputs))
+    return kept(path, inputs, outputs, {"device": "CPU", "openvino": ov.__version__})
 
 
 if __name__ == "__main__":

@@ -78,8 +78,8 @@ def main():
                     counts["yes" if is_yes else "no", is_right] += 1
                     if not is_right:
                         wrong.append((model.name, op, name, "yes" if is_yes else "no", left.get(name, "")))
-    for model, op, name, verdict, reason in wrong:
-        print(f"{model}: {op} {name!r}: the list says {verdict}, Vela the opposite{': ' if reason else ''}{reason}")
+    for model_name, op, name, verdict, reason in wrong:
+        print(f"{model_name}: {op} {name!r}: the list says {verdict}, Vela the opposite{': ' if reason else ''}{reason}")
     total = sum(counts.values())
     right = counts["yes", True] + counts["no", True]
     print(f"{right} of {total} operators alike: yes {counts['yes', True]}, no {counts['no', True]}; "
