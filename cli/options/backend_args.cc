@@ -148,7 +148,7 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format) {
     is_good = is_good && backend;
     if (!backend) continue;
     if (integers_) backend->tolerance.integers = *integers_;
-    // Of such a program nothing says that two may run at once.
+    // A command line does not say whether two of it may run at once, so one runs at a time.
     if (backend->path.empty() && jobs_ == 0) backend->jobs = 1;
     backends.push_back(*std::move(backend));
   }

@@ -38,7 +38,7 @@ class ConfigFile : public CLI::ConfigTOML {
   // Throws CLI::ConfigError when faults() says why the file is refused.
   std::vector<CLI::ConfigItem> from_config(std::istream& stream) const override;
 
-  // Of the file that was read last.
+  // The faults of the file that from_config() read last.
   const Diagnostics& faults() const { return faults_; }
   const std::vector<ModelOptions>& models() const { return config_.models; }
   // The message at the place of the key; without a place when the file does not have it.

@@ -328,80 +328,84 @@ Count no_flops(const NodeView&, double) { return 0; }
 
 namespace {
 
-struct Row {
-  std::string_view ops;  // op_key()s
-  Formula formula;
-};
-
+// Ops by op_key().
 constexpr std::array kTable = {
-    Row{"conv conv1d conv2d conv3d convolution fusedconv nhwcconv nhwcfusedconv convinteger "
-        "deformconv",
-        {flops_of_convolution, 1}},
-    Row{"deformconv2d", {flops_of_convolution, 2}},
-    Row{"qlinearconv nhwcqlinearconv", {flops_of_convolution, 3}},
-    Row{"convtranspose convtranspose1d convtranspose2d convtranspose3d",
-        {flops_of_transposed_convolution, 1}},
-    Row{"matmul mm bmm mv dot fusedmatmul transposematmul matmulinteger qlinearmatmul "
+    FlopsRow{"conv conv1d conv2d conv3d convolution fusedconv nhwcconv nhwcfusedconv convinteger "
+             "deformconv",
+             {flops_of_convolution, 1}},
+    FlopsRow{"deformconv2d", {flops_of_convolution, 2}},
+    FlopsRow{"qlinearconv nhwcqlinearconv", {flops_of_convolution, 3}},
+    FlopsRow{"convtranspose convtranspose1d convtranspose2d convtranspose3d",
+             {flops_of_transposed_convolution, 1}},
+    FlopsRow{
+        "matmul mm bmm mv dot fusedmatmul transposematmul matmulinteger qlinearmatmul "
         "dynamicquantizematmul matmulintegertofloat linear nondynamicallyquantizablelinear "
         "matmulnbits matmulbnb4 matmulfpq4 fusedmatmulactivation gemmfastgelu gemm fusedgemm qgemm "
         "gemmfloat8",
         {flops_of_product, 0}},
-    Row{"addmm baddbmm addmv", {flops_of_product, 1}},
-    Row{"einsum", {flops_of_einsum}},
-    Row{"outer ger kron", {flops_per_output, 1}},
-    Row{"scaleddotproductattention scaleddotproductattentionmath scaleddotproductflashattention "
+    FlopsRow{"addmm baddbmm addmv", {flops_of_product, 1}},
+    FlopsRow{"einsum", {flops_of_einsum}},
+    FlopsRow{"outer ger kron", {flops_per_output, 1}},
+    FlopsRow{
+        "scaleddotproductattention scaleddotproductattentionmath scaleddotproductflashattention "
         "scaleddotproductflashattentionforcpu scaleddotproductefficientattention "
         "scaleddotproductcudnnattention flexattention",
         {flops_of_attention, 0}},
-    Row{"attention+onnx", {flops_of_attention, 4}},
-    Row{"multiheadattention+onnx", {flops_of_attention, 6}},
-    Row{"groupqueryattention", {flops_of_attention, 3}},
-    Row{"decodermaskedmultiheadattention", {flops_of_attention, 5}},
-    Row{"multiheadattention", {flops_of_multihead_attention}},
-    Row{"attention+ms", {flops_of_packed_attention, 4}},
-    Row{"qattention", {flops_of_packed_attention, 8}},
-    Row{"rotaryembedding gemmarotaryembedding", {flops_per_output, 3}},
-    Row{"rnn rnncell", {flops_of_recurrence, 1}},
-    Row{"gru grucell", {flops_of_recurrence, 3}},
-    Row{"lstm lstmcell dynamicquantizelstm", {flops_of_recurrence, 4}},
-    Row{"maxpool maxpool1d maxpool2d maxpool3d averagepool avgpool1d avgpool2d avgpool3d lppool "
+    FlopsRow{"attention+onnx", {flops_of_attention, 4}},
+    FlopsRow{"multiheadattention+onnx", {flops_of_attention, 6}},
+    FlopsRow{"groupqueryattention", {flops_of_attention, 3}},
+    FlopsRow{"decodermaskedmultiheadattention", {flops_of_attention, 5}},
+    FlopsRow{"multiheadattention", {flops_of_multihead_attention}},
+    FlopsRow{"attention+ms", {flops_of_packed_attention, 4}},
+    FlopsRow{"qattention", {flops_of_packed_attention, 8}},
+    FlopsRow{"rotaryembedding gemmarotaryembedding", {flops_per_output, 3}},
+    FlopsRow{"rnn rnncell", {flops_of_recurrence, 1}},
+    FlopsRow{"gru grucell", {flops_of_recurrence, 3}},
+    FlopsRow{"lstm lstmcell dynamicquantizelstm", {flops_of_recurrence, 4}},
+    FlopsRow{
+        "maxpool maxpool1d maxpool2d maxpool3d averagepool avgpool1d avgpool2d avgpool3d lppool "
         "lppool1d lppool2d qlinearaveragepool nhwcmaxpool",
         {flops_of_pooling}},
-    Row{"globalaveragepool globalmaxpool globallppool qlinearglobalaveragepool adaptiveavgpool1d "
+    FlopsRow{
+        "globalaveragepool globalmaxpool globallppool qlinearglobalaveragepool adaptiveavgpool1d "
         "adaptiveavgpool2d adaptiveavgpool3d adaptivemaxpool1d adaptivemaxpool2d "
         "adaptivemaxpool3d reducesum reducemean reducemax reducemin reduceprod reducel1 argmax "
         "argmin cumsum cumprod logcumsumexp prod amax amin all any nansum nanmean "
         "qlinearreducemean col2im fold topk nonzero argwhere",
         {flops_per_input, 1}},
-    Row{"nonmaxsuppression", {flops_of_suppression}},
-    Row{"mseloss l1loss", {flops_per_input, 3}},
-    Row{"crossentropyloss crossentropy softmaxcrossentropyloss", {flops_per_input, 5}},
-    Row{"reducel2 reducesumsquare reducelogsum norm linalgnorm dropoutgrad", {flops_per_input, 2}},
-    Row{"reducelogsumexp logsumexp lpnormalization normalize meanvariancenormalization var std "
+    FlopsRow{"nonmaxsuppression", {flops_of_suppression}},
+    FlopsRow{"mseloss l1loss", {flops_per_input, 3}},
+    FlopsRow{"crossentropyloss crossentropy softmaxcrossentropyloss", {flops_per_input, 5}},
+    FlopsRow{"reducel2 reducesumsquare reducelogsum norm linalgnorm dropoutgrad",
+             {flops_per_input, 2}},
+    FlopsRow{
+        "reducelogsumexp logsumexp lpnormalization normalize meanvariancenormalization var std "
         "varmean stdmean",
         {flops_per_input, 4}},
-    Row{"max min sum mean maximum minimum addn", {flops_of_variadic}},
-    Row{"batchnorm batchnorm1d batchnorm2d batchnorm3d batchnormalization syncbatchnorm "
-        "frozenbatchnorm2d",
-        {flops_per_output, 2}},
-    Row{"layernorm layernormalization layernorm2d nativelayernorm nativegroupnorm groupnorm "
-        "groupnormalization instancenorm instancenorm1d instancenorm2d instancenorm3d "
-        "instancenormalization lrn localresponsenorm",
-        {flops_per_output, 5}},
-    Row{"rmsnorm rmsnormalization simplifiedlayernormalization", {flops_per_output, 4}},
-    Row{"skiplayernormalization skipgroupnorm", {flops_per_output, 6}},
-    Row{"skipsimplifiedlayernormalization", {flops_per_output, 5}},
-    Row{"embedlayernormalization", {flops_per_output, 7}},
-    Row{"softmax logsoftmax softmin softmax2d hardmax qlinearsoftmax biassoftmax safesoftmax",
-        {flops_per_output, 5}},
-    Row{"quantizelinear dequantizelinear quantizepertensor quantizeperchannel dequantize "
-        "dequantizepertensor dequantizeperchannel qlinearconcat gatherblockquantized",
-        {flops_per_output, 2}},
-    Row{"dynamicquantizelinear", {flops_per_output, 4}},
-    Row{"resize upsample interpolate upsamplingnearest2d", {flops_of_resize, 0}},
-    Row{"gridsample gridsampler upsamplingbilinear2d upsamplebilinear2d", {flops_of_resize, 1}},
-    Row{"embeddingbag", {flops_of_embedding_bag}},
-    Row{"add sub mul div truediv floordiv mod pow neg abs sqrt rsqrt exp expm1 log log1p log2 "
+    FlopsRow{"max min sum mean maximum minimum addn", {flops_of_variadic}},
+    FlopsRow{"batchnorm batchnorm1d batchnorm2d batchnorm3d batchnormalization syncbatchnorm "
+             "frozenbatchnorm2d",
+             {flops_per_output, 2}},
+    FlopsRow{"layernorm layernormalization layernorm2d nativelayernorm nativegroupnorm groupnorm "
+             "groupnormalization instancenorm instancenorm1d instancenorm2d instancenorm3d "
+             "instancenormalization lrn localresponsenorm",
+             {flops_per_output, 5}},
+    FlopsRow{"rmsnorm rmsnormalization simplifiedlayernormalization", {flops_per_output, 4}},
+    FlopsRow{"skiplayernormalization skipgroupnorm", {flops_per_output, 6}},
+    FlopsRow{"skipsimplifiedlayernormalization", {flops_per_output, 5}},
+    FlopsRow{"embedlayernormalization", {flops_per_output, 7}},
+    FlopsRow{"softmax logsoftmax softmin softmax2d hardmax qlinearsoftmax biassoftmax safesoftmax",
+             {flops_per_output, 5}},
+    FlopsRow{"quantizelinear dequantizelinear quantizepertensor quantizeperchannel dequantize "
+             "dequantizepertensor dequantizeperchannel qlinearconcat gatherblockquantized",
+             {flops_per_output, 2}},
+    FlopsRow{"dynamicquantizelinear", {flops_per_output, 4}},
+    FlopsRow{"resize upsample interpolate upsamplingnearest2d", {flops_of_resize, 0}},
+    FlopsRow{"gridsample gridsampler upsamplingbilinear2d upsamplebilinear2d",
+             {flops_of_resize, 1}},
+    FlopsRow{"embeddingbag", {flops_of_embedding_bag}},
+    FlopsRow{
+        "add sub mul div truediv floordiv mod pow neg abs sqrt rsqrt exp expm1 log log1p log2 "
         "log10 sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid "
         "floor "
         "ceil round trunc sign reciprocal square relu relu6 leakyrelu prelu rrelu elu selu celu "
@@ -416,9 +420,11 @@ constexpr std::array kTable = {
         "truedivide rsub iadd isub imul itruediv qlinearadd qlinearmul qlinearsigmoid "
         "qlinearleakyrelu qlinearwhere fmax fmin",
         {flops_per_output, 1}},
-    Row{"addcmul addcdiv lerp biasgelu biasadd biassplitgelu biasdropout", {flops_per_output, 2}},
-    Row{"swiglu", {flops_per_output, 3}},
-    Row{"identity constant constantofshape shape size dim ndim numel range arange reshape view "
+    FlopsRow{"addcmul addcdiv lerp biasgelu biasadd biassplitgelu biasdropout",
+             {flops_per_output, 2}},
+    FlopsRow{"swiglu", {flops_per_output, 3}},
+    FlopsRow{
+        "identity constant constantofshape shape size dim ndim numel range arange reshape view "
         "viewas reshapeas flatten unflatten squeeze unsqueeze transpose t permute swapaxes movedim "
         "concat cat concatenate stack hstack vstack split splitwithsizes splittosequence chunk "
         "tensorsplit unbind slice select narrow getitem setitem getattr gather gathernd "
@@ -441,19 +447,6 @@ constexpr std::array kTable = {
         "liftfreshcopy viewcopy unsafeview",
         {no_flops}},
 };
-
-std::unordered_map<std::string_view, Formula> make_index() {
-  std::unordered_map<std::string_view, Formula> index;
-  for (const Row& row : kTable) {
-    std::string_view rest = row.ops;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      index.emplace(rest.substr(0, end), row.formula);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
-  return index;
-}
 
 // ONNX's attention operators share names with torch's module, whose formula differs.
 std::string key_of(const Graph& graph, NodeId node) {
@@ -479,7 +472,7 @@ bool is_free_of_tensors(const Graph& graph, NodeId node) {
 // Null for an op that is not in the table.
 const Formula* formula_of(const Graph& graph, NodeId node) {
   if (graph.domain(node) == "tflite") return tflite_flops(graph.op(node));
-  static const std::unordered_map<std::string_view, Formula> kIndex = make_index();
+  static const std::unordered_map<std::string_view, Formula> kIndex = formulas_by_op(kTable);
   const auto row = kIndex.find(key_of(graph, node));
   return row == kIndex.end() ? nullptr : &row->second;
 }
@@ -491,6 +484,19 @@ std::optional<double> flops_by(const Formula* formula, const Graph& graph, NodeI
 }
 
 }  // namespace
+
+std::unordered_map<std::string_view, Formula> formulas_by_op(std::span<const FlopsRow> table) {
+  std::unordered_map<std::string_view, Formula> index;
+  for (const FlopsRow& row : table) {
+    std::string_view rest = row.ops;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      index.emplace(rest.substr(0, end), row.formula);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return index;
+}
 
 std::optional<double> op_flops(const Graph& graph, NodeId node) {
   return flops_by(formula_of(graph, node), graph, node);

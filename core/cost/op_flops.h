@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -66,6 +67,16 @@ struct Formula {
   FlopsFormula flops;
   double number = 0;
 };
+
+// A row of a table of formulas.
+struct FlopsRow {
+  std::string_view ops;  // separated by one space
+  Formula formula;
+};
+
+// The formula of each op of the table, whose text must outlive the result. Of an op that is named
+// twice the first row counts.
+std::unordered_map<std::string_view, Formula> formulas_by_op(std::span<const FlopsRow> table);
 
 // `number` for each output element, or each element of the first input.
 Count flops_per_output(const NodeView& node, double number);

@@ -133,42 +133,40 @@ Count flops_of_composite(const NodeView& node, double) {
   return sum;
 }
 
-struct Row {
-  std::string_view ops;
-  Formula formula;
-};
-
 constexpr std::array kTable = {
-    Row{"CONV_2D", {flops_of_conv}},
-    Row{"CONV_3D", {flops_of_conv3d}},
-    Row{"DEPTHWISE_CONV_2D", {flops_of_depthwise}},
-    Row{"TRANSPOSE_CONV CONV_3D_TRANSPOSE", {flops_of_transposed}},
-    Row{"FULLY_CONNECTED", {flops_of_dense}},
-    Row{"BATCH_MATMUL", {flops_of_batch_matmul}},
-    Row{"UNIDIRECTIONAL_SEQUENCE_LSTM LSTM", {flops_of_lstm, 9}},
-    Row{"BIDIRECTIONAL_SEQUENCE_LSTM", {flops_of_two_lstms, 9}},
-    Row{"RNN UNIDIRECTIONAL_SEQUENCE_RNN", {flops_of_rnn}},
-    Row{"BIDIRECTIONAL_SEQUENCE_RNN", {flops_of_two_rnns}},
-    Row{"SVDF", {flops_of_svdf}},
-    Row{"MAX_POOL_2D AVERAGE_POOL_2D L2_POOL_2D", {flops_of_pool}},
-    Row{"MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL ARG_MAX ARG_MIN CUMSUM "
+    FlopsRow{"CONV_2D", {flops_of_conv}},
+    FlopsRow{"CONV_3D", {flops_of_conv3d}},
+    FlopsRow{"DEPTHWISE_CONV_2D", {flops_of_depthwise}},
+    FlopsRow{"TRANSPOSE_CONV CONV_3D_TRANSPOSE", {flops_of_transposed}},
+    FlopsRow{"FULLY_CONNECTED", {flops_of_dense}},
+    FlopsRow{"BATCH_MATMUL", {flops_of_batch_matmul}},
+    FlopsRow{"UNIDIRECTIONAL_SEQUENCE_LSTM LSTM", {flops_of_lstm, 9}},
+    FlopsRow{"BIDIRECTIONAL_SEQUENCE_LSTM", {flops_of_two_lstms, 9}},
+    FlopsRow{"RNN UNIDIRECTIONAL_SEQUENCE_RNN", {flops_of_rnn}},
+    FlopsRow{"BIDIRECTIONAL_SEQUENCE_RNN", {flops_of_two_rnns}},
+    FlopsRow{"SVDF", {flops_of_svdf}},
+    FlopsRow{"MAX_POOL_2D AVERAGE_POOL_2D L2_POOL_2D", {flops_of_pool}},
+    FlopsRow{
+        "MEAN SUM REDUCE_MAX REDUCE_MIN REDUCE_PROD REDUCE_ANY REDUCE_ALL ARG_MAX ARG_MIN CUMSUM "
         "TOPK_V2 SEGMENT_SUM UNSORTED_SEGMENT_SUM UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX "
         "UNSORTED_SEGMENT_MIN WHERE UNIQUE",
         {flops_per_input, 1}},
-    Row{"ADD SUB MUL DIV POW MAXIMUM MINIMUM FLOOR_DIV FLOOR_MOD EQUAL NOT_EQUAL LESS LESS_EQUAL "
+    FlopsRow{
+        "ADD SUB MUL DIV POW MAXIMUM MINIMUM FLOOR_DIV FLOOR_MOD EQUAL NOT_EQUAL LESS LESS_EQUAL "
         "GREATER GREATER_EQUAL LOGICAL_AND LOGICAL_OR LOGICAL_NOT SELECT SELECT_V2 NEG ABS SIGN "
         "EXP "
         "LOG SQRT RSQRT SQUARE SIN COS TANH LOGISTIC RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1 ELU "
         "LEAKY_RELU PRELU HARD_SWISH GELU ROUND CEIL FLOOR ATAN2 BITWISE_XOR RIGHT_SHIFT",
         {flops_with_activation, 1}},
-    Row{"SQUARED_DIFFERENCE", {flops_with_activation, 2}},
-    Row{"ADD_N", {flops_of_sum}},
-    Row{"SOFTMAX LOG_SOFTMAX LOCAL_RESPONSE_NORMALIZATION", {flops_per_output, 5}},
-    Row{"L2_NORMALIZATION", {flops_with_activation, 4}},
-    Row{"QUANTIZE DEQUANTIZE FAKE_QUANT", {flops_per_output, 2}},
-    Row{"RESIZE_BILINEAR", {flops_per_output, 4}},
-    Row{"STABLEHLO_COMPOSITE", {flops_of_composite}},
-    Row{"RESHAPE TRANSPOSE PAD PADV2 MIRROR_PAD SPLIT SPLIT_V SLICE STRIDED_SLICE GATHER "
+    FlopsRow{"SQUARED_DIFFERENCE", {flops_with_activation, 2}},
+    FlopsRow{"ADD_N", {flops_of_sum}},
+    FlopsRow{"SOFTMAX LOG_SOFTMAX LOCAL_RESPONSE_NORMALIZATION", {flops_per_output, 5}},
+    FlopsRow{"L2_NORMALIZATION", {flops_with_activation, 4}},
+    FlopsRow{"QUANTIZE DEQUANTIZE FAKE_QUANT", {flops_per_output, 2}},
+    FlopsRow{"RESIZE_BILINEAR", {flops_per_output, 4}},
+    FlopsRow{"STABLEHLO_COMPOSITE", {flops_of_composite}},
+    FlopsRow{
+        "RESHAPE TRANSPOSE PAD PADV2 MIRROR_PAD SPLIT SPLIT_V SLICE STRIDED_SLICE GATHER "
         "GATHER_ND PACK UNPACK EXPAND_DIMS SQUEEZE TILE BROADCAST_TO BROADCAST_ARGS "
         "DEPTH_TO_SPACE SPACE_TO_DEPTH BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND REVERSE_V2 "
         "REVERSE_SEQUENCE FILL ZEROS_LIKE SHAPE RANK RANGE ONE_HOT CAST SCATTER_ND "
@@ -176,26 +174,13 @@ constexpr std::array kTable = {
         "BITCAST MATRIX_DIAG MATRIX_SET_DIAG DILATE VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE "
         "CALL_ONCE",
         {no_flops}},
-    Row{"CONCATENATION", {flops_with_activation, 0}},
+    FlopsRow{"CONCATENATION", {flops_with_activation, 0}},
 };
-
-std::unordered_map<std::string_view, Formula> make_index() {
-  std::unordered_map<std::string_view, Formula> index;
-  for (const Row& row : kTable) {
-    std::string_view rest = row.ops;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(' '), rest.size());
-      index.emplace(rest.substr(0, end), row.formula);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
-  return index;
-}
 
 }  // namespace
 
 const Formula* tflite_flops(std::string_view op) {
-  static const std::unordered_map<std::string_view, Formula> kIndex = make_index();
+  static const std::unordered_map<std::string_view, Formula> kIndex = formulas_by_op(kTable);
   const auto row = kIndex.find(op);
   return row == kIndex.end() ? nullptr : &row->second;
 }

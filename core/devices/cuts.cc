@@ -157,7 +157,7 @@ class ExpansionBuilder {
   const DeviceCharges charges_;
   MinCut network_;
   std::vector<std::uint32_t> node_of_;  // by unit
-  // Of the current value:
+  // The value whose nodes and edges are being added:
   std::uint32_t value_ = 0;
   std::uint32_t maker_ = kStays;
   std::uint32_t present_ = 0;        // devices that read it, and the one that units move to

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/dice.h"
 #include "core/devices/cuts.h"
 #include "core/devices/schedule.h"
 
@@ -190,18 +191,6 @@ class Search {
   Found now_;
   const std::uint64_t last_step_;
   std::vector<std::pair<std::uint32_t, DeviceIndex>> before_;
-};
-
-// Pseudo-random numbers: the same on every machine.
-class Dice {
- public:
-  std::uint32_t below(std::size_t bound) {
-    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    return static_cast<std::uint32_t>((state_ >> 33U) % bound);
-  }
-
- private:
-  std::uint64_t state_ = 1;
 };
 
 class Placer {

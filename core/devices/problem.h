@@ -117,8 +117,8 @@ class DeviceScorer {
   Rounds quick_rounds(const Devices& devices) const;
   // `rounds` are those of the placement. Linear.
   DeviceScore score(const Devices& devices, const Rounds& rounds) const;
-  // Total and penalty of a placement with the quick rounds. If that is not below `limit`, a number that is not below it
-  // either, and is quicker to find.
+  // Total and penalty of a placement with the quick rounds, if that is below `limit`. Otherwise some
+  // number that is not below it: the sum is given up as soon as it reaches the limit.
   double total(const Devices& devices, double limit) const;
   // Units and readers visited so far: the measure of effort.
   std::uint64_t steps() const { return steps_; }

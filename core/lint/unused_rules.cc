@@ -59,7 +59,7 @@ std::vector<IdleList> find_idle_lists(const Graph& graph, std::span<const Suppor
   std::vector<UsedOp> ops = used_ops(graph);
   std::vector<IdleList> idle;
   if (ops.empty()) return idle;
-  const bool has_others = !std::all_of(lists.begin(), lists.end(), is_overlay);
+  const bool has_others = !all_are_overlays(lists);
   for (std::size_t i = 0; i < lists.size(); ++i) {
     if (lists[i].role == ListRole::verdicts || (has_others && is_overlay(lists[i]))) continue;
     if (!names_any(lists[i], ops)) idle.push_back({static_cast<std::uint16_t>(i), {}});

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/dice.h"
 #include "core/placement/problem.h"
 #include "core/placement/search.h"
 
@@ -76,18 +77,6 @@ Placement try_all(PlacementScorer& scorer, const Clusters& clusters) {
   best.proof = PlacementProof::exhaustive;
   return best;
 }
-
-// Pseudo-random numbers: the same on every machine.
-class Dice {
- public:
-  std::uint32_t below(std::size_t bound) {
-    state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    return static_cast<std::uint32_t>((state_ >> 33U) % bound);
-  }
-
- private:
-  std::uint64_t state_ = 1;
-};
 
 class Placer {
  public:

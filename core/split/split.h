@@ -53,7 +53,8 @@ struct Split {
   Partition partition;
   Boundaries boundaries;
   std::vector<TargetVerdicts> targets = {};  // by TargetId; empty: there is one accelerator
-  // Of several targets: no order of the same placement has fewer parts on them. 0: not known.
+  // A bound, for several targets: with each node on the target that it has now, no split has fewer
+  // accelerator parts. 0: not known.
   std::size_t least_acc_parts = 0;
 };
 

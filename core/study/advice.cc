@@ -92,6 +92,16 @@ void add_latency(const ModelToSplit& model, const Split& split, const DevicesUse
   outcome.unknown_latencies = total ? 0 : 1;
 }
 
+SplitInput input_of(const ModelToSplit& model, const std::vector<SupportList>& lists,
+                    const Link& link) {
+  return {.graph = model.graph,
+          .lists = lists,
+          .facts = model.facts,
+          .link = link,
+          .times = model.times,
+          .required = model.required};
+}
+
 }  // namespace
 
 void Outcome::add(const Outcome& other) {
@@ -126,13 +136,7 @@ bool is_nearer(const Outcome& a, const Outcome& b, Goal goal) {
 
 Result<SplitOutcome> split_outcome(const ModelToSplit& model, const std::vector<SupportList>& lists,
                                    const SplitOptions& options, const Link& link) {
-  auto split = split_graph({.graph = model.graph,
-                            .lists = lists,
-                            .facts = model.facts,
-                            .link = link,
-                            .times = model.times,
-                            .required = model.required},
-                           options);
+  auto split = split_graph(input_of(model, lists, link), options);
   if (!split) return std::move(split).error();
   const Preview preview = preview_split(model.graph, split->partition, split->boundaries, link);
   Outcome outcome = outcome_of(split->support, split->partition, preview);
@@ -181,13 +185,7 @@ class Sweep {
   // Sizes of all accelerator subgraphs under the present settings, before any was merged.
   std::optional<Error> find_sizes() {
     for (const ModelToSplit& model : models_) {
-      auto split = split_graph({.graph = model.graph,
-                                .lists = lists_,
-                                .facts = model.facts,
-                                .link = link_,
-                                .times = model.times,
-                                .required = model.required},
-                               split_);
+      auto split = split_graph(input_of(model, lists_, link_), split_);
       if (!split) return std::move(split).error();
       const Subgraphs& found = split->found.subgraphs;
       for (std::size_t i = 0; i < found.count(); ++i) {

@@ -28,7 +28,7 @@ bool are_all_of(const std::vector<SupportList>& lists) {
                      [](const SupportList& list) { return list.role == ListRole::all_of; });
 }
 
-bool all_are_overlays(const std::vector<SupportList>& lists) {
+bool all_are_overlays(std::span<const SupportList> lists) {
   return !lists.empty() && std::all_of(lists.begin(), lists.end(), is_overlay);
 }
 

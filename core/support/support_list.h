@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -139,6 +140,6 @@ bool is_overlay(const SupportList& list);
 bool are_all_of(const std::vector<SupportList>& lists);
 
 // True when there are lists and all are overlays, so that no node is accepted.
-bool all_are_overlays(const std::vector<SupportList>& lists);
+bool all_are_overlays(std::span<const SupportList> lists);
 
 }  // namespace cleave

@@ -1,34 +1,12 @@
-// TensorFlow Lite models: what is read can be split and written, and all that was written can be
-// read.
-#include <unistd.h>
-
-#include <filesystem>
-#include <string>
-
-#include "core/split/split.h"
-#include "formats/models/model_file.h"
+// TensorFlow Lite models.
 #include "formats/models/tflite/reader.h"
 #include "formats/models/tflite/write/writer.h"
 #include "tests/fuzz/demands.h"
-#include "tests/fuzz/rendering.h"
 #include "tests/fuzz/targets.h"
+#include "tests/fuzz/writing.h"
 
 namespace cleave::fuzz {
 namespace {
-
-constexpr std::size_t kWrittenOneIn = 8;  // models: writing takes much longer than reading
-
-const std::string& tflite_scratch() {
-  static const std::string path = [] {
-    const bool has_memory = std::filesystem::is_directory("/dev/shm");
-    std::filesystem::path folder =
-        has_memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path();
-    folder /= "cleave-fuzz-tflite-" + std::to_string(::getpid());
-    std::filesystem::create_directory(folder);
-    return folder.string();
-  }();
-  return path;
-}
 
 std::optional<LoadedModel> loaded_tflite(SourceFile source) {
   auto tflite = read_tflite(source, {});
@@ -43,35 +21,25 @@ std::optional<LoadedModel> loaded_tflite(SourceFile source) {
                      .notes = std::move(tflite->notes)};
 }
 
-void demand_tflite_written(const LoadedModel& model, const std::vector<SupportList>& lists) {
-  const auto split = split_graph({model.graph, lists, op_facts(model)}, {});
-  demand(split.has_value(), "a graph is split");
-  const std::string path = tflite_scratch() + "/out";
-  auto folder = OutputFolder::create(path, true);
-  demand(folder.has_value(), "there is room for a folder");
-  const auto written = write_tflite_split(model, split->partition, TfliteLift::shared, *folder, {});
-  if (!written) return demand_good_errors(written.error().faults);
-  demand_json(written->chain, "the chain");
-  demand(folder->commit().has_value(), "the folder is put into place");
-  for (const std::string& file : written->part_files) {
-    auto source = SourceFile::open(path + "/" + file);
-    demand(source.has_value(), "what was written is there");
-    demand(read_tflite(*source, {}).has_value(), "what was written is a model");
+std::vector<std::string> write_tflite(const LoadedModel& model, const Split& split,
+                                      OutputFolder& folder) {
+  auto written = write_tflite_split(model, split.partition, TfliteLift::shared, folder, {});
+  if (!written) {
+    demand_good_errors(written.error().faults);
+    return {};
   }
-  std::filesystem::remove_all(path);
+  demand_json(written->chain, "the chain");
+  return std::move(written->part_files);
 }
 
 }  // namespace
 
 void read_tflite_model_and_split(std::string_view bytes) {
-  const std::string path = tflite_scratch() + "/m.tflite";
-  const auto model = loaded_tflite(SourceFile::from_text(path, bytes));
+  const auto model = loaded_tflite(SourceFile::from_text(scratch() + "/m.tflite", bytes));
   if (!model) return;
-  const auto lists = some_support(model->graph, bytes.size());
-  demand_good_split(*model, lists);
-  std::size_t sum = 0;
-  for (const char c : bytes) sum = sum * 31 + static_cast<unsigned char>(c);
-  if (sum % kWrittenOneIn == 0) demand_tflite_written(*model, lists);
+  demand_split_and_written(*model, bytes, {write_tflite, [](const SourceFile& file) {
+                                             return read_tflite(file, {}).has_value();
+                                           }});
 }
 
 }  // namespace cleave::fuzz

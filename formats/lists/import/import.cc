@@ -1,7 +1,6 @@
 #include "formats/lists/import/import.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -182,11 +181,6 @@ void add_names(std::string& text, std::string_view label, const std::vector<std:
 }
 
 }  // namespace
-
-std::string_view import_kind_name(ImportKind kind) {
-  static constexpr std::array<std::string_view, 3> kNames = {"table", "devices", "torch"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
 
 Loaded<ListImport> import_list_text(const std::string& path, std::string_view bytes,
                                     const ImportOptions& options) {

@@ -21,9 +21,6 @@ namespace cleave {
 
 enum class ImportKind : std::uint8_t { table, devices, torch };
 
-// "table", "devices", "torch"
-std::string_view import_kind_name(ImportKind kind);
-
 struct ListImport {
   ImportKind kind;
   TableImport result;  // its list has the text of a native list

@@ -3,12 +3,17 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/graph/graph.h"
+#include "core/graph/graph_builder.h"
+#include "formats/base/io/byte_pieces.h"
 #include "formats/base/io/source_file.h"
+#include "formats/base/io/write_fault.h"
 #include "formats/base/text/diagnostic.h"
 #include "formats/base/text/limits.h"
 #include "formats/models/bind/shape_bindings.h"
@@ -93,5 +98,15 @@ struct LoadedModel {
     return from == nullptr ? SourceSpan{} : from->output_tree;
   }
 };
+
+// What is wrong with the graph of a file, as errors about the file as a whole: the binary formats
+// have no lines to point at.
+Diagnostics faults_of(const SourceFile& source, std::span<const GraphFault> faults);
+
+// Why no part of this model can be written: the model is to blame.
+WriteFault refusal_of(const LoadedModel& model, const Error& error);
+
+// The model's file, for pieces that copy from it.
+std::vector<ByteSource> byte_sources(const LoadedModel& model);
 
 }  // namespace cleave

@@ -12,6 +12,7 @@
 #include "core/graph/op_name.h"
 #include "formats/base/json/fields.h"
 #include "formats/base/text/capped_list.h"
+#include "formats/models/bind/loaded_model.h"
 #include "formats/models/bind/shape_bindings.h"
 #include "formats/models/pt2/arguments.h"
 #include "formats/models/pt2/effects.h"
@@ -468,15 +469,6 @@ void warn_of_unknown(const Pt2Model& model, const std::string& file,
                 capped_list(targets, kMostTargets, name, ", ...") +
                 "; they are kept in order with every node that uses a tensor that they read"));
   warnings.back().severity = Severity::warning;
-}
-
-Diagnostics faults_of(const SourceFile& source, const std::vector<GraphFault>& faults) {
-  Diagnostics diagnostics;
-  for (const GraphFault& fault : faults) {
-    diagnostics.push_back(diagnostic_of(source.path(), fault.message));
-    diagnostics.back().notes = fault.notes;
-  }
-  return diagnostics;
 }
 
 }  // namespace

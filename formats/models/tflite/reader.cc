@@ -7,6 +7,7 @@
 
 #include "formats/base/json/fields.h"
 #include "formats/base/text/number_text.h"
+#include "formats/models/bind/loaded_model.h"
 #include "formats/models/bind/shape_bindings.h"
 #include "formats/models/tflite/fields.h"
 #include "formats/models/tflite/graph_maker.h"
@@ -149,15 +150,6 @@ void warn_of_axes(const TfliteModel& model, const std::string& file, Diagnostics
                 escaped_in_quotes(first->name) + ": LiteRT 2.3 and later refuse such a model");
   warning.severity = Severity::warning;
   warnings.push_back(std::move(warning));
-}
-
-Diagnostics faults_of(const SourceFile& source, const std::vector<GraphFault>& faults) {
-  Diagnostics diagnostics;
-  for (const GraphFault& fault : faults) {
-    diagnostics.push_back(diagnostic_of(source.path(), fault.message));
-    diagnostics.back().notes = fault.notes;
-  }
-  return diagnostics;
 }
 
 }  // namespace

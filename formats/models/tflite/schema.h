@@ -85,16 +85,6 @@ consteval std::uint32_t schema_operator(std::string_view name) {
   return number;
 }
 
-// The number that a union has for a table.
-consteval std::uint8_t schema_tag(std::string_view of_union, std::string_view table) {
-  std::uint16_t number = 0;
-  while (kSchemaUnions[number].name != of_union) ++number;
-  const SchemaUnion& tagged = kSchemaUnions[number];
-  std::uint8_t tag = 1;
-  while (kSchemaMembers[tagged.first + tag - 1] != schema_table(table)) ++tag;
-  return tag;
-}
-
 inline std::span<const SchemaField> fields_of(SchemaTableId table) {
   return {kSchemaFields + kSchemaTables[table].first, kSchemaTables[table].count};
 }

@@ -74,9 +74,9 @@ TEST_CASE("an overlay has deny rules and no allow rule") {
   CHECK(is_overlay(overlay));
   CHECK_FALSE(is_overlay(list_of({}, {})));
   CHECK_FALSE(is_overlay(list_of({rule_for("add")}, {rule_for("mul")})));
-  CHECK(all_are_overlays({overlay, overlay}));
-  CHECK_FALSE(all_are_overlays({overlay, vendor()}));
-  CHECK_FALSE(all_are_overlays({}));
+  CHECK(all_are_overlays(std::vector{overlay, overlay}));
+  CHECK_FALSE(all_are_overlays(std::vector{overlay, vendor()}));
+  CHECK_FALSE(all_are_overlays(std::span<const SupportList>{}));
 }
 
 TEST_CASE("an overlay denies for all lists, in either order, in bodies too") {

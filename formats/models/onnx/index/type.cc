@@ -89,36 +89,6 @@ OnnxType parse_type(std::string_view payload, OnnxWalk& walk) {
   return type;
 }
 
-void append_varint(std::string& out, std::uint64_t value) {
-  for (; value >= 128; value >>= 7U) out += static_cast<char>(value % 128 + 128);
-  out += static_cast<char>(value);
-}
-
-void append_field(std::string& out, std::uint32_t number, std::string_view payload) {
-  append_varint(out, bytes_field(number));
-  append_varint(out, payload.size());
-  out += payload;
-}
-
-void append_number(std::string& out, std::uint32_t number, std::uint64_t value) {
-  append_varint(out, varint_field(number));
-  append_varint(out, value);
-}
-
-std::string serialize_shape(const std::vector<OnnxDim>& dims) {
-  std::string shape;
-  for (const OnnxDim& dim : dims) {
-    std::string one;
-    if (dim.is_fixed()) {
-      append_number(one, 1, static_cast<std::uint64_t>(dim.size));
-    } else if (!dim.name.empty()) {
-      append_field(one, 2, dim.name);
-    }
-    append_field(shape, 1, one);
-  }
-  return shape;
-}
-
 // Merges the two dims. Contradicting ones give an unknown dim.
 OnnxDim merged_dim(const OnnxDim& inferred, const OnnxDim& declared, bool& agree) {
   if (inferred.is_fixed() && declared.is_fixed() && inferred.size != declared.size) {
@@ -146,19 +116,6 @@ OnnxType parse_onnx_type(std::string_view type_proto) {
   OnnxWalk walk{.begin = type_proto.data()};
   OnnxType type = parse_type(type_proto, walk);
   return walk.is_refused() ? OnnxType{} : type;
-}
-
-std::string serialize_onnx_type(const OnnxType& type) {
-  if (!type.full.empty()) return type.full;
-  if (!type.is_tensor()) return {};
-  std::string tensor;
-  if (type.dtype != DType::unknown) {
-    append_number(tensor, 1, static_cast<std::uint64_t>(type.dtype));
-  }
-  if (type.has_shape) append_field(tensor, 2, serialize_shape(type.dims));
-  std::string out;
-  append_field(out, 1, tensor);
-  return out;
 }
 
 OnnxType onnx_element_type(const OnnxType& type) {

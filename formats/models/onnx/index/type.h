@@ -52,8 +52,6 @@ OnnxType onnx_tensor_type(DType dtype, std::vector<OnnxDim> dims);
 // Parses the payload of a TypeProto. A damaged one gives an unknown type, and a dim below 0 an
 // unknown dim.
 OnnxType parse_onnx_type(std::string_view type_proto);
-// The payload of the TypeProto; empty for an unknown type.
-std::string serialize_onnx_type(const OnnxType& type);
 
 // The element type of a sequence or optional; unknown when it is not given.
 OnnxType onnx_element_type(const OnnxType& type);

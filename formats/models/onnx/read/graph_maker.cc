@@ -12,6 +12,7 @@
 #include "core/graph/op_name.h"
 #include "formats/base/text/capped_list.h"
 #include "formats/base/text/diagnostic.h"
+#include "formats/models/bind/loaded_model.h"
 #include "formats/models/onnx/index/attributes.h"
 #include "formats/models/onnx/infer/constants.h"
 
@@ -203,7 +204,6 @@ class GraphMaker {
   static const ValueHandle* find_local(const Body& scope, std::string_view name);
   void free_names(const OnnxNode& node, Names& inner, Names& seen,
                   std::vector<std::string_view>& out) const;
-  Diagnostics errors_of(const std::vector<GraphFault>& faults) const;
   void fill_tables(const Graph& graph);
 
   const SourceFile& source_;
@@ -518,14 +518,6 @@ void GraphMaker::add_bodies(const OnnxNode& node, NodeHandle owner, const Body* 
   }
 }
 
-Diagnostics GraphMaker::errors_of(const std::vector<GraphFault>& faults) const {
-  Diagnostics errors;
-  for (const GraphFault& fault : faults) {
-    errors.push_back({.file = source_.path(), .message = fault.message, .notes = fault.notes});
-  }
-  return errors;
-}
-
 void GraphMaker::fill_tables(const Graph& graph) {
   const auto node_ids = builder_.node_ids();
   model_.node_index.resize(graph.nodes().size() + graph.constants().size());
@@ -558,7 +550,7 @@ Loaded<OnnxGraphMade> GraphMaker::run() {
     builder_.add_graph_output(value_named(output.name), span_of(output.record));
   }
   Result<Graph, std::vector<GraphFault>> graph = builder_.finish();
-  if (!graph) return errors_of(graph.error());
+  if (!graph) return faults_of(source_, graph.error());
   fill_tables(*graph);
   return OnnxGraphMade{std::move(*graph), std::move(warnings_), std::move(notes_)};
 }

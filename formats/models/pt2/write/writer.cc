@@ -226,17 +226,6 @@ class ArchivePieces {
   std::unordered_set<std::string> records_;
 };
 
-WriteFault refusal(const LoadedModel& model, const Error& error) {
-  Diagnostic fault = diagnostic_of(model.source.path(), error.message);
-  fault.notes = error.notes;
-  return input_fault({fault});
-}
-
-// The files that records are copied from.
-std::vector<ByteSource> sources_of(const LoadedModel& model) {
-  return {{.fd = model.source.fd(), .path = model.source.path(), .stamp = model.source.stamp()}};
-}
-
 class Pt2Writer {
  public:
   Pt2Writer(const LoadedModel& model, const Partition& partition, const OutputFolder& folder,
@@ -247,11 +236,11 @@ class Pt2Writer {
         folder_(folder),
         progress_(progress),
         modules_(module_names(partition.names)),
-        sources_(sources_of(model)) {}
+        sources_(byte_sources(model)) {}
 
   Result<Pt2Written, WriteFault> write(Pt2Files files) {
     auto plan = plan_pt2_split(model_, partition_);
-    if (!plan) return refusal(loaded_, plan.error());
+    if (!plan) return refusal_of(loaded_, plan.error());
     const bool is_bundle = files == Pt2Files::bundle;
     auto done = is_bundle ? write_bundle(*plan) : write_files(*plan);
     if (!done) return std::move(done).error();
@@ -341,11 +330,11 @@ Status<WriteFault> write_pt2_piece(const LoadedModel& model, const Partition& pi
                                    const OutputPath& output) {
   const Pt2Model& source = *model.pt2();
   auto plan = plan_pt2_split(source, piece);
-  if (!plan) return refusal(model, plan.error());
+  if (!plan) return refusal_of(model, plan.error());
   const Pt2Part& part = plan->parts.front();
   ArchivePieces archive(source, module_names(piece.names).front());
   archive.add_model(kMainModel, pt2_part_document(source, part), part.lifted_inputs, nullptr);
-  return write_pieces(std::move(archive).finish(), sources_of(model), output);
+  return write_pieces(std::move(archive).finish(), byte_sources(model), output);
 }
 
 }  // namespace cleave

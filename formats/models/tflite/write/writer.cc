@@ -21,16 +21,6 @@ constexpr std::string_view kInitFile = "init.tflite";
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-WriteFault refusal(const LoadedModel& model, const Error& error) {
-  Diagnostic fault = diagnostic_of(model.source.path(), error.message);
-  fault.notes = error.notes;
-  return input_fault({fault});
-}
-
-std::vector<ByteSource> sources_of(const LoadedModel& model) {
-  return {{.fd = model.source.fd(), .path = model.source.path(), .stamp = model.source.stamp()}};
-}
-
 // File names of partitions; "init" is the name of a file of the split's own.
 std::vector<std::string> part_files_of(const std::vector<std::string>& names) {
   std::vector<std::string> files = file_stems(names);
@@ -54,13 +44,13 @@ class TfliteWriter {
         lift_(lift),
         folder_(folder),
         progress_(progress),
-        sources_(sources_of(model)) {}
+        sources_(byte_sources(model)) {}
 
   Result<TfliteWritten, WriteFault> write() {
     auto plan = plan_tflite_split(model_, loaded_.graph, partition_, lift_);
-    if (!plan) return refusal(loaded_, plan.error());
+    if (!plan) return refusal_of(loaded_, plan.error());
     auto lifted = plan_tflite_split(model_, loaded_.graph, partition_, TfliteLift::all);
-    if (!lifted) return refusal(loaded_, lifted.error());
+    if (!lifted) return refusal_of(loaded_, lifted.error());
     written_.part_files = part_files_of(partition_.names);
     auto done = write_parts(*plan);
     if (!done) return std::move(done).error();
@@ -101,7 +91,7 @@ class TfliteWriter {
 
   Status<WriteFault> write_file(const OutTable& table, const std::string& file) {
     auto encoded = encode_tflite(table, model_);
-    if (!encoded) return refusal(loaded_, encoded.error());
+    if (!encoded) return refusal_of(loaded_, encoded.error());
     if (encoded->is_outside) {
       const std::lock_guard lock(mutex_);
       outside_.push_back(file);
@@ -171,14 +161,14 @@ Status<WriteFault> write_tflite_piece(const LoadedModel& model, const Partition&
                                       TfliteLift lift, const OutputPath& output) {
   const TfliteModel& source = *model.tflite();
   auto plan = plan_tflite_split(source, model.graph, piece, lift);
-  if (!plan) return refusal(model, plan.error());
+  if (!plan) return refusal_of(model, plan.error());
   const std::string& name = piece.names.front();
   auto encoded = encode_tflite(
       tflite_part(source, plan->parts.front(), name,
                   name + " of " + file_name(model.source.path()) + ", written by cleave"),
       source);
-  if (!encoded) return refusal(model, encoded.error());
-  return write_pieces(encoded->pieces, sources_of(model), output);
+  if (!encoded) return refusal_of(model, encoded.error());
+  return write_pieces(encoded->pieces, byte_sources(model), output);
 }
 
 }  // namespace cleave
