@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cassert>
 #include <filesystem>
 #include <fstream>
 #include <ios>
@@ -71,18 +70,16 @@ std::vector<std::string> entries_of(const std::string& folder) {
 
 }  // namespace
 
-std::string with_file_list(std::string_view json_text, const std::vector<ListedFile>& files) {
-  constexpr std::string_view kEnd = "\n}\n";
-  assert(json_text.ends_with(kEnd));
-  std::string text(json_text.substr(0, json_text.size() - kEnd.size()));
-  text += ",\n \"files\": [";
+std::string file_list_end(const std::vector<ListedFile>& files) {
+  std::string text = ",\n \"files\": [";
   for (const ListedFile& file : files) {
     const json name = file.name;
     text += (&file == &files.front() ? "\n  {\"name\": " : ",\n  {\"name\": ") +
             name.dump(-1, ' ', false, json::error_handler_t::replace) +
             ", \"bytes\": " + std::to_string(file.bytes) + "}";
   }
-  return text + (files.empty() ? "]\n}\n" : "\n ]\n}\n");
+  text += files.empty() ? "]" : "\n ]";
+  return text.append(kReportEnd);
 }
 
 std::optional<std::vector<ListedFile>> listed_files(const std::string& folder) {

@@ -21,8 +21,12 @@ struct ListedFile {
   friend bool operator==(const ListedFile&, const ListedFile&) = default;
 };
 
-// The JSON object, which must end in "\n}\n", with the field "files" added at the end.
-std::string with_file_list(std::string_view json, const std::vector<ListedFile>& files);
+// How the text of a report ends, before its list of files is added.
+inline constexpr std::string_view kReportEnd = "\n}\n";
+
+// What a manifest has in place of kReportEnd: the field "files", and the end. A text of its own, so
+// that a report of hundreds of megabytes is not copied for it.
+std::string file_list_end(const std::vector<ListedFile>& files);
 
 // The files that the folder's manifest lists. nullopt when the folder has no manifest of this
 // program, or one without a list, or one with a name that leads out of the folder. Linear in the

@@ -181,9 +181,10 @@ bool OutputFolder::would_remove(const std::string& path) const {
          folder.end();
 }
 
-Status<Diagnostics> OutputFolder::write(std::string_view name, std::string_view bytes) const {
+Status<Diagnostics> OutputFolder::write(std::string_view name, std::string_view bytes,
+                                        std::string_view more) const {
   Descriptor fd(::open(path_of(name).c_str(), kNewFile, 0666));
-  if (!fd.is_open() || !write_all(fd.get(), bytes) || !fd.close()) {
+  if (!fd.is_open() || !write_all(fd.get(), bytes) || !write_all(fd.get(), more) || !fd.close()) {
     const std::string words = system_words(errno);
     return fault(final_ + "/" + std::string(name), "cannot be written: " + words);
   }
@@ -191,7 +192,9 @@ Status<Diagnostics> OutputFolder::write(std::string_view name, std::string_view 
 }
 
 Status<Diagnostics> OutputFolder::write_manifest(std::string_view json) const {
-  return write(kManifestName, with_file_list(json, list_of(temporary_.path())));
+  assert(json.ends_with(kReportEnd));
+  json.remove_suffix(kReportEnd.size());
+  return write(kManifestName, json, file_list_end(list_of(temporary_.path())));
 }
 
 Status<Diagnostics> OutputFolder::commit() {

@@ -42,9 +42,11 @@ class OutputFolder {
   const std::string& final_path() const { return final_; }
   // True for a file in the folder that commit() replaces.
   bool would_remove(const std::string& path) const;
-  Status<Diagnostics> write(std::string_view name, std::string_view bytes) const;
-  // Writes manifest.json: the JSON object with a list of the files written before, by name and
-  // size.
+  // `more` follows `bytes` in the file.
+  Status<Diagnostics> write(std::string_view name, std::string_view bytes,
+                            std::string_view more = {}) const;
+  // Writes manifest.json: the JSON object, which must end in kReportEnd, with a list of the files
+  // written before, by name and size.
   Status<Diagnostics> write_manifest(std::string_view json) const;
   // Renames into place. Refuses when an input has changed since it was read. Without a commit no
   // file remains.

@@ -218,7 +218,8 @@ class DataWriter {
         preview_(report.preview),
         views_(views),
         svgs_(svgs),
-        reasons_(reason_context(report)) {
+        reasons_(reason_context(report)),
+        has_time_(report.time != nullptr && has_times(*report.time)) {
     for (const NodeId node : graph_.nodes()) {
       const bool is_drawn = !svgs[index(views.view_of[node])].empty();
       if ((is_drawn || !is_acc(node)) && listed_.size() < kMostNodes) listed_.push_back(node);
@@ -282,11 +283,9 @@ class DataWriter {
 
   // ---- time ----
 
-  bool has_time() const { return report_.time != nullptr && has_times(*report_.time); }
-
   void write_time() {
     json_.begin_list("time");
-    if (has_time()) {
+    if (has_time_) {
       const Latency& latency = report_.time->asked();
       write_share("cpu", "CPU", latency.cpu_us);
       write_share("acc", "accelerator", latency.acc_us);
@@ -308,7 +307,7 @@ class DataWriter {
 
   void write_heat() {
     json_.begin_list("heat");
-    if (has_time()) write_heat_by("time", "time", ColorBy::time);
+    if (has_time_) write_heat_by("time", "time", ColorBy::time);
     write_heat_by("flops", "FLOPs", ColorBy::flops);
     write_heat_by("bytes", "bytes", ColorBy::bytes);
     json_.end_list();
@@ -366,7 +365,7 @@ class DataWriter {
     bytes("parameters", numbers.parameter_bytes);
     pair("flops", numbers.flops, work_text(numbers));
     pair("qps", known_qps(numbers).value_or(-1), part_qps_text(numbers));
-    if (has_time()) write_part_time(part);
+    if (has_time_) write_part_time(part);
     json_.flag("bottleneck", preview_.bound && preview_.bound->bottleneck == part);
     json_.begin_list("hazards");
     for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
@@ -530,6 +529,7 @@ class DataWriter {
   const Views& views_;
   const std::vector<std::string>& svgs_;
   ReasonContext reasons_;
+  const bool has_time_;  // asking looks at all nodes
   std::vector<NodeId> listed_;
   JsonText json_;
 };

@@ -183,6 +183,7 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
   const ReasonContext context = reason_context(report);
   if (nodes.empty()) return "no node is on the CPU\n";
   constexpr std::size_t kColumn = 8;  // of what follows a label
+  const bool has_time = report.time != nullptr && has_times(*report.time);
   Page page;
   for (const NodeId node : nodes) {
     page.add(escaped_in_quotes(graph.node(node).name) + "  " + signature(graph, node) + '\n');
@@ -202,7 +203,6 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
       continue;
     }
     page.fact("  why:", detail_of(report, node), kColumn);
-    const bool has_time = report.time != nullptr && has_times(*report.time);
     if (has_time && !is_constant(graph, node)) {
       page.fact("  time:", times_of_node(report, node), kColumn);
     }

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "formats/models/onnx/infer/shape_rules.h"
+
 namespace cleave {
 namespace {
 
@@ -240,14 +242,6 @@ namespace {
 
 constexpr std::int64_t kNewestOpset = 17;  // of the default domain in this version of the library
 
-// False for dims that no tensor can have: the library multiplies them without a check.
-bool can_be(const std::vector<OnnxDim>& dims) {
-  std::int64_t count = 1;
-  return std::all_of(dims.begin(), dims.end(), [&](const OnnxDim& dim) {
-    return !__builtin_mul_overflow(count, std::max<std::int64_t>(dim.size, 1), &count);
-  });
-}
-
 void to_proto(const OnnxType& type, onnx::TypeProto& proto) {
   if (!type.full.empty()) {
     proto.ParseFromString(type.full);
@@ -257,7 +251,7 @@ void to_proto(const OnnxType& type, onnx::TypeProto& proto) {
   tensor->set_elem_type(static_cast<std::int32_t>(type.dtype));
   if (!type.has_shape) return;
   onnx::TensorShapeProto* shape = tensor->mutable_shape();
-  const bool are_told = can_be(type.dims);
+  const bool are_told = is_possible_shape(type.dims);  // the library multiplies without a check
   for (const OnnxDim& dim : type.dims) {
     onnx::TensorShapeProto_Dimension* out = shape->add_dim();
     if (!are_told) continue;

@@ -61,6 +61,13 @@ std::vector<OnnxDim> broadcast_shape(const std::vector<OnnxDim>& a, const std::v
   return out;
 }
 
+bool is_possible_shape(const std::vector<OnnxDim>& dims) {
+  std::int64_t count = 1;
+  return std::all_of(dims.begin(), dims.end(), [&](const OnnxDim& dim) {
+    return !__builtin_mul_overflow(count, std::max<std::int64_t>(dim.size, 1), &count);
+  });
+}
+
 namespace {
 
 // Domain and op as one key, so that a lookup makes no string.
@@ -79,8 +86,8 @@ const std::unordered_map<Key, OnnxShapeRule, KeyHash>& rules() {
   static const auto kRules = [] {
     std::unordered_map<Key, OnnxShapeRule, KeyHash> all;
     for (const auto& part :
-         {onnx_elementwise_rules(), onnx_reshape_rules(), onnx_resize_rules(), onnx_window_rules(),
-          onnx_new_op_rules(), onnx_ml_rules(), onnx_microsoft_rules()}) {
+         {onnx_common_rules(), onnx_elementwise_rules(), onnx_reshape_rules(), onnx_resize_rules(),
+          onnx_window_rules(), onnx_new_op_rules(), onnx_ml_rules(), onnx_microsoft_rules()}) {
       for (const OnnxShapeRuleEntry& entry : part)
         all.emplace(Key{entry.domain, entry.op}, entry.rule);
     }

@@ -1,5 +1,6 @@
 // Cleave's own rules for types and shapes: for operators that the ONNX library does not know, knows
-// only in an older version, or gives no rank although it can be inferred.
+// only in an older version, or gives no rank although it can be inferred; and for those that models
+// have most of, to save the library's time.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +35,9 @@ OnnxDim dim_over(const OnnxDim& dim, std::int64_t divisor);
 OnnxDim broadcast_dim(const OnnxDim& a, const OnnxDim& b);
 std::vector<OnnxDim> broadcast_shape(const std::vector<OnnxDim>& a, const std::vector<OnnxDim>& b);
 
+// False for dims that no tensor can have, since their product overflows.
+bool is_possible_shape(const std::vector<OnnxDim>& dims);
+
 // Sets call.outputs as far as possible. False: not applicable, ask the schema.
 using OnnxShapeRule = bool (*)(OnnxOpCall& call);
 
@@ -53,6 +57,7 @@ void add_weakest_rank(OnnxOpCall& call);
 bool same_as_first(OnnxOpCall& call);
 
 // The rules by subject.
+std::span<const OnnxShapeRuleEntry> onnx_common_rules();
 std::span<const OnnxShapeRuleEntry> onnx_elementwise_rules();
 std::span<const OnnxShapeRuleEntry> onnx_reshape_rules();
 std::span<const OnnxShapeRuleEntry> onnx_resize_rules();

@@ -8,14 +8,18 @@
 namespace cleave {
 namespace {
 
+std::string manifest_of(const std::string& format, const std::vector<ListedFile>& files) {
+  return "{\n \"format\": \"" + format + "\"" + file_list_end(files);
+}
+
 TEST_CASE("a list of files is read back from the manifest that it was put into") {
   const TestFolder test;
   const std::vector<ListedFile> files = {{"a.onnx", 5}, {"b \"c\"\n.dot", 0}};
-  const std::string text = with_file_list("{\n \"format\": \"cleave.report\"\n}\n", files);
+  const std::string text = manifest_of("cleave.report", files);
   CHECK(text.find(" \"files\": [\n  {\"name\": \"a.onnx\", \"bytes\": 5},\n") != std::string::npos);
   test.with_file("manifest.json", text);
   CHECK(listed_files(test.path("")) == files);
-  test.with_file("manifest.json", with_file_list("{\n \"format\": \"cleave.stages\"\n}\n", {}));
+  test.with_file("manifest.json", manifest_of("cleave.stages", {}));
   CHECK(listed_files(test.path("")) == std::vector<ListedFile>{});
 }
 
@@ -46,8 +50,8 @@ TEST_CASE("entries that are not as they are listed are found, by name and size")
   CHECK(unlisted_entries(test.path("")) == std::vector<std::string>{"z"});
   test.with_file("a", "12");
   test.with_file("b", "12");
-  test.with_file("manifest.json", with_file_list("{\n \"format\": \"cleave.report\"\n}\n",
-                                                 {{"a", 2}, {"b", 3}, {"gone", 1}, {"d", 0}}));
+  test.with_file("manifest.json",
+                 manifest_of("cleave.report", {{"a", 2}, {"b", 3}, {"gone", 1}, {"d", 0}}));
   std::filesystem::create_directory(test.path("d"));
   CHECK(unlisted_entries(test.path("")) == std::vector<std::string>{"b", "d", "z"});
 }
@@ -58,16 +62,14 @@ TEST_CASE("unlisted entries are found in inner folders that hold listed files") 
   std::filesystem::create_directory(test.path("other"));
   test.with_file("in/deep/a", "1");
   test.with_file("in/b", "1");
-  test.with_file("manifest.json",
-                 with_file_list("{\n \"format\": \"cleave.report\"\n}\n", {{"in/deep/a", 1}}));
+  test.with_file("manifest.json", manifest_of("cleave.report", {{"in/deep/a", 1}}));
   CHECK(unlisted_entries(test.path("")) == std::vector<std::string>{"in/b", "other"});
 }
 
 TEST_CASE("a list with a name that leads out of the folder is not used") {
   const TestFolder test;
   for (const char* const name : {"../a", "/a", "a/../b", "./a", "a//b"}) {
-    test.with_file("manifest.json",
-                   with_file_list("{\n \"format\": \"cleave.report\"\n}\n", {{name, 1}}));
+    test.with_file("manifest.json", manifest_of("cleave.report", {{name, 1}}));
     INFO(name);
     CHECK_FALSE(listed_files(test.path("")));
   }
