@@ -149,13 +149,17 @@ void add_legend(DotGraph& drawing, const Report& report,
       add(role, id_at<TargetId>(i), "on " + report.targets[i].name);
     }
   }
-  arrange_in_columns(drawing, members, 1);
+  add_legend_box(drawing, members);
+}
+
+void add_legend_box(DotGraph& drawing, const std::vector<std::string>& ids) {
+  arrange_in_columns(drawing, ids, 1);
   drawing.add_cluster({{"label", "legend"},
                        {"tooltip", "legend"},
                        {"style", "rounded"},
                        {"color", "#a0a0a0"},
                        {"fontsize", "11"}},
-                      members);
+                      ids);
 }
 
 void arrange_in_columns(DotGraph& drawing, const std::vector<std::string>& ids,

@@ -54,6 +54,9 @@ void add_legend(DotGraph& drawing, const Report& report,
 // The target whose colour a part has: kNone where there is one accelerator, and on the CPU.
 TargetId colour_of(const Report& report, PartId part);
 
+// Puts the legend's nodes into one column in a box of their own.
+void add_legend_box(DotGraph& drawing, const std::vector<std::string>& ids);
+
 // Puts nodes that no edge orders into rows of `columns`; otherwise all would be in one row.
 void arrange_in_columns(DotGraph& drawing, const std::vector<std::string>& ids,
                         std::size_t columns);

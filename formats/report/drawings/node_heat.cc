@@ -127,13 +127,7 @@ void add_heat_legend(DotGraph& drawing, const HeatMap& heat) {
     attributes.push_back({"tooltip", name});
     drawing.add_node(members.back(), attributes);
   }
-  arrange_in_columns(drawing, members, 1);
-  drawing.add_cluster({{"label", "legend"},
-                       {"tooltip", "legend"},
-                       {"style", "rounded"},
-                       {"color", "#a0a0a0"},
-                       {"fontsize", "11"}},
-                      members);
+  add_legend_box(drawing, members);
 }
 
 }  // namespace cleave

@@ -41,7 +41,7 @@ void OnnxFields::refuse_damage(const char* what_happened) {
          std::to_string(walk_.at - walk_.begin));
 }
 
-std::uint64_t OnnxFields::varint() {
+std::uint64_t OnnxFields::long_varint() {
   try {
     return protozero::decode_varint(&at_, end_);
   } catch (const protozero::end_of_buffer_exception&) {

@@ -88,7 +88,12 @@ class OnnxFields {
   void append_packed(std::vector<std::int64_t>& out);
 
  private:
-  std::uint64_t varint();
+  // Nearly all are keys and lengths of one byte.
+  std::uint64_t varint() {
+    if (at_ == end_ || static_cast<unsigned char>(*at_) >= 0x80) return long_varint();
+    return static_cast<unsigned char>(*at_++);
+  }
+  std::uint64_t long_varint();
   template <class Real>
   Real fixed();
   std::string_view take(std::size_t size);

@@ -12,11 +12,14 @@ namespace {
 
 // The index has already checked the file against the user's limits; here no limit applies.
 OnnxWalk walk_of_what_is_checked() {
-  ModelLimits limits{.names = NameBytes::any};
-  for (const LimitRow& row : limit_rows()) {
-    limits.*row.value = std::numeric_limits<std::uint64_t>::max();
-  }
-  return {.limits = limits};
+  static const ModelLimits kLimits = [] {
+    ModelLimits limits{.names = NameBytes::any};
+    for (const LimitRow& row : limit_rows()) {
+      limits.*row.value = std::numeric_limits<std::uint64_t>::max();
+    }
+    return limits;
+  }();
+  return {.limits = kLimits};
 }
 
 void clear(OnnxNode& node) {
@@ -153,8 +156,7 @@ void OnnxNodes::move_to(std::size_t i, OnnxNodes& to) {
 template <class TakeField>
 const OnnxNode& OnnxNodes::read_fields(std::size_t i, OnnxNode& room, const TakeField& take) const {
   if (places_[i].has_bodies) return *kept_.at(i);
-  static const OnnxWalk kWalk = walk_of_what_is_checked();
-  OnnxWalk walk = kWalk;
+  OnnxWalk walk = walk_of_what_is_checked();
   clear(room);
   room.record = record(i);
   for (OnnxFields field(room.record.payload, "a node", walk); field.next();) {
@@ -189,8 +191,17 @@ const OnnxNode& OnnxNodes::read_names(std::size_t i, OnnxNode& room) const {
 }
 
 std::string_view OnnxNodes::name(std::size_t i) const {
-  OnnxNode room;
-  return read_names(i, room).name;
+  if (places_[i].has_bodies) return kept_.at(i)->name;
+  OnnxWalk walk = walk_of_what_is_checked();
+  std::string_view name;
+  for (OnnxFields field(record(i).payload, "a node", walk); field.next();) {
+    if (field.key() == bytes_field(node_field::kName)) {
+      name = field.name();
+    } else {
+      field.skip();
+    }
+  }
+  return name;
 }
 
 }  // namespace cleave

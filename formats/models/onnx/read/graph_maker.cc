@@ -68,9 +68,8 @@ OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
   NameTable given;  // names in the file: the first node with each
   const auto given_name = [&](std::uint32_t i) { return nodes.name(i); };
   std::vector<std::uint32_t> nameless;
-  OnnxNode room;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    const std::string_view name = nodes.read_names(i, room).name;
+    const std::string_view name = nodes.name(i);
     if (name.empty() || given.find_or_insert(name, i, given_name) != NameTable::kAbsent) {
       nameless.push_back(i);
     }
@@ -81,6 +80,7 @@ OnnxUniqueNames::OnnxUniqueNames(const OnnxNodes& nodes, GraphBuilder& builder,
   const auto made_name = [&](std::uint32_t i) { return made_[i]; };
   std::size_t unnamed = 0, repeated = 0;
   std::string example;
+  OnnxNode room;
   for (const std::uint32_t i : nameless) {
     const OnnxNode& node = nodes.read_names(i, room);
     std::string name(node.name.empty() ? node.op_type : node.name);
