@@ -10,9 +10,11 @@ void add_onnx_options(CLI::App& app, OnnxWriteOptions& options) {
   add_choice(app, "--weights", options.root_weights,
              {{"external", RootWeights::external},
               {"inline", RootWeights::inlined},
+              {"shared", RootWeights::shared},
               {"reference", RootWeights::reference}},
              "where root.onnx has its weights: external (in the partitions' files next to it), "
-             "inline, or reference (all files refer to the model's; DIR must be its folder)");
+             "inline, shared (all files refer to weights.bin, which has each weight once), or "
+             "reference (all files refer to the model's; DIR must be its folder)");
   app.add_flag("--annotate", options.annotate,
                "also write annotated.onnx: the whole model, each node with its partition as "
                "layer_ann, by which ONNX Runtime can place it");

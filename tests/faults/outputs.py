@@ -30,6 +30,7 @@ COMMANDS = (
     Command("split --force", f"split {JSON} -o out --force", ("out",),
             f"split {JSON} -o out --min-acc-module-size 2"),
     Command("split --annotate", f"split {ONNX} --weights inline --annotate -o out", ("out",)),
+    Command("split --weights shared", f"split {ONNX} --weights shared -o out", ("out",)),
     Command("split --weights reference", f"split {ONNX} --weights reference -o .", ("*",)),
     Command("split --weights reference --force", f"split {ONNX} --weights reference -o . --force",
             ("*",), f"split {ONNX} --weights reference -o . --min-acc-module-size 9"),

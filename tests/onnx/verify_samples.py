@@ -43,7 +43,7 @@ def cuts(project, cleave, tmp):
         model = project / "samples" / name
         lists = [project / "samples" / own_list,
                  alternating_list(cleave, model, tmp / f"{model.stem}.txt")]
-        for weights in ("external", "inline", "reference"):
+        for weights in ("external", "inline", "shared", "reference"):
             for support in lists:
                 yield (f"{name} by {support.name}, weights {weights}", model,
                        ["split", model, "-s", support, "--weights", weights, "--annotate"])

@@ -18,8 +18,6 @@ namespace cleave {
 
 namespace {
 
-// Weights in a separate file begin at multiples of this, so that a runtime can map them.
-constexpr std::uint64_t kDataAlignment = 4096;
 // Smaller weights always stay in the model.
 constexpr std::uint64_t kSmallWeight = 1024;
 
@@ -111,21 +109,13 @@ class PartBuilder {
     if (const auto reference = job_.reference(initializer)) {
       job_.source.add_initializer_at(graph, initializer, *reference);
     } else if (weights_ == Weights::beside && elements && elements->length > kSmallWeight) {
-      pad_data();
-      const std::uint64_t offset = result_.data.size();
-      result_.data.add_range(elements->source, elements->offset, elements->length);
+      const std::uint64_t offset = add_aligned(result_.data, *elements);
       const std::string file = job_.files[index(part_)] + ".data";
       job_.source.add_initializer_at(graph, initializer, {.file = file, .offset = offset});
       result_.weights.push_back({.initializer = initializer, .in_data = true, .offset = offset});
     } else if (const auto offset = job_.source.add_initializer(graph, initializer)) {
       result_.weights.push_back({.initializer = initializer, .in_data = false, .offset = *offset});
     }
-  }
-
-  void pad_data() {
-    static constexpr std::array<char, kDataAlignment> kZeros = {};
-    const std::uint64_t over = result_.data.size() % kDataAlignment;
-    if (over != 0) result_.data.add({kZeros.data(), kDataAlignment - over});
   }
 
   void add_tail() {

@@ -273,8 +273,37 @@ class ImportList {
 
 std::optional<OnnxLocation> OnnxSplitJob::reference(std::uint32_t initializer) const {
   const auto& elements = source.elements(initializer);
+  if (!shared.offsets.empty()) {
+    const auto offset = shared.offsets[initializer];
+    if (!offset) return std::nullopt;
+    return OnnxLocation{.file = OnnxSharedWeights::kFile, .offset = *offset};
+  }
   if (references.empty() || !elements || elements->length <= kSmallReference) return std::nullopt;
   return OnnxLocation{.file = references[elements->source], .offset = elements->offset};
+}
+
+std::uint64_t add_aligned(BytePieces& data, const ByteRange& elements) {
+  static constexpr std::array<char, 4096> kZeros = {};
+  const std::uint64_t over = data.size() % kZeros.size();
+  if (over != 0) data.add({kZeros.data(), kZeros.size() - over});
+  const std::uint64_t offset = data.size();
+  data.add_range(elements.source, elements.offset, elements.length);
+  return offset;
+}
+
+OnnxSharedWeights shared_weights(const OnnxSplitJob& job) {
+  const std::size_t count = job.onnx().graph.initializers.size();
+  std::vector<bool> is_read(count);
+  for (const ValueId value : job.boundaries.parameters.items)
+    is_read[job.initializer(value)] = true;
+  OnnxSharedWeights shared;
+  shared.offsets.resize(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto& elements = job.source.elements(i);
+    if (!is_read[i] || !elements || elements->length <= kSmallReference) continue;
+    shared.offsets[i] = add_aligned(shared.data, *elements);
+  }
+  return shared;
 }
 
 std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxModel& onnx) {

@@ -71,6 +71,18 @@ class OnnxAnnotations {
   std::unordered_multimap<std::uint32_t, std::uint32_t> by_value_;
 };
 
+// weights.bin, with RootWeights::shared: the weights of all partitions, each once, however many
+// partitions read it. Small ones are written into each file all the same; see kSmallReference.
+struct OnnxSharedWeights {
+  static constexpr std::string_view kFile = "weights.bin";
+  BytePieces data;
+  std::vector<std::optional<std::uint64_t>>
+      offsets;  // by initializer; empty: there is no such file
+};
+
+// Adds elements at a multiple of 4,096 bytes, so that a runtime can map them. Returns where.
+std::uint64_t add_aligned(BytePieces& data, const ByteRange& elements);
+
 struct OnnxSplitJob {
   const LoadedModel& model;
   const Partition& partition;
@@ -87,6 +99,7 @@ struct OnnxSplitJob {
   std::vector<std::string> files;  // by part: `<part>.onnx`
   // With RootWeights::reference: where weights are, by file of `source`; see onnx_references().
   std::vector<std::string> references;
+  OnnxSharedWeights shared = {};
   OnnxNodeTags tags;
 
   const Graph& graph() const { return model.graph; }
@@ -99,13 +112,17 @@ struct OnnxSplitJob {
   std::uint32_t initializer(ValueId parameter) const {
     return onnx().tensor_index[index(parameter)];
   }
-  // Where the initializer's elements stay; nullopt when they are copied.
+  // The place outside this file to which it refers for the initializer's elements; nullopt when
+  // they are copied into it.
   std::optional<OnnxLocation> reference(std::uint32_t initializer) const;
 };
 
 // The model's opset imports, each domain once. Domains that nodes use but the model does not import
 // are added with version 1, as ONNX Runtime assumes.
 std::vector<std::pair<std::string_view, std::int64_t>> opset_imports(const OnnxModel& onnx);
+
+// Lays weights.bin out, in the order of the model's initializers.
+OnnxSharedWeights shared_weights(const OnnxSplitJob& job);
 
 // Adds a node or constant, with its tags, as the given field of a graph or function. If the file
 // gives one name to several nodes, which no runtime accepts, it is written under its name in the

@@ -1,7 +1,8 @@
 // Steps:
-// 1. write the partitions, by several threads;
-// 2. collect in their order what they give: files, notes, and where their weights are;
-// 3. write the root, whose weights refer to the partitions' files.
+// 1. write the weights that all files share, if that is asked for;
+// 2. write the partitions, by several threads;
+// 3. collect in their order what they give: files, notes, and where their weights are;
+// 4. write the root, whose weights refer to the partitions' files.
 #include "formats/models/onnx/write/writer.h"
 
 #include <algorithm>
@@ -32,6 +33,7 @@ std::vector<std::string> files_of_parts(const Partition& partition) {
 // An estimate: weights count once in the partitions and once in each complete model that has them.
 std::uint64_t estimated_bytes(const OnnxSplitJob& job) {
   if (job.options.root_weights == RootWeights::reference) return 0;
+  if (job.options.root_weights == RootWeights::shared) return job.shared.data.size();
   std::uint64_t bytes = 0;
   for (const PartId part : job.partition.parts()) {
     for (const ValueId value : job.boundaries.parameters[part]) {
@@ -43,8 +45,9 @@ std::uint64_t estimated_bytes(const OnnxSplitJob& job) {
 
 // How much of the partitions' weights are copies; "" when that is little.
 std::string copies_note(const OnnxSplitJob& job) {
-  constexpr std::uint64_t kLittle = std::uint64_t{64} << 20U;
-  if (job.options.root_weights == RootWeights::reference) return {};
+  constexpr std::uint64_t kLittle = std::uint64_t{8} << 20U;
+  const RootWeights weights = job.options.root_weights;
+  if (weights == RootWeights::shared || weights == RootWeights::reference) return {};
   std::vector<bool> seen(job.onnx().graph.initializers.size());
   std::uint64_t copied = 0;
   for (const ValueId value : job.boundaries.parameters.items) {
@@ -54,7 +57,7 @@ std::string copies_note(const OnnxSplitJob& job) {
   }
   if (copied < kLittle) return {};
   return "weights that several partitions read are written into each of them: " +
-         bytes_text(copied) + " are copies; --weights reference writes none";
+         bytes_text(copied) + " are copies; --weights shared writes each once";
 }
 
 // What the file of one part gives.
@@ -78,6 +81,11 @@ class SplitWriter {
     note_imports();
     if (std::string note = copies_note(job_); !note.empty()) {
       written_.notes.push_back(std::move(note));
+    }
+    if (job_.shared.data.size() > 0) {
+      auto shared = write_file(job_.shared.data, OnnxSharedWeights::kFile);
+      if (!shared) return std::move(shared).error();
+      written_.files.emplace_back(OnnxSharedWeights::kFile);
     }
     if (auto parts = write_parts(); !parts) return std::move(parts).error();
     auto done = write_whole(kRootFile, build_onnx_root(job_, places_));
@@ -296,8 +304,8 @@ Result<OnnxWritten, WriteFault> write_onnx_split(const LoadedModel& model, const
     }
     references = *std::move(found);
   }
-  const OnnxSplitJob job =
-      job_of(model, pieces, options, std::move(*source), std::move(references));
+  OnnxSplitJob job = job_of(model, pieces, options, std::move(*source), std::move(references));
+  if (options.root_weights == RootWeights::shared) job.shared = shared_weights(job);
   return SplitWriter(job, folder).write();
 }
 

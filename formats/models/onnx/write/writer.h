@@ -23,6 +23,7 @@ namespace cleave {
 enum class RootWeights {
   external,   // the root refers to weights in the partitions' files next to it
   inlined,    // the root is one self-contained file
+  shared,     // root and partitions refer to one file with each weight once: see OnnxSharedWeights
   reference,  // root and partitions refer to the weights where they are: see onnx_references()
 };
 

@@ -84,6 +84,29 @@ TEST_CASE("weights in a file below the model's folder are referred to by their p
   CHECK(places_in(parsed(test.content("_run_on_acc_0.onnx"))) == "w: data/w.bin 16 360000");
 }
 
+TEST_CASE("weights that several partitions read are written once, and all files refer to them") {
+  const TestFolder test;
+  constexpr const char* kTwice = R"(
+    g (float[2, 300] x) => (float[2, 300] y) {
+      h = MatMul(x, w) s = Sin(h) t = MatMul(s, w) y = Add(t, b) })";
+  const std::string path = test.with_file("m.onnx", onnx_model(kTwice, with_weights()));
+  OnnxSplitText split(path, "Sin");
+  const auto written = split.write(
+      test.path("out"),
+      {.root_weights = RootWeights::shared, .annotate = true, .tags = {}, .largest_model = 9000});
+  REQUIRE(written);
+  CHECK(written->files.front() == "weights.bin");
+  // 360,000 bytes fill 88 blocks of 4,096.
+  CHECK(test.content("out/weights.bin").size() == 88 * 4096 + 1200);
+  CHECK(test.content("out/weights.bin").substr(0, 360000) == std::string(360000, '\1'));
+  const std::string w = "w: weights.bin 0 360000";
+  const std::string both = w + ", b: weights.bin 360448 1200";
+  CHECK(places_in(parsed(test.content("out/_run_on_acc_0.onnx"))) == w);
+  CHECK(places_in(parsed(test.content("out/_run_on_acc_2.onnx"))) == both);
+  CHECK(places_in(parsed(test.content("out/root.onnx"))) == both);
+  CHECK(places_in(parsed(test.content("out/annotated.onnx"))) == both);
+}
+
 TEST_CASE("a folder that does not hold the weights is refused, with the one that does") {
   const TestFolder test;
   const std::string path = test.with_file("m.onnx", onnx_model(kModel, with_weights()));
