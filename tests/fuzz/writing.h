@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/split/split.h"
+#include "formats/base/io/output_folder.h"
 #include "formats/models/model_file.h"
 
 namespace cleave::fuzz {
