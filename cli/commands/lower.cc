@@ -103,9 +103,10 @@ class LowerCommand : public Command {
     const auto work = open_work_folder();
     if (!work) return ExitCode::cannot_write;
     if (const ExitCode code = open_folder(); code != ExitCode::done) return code;
-    const bool is_onnx = split->model().format() == ModelFormat::onnx;
-    if (is_onnx && backend_.search.pins_shapes && has_open_parts(*split)) {
-      backend_.use_default_reference();
+    const ModelFormat format = split->model().format();
+    const bool can_pin = format == ModelFormat::onnx || format == ModelFormat::pt2;
+    if (can_pin && backend_.search.pins_shapes && has_open_parts(*split)) {
+      backend_.use_default_reference(format);
     }
     backend_.set_up(work->path());
     options_.pool = backend_.pool;

@@ -95,9 +95,11 @@ class SplitCommand : public Command {
     if (!folder) return refuse(folder.error(), ExitCode::cannot_write);
     auto run = split_with_progress(request_);
     if (!run) return run.error();
-    if (capture_.is_wanted && run->model().format() != ModelFormat::onnx) {
-      return refuse(
-          {diagnostic_of(request_.model.path, "is not an ONNX model: --capture only runs ONNX")});
+    const ModelFormat format = run->model().format();
+    if (capture_.is_wanted && format != ModelFormat::onnx && format != ModelFormat::pt2) {
+      return refuse({diagnostic_of(request_.model.path,
+                                   "is neither an ONNX model nor one of torch.export: --capture "
+                                   "only runs these")});
     }
     if (opset_ > 0 && run->model().format() != ModelFormat::onnx) {
       return refuse(
@@ -130,7 +132,7 @@ class SplitCommand : public Command {
     if (written) written = folder->write_manifest(report_json(report));
     ExitCode captured = ExitCode::done;
     if (written && capture_.is_wanted) {
-      captured = capture(*folder, report);
+      captured = capture(*folder, report, format);
       if (captured != ExitCode::done && captured != ExitCode::check_failed) return captured;
     }
     if (written) written = folder->commit();
@@ -146,8 +148,8 @@ class SplitCommand : public Command {
  private:
   // Runs the script, which reads the manifest; then writes the manifest again, with the files that
   // the script has added.
-  ExitCode capture(const OutputFolder& folder, const Report& report) const {
-    const ExitCode code = capture_parts(folder, capture_);
+  ExitCode capture(const OutputFolder& folder, const Report& report, ModelFormat format) const {
+    const ExitCode code = capture_parts(folder, capture_, format);
     std::error_code error;
     std::filesystem::remove(folder.path_of(kManifestName), error);
     const auto written = folder.write_manifest(report_json(report));

@@ -31,9 +31,10 @@ std::optional<Temporary> open_work_folder() {
 
 bool is_for_compilers(const LoadedModel& model, const std::string& path) {
   if (PieceCutter::can_cut(model.format())) return true;
-  refuse({diagnostic_of(path,
-                        "is neither an ONNX nor a TensorFlow Lite model: compilers take "
-                        "pieces of these only")});
+  refuse(
+      {diagnostic_of(path,
+                     "is native JSON: compilers take pieces of ONNX, torch.export and TensorFlow "
+                     "Lite models")});
   return false;
 }
 

@@ -72,10 +72,11 @@ ExitCode code_of(int status) {
 }  // namespace
 
 void CaptureArgs::add_to(CLI::App& app) {
-  CLI::Option* const wanted =
-      app.add_flag("--capture", is_wanted,
-                   "also run the parts in ONNX Runtime and write what each takes and makes, as "
-                   "test data in the folder captured; needs Python with onnx, onnxruntime, numpy");
+  CLI::Option* const wanted = app.add_flag(
+      "--capture", is_wanted,
+      "also run the parts, in ONNX Runtime or torch, and write what each takes and makes, "
+      "as test data in the folder captured; needs Python with onnx, onnxruntime, numpy, "
+      "or torch");
   add_input_option(app, "--inputs", inputs,
                    "inputs of the model for --capture: a .npz file or a folder of input_0.pb, ...; "
                    "else drawn at random")
@@ -120,17 +121,22 @@ std::string text_of(const ChildResult& result, const OutputFolder& folder) {
 
 }  // namespace
 
-ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args) {
+ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args, ModelFormat format) {
+  const bool is_torch = format == ModelFormat::pt2;
   std::vector<std::string> words = {made_folder(folder), "--seed", std::to_string(args.seed)};
   if (!args.inputs.empty()) {
     words.insert(words.end(), {"--inputs", fs::absolute(args.inputs).string()});
   }
-  const auto result = run_script("--capture", "capture_inputs.py", std::move(words));
+  const auto result = run_script("--capture", is_torch ? "capture_torch.py" : "capture_inputs.py",
+                                 std::move(words));
   if (!result) return ExitCode::external_failed;
   const ExitCode code =
       result->end == ChildEnd::exited ? code_of(result->code) : ExitCode::external_failed;
   std::string text = text_of(*result, folder);
-  if (result->code == kSkipped) text += "\n--capture needs: pip install onnx onnxruntime numpy";
+  if (result->code == kSkipped) {
+    text += "\n--capture needs: pip install ";
+    text += is_torch ? "torch numpy" : "onnx onnxruntime numpy";
+  }
   code == ExitCode::done ? print_info(text) : print_error("the parts are not captured:\n" + text);
   return code;
 }

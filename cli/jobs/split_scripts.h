@@ -1,7 +1,7 @@
 // What `cleave split` leaves to scripts in Python, on the files that it has just written:
 //
-//   --capture   runs the parts in ONNX Runtime, in call order, and writes the inputs and outputs of each
-//               as test data (scripts/capture_inputs.py)
+//   --capture   runs the parts in ONNX Runtime or torch, in call order, and writes the inputs and outputs
+//               of each as test data (scripts/capture_inputs.py, scripts/capture_torch.py)
 //   --opset N   converts the parts and the root to another opset (scripts/convert_opset.py)
 #pragma once
 
@@ -11,6 +11,7 @@
 
 #include "cli/terminal/exit_code.h"
 #include "formats/base/io/output_folder.h"
+#include "formats/models/bind/loaded_model.h"
 
 namespace CLI {
 class App;
@@ -28,7 +29,7 @@ struct CaptureArgs {
 // Adds the folder `captured` to `folder`, whose manifest must exist; the caller must write the
 // manifest again afterwards. Prints what was captured, and what went wrong, on standard error.
 // Returns check_failed when some parts could not be captured.
-ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args);
+ExitCode capture_parts(const OutputFolder& folder, const CaptureArgs& args, ModelFormat format);
 
 // Converts the ONNX files in `folder`. Returns bad_input, after printing which part is to blame, when ONNX's
 // converter cannot do it.

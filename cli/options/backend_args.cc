@@ -10,6 +10,7 @@
 #include "cli/terminal/terminal.h"
 #include "core/base/quantity.h"
 #include "formats/base/io/input_record.h"
+#include "formats/base/text/capped_list.h"
 #include "formats/run/backend/backend_file.h"
 #include "formats/run/lowering/verdict_store.h"
 
@@ -17,6 +18,27 @@ namespace cleave {
 namespace {
 
 constexpr unsigned kMostJobs = 1024;
+
+// The runtime that models of the format are made for.
+std::string standard_reference(ModelFormat format) {
+  if (format == ModelFormat::pt2) return "torch";
+  return format == ModelFormat::tflite ? "litert" : "onnxruntime";
+}
+
+// What "takes" of a backend file calls it; "" for native JSON, of which no pieces are cut.
+std::string_view ending_of(ModelFormat format) {
+  switch (format) {
+    case ModelFormat::onnx:
+      return "onnx";
+    case ModelFormat::pt2:
+      return "pt2";
+    case ModelFormat::tflite:
+      return "tflite";
+    case ModelFormat::graph_json:
+      return {};
+  }
+  return {};
+}
 
 // No output may replace the programs and scripts of a backend.
 void record_programs(const Backend& backend) {
@@ -50,19 +72,18 @@ std::optional<Backend> load_backend(const std::string& text) {
 void ReferenceArgs::add_to(CLI::App& app) {
   app.add_option(
       "--reference", name,
-      "the backend whose values and shapes are right (onnxruntime, or litert for "
-      "TensorFlow Lite; where shapes of an ONNX model are open onnxruntime is the default, "
-      "and none turns it off); runs the whole model once");
+      "the backend whose values and shapes are right (onnxruntime, litert for TensorFlow Lite, "
+      "torch for torch.export; where shapes of an ONNX model or a program of torch are open it is "
+      "the default, and none turns it off); runs the whole model once");
   add_input_option(app, "--inputs", inputs,
                    "inputs of the model: a .npz file or a folder of input_0.pb, ...; repeatable; "
-                   "without it inputs are random")
+                   "without it inputs are random, or those that a torch.export archive has")
       ->allow_extra_args(false);
   app.add_option("--seed", seed, "seed of random inputs")->check(whole_number());
 }
 
 std::optional<Backend> ReferenceArgs::load(ModelFormat format) const {
-  const std::string standard = format == ModelFormat::tflite ? "litert" : "onnxruntime";
-  const std::string text = name.empty() ? standard : name;
+  const std::string text = name.empty() ? standard_reference(format) : name;
   auto backend = load_backend(text);
   if (!backend) return std::nullopt;
   if (backend->serve && backend->serve->does("capture")) return backend;
@@ -147,6 +168,13 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format) {
     auto backend = load_backend(text);
     is_good = is_good && backend;
     if (!backend) continue;
+    if (!backend->may_take(ending_of(format))) {
+      const std::string formats =
+          capped_list(backend->takes, 3, [](const std::string& one) { return "." + one; });
+      print_diagnostics({diagnostic_of(text, "takes " + formats + " models, and this is none")});
+      is_good = false;
+      continue;
+    }
     if (integers_) backend->tolerance.integers = *integers_;
     // A command line does not say whether two of it may run at once, so one runs at a time.
     if (backend->path.empty() && jobs_ == 0) backend->jobs = 1;
@@ -166,9 +194,9 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format) {
   return backends;
 }
 
-void BackendArgs::use_default_reference() {
+void BackendArgs::use_default_reference(ModelFormat format) {
   if (!reference.name.empty() || pool.reference) return;
-  auto known = find_backend("onnxruntime");
+  auto known = find_backend(standard_reference(format));
   if (!known || !known->backend.serve || !known->backend.serve->does("capture")) return;
   record_programs(known->backend);
   pool.reference = std::move(known->backend);

@@ -48,9 +48,9 @@ struct BackendArgs {
   // For models of the format. Reads the backends, and the reference, if it is asked for or needed, into `pool`. nullopt,
   // after printing why, when one cannot be used.
   std::optional<std::vector<Backend>> load(ModelFormat format);
-  // Makes ONNX Runtime the reference when none was asked for and none turned off, and it is known here;
-  // that it does not start is no fault then. For ONNX pieces with open shapes.
-  void use_default_reference();
+  // Makes the runtime of the format the reference when none was asked for and none turned off, and it is
+  // known here; that it does not start is no fault then. For pieces with open shapes.
+  void use_default_reference(ModelFormat format);
   // Sets the rest of `pool`. `work` is the absolute path of an existing folder.
   void set_up(const std::string& work);
 

@@ -152,6 +152,7 @@ enum class FindingKind : std::uint8_t {
   remedy,       // `nodes` pass with `remedies`
   flaky,        // `within` failed once, but not when asked again
   unexplained,  // `within` fails; the search found no part of it to blame
+  left_out,     // `nodes` are compiled around, each by itself, as the backend says
   size,         // pieces of more than `most_nodes` nodes fail, as `within` does
 };
 

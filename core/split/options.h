@@ -39,12 +39,18 @@ enum class StartSide : std::uint8_t {
   fewest,  // the side that gives fewer subgraphs
 };
 
+enum class PackBy : std::uint8_t {
+  early,  // each node is in the first subgraph that it can be in
+  bytes,  // of two neighbouring accelerator subgraphs, in the one where fewer bytes cross the link
+};
+
 struct SubgraphOptions {
   StartSide start = StartSide::reference;
   std::size_t min_acc_size = 1;   // smaller accelerator subgraphs go to the CPU; 0 and 1 keep all
   bool is_min_automatic = false;  // use the minimum with which an inference takes least time
   bool move_non_tensor = false;   // nodes whose non-tensor data leaves an accelerator subgraph move
                                   // to the subgraph that reads it
+  PackBy pack = PackBy::early;
   bool operator==(const SubgraphOptions&) const = default;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "core/split/fewest_bytes.h"
 #include "core/split/node_groups.h"
 #include "core/split/targets.h"
 #include "core/support/support.h"
@@ -106,7 +107,8 @@ struct Runs {
 
 // Alternating runs, as long as possible; they start on the side that the placement assumes, unless
 // the user chose one. Runs too small to be worth a transfer are merged away, and those beyond the
-// lists' limits on partitions are cut.
+// lists' limits on partitions are cut. Then nodes that fit in two of them may move where fewer bytes
+// cross.
 Runs find_runs(const Graph& graph, Placed placed, SubgraphOptions options,
                const LatencyInput& latency, const LimitsOfLists& limits) {
   if (placed.numbers && options.start == StartSide::reference) {
@@ -126,6 +128,12 @@ Runs find_runs(const Graph& graph, Placed placed, SubgraphOptions options,
   MergedSubgraphs merged =
       merge_small_subgraphs(graph, found.subgraphs, std::move(fusions.acc.reasons), options);
   LimitedSubgraphs limited = limit_parts(graph, fusions, limits, std::move(merged));
+  if (options.pack == PackBy::bytes) {
+    Subgraphs& subgraphs = limited.merged.subgraphs;
+    subgraphs = pack_for_fewest_bytes(graph, fusions, std::move(subgraphs), options.min_acc_size,
+                                      limits.limits)
+                    .subgraphs;
+  }
   return {std::move(fusions), std::move(found), options.min_acc_size, std::move(limited.merged),
           limited.cuts};
 }

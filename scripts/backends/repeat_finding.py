@@ -2,9 +2,10 @@
 """Passes the model to the compiler that backend.json describes, and says what comes of it. Both, and this file,
 are in a folder that cleave wrote for a finding; cleave is not needed here.
 
-usage: repeat.py [--compare] [--rtol R] [--atol A] [--integers N]
+usage: repeat.py [--compare] [--pin] [--rtol R] [--atol A] [--integers N]
 
     --compare      also run it on test_data_set_0/input_*.pb and compare with output_*.pb (needs onnx and numpy)
+    --pin          a worker exports the model, a program of torch, anew on test_data_set_0/input_*.pb
     --rtol --atol  floats may differ by atol + rtol * |wanted|
     --integers N   8-bit integers may differ by N
 
@@ -160,8 +161,10 @@ class Compiler:
             if not isinstance(started, dict) or "ready" not in started:
                 raise CannotTry("the compiler's worker does not start")
         request = {"op": stage, "model": str(self.values["model"]), "out": str(self.values["out"]), "seed": 0,
-                   "inputs": files.inputs if stage == "run" else [],
+                   "inputs": files.inputs if stage == "run" or files.pins else [],
                    "outputs": files.outputs if stage == "run" else []}
+        if files.pins:
+            request["pin"] = True
         self.worker.stdin.write((json.dumps(request) + "\n").encode())
         self.worker.stdin.flush()
         seconds = amount(serve.get("timeout"), SECONDS, 600)
@@ -173,6 +176,9 @@ class Compiler:
         if not answer.get("ok"):
             words = f"{answer.get('stage', stage)}: {answer.get('error', '')}"
             raise (CannotTry if answer.get("stage") == "driver" else Fails)(words)
+        if answer.get("left"):
+            lines = [f"{one['node']} ({one['op']}): {one['why'] or 'no reason given'}" for one in answer["left"]]
+            raise Fails(f"{stage}: these nodes are left out\n" + "\n".join(lines))
 
     def answer(self, seconds):
         """The next line of the worker; "late" or "died" without one."""
@@ -198,12 +204,14 @@ class Compiler:
 class Files:
     """The tensors of test_data_set_0, and where the compiler's go."""
 
-    def __init__(self, folder):
-        self.folder, self.inputs, self.outputs = folder, [], []
+    def __init__(self, folder, pins):
+        self.folder, self.inputs, self.outputs, self.pins = folder, [], [], pins
 
     def load(self):
         import onnx
 
+        if MODEL.suffix == ".pt2":
+            return self.load_named()
         graph = onnx.load(str(MODEL), load_external_data=False).graph
         data = HERE / "test_data_set_0"
         made = {one.name for one in graph.initializer}
@@ -214,6 +222,17 @@ class Files:
             self.inputs.append({"name": name, "file": str(data / f"input_{i}.pb")})
         for i, one in enumerate(graph.output):
             self.outputs.append({"name": one.name, "file": str(self.folder / f"made_{i}.pb")})
+        return self
+
+    def load_named(self):
+        """For a program of torch: its values are those that have files."""
+        import onnx
+
+        for begin, files in (("input", self.inputs), ("output", self.outputs)):
+            for i in range(len(list((HERE / "test_data_set_0").glob(f"{begin}_*.pb")))):
+                path = HERE / "test_data_set_0" / f"{begin}_{i}.pb"
+                name = onnx.TensorProto.FromString(path.read_bytes()).name
+                files.append({"name": name, "file": str(path if begin == "input" else self.folder / f"made_{i}.pb")})
         return self
 
     def values(self, tensors):
@@ -312,14 +331,14 @@ def load(files):
 
 def repeat(options, folder):
     backend = json.loads((HERE / "backend.json").read_text(encoding="utf-8"))
-    compiler, files = Compiler(backend, folder), Files(folder)
+    compiler, files = Compiler(backend, folder), Files(folder, options.pin)
     if options.compare and not compiler.does("run"):
         raise CannotTry('backend.json has no "run": values cannot be compared')
     try:
         for stage in STAGES:
             if not compiler.does(stage) or (stage == "run" and not (options.run or options.compare)):
                 continue
-            if stage == "run":
+            if stage == "run" or (options.pin and not files.inputs):
                 load(files)
             compiler.run(stage, files)
     finally:
@@ -339,6 +358,7 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].splitlines()[0])
     parser.add_argument("--run", action="store_true")
     parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--pin", action="store_true")
     parser.add_argument("--rtol", type=float, default=1e-3)
     parser.add_argument("--atol", type=float, default=1e-4)
     parser.add_argument("--integers", type=float, default=0)

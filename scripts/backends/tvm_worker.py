@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A worker for TVM's Relax and LLVM (pip install apache-tvm onnx numpy): see worker.py."""
+"""A worker for TVM's Relax and LLVM (pip install apache-tvm onnx numpy; torch for pieces of .pt2 models): see worker.py."""
 
-from worker import in_stage, kept, packages, read_inputs, serve, write_outputs
+from worker import in_stage, kept, packages, programs, read_inputs, serve, write_outputs
 
 with packages("apache-tvm onnx numpy"):
     import numpy as np
@@ -18,7 +18,27 @@ def compile_model(path):
     return model, in_stage("compile", tvm.compile, module, target="llvm")
 
 
+def compile_program(program):
+    """A piece of a torch.export program."""
+    import torch
+    from torch_programs import Compiled
+    from tvm.relax.frontend.torch import from_exported_program
+
+    module = in_stage("convert", from_exported_program, program, keep_params_as_input=False)
+    executable = in_stage("compile", tvm.compile, module, target="llvm")
+
+    def run_program(values):
+        machine = relax.VirtualMachine(executable, tvm.cpu())
+        result = machine["main"](*[tvm.runtime.tensor(one.contiguous().numpy()) for one in values])
+        results = [result] if hasattr(result, "numpy") else list(result)
+        return [torch.from_numpy(np.array(one.numpy())) for one in results]
+
+    return Compiled(run_program)
+
+
 def run(request):
+    if request["model"].endswith(".pt2"):
+        return programs().run_piece(request, compile_program)
     model, executable = compile_model(request["model"])
     given = read_inputs(request)
     weights = {tensor.name for tensor in model.graph.initializer}
@@ -34,9 +54,12 @@ def run(request):
         "driver", lambda: {name: one.numpy() for name, one in zip(made, results)}
     )
     write_outputs(request, arrays)
+    return None
 
 
 def compile_only(request):
+    if request["model"].endswith(".pt2"):
+        return programs().compile_piece(request, compile_program)
     model, executable = compile_model(request["model"])
     if not request.get("keep"):
         return None

@@ -141,10 +141,89 @@ def test_pieces_of_a_tflite_model_are_tflite_files(place):
     assert done.returncode != 0 and "are probed one at a time" in done.stderr, done.stderr
 
 
-def test_models_of_other_formats_are_not_for_compilers(place):
+# A partitioner for pieces of .pt2 models: leaves out nodes of an op, except when the piece is exported anew.
+PARTITIONER = """
+import json, sys, zipfile
+OP = sys.argv[1]
+print(json.dumps({"ready": "fake", "version": "1"}), flush=True)
+for line in sys.stdin:
+    request = json.loads(line)
+    assert request["model"].endswith(".pt2"), request
+    with zipfile.ZipFile(request["model"]) as archive:
+        [name] = [one for one in archive.namelist() if "/models/" in one]
+        nodes = json.loads(archive.read(name))["graph_module"]["graph"]["nodes"]
+    left = [{"node": node["name"], "op": "edge." + OP, "why": "not on this device"} for node in nodes
+            if "aten." + OP + "." in node["target"] and not request.get("pin")]
+    with open(sys.argv[2], "a") as log:
+        log.write(f"{request['op']} {len(nodes)} {len(left)} {len(request['inputs'])}\\n")
+    is_nothing = all("flatten" in node["target"] for node in nodes)
+    print(json.dumps({"ok": True, **({"left": left} if left else {}), **({"nothing": True} if is_nothing else {})}), flush=True)
+"""
+
+
+def partitioner(place, op):
+    (place.folder / "partitioner.py").write_text(PARTITIONER)
+    (place.folder / "partitioner.json").write_text(json.dumps({
+        "format": "cleave.backend", "version": 1, "name": "fake", "takes": ["pt2"],
+        "serve": {"argv": [*PYTHON, str(place.folder / "partitioner.py"), op, str(place.folder / "log")], "ops": ["compile"]},
+    }))  # fmt: skip
+    return place.folder / "partitioner.json"
+
+
+PROGRAM = PROJECT / "tests" / "pt2" / "models" / "tiny_resnet.train.t215.pt2"
+
+
+def test_what_a_partitioner_leaves_out_is_learned_without_a_search(place):
+    backend, learned = partitioner(place, "batch_norm"), place.folder / "learned.json"
+    done, result = place.lower(PROGRAM, backend, "--until-clean", "--reference", "none", "--deny-out", learned, "-o", "out",
+                               "--no-artefacts")
+    equal((done.returncode, result["clean"]), (0, True))
+    [finding] = result["findings"]
+    equal((finding["kind"], finding["round"], finding["nodes"][0]), ("left out", 1, "batch_norm"))
+    equal(finding["signature"], "edge.batch_norm: not on this device")
+    [rule] = json.loads(learned.read_text())["deny"]
+    equal(rule["op"], "torch.ops.aten.batch_norm.default")
+    equal((result["rounds"], result["compiler_runs"]), (2, place.calls()))
+    assert all(part["verdict"] in ("lowered", "nothing to lower") for part in result["parts"]), result["parts"]
+    [model] = place.folder.glob("out/findings/1/model.pt2")
+    assert model.read_bytes()[:2] == b"PK"
+    repeated = subprocess.run(["sh", "command.sh"], cwd=model.parent, capture_output=True, text=True, check=False)
+    equal(repeated.returncode, 1)
+    assert "left out" in repeated.stdout and "not on this device" in repeated.stdout, repeated.stdout
+
+
+def test_what_is_left_out_is_in_the_report_and_can_be_reduced(place):
+    (place.folder / "first.txt").write_text("flatten\n")
+    backend = partitioner(place, "flatten")
+    done, result = place.lower(PROGRAM, backend, "--reference", "none")
+    equal(done.returncode, 1)
+    part = result["parts"][0]
+    equal((part["verdict"], [one["node"] for one in part["left"]]), ("partly lowered", ["flatten"]))
+    done = place.run("reduce", PROGRAM, "--backend", backend, "--nodes", "first.txt", "--reference", "none", "--json")
+    equal(json.loads(done.stdout)["verdict"], "partly lowered")
+
+
+def test_one_compile_of_a_program_is_a_list_of_what_a_partitioner_takes(place):
+    backend, probed = partitioner(place, "relu_"), place.folder / "probed.json"
+    done = place.run("probe", PROGRAM, "--backend", backend, "-o", probed)
+    equal((done.returncode, place.calls()), (0, 1))
+    equal(place.run("lint-support", probed, PROGRAM).returncode, 0)
+    shown = json.loads(place.run("preview", PROGRAM, "-s", probed, "--json").stdout)
+    taken = [node for part in shown["partitions"] if part["is_acc"] for node in part["nodes"]]
+    assert taken and not any(node.startswith("relu_") for node in taken), taken
+
+
+def test_a_backend_says_which_models_it_takes(place):
+    model = chain(place.folder / "m.onnx", ["Relu"])
+    done = place.run("lower", model, "-s", "all.json", "--backend", partitioner(place, "relu_"))
+    equal(done.returncode, 3)
+    assert "takes .pt2 models, and this is none" in done.stderr, done.stderr
+
+
+def test_native_json_is_not_for_compilers(place):
     done = place.run("lower", PROJECT / "samples" / "resnet18.json", "-s", "all.json", "--backend", place.backend())
     equal(done.returncode, 3)
-    assert "is neither an ONNX nor a TensorFlow Lite model" in done.stderr, done.stderr
+    assert "is native JSON" in done.stderr, done.stderr
 
 
 SLOW_CPU = ["--target", "cpu:flops=1GFLOP/s,bandwidth=1GB/s"]

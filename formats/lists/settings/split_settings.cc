@@ -25,6 +25,7 @@ constexpr Words<StartSide, 4> kStartSides = {{{"reference", StartSide::reference
                                               {"cpu", StartSide::cpu},
                                               {"acc", StartSide::acc},
                                               {"fewest", StartSide::fewest}}};
+constexpr Words<PackBy, 2> kPackBy = {{{"early", PackBy::early}, {"bytes", PackBy::bytes}}};
 constexpr Words<KeepBy, 4> kKeepBy = {{{"flops", KeepBy::flops},
                                        {"time", KeepBy::time},
                                        {"nodes", KeepBy::nodes},
@@ -235,6 +236,11 @@ constexpr SplitSetting kSettings[] = {
         "there has run"),
     word_setting<&SplitOptions::subgraphs, &SubgraphOptions::start, kStartSides>(
         "start", "side to start on: reference, cpu, acc, or the one with the fewest subgraphs"),
+    word_setting<&SplitOptions::subgraphs, &SubgraphOptions::pack, kPackBy>(
+        "pack",
+        "where a node goes that fits in several accelerator subgraphs: in the first (early), or "
+        "where "
+        "the fewest bytes cross the link, with as many subgraphs (bytes)"),
     {.name = "keep_acc_subgraphs",
      .form = SettingForm::count,
      .help = "keep at most this many accelerator subgraphs, the most valuable ones; or unlimited; "

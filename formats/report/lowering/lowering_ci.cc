@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostRows = 50;
 
 // By kind of finding.
-constexpr std::array<CiRule, 6> kRules = {{
+constexpr std::array<CiRule, 7> kRules = {{
     {"culprit", "Culprit", "The compiler refuses the node alone, or computes it wrong.",
      "Deny the node in the support list, or fix the compiler."},
     {"together", "Together", "The compiler fails on the node together with others.",
@@ -26,6 +26,8 @@ constexpr std::array<CiRule, 6> kRules = {{
      "Run again; fix the compiler."},
     {"unexplained", "Unexplained", "The compiler fails on the partition; no node is to blame.",
      "Look at the compiler's own words."},
+    {"left-out", "LeftOut", "The compiler leaves the node out and compiles the others.",
+     "Deny the node in the support list."},
     {"size", "Size",
      "The compiler fails on partitions of more than so many nodes, whichever they are.",
      "Limit the partition in the support list: max_nodes."},
@@ -46,6 +48,7 @@ const std::vector<LoweredPart>& parts_of(const LoweringReport& report) {
 CiCase::Outcome outcome_of(const LoweredPart& part) {
   if (part.is_lowered) return CiCase::Outcome::passed;
   switch (part.attempt.verdict) {
+    case LowerVerdict::partly:
     case LowerVerdict::refused:
     case LowerVerdict::no_output:
     case LowerVerdict::too_large:

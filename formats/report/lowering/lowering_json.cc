@@ -24,6 +24,8 @@ std::string_view kind_name(FindingKind kind) {
       return "flaky";
     case FindingKind::unexplained:
       return "unexplained";
+    case FindingKind::left_out:
+      return "left out";
     case FindingKind::size:
       return "size";
   }
@@ -126,6 +128,18 @@ class JsonWriter {
     json_.end_list();
   }
 
+  void write_left(const Attempt& attempt) {
+    json_.begin_list("left");
+    for (const LeftOut& one : attempt.left) {
+      json_.begin_object(Layout::one_line);
+      json_.text("node", one.node);
+      json_.text("op", one.op);
+      json_.text("why", one.why);
+      json_.end_object();
+    }
+    json_.end_list();
+  }
+
   void write_remedies(const LoweredPart& part) {
     json_.begin_object("remedies", Layout::one_line);
     json_.number("pinned_inputs", part.pinned.size());
@@ -183,6 +197,7 @@ class JsonWriter {
     json_.text("message", attempt.message);
     json_.text("before", attempt.before);
     json_.text("hash", part.hash);
+    write_left(attempt);
     write_remedies(part);
     json_.number("finding", part.finding);
     if (part.artefacts) write_artefacts(*part.artefacts);

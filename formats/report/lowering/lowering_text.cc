@@ -318,6 +318,8 @@ std::string culprit_text(const Graph& graph, const LowerFinding& found) {
     case FindingKind::unexplained:
       return "no part of it was found to blame" +
              (finding.blocked.empty() ? "" : "; " + blocked_text(graph, finding));
+    case FindingKind::left_out:
+      return names + " (left out by the backend: " + escaped(finding.signature) + ")";
     case FindingKind::size:
       return "too many nodes: other pieces of " + counted(finding.within.size(), "node", "nodes") +
              " fail, too, and those of " + count_text(finding.most_nodes) + " pass";

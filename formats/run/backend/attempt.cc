@@ -13,6 +13,10 @@ std::string_view verdict_name(LowerVerdict verdict) {
   switch (verdict) {
     case LowerVerdict::lowered:
       return "lowered";
+    case LowerVerdict::nothing:
+      return "nothing to lower";
+    case LowerVerdict::partly:
+      return "partly lowered";
     case LowerVerdict::refused:
       return "refused";
     case LowerVerdict::no_output:
@@ -56,6 +60,7 @@ std::optional<LowerVerdict> verdict_named(std::string_view name) {
 
 bool is_refusal(LowerVerdict verdict) {
   switch (verdict) {
+    case LowerVerdict::partly:
     case LowerVerdict::refused:
     case LowerVerdict::no_output:
     case LowerVerdict::crashed:
@@ -70,8 +75,9 @@ bool is_refusal(LowerVerdict verdict) {
 }
 
 bool is_success(LowerVerdict verdict) {
-  return verdict == LowerVerdict::lowered || verdict == LowerVerdict::tie_order ||
-         verdict == LowerVerdict::one_step || verdict == LowerVerdict::not_run;
+  return verdict == LowerVerdict::lowered || verdict == LowerVerdict::nothing ||
+         verdict == LowerVerdict::tie_order || verdict == LowerVerdict::one_step ||
+         verdict == LowerVerdict::not_run;
 }
 
 bool may_be_chance(LowerVerdict verdict) { return verdict == LowerVerdict::crashed; }

@@ -14,6 +14,8 @@ namespace cleave {
 
 enum class LowerVerdict : std::uint8_t {
   lowered,
+  nothing,    // it has no work for the backend: it only renames or views values
+  partly,     // it compiles, and the backend leaves some nodes to another: see Attempt::left
   refused,    // exit status or message: a compiler's "no"
   no_output,  // success, but an output file that it should write is missing
   crashed,    // by a signal
@@ -58,6 +60,13 @@ struct KeptFiles {
   std::string note = {};  // why there are no files
 };
 
+// A node that a backend compiles around: it is none of what the backend runs.
+struct LeftOut {
+  std::string node;      // its name in the piece
+  std::string op = {};   // as the backend calls it, or a part of it: "aten.native_layer_norm"
+  std::string why = {};  // "" when the backend does not say
+};
+
 struct Attempt {
   LowerVerdict verdict = LowerVerdict::driver;
   LowerStage stage = LowerStage::compile;
@@ -68,6 +77,7 @@ struct Attempt {
   bool is_cached = false;
   std::string before =
       {};  // how an earlier try failed, when this is the answer to a repeat; not stored
+  std::vector<LeftOut> left = {};  // of LowerVerdict::partly, in the backend's order
   KeptFiles kept = {};
 };
 

@@ -37,6 +37,10 @@ bool Backend::has(LowerStage stage) const {
   return command(stage) != nullptr || (serve && serve->does(lower_stage_name(stage)));
 }
 
+bool Backend::may_take(std::string_view format) const {
+  return takes.empty() || std::find(takes.begin(), takes.end(), format) != takes.end();
+}
+
 std::string Backend::title(std::string_view identity_text) const {
   return name + (identity_text.empty() ? "" : " " + std::string(identity_text));
 }

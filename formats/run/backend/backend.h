@@ -3,6 +3,7 @@
 // program of its own, or a request to a *worker*, a permanent process that serves many requests.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,6 +47,9 @@ struct BackendEnvironment {
   std::vector<std::string> pass = {"PATH", "HOME"};  // copied from cleave's own environment
 };
 
+// What a backend file calls the formats of models: as their files end.
+inline constexpr std::array<std::string_view, 3> kTakenFormats = {"onnx", "pt2", "tflite"};
+
 // How outputs are compared with the reference's.
 struct CompareTolerance {
   double rtol = 1e-3;
@@ -68,15 +72,18 @@ struct Backend {
   std::string message_drop;            // regular expression for lines left out of the message
   CompareTolerance tolerance;
   std::string compute = "float32";
-  std::string float32_backend;                       // the same compiler in float32; "": none known
-  unsigned jobs = 0;                                 // at once; 0: no own limit
-  std::uint64_t model_bytes = 0;                     // the largest model it accepts; 0: any
-  std::uint64_t file_bytes = 0;                      // RLIMIT_FSIZE; 0: no limit
+  std::string float32_backend;     // the same compiler in float32; "": none known
+  unsigned jobs = 0;               // at once; 0: no own limit
+  std::uint64_t model_bytes = 0;   // the largest model it accepts; 0: any
+  std::uint64_t file_bytes = 0;    // RLIMIT_FSIZE; 0: no limit
+  std::vector<std::string> takes;  // formats of models, of kTakenFormats; empty: not stated
   std::int64_t lowest_opset = 0, highest_opset = 0;  // of the default domain; 0: not stated
 
   const BackendCommand* command(LowerStage stage) const;
   // True when a program or the worker does the stage.
   bool has(LowerStage stage) const;
+  // False when the file states formats, and not this one.
+  bool may_take(std::string_view format) const;
   // "tract 0.21": the name and what the backend calls itself, which may be "".
   std::string title(std::string_view identity_text) const;
 };

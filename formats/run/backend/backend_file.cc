@@ -67,10 +67,11 @@ class BackendReader {
     if (key == "max_model") return read_bytes(key, backend_.model_bytes);
     if (key == "max_file") return read_bytes(key, backend_.file_bytes);
     if (key == "opset") return read_opset();
+    if (key == "takes") return read_takes();
     json_.pass_unknown(
         at, key, "the backend",
         {"format", "version", "name", "identity", "check", "compile", "run", "serve", "env",
-         "failed_if", "message", "compare", "jobs", "max_model", "max_file", "opset"});
+         "failed_if", "message", "compare", "jobs", "max_model", "max_file", "opset", "takes"});
   }
 
   void take(const std::string& key, std::string& field) {
@@ -297,6 +298,19 @@ class BackendReader {
     }
     backend_.lowest_opset = range[0];
     backend_.highest_opset = range[1];
+  }
+
+  void read_takes() {
+    json_.each_item("\"takes\"", "a list of formats of models", [&] {
+      const std::size_t at = json_.offset();
+      auto format = json_.take_text("a format");
+      if (!format) return;
+      if (std::find(kTakenFormats.begin(), kTakenFormats.end(), *format) == kTakenFormats.end()) {
+        faults_.error(at,
+                      escaped_in_quotes(*format) + " is not one of \"onnx\", \"pt2\", \"tflite\"");
+      }
+      backend_.takes.push_back(*std::move(format));
+    });
   }
 
   JsonWalk json_;

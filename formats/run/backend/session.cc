@@ -132,6 +132,38 @@ std::vector<std::string> texts_field(const Json& json, const char* key) {
   return texts;
 }
 
+// The nodes that the worker says are left out, at most as many as a model may have.
+std::vector<LeftOut> left_out(const Json& json) {
+  constexpr std::size_t kMost = 100000;
+  constexpr std::size_t kMostColumns = 300;
+  std::vector<LeftOut> left;
+  const auto list = json.find("left");
+  if (list == json.end() || !list->is_array()) return left;
+  for (const Json& one : *list) {
+    if (!one.is_object() || left.size() == kMost) continue;
+    left.push_back({text_field(one, "node"), fitted(text_field(one, "op"), kMostColumns),
+                    fitted(text_field(one, "why"), kMostColumns)});
+  }
+  return left;
+}
+
+// What a worker says of a piece that compiles: see scripts/backends/worker.py.
+void take_extent(const Json& json, Attempt& attempt) {
+  attempt.left = left_out(json);
+  const bool is_nothing = json.value("nothing", Json()) == true;
+  if (!attempt.left.empty()) {
+    attempt.verdict = LowerVerdict::partly;
+    attempt.message =
+        attempt.left.front().node + " (" + attempt.left.front().op + ") is left out: " +
+        (attempt.left.front().why.empty() ? "no reason given" : attempt.left.front().why);
+    if (attempt.left.size() > 1) {
+      attempt.message += "; and " + std::to_string(attempt.left.size() - 1) + " more";
+    }
+  } else if (is_nothing) {
+    attempt.verdict = LowerVerdict::nothing;
+  }
+}
+
 // The fields of an answer to "keep".
 KeptFiles kept_files(const Json& json) {
   KeptFiles kept{.inputs = texts_field(json, "inputs"), .outputs = texts_field(json, "outputs")};
@@ -330,13 +362,15 @@ bool BackendSession::is_compile(const BackendCommand& command) const {
 
 Attempt BackendSession::run_worker(LowerStage stage, const PieceFiles& given) {
   PieceFiles piece = given;
-  if (stage != LowerStage::run) piece.inputs = piece.outputs = {};
+  if (stage != LowerStage::run) piece.outputs = {};
+  if (stage != LowerStage::run && !piece.pins) piece.inputs = {};
   Json request = {{"op", lower_stage_name(stage)},
                   {"model", piece.model},
                   {"out", piece.out},
                   {"seed", piece.seed},
                   {"inputs", files_json(piece.inputs)},
                   {"outputs", files_json(piece.outputs)}};
+  if (piece.pins) request["pin"] = true;
   if (piece.keeps) request["keep"] = true;
   const std::string line = request.dump(-1, ' ', false, Json::error_handler_t::replace);
   ++calls_;
@@ -380,6 +414,7 @@ Attempt BackendSession::judge(const WorkerAnswer& answer, const PieceFiles& piec
       if (!size_of(output.file)) attempt.verdict = LowerVerdict::no_output;
     }
     if (piece.keeps) attempt.kept = kept_files(json);
+    if (attempt.verdict == LowerVerdict::lowered) take_extent(json, attempt);
     return attempt;
   }
   attempt.message = message_of(text_field(json, "error"), {});

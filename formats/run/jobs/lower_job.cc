@@ -166,6 +166,7 @@ class LowerJob {
     }
     search();
     if (auto fault = first_error()) return fault;
+    add_partly_passed();
     if (auto fault = fault_of_backends()) return fault;
     learn();
     round().seconds = seconds_since(begin);
@@ -301,6 +302,20 @@ class LowerJob {
     return std::nullopt;
   }
 
+  // A backend that says which nodes it leaves out takes the others.
+  void add_partly_passed() {
+    for (const LoweredPart& part : round().parts) {
+      if (part.attempt.verdict != LowerVerdict::partly) continue;
+      std::set<std::string_view> left;
+      for (const LeftOut& one : part.attempt.left) left.insert(one.node);
+      std::vector<NodeId> passed;
+      for (const NodeId node : part.nodes) {
+        if (!left.contains(graph_.node(node).name)) passed.push_back(node);
+      }
+      book_.add_passed(part.backend, passed);
+    }
+  }
+
   // ---- the culprit search ----
 
   // Makes one search for each way in which a backend fails, since one rule may fix all partitions
@@ -346,13 +361,17 @@ class LowerJob {
   // The refused parts, grouped by the way in which they fail.
   std::vector<std::vector<std::size_t>> alike() {
     std::map<std::pair<std::size_t, std::string>, std::vector<std::size_t>> ways;
+    std::vector<std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < round().parts.size(); ++i) {
       const LoweredPart& part = round().parts[i];
       if (part.is_lowered || !is_refusal(part.attempt.verdict)) continue;
+      if (part.attempt.verdict == LowerVerdict::partly) {  // it says more than how it fails
+        groups.push_back({i});
+        continue;
+      }
       const MessageNames names(graph_, part.nodes);
       ways[{part.backend, failure_signature(answer_of(results_[i]), names)}].push_back(i);
     }
-    std::vector<std::vector<std::size_t>> groups;
     for (auto& [way, parts] : ways) groups.push_back(std::move(parts));
     std::sort(groups.begin(), groups.end());
     return groups;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -26,8 +27,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kHere = "{here}";
-// A module that the workers in scripts/backends import.
-constexpr std::string_view kWorkerModule = "worker.py";
+// Modules that the workers in scripts/backends import.
+constexpr std::array<std::string_view, 2> kWorkerModules = {"worker.py", "torch_programs.py"};
 
 Status<Error> write_script(const fs::path& path, std::string_view text) {
   std::ofstream file(path, std::ios::binary);
@@ -96,8 +97,10 @@ class RepeatWriter {
       return word;
     }
     copy(path);
-    const fs::path module = path.parent_path() / kWorkerModule;
-    if (path.extension() == ".py" && fs::is_regular_file(module, ignored)) copy(module);
+    for (const std::string_view name : kWorkerModules) {
+      const fs::path module = path.parent_path() / name;
+      if (path.extension() == ".py" && fs::is_regular_file(module, ignored)) copy(module);
+    }
     return std::string(kHere) + "/backend/" + path.filename().string();
   }
 
@@ -125,6 +128,7 @@ class RepeatWriter {
     }
     text += "cd \"$(dirname \"$0\")\" || exit 2\nexec \"${PYTHON:-python3}\" repeat.py";
     if (files_.has_data && !files_.compares_values) text += " --run";
+    if (files_.pins) text += " --pin";
     if (files_.compares_values) {
       const CompareTolerance& tolerance = files_.backend.tolerance;
       text += " --compare --rtol " + number_text(tolerance.rtol) + " --atol " +
@@ -204,6 +208,8 @@ std::string_view kind_text(FindingKind kind) {
       return "The model failed, and did not fail when it was tried again.";
     case FindingKind::unexplained:
       return "The model fails as a whole; no part of it was found to blame.";
+    case FindingKind::left_out:
+      return "The compiler leaves each of these nodes out:";
     case FindingKind::size:
       return "The model has too many nodes; other pieces of as many fail, and smaller ones pass.";
   }
@@ -221,9 +227,13 @@ std::string readme_text(const FindingFolder& folder) {
   const std::string model = fs::path(folder.model.source.path()).filename().string();
   text += "Found by `cleave lower` in " + markdown_code(model) + ", partition " +
           markdown_code(folder.finding.part) + ". `model" +
-          std::string(piece_ending(folder.model)) + "` is the smallest piece that was seen to " +
-          "fail: " + std::to_string(finding.within.size()) +
-          (finding.within.size() == 1 ? " node" : " nodes") + ".\n\n";
+          std::string(piece_ending(folder.model)) + "` is ";
+  text +=
+      finding.kind == FindingKind::left_out
+          ? "the first of the nodes alone"
+          : "the smallest piece that was seen to fail: " + std::to_string(finding.within.size()) +
+                (finding.within.size() == 1 ? " node" : " nodes");
+  text += ".\n\n";
   text += std::string(is_of_values(folder.finding) ? values_text(*folder.finding.values)
                                                    : kind_text(finding.kind));
   text += "\n\n" + node_lines(graph, finding.nodes) + "\n";
@@ -281,7 +291,8 @@ Status<Error> write_finding(const FindingFolder& folder, PieceLowerer& lowerer) 
   const bool compares = has_data && is_of_values(folder.finding);
   if (done) {
     done = write_repeat_files(
-        {folder.path, folder.backend, folder.backend.title(folder.identity), has_data, compares});
+        {folder.path, folder.backend, folder.backend.title(folder.identity), has_data, compares,
+         finding.remedies.pin_shapes && !is_remedy && folder.model.format() == ModelFormat::pt2});
   }
   return done;
 }

@@ -35,6 +35,7 @@ struct RepeatFiles {
   std::string title;             // the backend and its version
   bool has_data = false;         // test_data_set_0 is there: the model is run, too
   bool compares_values = false;  // the failure is one of values; only with data
+  bool pins = false;             // see PieceFiles::pins; only with data
 };
 
 // Writes them. Error: what cannot be written.

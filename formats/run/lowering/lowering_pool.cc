@@ -111,12 +111,14 @@ std::optional<LowerFault> LoweringPool::run_reference(Lane& lane) {
   BackendSession& session = *lane.reference;
   const auto identity = session.identity();
   if (!identity) {
-    const std::string packages =
-        model_.format() == ModelFormat::tflite ? "ai-edge-litert" : "onnxruntime";
+    const std::string packages = model_.format() == ModelFormat::tflite
+                                     ? "ai-edge-litert onnx numpy"
+                                 : model_.format() == ModelFormat::pt2 ? "torch numpy"
+                                                                       : "onnxruntime onnx numpy";
     return LowerFault{Kind::reference,
                       "the reference \"" + session.backend().name +
                           "\" does not start: " + identity.error().message,
-                      {"pip install " + packages + " onnx numpy"}};
+                      {"pip install " + packages}};
   }
   reference_ = session.backend().name + " " + *identity;
   std::vector<std::string> inputs = options_.inputs;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <set>
+#include <unordered_map>
 
 #include "core/graph/op_name.h"
 
@@ -87,6 +90,7 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
                                 const std::function<void(std::size_t runs)>& asked) const {
   LoweredPart& part = failed.part;
   PieceLowerer& lowerer = pool_.lowerer(lane, part.backend);
+  if (part.attempt.verdict == LowerVerdict::partly) return take_left(failed, lowerer);
   const std::size_t before = lowerer.calls();
   const Oracle plain = [&](Piece piece) {
     asked(lowerer.calls() - before);
@@ -130,6 +134,59 @@ PartFindings PartSearch::search(const PartFailure& failed, std::size_t lane,
     mark_open(found.findings.back());
   }
   confirm(part, lowerer, found);
+  return found;
+}
+
+// The backend says itself what it leaves out, so there is nothing to search for: a finding for each op
+// and reason. Before that, with known shapes it may leave out less, or nothing.
+PartFindings PartSearch::take_left(const PartFailure& failed, PieceLowerer& lowerer) const {
+  LoweredPart& part = failed.part;
+  PartFindings found;
+  if (may_pin()) {
+    const auto pinned = lowerer.lower({.nodes = part.nodes, .remedies = kPinned});
+    if (pinned && is_success(pinned->attempt.verdict) && !pinned->is_unchanged) {
+      Finding finding{.kind = FindingKind::remedy, .by = FoundBy::hypothesis};
+      finding.nodes = finding.within = part.nodes;
+      finding.remedies = kPinned;
+      finding.how = verdict_words(part.attempt);
+      finding.message = part.attempt.message;
+      found.is_remedied = take_remedy(part, finding, lowerer);
+      found.findings.push_back(finding_of(part, std::move(finding)));
+      return found;
+    }
+    if (pinned && pinned->attempt.verdict == LowerVerdict::partly &&
+        pinned->attempt.left.size() < part.attempt.left.size()) {
+      part.attempt = pinned->attempt;
+    }
+  }
+  std::unordered_map<std::string_view, NodeId> nodes;
+  for (const NodeId node : part.nodes) nodes.emplace(graph_.node(node).name, node);
+  std::map<std::pair<std::string_view, std::string>, std::size_t> places;  // by op and reason
+  std::set<NodeId> seen;
+  for (const LeftOut& one : part.attempt.left) {
+    const auto node = nodes.find(one.node);
+    if (node == nodes.end() || !seen.insert(node->second).second) continue;
+    const std::string why = one.op + ": " + (one.why.empty() ? "no reason given" : one.why);
+    const auto [place, is_new] =
+        places.emplace(std::pair(graph_.op(node->second), why), found.findings.size());
+    if (is_new) {
+      Finding finding{.kind = FindingKind::left_out, .by = FoundBy::hint};
+      finding.within = {node->second};
+      finding.signature = why;
+      finding.how = verdict_words(part.attempt);
+      found.findings.push_back(finding_of(part, std::move(finding)));
+    }
+    Finding& finding = found.findings[place->second].finding;
+    finding.nodes.push_back(node->second);
+    finding.message += (finding.message.empty() ? "" : "\n") + one.node + ": " + why;
+  }
+  if (found.findings.empty()) {
+    Finding finding{.kind = FindingKind::unexplained, .within = part.nodes};
+    finding.how = verdict_words(part.attempt);
+    finding.message = part.attempt.message;
+    found.findings.push_back(finding_of(part, std::move(finding)));
+  }
+  for (LowerFinding& one : found.findings) mark_open(one);
   return found;
 }
 

@@ -50,6 +50,7 @@ class PartSearch {
                       const std::function<void(std::size_t runs)>& asked) const;
 
  private:
+  PartFindings take_left(const PartFailure& failed, PieceLowerer& lowerer) const;
   bool may_pin() const;
   void drop_if_assumed(Finding& finding, const Oracle& plain) const;
   void mark_open(LowerFinding& found) const;

@@ -13,22 +13,24 @@ namespace cleave {
 
 class PieceCutter {
  public:
-  // Whether pieces of models of the format can be cut: ONNX and TensorFlow Lite.
+  // Whether pieces of models of the format can be cut: of all that are not native JSON.
   static bool can_cut(ModelFormat format);
   // The model must be of such a format, and outlive this. Errors: those of OnnxCutter::open().
   static Result<PieceCutter, WriteFault> open(const LoadedModel& model);
 
   // Writes the model of `nodes`, which are in model order and convex. Linear in the piece and the
-  // bytes written for ONNX, in the model's tables for TensorFlow Lite.
+  // bytes written for ONNX, in the model's nodes for torch, in its tables for TensorFlow Lite.
   Result<CutPiece, WriteFault> write(std::span<const NodeId> nodes, const OutputPath& output);
 
  private:
   explicit PieceCutter(const LoadedModel& model) : model_(&model) {}
+  Result<CutPiece, WriteFault> write_pt2(const Partition& piece, const OutputPath& output) const;
   const LoadedModel* model_;
   std::optional<OnnxCutter> onnx_;  // of an ONNX model
+  std::vector<ValueId> values_;     // of a program of torch: by number in it
 };
 
-// How names of files with pieces of the model end: ".onnx", ".tflite".
+// How names of files with pieces of the model end: ".onnx", ".tflite", ".pt2".
 std::string_view piece_ending(const LoadedModel& model);
 
 }  // namespace cleave

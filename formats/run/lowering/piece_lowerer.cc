@@ -16,6 +16,7 @@
 #include "formats/base/io/output_file.h"
 #include "formats/base/io/source_file.h"
 #include "formats/base/text/version.h"
+#include "formats/models/pt2/reader.h"
 #include "formats/run/backend/tensor.h"
 #include "formats/run/backend/tensor_files.h"
 #include "formats/run/lowering/piece_change.h"
@@ -47,7 +48,8 @@ std::string text_of_file(const std::string& path) {
 }
 
 bool is_compiled(LowerVerdict verdict) {
-  return verdict == LowerVerdict::lowered || verdict == LowerVerdict::wrong_values ||
+  return verdict == LowerVerdict::lowered || verdict == LowerVerdict::nothing ||
+         verdict == LowerVerdict::partly || verdict == LowerVerdict::wrong_values ||
          verdict == LowerVerdict::lower_precision || verdict == LowerVerdict::tie_order ||
          verdict == LowerVerdict::one_step;
 }
@@ -68,6 +70,15 @@ Difference difference_of(LowerVerdict verdict) {
     default:
       return Difference::wrong;
   }
+}
+
+// Whether the file states that the tensor is laid out otherwise than row-major without gaps.
+bool is_known_strided(const Pt2Model& model, ValueId value) {
+  const std::uint32_t number = model.value_numbers[value];
+  if (number == kNoPt2) return false;
+  const auto layout = tensor_layout(model, model.program.values[number]);
+  return layout && layout->layouts.contains(LayoutName::strided) &&
+         !layout->layouts.contains(LayoutName::contiguous);
 }
 
 // True for values of which each element is a whole number of quantisation steps.
@@ -140,6 +151,36 @@ PieceChange PieceLowerer::change_of(const CutPiece& cut, const Piece& piece) con
   return change;
 }
 
+// Notes what the export on the first sample's values changes: open inputs get their shapes, and
+// strided ones become contiguous. Nothing, when a value is not known.
+void PieceLowerer::pin_program(Made& made) const {
+  const Pt2Model* const program = context_.model.pt2();
+  if (program == nullptr || context_.samples.empty()) return;
+  bool is_changed = false;
+  std::vector<PinnedShape> pinned;
+  for (const ValueId input : made.inputs) {
+    const ReferenceTensor* const tensor = context_.samples.front().find(name(input));
+    if (tensor == nullptr) return;
+    const bool is_pinned = is_open(context_.model.graph, input);
+    if (is_pinned) pinned.push_back({input, tensor->shape, shaped_by_data_[index(input)]});
+    is_changed = is_changed || is_pinned || is_known_strided(*program, input);
+  }
+  if (!is_changed) return;
+  made.result.pinned = std::move(pinned);
+  made.is_pinned_by_worker = true;
+}
+
+// The piece for a backend, with the values that it is pinned to.
+PieceFiles PieceLowerer::files_of(const Made& made, std::string out) const {
+  PieceFiles files{.model = made.path, .out = std::move(out), .pins = made.is_pinned_by_worker};
+  if (!files.pins) return files;
+  for (const ValueId input : made.inputs) {
+    files.inputs.push_back(
+        {std::string(name(input)), context_.samples.front().find(name(input))->file});
+  }
+  return files;
+}
+
 // True when the input is made within the piece that this one is cut out of.
 bool PieceLowerer::is_cut_at(ValueId input, const Piece& piece) const {
   const NodeId producer = context_.model.graph.value(input).producer;
@@ -193,6 +234,8 @@ Result<PieceLowerer::Made, Error> PieceLowerer::make(const Piece& piece) {
     if (!raised) return raised.error();
     is_changed = is_changed || *raised;
   }
+  if (piece.remedies.pin_shapes) pin_program(made);
+  is_changed = is_changed || made.is_pinned_by_worker;
   made.result.is_unchanged = piece.remedies != Remedies{} && !is_changed;
   return made;
 }
@@ -232,7 +275,8 @@ std::optional<std::string> PieceLowerer::key_of(const Made& made, const Piece& p
   Sha256 key = key_begin();
   key.add_text(*hash);
   key.add_number(piece.attempt);
-  if (context_.compares) {
+  key.add_number(made.is_pinned_by_worker ? 1 : 0);
+  if (context_.compares || made.is_pinned_by_worker) {
     key.add_number(static_cast<std::uint64_t>(piece.tolerance * 1000));
     key.add_number(static_cast<std::uint64_t>(backend.tolerance.integers));
     key.add_number(context_.is_strict_on_ties ? 1 : 0);
@@ -342,7 +386,7 @@ PieceLowerer::Compared PieceLowerer::ask_in_turn(const Made& made, const Piece& 
 }
 
 PieceLowerer::Compared PieceLowerer::ask(const Made& made, const Piece& piece) {
-  const PieceFiles files{.model = made.path, .out = made.path + ".out"};
+  const PieceFiles files = files_of(made, made.path + ".out");
   Compared compared{.attempt = {.verdict = LowerVerdict::lowered}};
   Attempt& attempt = compared.attempt;
   double seconds = 0;
@@ -368,7 +412,7 @@ PieceLowerer::Compared PieceLowerer::ask(const Made& made, const Piece& piece) {
 
 PieceLowerer::Compared PieceLowerer::run_sample(const Made& made, const Piece& piece,
                                                 const ReferenceRun& sample) {
-  PieceFiles files{.model = made.path, .out = made.path + ".out"};
+  PieceFiles files{.model = made.path, .out = made.path + ".out", .pins = made.is_pinned_by_worker};
   for (const ValueId input : made.inputs) {
     files.inputs.push_back({std::string(name(input)), sample.find(name(input))->file});
   }
@@ -454,8 +498,9 @@ bool PieceLowerer::is_order_of_ties(const Piece& piece, const PieceFiles& files)
 Result<Attempt, Error> PieceLowerer::keep(const Piece& piece, const std::string& out) {
   const auto made = make(piece);
   if (!made) return made.error();
-  Attempt attempt =
-      session_.run(LowerStage::compile, {.model = made->path, .out = out, .keeps = true});
+  PieceFiles files = files_of(*made, out);
+  files.keeps = true;
+  Attempt attempt = session_.run(LowerStage::compile, files);
   std::error_code ignored;
   fs::remove(made->path, ignored);
   fs::remove(made->path + ".data", ignored);

@@ -111,6 +111,7 @@ class PieceLowerer {
     std::string path;
     std::vector<ValueId> inputs, outputs;
     PieceResult result;
+    bool is_pinned_by_worker = false;  // a program of torch: see PieceFiles::pins
   };
   struct Compared {
     Attempt attempt;
@@ -118,6 +119,8 @@ class PieceLowerer {
   };
   Result<Made, Error> make(const Piece& piece);
   PieceChange change_of(const CutPiece& cut, const Piece& piece) const;
+  void pin_program(Made& made) const;
+  PieceFiles files_of(const Made& made, std::string out) const;
   std::optional<Sizes> known_shape(ValueId value) const;
   Result<bool, Error> raise_opset(Made& made, std::int64_t opset);
   Sha256 key_begin() const;

@@ -1,5 +1,6 @@
 // Steps:
-// 1. give the backend the first node of each case, model by model;
+// 1. give the backend the first node of each case, model by model; or a program of torch as a whole,
+//    where the backend takes it, or says itself which nodes it leaves out;
 // 2. allow the ops of accepted cases, in their opsets and with their dtypes; learn the shortest
 //    deny rules for refused cases;
 // 3. check the rules on all nodes: deny a refused node that they still support by name.
@@ -98,7 +99,7 @@ class ProbeJob {
     if (!pool) return pool.error();
     outcome_.identity = (*pool)->identities().front();
     outcome_.reference = (*pool)->reference();
-    probe_cases(**pool, first);
+    if (!probe_whole(**pool, model, first)) probe_cases(**pool, first);
     outcome_.compiler_runs += (*pool)->compiler_runs();
     outcome_.cache_hits += (*pool)->cache_hits();
     if (error_) return LowerFault{LowerFault::Kind::output, error_->message};
@@ -116,6 +117,42 @@ class ProbeJob {
       ++outcome_.cases[known->second].nodes;
       ++outcome_.nodes;
     }
+  }
+
+  // One compile tells all of a program of torch when the backend takes it, or names what it leaves
+  // out: a case is refused when a node of it is left out. Returns false when it tells nothing.
+  bool probe_whole(LoweringPool& pool, std::size_t model, std::size_t first) {
+    if (input_.models[model].format() != ModelFormat::pt2) return false;
+    const Graph& graph = input_.models[model].graph;
+    std::vector<NodeId> nodes;
+    for (const NodeId node : graph.nodes()) nodes.push_back(node);
+    std::optional<Result<PieceResult, Error>> result;
+    pool.lanes().do_all(
+        {[&](std::size_t lane) { result.emplace(pool.lowerer(lane, 0).lower({.nodes = nodes})); }});
+    if (!*result) {
+      error_ = result->error();
+      return true;
+    }
+    const Attempt& attempt = (*result)->attempt;
+    if (!is_success(attempt.verdict) && attempt.verdict != LowerVerdict::partly) return false;
+    std::map<std::string_view, const LeftOut*> left;
+    for (const LeftOut& one : attempt.left) left.emplace(one.node, &one);
+    for (std::size_t i = first; i < outcome_.cases.size(); ++i) {
+      outcome_.cases[i].attempt.verdict = LowerVerdict::lowered;
+      outcome_.cases[i].attempt.seconds = attempt.seconds / static_cast<double>(nodes.size());
+    }
+    for (const NodeId node : nodes) {
+      const auto found = left.find(graph.node(node).name);
+      if (found == left.end()) continue;
+      ProbedCase& probed = outcome_.cases[index_.at(node_case(graph, node))];
+      if (!probed.is_taken()) continue;
+      const LeftOut& one = *found->second;
+      probed.attempt.verdict = LowerVerdict::partly;
+      probed.attempt.message = one.op + ": " + (one.why.empty() ? "no reason given" : one.why);
+      probed.model = model;
+      probed.node = node;
+    }
+    return true;
   }
 
   void probe_cases(LoweringPool& pool, std::size_t first) {

@@ -18,6 +18,11 @@ std::string rule_words(const Rule& rule) {
   return text;
 }
 
+// True for a finding that is evidence against a node by itself.
+bool speaks_of_each(FindingKind kind) {
+  return kind == FindingKind::culprit || kind == FindingKind::left_out;
+}
+
 std::string finding_text(std::size_t index) { return "finding " + std::to_string(index + 1); }
 
 }  // namespace
@@ -51,15 +56,18 @@ std::vector<Rule> RuleBook::learn(std::vector<LowerFinding>& findings, std::size
   return merged(std::move(rules_));
 }
 
-// A node that fails alone is evidence. One that only fails together with others is denied by name.
+// A node that fails alone, or is left out, is evidence. One that only fails together with others is denied by name.
 void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findings,
                           std::size_t round) {
   for (std::size_t i = 0; i < findings.size(); ++i) {
     LowerFinding& found = findings[i];
     if (found.backend != backend || found.finding.nodes.empty()) continue;
     const NodeId node = found.finding.nodes.back();
-    if (found.finding.kind == FindingKind::culprit && found.round == round) {
+    if (found.round == round && found.finding.kind == FindingKind::culprit) {
       evidence_[backend].add_failed(graph_, node);
+    }
+    if (found.round == round && found.finding.kind == FindingKind::left_out) {
+      for (const NodeId one : found.finding.nodes) evidence_[backend].add_failed(graph_, one);
     }
     if (found.finding.kind != FindingKind::together) continue;
     for (Rule& rule : rules_by_name(graph_, std::span(&node, 1))) {
@@ -71,6 +79,29 @@ void RuleBook::learn_from(std::size_t backend, std::vector<LowerFinding>& findin
     }
   }
   learn_ops(backend, findings, round);
+  deny_left(backend, findings);
+}
+
+// A node that is left out here, though its case was taken elsewhere, is denied by name: else the next
+// round would have it again.
+void RuleBook::deny_left(std::size_t backend, std::vector<LowerFinding>& findings) {
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    LowerFinding& found = findings[i];
+    if (found.backend != backend || found.finding.kind != FindingKind::left_out) continue;
+    for (const NodeId node : found.finding.nodes) {
+      const std::string_view name = graph_.node(node).name;
+      const bool is_denied = std::any_of(rules_.begin(), rules_.end(), [&](const Rule& rule) {
+        return (rule.node_name.empty() || rule.node_name == name) &&
+               holds_of(rule, {.graph = &graph_, .node = node}, facts_);
+      });
+      if (is_denied) continue;
+      Rule rule = rules_by_name(graph_, std::span(&node, 1)).front();
+      rule.why = backends_[backend] + ": " + found.finding.signature +
+                 " (left out here, taken elsewhere, " + finding_text(i) + ")";
+      if (found.rule.empty()) found.rule = rule_words(rule);
+      rules_.push_back(std::move(rule));
+    }
+  }
 }
 
 void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& findings,
@@ -78,21 +109,25 @@ void RuleBook::learn_ops(std::size_t backend, std::vector<LowerFinding>& finding
   std::map<std::string, std::size_t> last;  // by op: index of its last failure
   for (std::size_t i = 0; i < findings.size(); ++i) {
     const Finding& finding = findings[i].finding;
-    if (findings[i].backend != backend || finding.kind != FindingKind::culprit) continue;
+    if (findings[i].backend != backend || !speaks_of_each(finding.kind)) continue;
     last[std::string(graph_.op(finding.nodes.back()))] = i;
   }
   for (LearnedRule& learned : learn_rules(evidence_[backend], {graph_, facts_})) {
     Rule& rule = learned.rule;
     const std::size_t failure = last.at(rule.op);
+    // A name stands for its case: of those that are left out each node has a name of its own below.
+    if (findings[failure].finding.kind == FindingKind::left_out && !rule.node_name.empty()) continue;
     rule.why = backends_[backend] + ": " + findings[failure].finding.signature + " (" +
                std::to_string(learned.failed) + " of " +
-               std::to_string(learned.failed + learned.passed) + " cases refused alone" +
+               std::to_string(learned.failed + learned.passed) +
+               (findings[failure].finding.kind == FindingKind::left_out ? " cases left out"
+                                                                        : " cases refused alone") +
                (learned.is_weak() ? ", weak evidence" : "") +
                (findings[failure].has_open_shapes ? ", with open shapes" : "") + ", " +
                finding_text(failure) + ")";
     for (LowerFinding& found : findings) {
       const bool is_new = found.backend == backend && found.round == round && found.rule.empty() &&
-                          found.finding.kind == FindingKind::culprit;
+                          speaks_of_each(found.finding.kind);
       if (is_new && graph_.op(found.finding.nodes.back()) == rule.op) found.rule = rule_words(rule);
     }
     rules_.push_back(std::move(rule));

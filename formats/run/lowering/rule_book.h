@@ -29,6 +29,7 @@ class RuleBook {
 
  private:
   void learn_from(std::size_t backend, std::vector<LowerFinding>& findings, std::size_t round);
+  void deny_left(std::size_t backend, std::vector<LowerFinding>& findings);
   void learn_ops(std::size_t backend, std::vector<LowerFinding>& findings, std::size_t round);
 
   const Graph& graph_;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -23,6 +24,8 @@ namespace fs = std::filesystem;
 bool says_something(LowerVerdict verdict) {
   switch (verdict) {
     case LowerVerdict::lowered:
+    case LowerVerdict::nothing:
+    case LowerVerdict::partly:
     case LowerVerdict::refused:
     case LowerVerdict::no_output:
     case LowerVerdict::wrong_values:
@@ -41,7 +44,7 @@ bool is_answer(LowerVerdict verdict) {
          verdict != LowerVerdict::lost;
 }
 
-constexpr unsigned kVersion = 2;  // of the lines below
+constexpr unsigned kVersion = 3;  // of the lines below
 constexpr std::size_t kMostKeyBytes = 200;
 constexpr std::size_t kMostDetailBytes = 1000;
 // A message is at most what is kept of an output, with a character for each byte that is none.
@@ -58,6 +61,8 @@ std::string line_of(const std::string& key, const Attempt& attempt) {
                {"seconds", attempt.seconds},
                {"artefact_bytes", nullptr}};
   if (attempt.artefact_bytes) json["artefact_bytes"] = *attempt.artefact_bytes;
+  Json& left = json["left"] = Json::array();
+  for (const LeftOut& one : attempt.left) left.push_back({one.node, one.op, one.why});
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -68,6 +73,22 @@ std::optional<std::string> text_at(const Json& json, const char* key, std::size_
   auto text = field->get<std::string>();
   if (text.size() > most_bytes) return std::nullopt;
   return text;
+}
+
+// nullopt when it is not a list of three texts each.
+std::optional<std::vector<LeftOut>> left_at(const Json& json) {
+  const Json list = json.value("left", Json());
+  if (!list.is_array()) return std::nullopt;
+  std::vector<LeftOut> left;
+  for (const Json& one : list) {
+    const auto is_text = [](const Json& field) { return field.is_string(); };
+    if (!one.is_array() || one.size() != 3 || !std::all_of(one.begin(), one.end(), is_text)) {
+      return std::nullopt;
+    }
+    left.push_back(
+        {one[0].get<std::string>(), one[1].get<std::string>(), one[2].get<std::string>()});
+  }
+  return left;
 }
 
 struct KnownVerdict {
@@ -88,13 +109,15 @@ std::optional<KnownVerdict> verdict_of(std::string_view line) {
   const Json seconds = json.value("seconds", Json()), bytes = json.value("artefact_bytes", Json());
   const bool has_times = seconds.is_number() && seconds.get<double>() >= 0 &&
                          (bytes.is_null() || bytes.is_number_unsigned());
-  if (!key || !verdict || !stage || !detail || !message || !has_times) return std::nullopt;
+  auto left = left_at(json);
+  if (!key || !verdict || !stage || !detail || !message || !has_times || !left) return std::nullopt;
   Attempt attempt{.verdict = *verdict,
                   .stage = *stage,
                   .detail = *std::move(detail),
                   .message = *std::move(message),
                   .seconds = seconds.get<double>()};
   if (!bytes.is_null()) attempt.artefact_bytes = bytes.get<std::uint64_t>();
+  attempt.left = *std::move(left);
   return KnownVerdict{*std::move(key), std::move(attempt)};
 }
 

@@ -433,9 +433,46 @@ class PartDocument {
       is_first = false;
       text += json_string(value.name);
       text += ": ";
-      text += program_.text_of(value.entry);
+      text += entry_in_part(number);
     }
     text += "}";
+  }
+
+  // The type of a tensor with these strides; unchanged when it states none.
+  static std::string with_strides(std::string_view entry, const std::vector<std::string>& strides) {
+    std::string text(entry);
+    const std::size_t begin = text.find('[', text.find("\"strides\""));
+    std::size_t end = begin, depth = 0;
+    while (end < text.size()) {
+      depth += text[end] == '[' ? 1U : 0U;
+      depth -= text[end] == ']' ? 1U : 0U;
+      ++end;
+      if (depth == 0) break;
+    }
+    return begin == text.npos ? text : text.replace(begin, end - begin, json_list(strides));
+  }
+
+  // The type of a value in the part. One that another part makes arrives as a copy, which has no
+  // elements in common, so that no stride is 0 as it is after an expand.
+  std::string entry_in_part(std::uint32_t number) const {
+    const Pt2Value& value = program_.values[number];
+    const std::string_view entry = program_.text_of(value.entry);
+    const bool crosses =
+        value.maker != kNoPt2 &&
+        std::find(part_.inputs.begin(), part_.inputs.end(), number) != part_.inputs.end();
+    if (!crosses || value.size_count != value.stride_count) return std::string(entry);
+    bool is_spread = false;
+    std::vector<std::string> strides(value.stride_count);
+    std::int64_t elements = 1;
+    for (std::uint32_t i = value.size_count; i > 0; --i) {
+      const Pt2Size& size = program_.sizes[value.size_begin + i - 1];
+      const Pt2Size& stride = program_.sizes[value.stride_begin + i - 1];
+      if (size.size < 0) return std::string(entry);  // with open sizes torch finds the strides anew
+      is_spread = is_spread || (stride.size == 0 && size.size > 1);
+      strides[i - 1] = "{\"as_int\": " + std::to_string(elements) + "}";
+      elements *= std::max<std::int64_t>(size.size, 1);
+    }
+    return is_spread ? with_strides(entry, strides) : std::string(entry);
   }
 
   // The ranges of the symbols that the part uses.

@@ -326,15 +326,17 @@ Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const P
   return Pt2Writer(model, partition, folder, progress).write(files);
 }
 
-Status<WriteFault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
-                                   const OutputPath& output) {
+Result<Pt2PieceValues, WriteFault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
+                                                   const OutputPath& output) {
   const Pt2Model& source = *model.pt2();
   auto plan = plan_pt2_split(source, piece);
   if (!plan) return refusal_of(model, plan.error());
-  const Pt2Part& part = plan->parts.front();
+  Pt2Part& part = plan->parts.front();
   ArchivePieces archive(source, module_names(piece.names).front());
   archive.add_model(kMainModel, pt2_part_document(source, part), part.lifted_inputs, nullptr);
-  return write_pieces(std::move(archive).finish(), byte_sources(model), output);
+  auto written = write_pieces(std::move(archive).finish(), byte_sources(model), output);
+  if (!written) return std::move(written).error();
+  return Pt2PieceValues{std::move(part.inputs), std::move(part.outputs)};
 }
 
 }  // namespace cleave

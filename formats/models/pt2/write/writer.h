@@ -66,9 +66,14 @@ Result<Pt2Written, WriteFault> write_pt2_split(const LoadedModel& model, const P
                                                Pt2Files files, const OutputFolder& folder,
                                                const Progress& progress);
 
+// The arguments and the results of a piece, in order, as numbers in Pt2Program::values.
+struct Pt2PieceValues {
+  std::vector<std::uint32_t> inputs, outputs;
+};
+
 // Writes one archive of the nodes of `piece`, a partition made by make_piece(). Its outputs are the
 // values that other nodes read, or that the program returns.
-Status<WriteFault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
-                                   const OutputPath& output);
+Result<Pt2PieceValues, WriteFault> write_pt2_piece(const LoadedModel& model, const Partition& piece,
+                                                   const OutputPath& output);
 
 }  // namespace cleave

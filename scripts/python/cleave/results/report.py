@@ -53,6 +53,7 @@ class ReportSettings:
     place: Literal["priority", "order", "cost"]
     residency: Literal["off", "on"]
     start: Literal["reference", "cpu", "acc", "fewest"]
+    pack: Literal["early", "bytes"]
     keep_acc_subgraphs: int | None
     keep_by: Literal["flops", "time", "nodes", "latency"]
     extend: str
@@ -76,6 +77,7 @@ class ReportSettings:
             place=data["place"],
             residency=data["residency"],
             start=data["start"],
+            pack=data["pack"],
             keep_acc_subgraphs=data["keep_acc_subgraphs"],
             keep_by=data["keep_by"],
             extend=data["extend"],

@@ -73,7 +73,8 @@ TEST_CASE("an entry of the cache that cleave would not have written is no entry"
                         .detail = "exit 3",
                         .message = "no Loop",
                         .seconds = 0.25,
-                        .artefact_bytes = 7};
+                        .artefact_bytes = 7,
+                        .left = {{"norm", "aten.native_layer_norm", "not there"}}};
   REQUIRE(VerdictStore(folder.path("")).add("key", attempt));
   const std::string whole = folder.content("ke/key.json");
   const auto known = cached(folder, whole);
@@ -84,6 +85,9 @@ TEST_CASE("an entry of the cache that cleave would not have written is no entry"
   CHECK(known->detail == "exit 3");
   CHECK(known->seconds == 0.25);
   CHECK(known->artefact_bytes == 7);
+  REQUIRE(known->left.size() == 1);
+  CHECK(known->left[0].node == "norm");
+  CHECK(known->left[0].why == "not there");
   const auto is_known_with = [&](const std::string& from, const std::string& to) {
     std::string changed = whole;
     REQUIRE(changed.find(from) != changed.npos);
@@ -96,10 +100,12 @@ TEST_CASE("an entry of the cache that cleave would not have written is no entry"
     INFO(verdict);
     CHECK_FALSE(is_known_with("\"refused\"", verdict));
   }
+  CHECK_FALSE(is_known_with("\"not there\"", "7"));
+  CHECK_FALSE(is_known_with(",\"not there\"", ""));
   CHECK_FALSE(is_known_with("\"check\"", "1"));
   CHECK_FALSE(is_known_with("\"check\"", "\"\""));
-  CHECK_FALSE(is_known_with("\"version\":2", "\"version\":1"));
-  CHECK_FALSE(is_known_with(",\"version\":2", ""));
+  CHECK_FALSE(is_known_with("\"version\":3", "\"version\":2"));
+  CHECK_FALSE(is_known_with(",\"version\":3", ""));
   CHECK_FALSE(is_known_with("0.25", "-0.25"));
   CHECK_FALSE(is_known_with("0.25", "\"0.25\""));
   CHECK_FALSE(is_known_with(":7", ":-7"));

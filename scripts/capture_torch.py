@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Runs the partitions of a split torch.export program and writes what each takes and makes.
+
+usage: capture_torch.py DIR [-o OUT] [--inputs FILE.npz] [--seed N] [--import MODULE]... [--force]
+
+DIR is the folder that `cleave split` wrote for a .pt2 model. Inputs of the program come from --inputs, as arrays by
+name, or are those that the archive was saved with, or random where it has none, the same for the same --seed. The
+partitions run in call order in torch, and every value is copied when it leaves one. For each partition it writes
+
+    OUT/<part>/model.pt2                      the partition, with its inputs as example_inputs: compilers such as
+                                              AOTInductor ask for them
+    OUT/<part>/test_data_set_0/input_0.pb     its inputs, in the order of its arguments
+    OUT/<part>/test_data_set_0/output_0.pb    its outputs
+
+Then each partition is loaded again, runs alone on these inputs, and must make the same bits.
+
+Exit status: 0 all partitions captured; 1 one makes other bits when run again; 2 wrong usage; 3 the program cannot run;
+4 OUT cannot be written, or exists without --force; 77 torch is missing.
+"""
+import argparse
+import importlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE / "backends")]
+try:
+    import torch
+
+    import torch_programs
+    from run_torch_split import Chain, be_quiet, copied, is_same, load_archive
+except ImportError as error:
+    print(f"capture_torch.py: skipped: needs the Python module {error.name} (pip install torch numpy)", file=sys.stderr)
+    sys.exit(77)
+
+
+class Capture(Chain):
+    """Partitions that note what they are called with and what they return, the first time."""
+
+    def __init__(self, folder, chain, program):
+        super().__init__(folder, chain, program)
+        self.seen = {}
+        self.modules = [self.noting(part["name"], module) for part, module in zip(chain["order"], self.modules)]
+
+    def noting(self, name, module):
+        def call(*arguments):
+            before = [copied(one) for one in arguments]
+            results = module(*arguments)
+            self.seen.setdefault(name, (before, [copied(one) for one in results]))
+            return results
+
+        return call
+
+
+def root_of(folder):
+    """(the archive with the whole program, its file)"""
+    for name in ("root.pt2", "bundle.pt2"):
+        if (folder / name).is_file():
+            return load_archive(folder / name), folder / name
+    raise SystemExit(f"capture_torch.py: {folder} has no root.pt2: DIR is not a split of a .pt2 model")
+
+
+def write_tensors(folder, begin, names, values):
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, (name, value) in enumerate(zip(names, values)):
+        torch_programs.write_tensor(folder / f"{begin}_{i}.pb", name, value)
+
+
+def capture_part(folder, out, part, seen):
+    """Writes one partition. Returns the outputs that differ when it runs again."""
+    inputs, outputs = seen
+    path = folder / part["file"]
+    program = load_archive(path)[part.get("model", "model")]
+    program.example_inputs = (tuple(copied(one) for one in inputs), {})
+    place = out / part["name"]
+    place.mkdir(parents=True)
+    torch.export.save(program, place / "model.pt2")
+    write_tensors(place / "test_data_set_0", "input", part["inputs"], inputs)
+    write_tensors(place / "test_data_set_0", "output", part["outputs"], outputs)
+    again = torch.export.load(str(place / "model.pt2"))
+    results = again.module()(*[copied(one) for one in again.example_inputs[0]])
+    return [name for name, left, right in zip(part["outputs"], outputs, results) if not is_same(left, right)]
+
+
+def capture(options, out):
+    chain = json.loads((options.folder / "manifest.json").read_text(encoding="utf-8"))["chain"]
+    programs, path = root_of(options.folder)
+    request = {"given": str(options.inputs) if options.inputs else None, "seed": options.seed, "model": str(path)}
+    values, _ = torch_programs.find_inputs(request, programs["model"])
+    given = iter(values)
+    runner = Capture(options.folder, chain, programs["model"])
+    with torch.no_grad():
+        torch.manual_seed(options.seed)
+        runner([copied(next(given)) if name is not None else None for name in chain["inputs"]])
+        faults = {part["name"]: capture_part(options.folder, out, part, runner.seen[part["name"]])
+                  for part in chain["order"]}  # fmt: skip
+    return faults
+
+
+def make_folder(out, force):
+    if out.exists():
+        others = [one.name for one in out.iterdir() if not (one / "model.pt2").exists()]
+        if not force or others:
+            raise FileExistsError(f'"{out}" is there already: give another with -o, or --force')
+        shutil.rmtree(out)
+    out.mkdir(parents=True)
+
+
+def main():
+    what, _, details = __doc__.split("\n\n", 2)
+    parser = argparse.ArgumentParser(prog=os.environ.get("CLEAVE_SCRIPT"), description=f"{what}\n\n{details}",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.add_argument("folder", metavar="DIR", type=Path)
+    parser.add_argument("-o", "--out", metavar="OUT", type=Path, help="DIR/captured if not given")
+    parser.add_argument("--inputs", type=Path, help="a .npz file")
+    parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (0)")
+    parser.add_argument("--import", action="append", default=[], dest="modules", metavar="MODULE")
+    parser.add_argument("--force", action="store_true", help="replace OUT")
+    options = parser.parse_args()
+    sys.path.insert(0, "")
+    torch_programs.import_known()
+    for module in options.modules:
+        importlib.import_module(module)
+    be_quiet()
+    out = options.out or options.folder / "captured"
+    try:
+        make_folder(out, options.force)
+        faults = capture(options, out)
+    except OSError as error:
+        print(f"capture_torch.py: {error}", file=sys.stderr)
+        sys.exit(4)
+    except (torch_programs.StageError, RuntimeError) as error:
+        print(f"capture_torch.py: {options.folder}: {error}", file=sys.stderr)
+        sys.exit(3)
+    different = {name: names for name, names in faults.items() if names}
+    print(f"captured: {len(faults) - len(different)} of {len(faults)} partitions, in {out}")
+    for name, names in different.items():
+        print(f"fault: {name}: {', '.join(names)} {'is' if len(names) == 1 else 'are'} other when run alone")
+    sys.exit(1 if different else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""PyTorch: a module split in one call, and the scripts for splits of torch programs.
+
+    import cleave.torch
+
+    split = cleave.torch.split(model, (x,), support="npu.json", min_acc_module_size=2)
+    y = split(x)                                   # the partitions, one after the other
+    print(split.report.cpu_reasons[0].detail)      # why a node is on the CPU
+    part = split.get_submodule("_run_on_acc_0")    # a partition is a module
+
+    python -m cleave.torch run DIR [MODEL.pt2]     runs a split in torch and compares it with the whole, bit for bit
+    python -m cleave.torch apply DIR ...           does to a module what cleave did to its torch.fx graph
+    python -m cleave.torch export ...              traces a module into native graph JSON
+    python -m cleave.torch capture DIR             writes what each partition takes and makes
+
+Needs torch 2.9 or later.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+from .program import script
+
+if TYPE_CHECKING:
+    from .calls import Option, Path, Paths
+
+COMMANDS = {
+    "run": "run_torch_split.py", "apply": "apply_fx.py", "export": "export_fx.py", "capture": "capture_torch.py",
+}
+
+
+def split(
+    module: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    support: Union[Paths, Mapping[str, Any]],
+    output: Path | None = None,
+    dynamic_shapes: Any = None,
+    **options: Option,
+) -> Any:
+    """Exports the module with these arguments, splits the program, and returns a torch.nn.Module that is called as the
+    module is; its children are the partitions, `report` is that of cleave.split(). A program of torch.export.export() is
+    taken as it is. `support`: lists, or the content of one as a dict. `output`: a folder for the partitions, which else
+    go with the module. Options are those of cleave.split()."""
+    from .calls import split as split_file
+
+    return _library("torch_module").split_module(split_file, module, args, kwargs, support, output, dynamic_shapes, options)
+
+
+def _library(name: str) -> Any:
+    folder = os.path.dirname(script(name + ".py"))
+    if folder not in sys.path:
+        sys.path.append(folder)  # scripts import each other
+    return importlib.import_module(name)
+
+
+def main() -> None:
+    from .scripts import run
+
+    if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
+        sys.exit(f"usage: python -m cleave.torch {'|'.join(COMMANDS)} ...")
+    command = sys.argv.pop(1)
+    run(f"cleave.torch {command}", COMMANDS[command])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Tests cleave.torch: a module is split in one call, and the split computes the same bits.
+
+usage: torch_module_test.py PROJECT_FOLDER CLEAVE      exit status 1 when a test fails, 77 without torch
+"""
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
+PROJECT = Path(sys.argv[1]).resolve()
+os.environ["CLEAVE_PROGRAM"] = os.path.abspath(sys.argv[2])
+sys.path.insert(0, str(PROJECT / "scripts" / "python"))
+try:
+    import torch
+except ImportError:
+    print("skipped: needs torch")
+    sys.exit(77)
+
+import cleave.torch
+
+LIST = {"format": "cleave.support", "version": 1, "name": "npu", "allow": ["aten.linear", "aten.relu"]}
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(4, 8), torch.nn.Linear(8, 2)
+
+    def forward(self, x, scale=None):
+        hidden = torch.relu(self.first(x))
+        return {"logits": self.last(torch.sort(hidden).values * scale), "hidden": hidden}
+
+
+def check_module():
+    model, x, scale = Net().eval(), torch.randn(3, 4), torch.tensor(2.0)
+    split = cleave.torch.split(model, (x,), {"scale": scale}, support=LIST)
+    names = [name for name, _ in split.named_children()]
+    assert names == ["_run_on_acc_0", "_run_on_cpu_1", "_run_on_acc_2"], names
+    assert [part.name for part in split.report.partitions] == names
+    made, wanted = split(x, scale=scale), model(x, scale=scale)
+    assert list(made) == ["logits", "hidden"] and all(torch.equal(made[key], wanted[key]) for key in wanted)
+    try:
+        split(x)
+    except TypeError as error:
+        assert "exported for other arguments" in str(error)
+    else:
+        raise AssertionError("it takes other arguments")
+    part = split.get_submodule("_run_on_acc_2")
+    assert isinstance(part, torch.nn.Module)
+
+
+def check_program_and_folder():
+    program = torch.export.export(Net().eval(), (torch.randn(3, 4),), {"scale": torch.tensor(1.0)})
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "parts"
+        cleave.torch.split(program, support=LIST, output=out)
+        assert (out / "_run_on_acc_0.pt2").is_file()
+        done = subprocess.run([sys.executable, "-m", "cleave.torch", "run", str(out)], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts/python")}, check=False)  # fmt: skip
+        assert done.returncode == 0 and "equal, bit for bit" in done.stdout, done.stdout + done.stderr
+        done = subprocess.run([sys.executable, "-m", "cleave.torch", "walk"], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(PROJECT / "scripts/python")}, check=False)  # fmt: skip
+        assert done.returncode == 1 and "run|apply|export|capture" in done.stderr, done.stderr
+
+
+check_module()
+check_program_and_folder()
+print("passed   a module is split in one call, a program too, and commands run")
