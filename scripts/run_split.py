@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Replays a split ONNX model as a runtime with residency would, and checks the lists of the manifest.
 
-usage: run_split.py DIR [--inputs FILE.npz|FOLDER] [--dim N=8]... [--seed N] [--off]
+usage: run_split.py DIR [--inputs FILE.npz|FOLDER] [--dim N=8]... [--seed N] [--off] [--overlap]
 
 DIR is the folder that `cleave split -o DIR` wrote for an ONNX model. Partitions run in call order in
 ONNX Runtime; two stores say where a value is:
@@ -16,7 +16,10 @@ For each accelerator partition of manifest.json
     3. an output that a CPU partition reads, or the model gives out, is sent back to the host
     4. values in `free` leave the device; those in `keep` are there still
 
-With --off nothing is kept: every input is sent, and the device is empty after each partition. Prints
+With --off nothing is kept: every input is sent, and the device is empty after each partition. Of several targets each
+has a store of its own; a value for which the manifest has a direct link does not go through the host. Then the peak
+of each target is replayed, too: weights, and values while they are used; it must not exceed what the manifest says.
+--overlap also runs them with a thread for each device and prints both times; all devices are this CPU. Prints
 the bytes that were sent and the most that the device held, beside what the manifest says, and compares
 the outputs with those of root.onnx, bit by bit. This is meant as a reference for those who write
 runtimes: replay() below is all that they need.
@@ -43,6 +46,7 @@ try:
     import onnxruntime as ort
 
     from capture_inputs import find_values, size_text
+    from device_replay import overlap_times, peaks_by_target
     from ort_inputs import CannotRun, WrongUsage
     from ort_values import UNOPTIMISED, first_line, open_session, output_names, run
     from verify_split import counted, parse_dim, passed_parameters, read_manifest
@@ -64,10 +68,12 @@ class Absent(Exception):
 @dataclass
 class Replay:
     host: dict = field(default_factory=dict)
-    device: dict = field(default_factory=dict)
+    devices: dict = field(default_factory=dict)  # by target: what it holds
+    direct: dict = field(default_factory=dict)  # what targets give to others without the host
+    links: set = field(default_factory=set)  # pairs of targets that do
     bytes_in: int = 0
     bytes_out: int = 0
-    held: int = 0
+    bytes_direct: int = 0
     peak: int = 0
     peak_part: str = ""
 
@@ -86,54 +92,64 @@ def take(store, name, part, where):
     return store[name]
 
 
-def hold(state, name, value):
-    if name not in state.device:
-        state.held += size_of(value)
-    state.device[name] = value
+def target_of(part):
+    """The device of a partition; where there is one accelerator its name is "acc"."""
+    return part.get("target", "acc" if part["is_acc"] else "cpu")
 
 
-def drop(state, name):
-    state.held -= size_of(state.device.pop(name))
-
-
-def run_accelerator_part(state, part, run_part, sent_back, keeps):
+def run_accelerator_part(state, part, run_part, sent_back, makers, keeps):
     """Steps 1 to 4 of the text above."""
     resident = set(part["resident"]) if keeps else set()
+    device = state.devices.setdefault(target_of(part), {})
     for value in part["inputs"]:
         name = value["name"]
         if name in resident:
-            take(state.device, name, part["name"], "accelerator")
+            take(device, name, part["name"], "accelerator")
+        elif (makers.get(name), target_of(part)) in state.links:
+            device[name] = take(state.direct, name, part["name"], "other target")
+            state.bytes_direct += size_of(device[name])
         else:
-            sent = take(state.host, name, part["name"], "host")
-            state.bytes_in += size_of(sent)
-            hold(state, name, sent)
-    for name, value in run_part(state.device).items():
-        hold(state, name, value)
-        if not keeps or name in sent_back:
+            device[name] = take(state.host, name, part["name"], "host")
+            state.bytes_in += size_of(device[name])
+    for name, value in run_part(device).items():
+        device[name] = state.direct[name] = value
+        if name in sent_back:
             state.host[name] = value
             state.bytes_out += size_of(value)
-    if state.held > state.peak:
-        state.peak, state.peak_part = state.held, part["name"]
-    for name in part["free"] if keeps else list(state.device):
-        take(state.device, name, part["name"], "accelerator")
-        drop(state, name)
+    held = sum(size_of(value) for value in device.values())
+    if held > state.peak:
+        state.peak, state.peak_part = held, part["name"]
+    for name in part["free"] if keeps else list(device):
+        take(device, name, part["name"], "accelerator")
+        del device[name]
     for name in part["keep"] if keeps else []:
-        take(state.device, name, part["name"], "accelerator")
+        take(device, name, part["name"], "accelerator")
 
 
-def replay(parts, values, outputs, runner, keeps=True):
+def sent_back(parts, outputs, links, keeps):
+    """The values that accelerator partitions send to the host: what it reads, and what another partition reads that
+    does not have it, or gets it directly."""
+    makers = {value["name"]: target_of(part) for part in parts for value in part["outputs"]}
+    names = set(outputs)
+    for part in parts:
+        for value in part["inputs"]:
+            maker, reader = makers.get(value["name"]), target_of(part)
+            if (maker, reader) not in links and not (keeps and maker == reader):
+                names.add(value["name"])
+    return names
+
+
+def replay(parts, values, outputs, runner, keeps=True, links=frozenset()):
     """Runs the partitions of a manifest. `values`: the model's inputs by name; `outputs`: names of
     those that the model gives out; `runner(part, store)`: runs one partition on the values in `store`
-    and returns what it makes, by name. Raises Absent."""
-    state = Replay(host=dict(values))
-    read_by_host = set(outputs)
-    for part in parts:
-        if not part["is_acc"]:
-            read_by_host.update(value["name"] for value in part["inputs"])
+    and returns what it makes, by name; `links`: pairs of targets with a direct link. Raises Absent."""
+    state = Replay(host=dict(values), links=set(links))
+    makers = {value["name"]: target_of(part) for part in parts for value in part["outputs"]}
+    back = sent_back(parts, outputs, links, keeps)
     for part in parts:
         if part["is_acc"]:
             run_accelerator_part(
-                state, part, lambda store, part=part: runner(part, store), read_by_host, keeps
+                state, part, lambda store, part=part: runner(part, store), back, makers, keeps
             )
         else:
             for value in part["inputs"]:
@@ -157,9 +173,9 @@ def onnx_runner(folder, passed):
 
 def check(manifest, state, wanted, keeps):
     """What is not as the manifest says, and the lines to print."""
-    residency = manifest.get("residency")  # none with several targets: each keeps nothing
-    said = residency["on" if keeps else "off"]["link_bytes"] if residency else None
-    moved = state.bytes_in + state.bytes_out
+    residency = manifest["residency"]
+    said = residency["on" if keeps else "off"]["link_bytes"]
+    moved = state.bytes_in + state.bytes_out + state.bytes_direct
     faults = [
         f'output "{name}" is another than that of root.onnx'
         for name, value in wanted.items()
@@ -177,8 +193,35 @@ def check(manifest, state, wanted, keeps):
         lines.append(f"held at most   {size_text(state.peak)}, the manifest says {wants}")
         if peak is not None and peak != state.peak:
             faults.append(f"the accelerator held {state.peak} bytes, the manifest says {peak}")
-        if state.device:
-            faults.append(f"at the end the accelerator holds {', '.join(sorted(state.device))}")
+        left = sorted(name for device in state.devices.values() for name in device)
+        if left:
+            faults.append(f"at the end the accelerator holds {', '.join(left)}")
+    return faults, lines
+
+
+def check_targets(options, manifest, values, wanted):
+    """The same for several targets: the peak of each, and with --overlap the time with a thread a device."""
+    peaks = peaks_by_target(options.folder, manifest, values, manifest["residency"]["is_on"])
+    faults, lines = [], []
+    for target in manifest["targets"][:-1]:
+        name, said, memory = target["name"], target["peak_bytes"], target["machine"]["acc"]["memory"]
+        held = peaks.get(name, 0)
+        lines.append(f"{name} held       {size_text(held)} with weights, the manifest says {size_text(said)}")
+        if held > said:
+            faults.append(f"{name} held {held} bytes, the manifest says {said}")
+        if memory is not None and held > memory:
+            faults.append(f"{name} held {held} bytes, and its memory is {memory}")
+    if options.overlap:
+        alone, at_once, made = overlap_times(options.folder, manifest, values, wanted)
+        lines.append(
+            f"one after the other {alone * 1e3:.3g} ms, with a thread a device {at_once * 1e3:.3g} ms "
+            "(medians of 5 runs on this CPU)"
+        )
+        faults += [
+            f'with a thread a device output "{name}" is another than that of root.onnx'
+            for name, value in wanted.items()
+            if made[name] is None or made[name].content() != value.content()
+        ]
     return faults, lines
 
 
@@ -191,6 +234,9 @@ def parse_options():
     parser.add_argument("--dim", type=parse_dim, action="append", default=[])
     parser.add_argument("--seed", type=int, default=0, help="of the inputs that are drawn (0)")
     parser.add_argument("--off", action="store_true", help="keep nothing on the accelerator")
+    parser.add_argument(
+        "--overlap", action="store_true", help="also run partitions of several targets at the same time"
+    )
     return parser.parse_args()
 
 
@@ -199,14 +245,21 @@ def main():
     try:
         values = find_values(options)
         manifest = read_manifest(options.folder)
-        keeps = not options.off and "residency" in manifest
-        parts = manifest["partitions"]
+        parts, has_targets = manifest["partitions"], "targets" in manifest
+        keeps = not options.off
+        if options.overlap and not has_targets:
+            raise WrongUsage(f"{options.folder}: --overlap is for several targets, and there is one")
+        links = {(link["from"], link["to"]) for link in manifest.get("links", [])}
         root = open_session(options.folder / "root.onnx", UNOPTIMISED)
         passed = passed_parameters(options.folder / "root.onnx", parts, values)
         ort.set_seed(0)
         wanted = run(root, values, output_names(root))
         runner = onnx_runner(options.folder, passed)
-        state = replay(parts, {**values, **passed}, wanted, runner, keeps)
+        state = replay(parts, {**values, **passed}, wanted, runner, keeps, links)
+        faults, lines = check(manifest, state, wanted, keeps)
+        if has_targets:
+            more = check_targets(options, manifest, {**values, **passed}, wanted)
+            faults, lines = faults + more[0], lines + more[1]
     except (WrongUsage, OSError) as error:
         print(f"run_split.py: {error}", file=sys.stderr)
         sys.exit(2)
@@ -217,7 +270,6 @@ def main():
         what = first_line(error) if not isinstance(error, CannotRun) else error
         print(f"run_split.py: {options.folder}: {what}", file=sys.stderr)
         sys.exit(3)
-    faults, lines = check(manifest, state, wanted, keeps)
     acc = sum(part["is_acc"] for part in parts)
     print(f"{'differs' if faults else 'replayed'}: {counted(len(parts), 'partition')}, {acc} on the accelerator")
     print("\n".join(lines + [f"fault: {fault}" for fault in faults]))

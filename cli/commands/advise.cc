@@ -82,7 +82,7 @@ class AdviseCommand : public Command {
   bool load_models() {
     BoundModels bound(*app_, request_.model, paths_.size() > 1);
     for (const std::string& path : paths_) {
-      auto model = bound.load_measured(path, request_.costs);
+      auto model = bound.load_measured(path, costs_of(request_));
       if (!model) continue;
       models_.push_back(std::move(model->model));
       costs_.push_back(std::move(model->costs));

@@ -133,7 +133,7 @@ class CheckCommand : public Command {
   }
 
   ExitCode check_model(const std::string& path, BoundModels& models) {
-    const auto model = models.load_measured(path, request_.costs);
+    const auto model = models.load_measured(path, costs_of(request_));
     if (!model) {
       is_whole_ = false;  // the faults of the others are printed, too
       return ExitCode::done;

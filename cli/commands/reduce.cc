@@ -51,7 +51,7 @@ class ReduceCommand : public Command {
                                              : "--partition and --support need each other");
       return ExitCode::usage;
     }
-    const auto measured = load_measured_model(request_.model, request_.costs);
+    const auto measured = load_measured_model(request_.model, costs_of(request_));
     if (!measured) return ExitCode::bad_input;
     const LoadedModel& model = measured->model;
     const auto backends = backend_.load(model.format());

@@ -20,6 +20,7 @@
 #include "formats/base/io/part_files.h"
 #include "formats/base/text/number_text.h"
 #include "formats/report/drawings/dot.h"
+#include "formats/report/split/plans.h"
 #include "formats/run/jobs/write_models.h"
 
 namespace cleave {
@@ -127,6 +128,9 @@ class SplitCommand : public Command {
     report.chain = models->chain;
     auto written = folder->write("report.txt", report_text(report));
     if (written) written = write_drawings(report, drawings_, *folder);
+    for (const PlanFile& plan : plan_files(report)) {
+      if (written) written = folder->write(plan.name, plan.text);
+    }
     ExitCode code = written ? files_.write_inside(report, *folder) : ExitCode::done;
     if (code != ExitCode::done) return code;
     if (written) written = folder->write_manifest(report_json(report));

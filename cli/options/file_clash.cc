@@ -41,18 +41,32 @@ std::string without_slashes(std::string path) {
   return path;
 }
 
+// The targets that -s names.
+std::vector<std::string> targets_of(const CLI::App& command) {
+  const CLI::Option* const support = command.get_option_no_throw("--support");
+  ListsRequest lists;
+  if (support != nullptr) lists.paths = support->results();
+  return lists.targets();
+}
+
+// The file of a value: --costs [TARGET=]FILE, -s [NAME=]LIST.
+std::string path_of(const CLI::Option& option, const std::string& given,
+                    const std::vector<std::string>& targets) {
+  if (option.check_lname("costs")) return cost_source_of(given, targets).path;
+  if (option.check_lname("support")) return list_source_of(given).path;
+  return given;
+}
+
 NamedFiles files_of(CLI::App& app, CLI::App& command) {
   NamedFiles files;
+  const std::vector<std::string> targets = targets_of(command);
   for (CLI::App* const at : {&app, &command}) {
     for (CLI::Option* const option : at->get_options()) {
       const auto declared = file_role(*option);
       if (!declared) continue;
       const FileRole role = role_now(*declared, command);
       for (const std::string& given : option->results()) {
-        // --costs [TARGET=]FILE, -s [NAME=]LIST
-        const std::string path = option->check_lname("costs")     ? cost_source_of(given).path
-                                 : option->check_lname("support") ? list_source_of(given).path
-                                                                  : given;
+        const std::string path = path_of(*option, given, targets);
         if (path == "-") continue;  // a standard stream
         auto& of_role = role == FileRole::input ? files.inputs : files.outputs;
         of_role.push_back({option->get_name(), path});

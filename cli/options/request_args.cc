@@ -277,6 +277,26 @@ void add_setting_options(CLI::App& app, SplitRequest& request) {
          "name prefix of the partitions of one of several targets, such as npu=_npu_; repeatable")
       ->type_name("NAME=PREFIX")
       ->allow_extra_args(false);
+  app.add_option_function<std::vector<std::string>>(
+         "--link",
+         [set = take("--link", "link")](const std::vector<std::string>& given) {
+           for (const std::string& text : given) set(text);
+         },
+         "a direct link between two of several targets, such as npu-gpu=16GB/s, or npu-gpu=shared "
+         "where they share their memory; repeatable")
+      ->type_name("A-B=BANDWIDTH")
+      ->allow_extra_args(false);
+  const std::vector<std::string> goals = {"latency", "energy"};
+  add_words(
+      app, "--goal", goals,
+      [set = take("--goal", "goal"), goals](std::size_t at) { set(goals[at]); },
+      "what --place cost makes small with several targets: latency (default) or energy");
+  const std::vector<std::string> switches = {"off", "on"};
+  add_words(
+      app, "--overlap", switches,
+      [set = take("--overlap", "overlap"), switches](std::size_t at) { set(switches[at]); },
+      "also report the time in which partitions of several targets run at the same time: off "
+      "(default) or on");
   app.add_option_function<std::string>("--min-gain", take("--min-gain", "min_gain"),
                                        "with --place cost: move nodes to the CPU only if an "
                                        "inference takes at least this much less "

@@ -30,6 +30,14 @@ struct OpTime {
   bool operator==(const OpTime&) const = default;
 };
 
+// What a device draws. 0: nothing that counts.
+struct EnergyNumbers {
+  double pj_per_flop = 0;
+  double pj_per_byte = 0;  // of its memory
+  double mj_per_launch = 0;
+  bool operator==(const EnergyNumbers&) const = default;
+};
+
 // One device. The time of a node on it: measured, else calibrated, else
 // max(FLOPs / flops_per_second, bytes / bytes_per_second) + node_us.
 struct DeviceNumbers {
@@ -37,6 +45,7 @@ struct DeviceNumbers {
   std::optional<double> bytes_per_second = {};  // of its memory
   double node_us = 0;                           // a node's fixed cost
   std::vector<OpTime> calibrated = {};          // sorted by op
+  std::optional<EnergyNumbers> energy = {};
   bool operator==(const DeviceNumbers&) const = default;
 };
 

@@ -24,6 +24,28 @@ std::optional<std::size_t> whole(std::string_view text) {
   return static_cast<std::size_t>(*number->whole);
 }
 
+// "2pJ/FLOP+30pJ/byte+0.1mJ/launch": one or more of the three.
+std::optional<EnergyNumbers> energy(std::string_view text) {
+  EnergyNumbers numbers;
+  for (bool has_more = true; has_more;) {
+    const std::size_t plus = text.find('+');
+    const auto number = parse_quantity(trimmed(text.substr(0, plus)));
+    if (!number) return std::nullopt;
+    if (number->unit == "pJ/FLOP") {
+      numbers.pj_per_flop = number->value;
+    } else if (number->unit == "pJ/byte") {
+      numbers.pj_per_byte = number->value;
+    } else if (number->unit == "mJ/launch") {
+      numbers.mj_per_launch = number->value;
+    } else {
+      return std::nullopt;
+    }
+    has_more = plus != std::string_view::npos;
+    if (has_more) text.remove_prefix(plus + 1);
+  }
+  return numbers;
+}
+
 // Sets the field; false when the text is not a valid value.
 using Setter = bool (*)(std::string_view text, TargetSpec& spec);
 
@@ -53,11 +75,12 @@ struct Key {
   bool is_for_cpu;
 };
 
-constexpr std::array<Key, 8> kKeys = {{
+constexpr std::array<Key, 9> kKeys = {{
     {"flops", set<&TargetSpec::flops_per_second, parse_flops_rate>, "4TFLOP/s", true},
     {"bandwidth", set<&TargetSpec::bytes_per_second, bandwidth>, "50GB/s", true},
     {"node", set<&TargetSpec::node_us, microseconds>, "2us", true},
     {"launch", set<&TargetSpec::launch_us, microseconds>, "100us", true},
+    {"energy", set<&TargetSpec::energy, energy>, "2pJ/FLOP+30pJ/byte", true},
     {"memory", set<&TargetSpec::memory, parse_bytes>, "512MiB", false},
     {"max-subgraphs", set<&TargetSpec::max_subgraphs, whole>, "8", false},
     {"link", set<&TargetSpec::link, parse_link>, "gen4x4", false},
@@ -125,6 +148,7 @@ Machine with_target(Machine machine, const TargetSpec& spec) {
   DeviceNumbers& device = spec.target == TargetName::cpu ? machine.cpu : machine.acc;
   if (spec.flops_per_second) device.flops_per_second = spec.flops_per_second;
   if (spec.bytes_per_second) device.bytes_per_second = spec.bytes_per_second;
+  if (spec.energy) device.energy = spec.energy;
   if (spec.node_us) device.node_us = *spec.node_us;
   if (spec.launch_us && spec.target == TargetName::cpu) machine.cpu_launch_us = *spec.launch_us;
   if (spec.launch_us && spec.target == TargetName::acc) machine.launch_us = spec.launch_us;

@@ -1,7 +1,7 @@
 // A target's numbers as text, on the command line or in a support list:
 //
 //   acc:launch=100us,flops=4TFLOP/s,bandwidth=50GB/s,node=2us,memory=512MiB,max-subgraphs=8,
-//       link=gen4x4,duplex=half
+//       link=gen4x4,duplex=half,energy=2pJ/FLOP+30pJ/byte+0.1mJ/launch
 //   cpu:flops=500GFLOP/s,bandwidth=50GB/s,node=1us
 #pragma once
 
@@ -26,7 +26,8 @@ struct TargetSpec {
   std::optional<double> flops_per_second;
   std::optional<double> bytes_per_second;
   std::optional<double> node_us;
-  std::optional<double> launch_us;      // of one partition
+  std::optional<double> launch_us;  // of one partition
+  std::optional<EnergyNumbers> energy;
   std::optional<std::uint64_t> memory;  // this and all below: of the accelerator only
   std::optional<std::size_t> max_subgraphs;
   std::optional<Link> link;

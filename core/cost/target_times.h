@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/cost/cost.h"
 #include "core/cost/device.h"
@@ -51,7 +52,11 @@ struct DeviceTimes {
 
 struct TargetTimes {
   DeviceTimes cpu;
-  DeviceTimes acc;
+  DeviceTimes acc;                      // of several targets the first
+  std::vector<DeviceTimes> later = {};  // of the other targets
+  const DeviceTimes& on_target(std::size_t target) const {
+    return target == 0 ? acc : later[target - 1];
+  }
   bool operator==(const TargetTimes&) const = default;
 };
 

@@ -3,12 +3,6 @@
 #include <utility>
 
 namespace cleave {
-namespace {
-
-constexpr double kMillijoulesPerPicojoule = 1e-9;
-
-}  // namespace
-
 DeviceProblem energy_problem(DeviceProblem problem, std::span<const UnitWork> work,
                              std::span<const EnergyNumbers> devices) {
   const double host_byte = devices[problem.host()].pj_per_byte;

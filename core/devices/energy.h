@@ -4,16 +4,12 @@
 
 #include <span>
 
+#include "core/cost/device.h"
 #include "core/devices/problem.h"
 
 namespace cleave {
 
-// What a device draws. 0: nothing that counts.
-struct EnergyNumbers {
-  double pj_per_flop = 0;
-  double pj_per_byte = 0;  // of its memory
-  double mj_per_launch = 0;
-};
+inline constexpr double kMillijoulesPerPicojoule = 1e-9;
 
 // What a unit does, wherever it runs.
 struct UnitWork {

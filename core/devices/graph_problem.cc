@@ -1,6 +1,7 @@
 #include "core/devices/graph_problem.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace cleave {
@@ -16,6 +17,7 @@ class GraphProblemMaker {
     for (const ValueId value : graph_.inputs()) add_value(value);
     for (const NodeId node : graph_.nodes()) {
       for (const ValueId value : graph_.outputs(node)) add_value(value);
+      add_order(node);
     }
     add_weights();
     return std::move(made_);
@@ -40,26 +42,64 @@ class GraphProblemMaker {
     return input_.required == nullptr || !input_.required->contains(node);
   }
 
+  std::size_t device_count() const { return input_.accepted.size() + 1; }
+
+  std::optional<double> time_of(std::size_t device, NodeId node) const {
+    const bool is_host = device == input_.accepted.size();
+    return (is_host ? input_.times.cpu : input_.times.on_target(device)).of(node);
+  }
+
   bool has_all_times(NodeId node) const {
-    for (std::size_t device = 0; device < input_.times.size(); ++device) {
-      if (accepts(device, node) && !input_.times[device].of(node)) return false;
+    for (std::size_t device = 0; device < device_count(); ++device) {
+      if (accepts(device, node) && !time_of(device, node)) return false;
     }
     return true;
   }
 
   void add_units() {
-    const std::size_t count = input_.times.size();
+    const std::size_t count = device_count();
     std::vector<double>& costs = made_.problem.unit_costs;
     costs.assign(input_.unit_count * count, 0);
+    std::vector<double> on_host(input_.unit_count, 0);
     for (const NodeId node : graph_.nodes()) {
+      const std::uint32_t unit = input_.unit_of[node];
       const bool is_known = has_all_times(node);
       if (!is_known) ++made_.unknown_times;
       for (std::size_t device = 0; device < count; ++device) {
-        double& cost = costs[input_.unit_of[node] * count + device];
+        double& cost = costs[unit * count + device];
         if (!accepts(device, node)) cost = DeviceProblem::kRefused;
-        if (cost >= 0 && is_known) cost += *input_.times[device].of(node);
+        if (cost >= 0 && is_known) cost += *time_of(device, node);
       }
+      if (is_known) on_host[unit] += time_of(count - 1, node).value_or(0);
     }
+    for (std::uint32_t unit = 0; unit < input_.unit_count; ++unit) {
+      double* const of_unit = &costs[unit * count];
+      const bool is_refused =
+          std::all_of(of_unit, of_unit + count, [](double cost) { return cost < 0; });
+      if (is_refused) of_unit[count - 1] = on_host[unit];
+    }
+  }
+
+  // The nodes that run after it without reading from it.
+  void add_order(NodeId node) {
+    const std::uint32_t unit = input_.unit_of[node];
+    readers_.clear();
+    for (const NodeId follower : graph_.followers(node)) {
+      if (input_.unit_of[follower] != unit) readers_.push_back(input_.unit_of[follower]);
+    }
+    if (readers_.empty()) return;
+    add_readers();
+    made_.problem.producer.push_back(unit);
+    made_.problem.host_reads.push_back(0);
+    made_.problem.bytes.push_back(0);
+  }
+
+  // Each once.
+  void add_readers() {
+    std::sort(readers_.begin(), readers_.end());
+    readers_.erase(std::unique(readers_.begin(), readers_.end()), readers_.end());
+    for (const std::uint32_t reader : readers_) made_.problem.readers.add(reader);
+    made_.problem.readers.end_list();
   }
 
   void add_value(ValueId value) {
@@ -71,11 +111,8 @@ class GraphProblemMaker {
     for (const NodeId user : graph_.users(value)) {
       if (input_.unit_of[user] != maker) readers_.push_back(input_.unit_of[user]);
     }
-    std::sort(readers_.begin(), readers_.end());
-    readers_.erase(std::unique(readers_.begin(), readers_.end()), readers_.end());
     if (is_input && readers_.empty()) return;
-    for (const std::uint32_t reader : readers_) problem.readers.add(reader);
-    problem.readers.end_list();
+    add_readers();
     problem.producer.push_back(maker);
     problem.host_reads.push_back(!is_input && graph_.is_graph_output(value) ? 1 : 0);
     const auto bytes = value_bytes(graph_, value);

@@ -22,9 +22,9 @@ struct GraphProblemInput {
   const PerNode<std::uint32_t>& unit_of;
   std::size_t unit_count = 0;
 
-  std::span<const NodeSet> accepted;   // by target: the nodes that it can run
-  const NodeSet* required = nullptr;   // nodes that do not run on the host; null: none
-  std::span<const DeviceTimes> times;  // by device, the host last
+  std::span<const NodeSet> accepted;  // by target: the nodes that it can run
+  const NodeSet* required = nullptr;  // nodes that do not run on the host; null: none
+  const TargetTimes& times;
   std::span<const Machine> machines;   // by target: its link, launch, memory and most parts
   std::vector<DirectLink> links = {};  // costs in microseconds a byte
   Residency residency = Residency::off;
@@ -38,7 +38,8 @@ struct GraphProblem {
 };
 
 // A unit runs on a target that accepts all its nodes, and on the host unless one is required
-// elsewhere. Each unit has such a device. Linear.
+// elsewhere and a target accepts the unit. An order between nodes that is not one of data
+// (Graph::followers) is a value of no bytes. Linear.
 GraphProblem graph_problem(const GraphProblemInput& input);
 
 // By unit: FLOPs, and bytes read and written, for energy_problem(); what is unknown counts as 0.

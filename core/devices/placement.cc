@@ -504,10 +504,10 @@ Devices place_in_order(const DeviceProblem& problem, const std::vector<DeviceInd
   return devices;
 }
 
-std::vector<std::uint64_t> least_peaks(const DeviceProblem& problem) {
+DeviceScore least_use(const DeviceProblem& problem) {
   const DeviceScorer scorer(problem);
   const Devices devices = place_in_order(problem, {});
-  return scorer.score(devices, scorer.rounds(devices)).peak_bytes;
+  return scorer.score(devices, scorer.rounds(devices));
 }
 
 DevicePlacement find_device_placement(const DeviceProblem& problem, const Devices& start,

@@ -40,9 +40,9 @@ struct DevicePlacement {
 // does.
 Devices place_in_order(const DeviceProblem& problem, const std::vector<DeviceIndex>& order);
 
-// The bytes that each device holds at once when all that the host accepts is there: where that is more
-// than a target's memory, no placement is known to fit.
-std::vector<std::uint64_t> least_peaks(const DeviceProblem& problem);
+// The score where all that the host accepts is there: of a target that then holds more than its memory,
+// or has more parts than it can, no placement is known to fit.
+DeviceScore least_use(const DeviceProblem& problem);
 
 // Not worse than any order of up to four targets, nor than all on the host, nor than `start`, which
 // may be empty. Deterministic. Close to linear, plus the effort.

@@ -40,6 +40,7 @@ struct DirectLink {
   DeviceIndex from = 0;
   DeviceIndex to = 0;
   double cost = 0;  // of a byte; 0: they share their memory
+  bool operator==(const DirectLink&) const = default;
 };
 
 struct DeviceProblem {

@@ -14,13 +14,12 @@ class ResidencyPlanner {
       : graph_(graph),
         partition_(partition),
         boundaries_(boundaries),
-        last_reader_(graph.value_count(), kNone<PartId>),
-        held_(graph.value_count()) {}
+        targets_(target_count(partition), Held(graph.value_count())) {}
 
   ResidencyPlan run() && {
     for (const PartId part : partition_.parts()) {
       if (!partition_.is_acc(part)) continue;
-      for (const ValueId value : boundaries_.inputs[part]) last_reader_[value] = part;
+      for (const ValueId value : boundaries_.inputs[part]) held_by(part).last_reader[value] = part;
     }
     for (const PartId part : partition_.parts()) {
       begin_lists();
@@ -31,6 +30,24 @@ class ResidencyPlanner {
   }
 
  private:
+  // What one target holds.
+  struct Held {
+    explicit Held(std::size_t values) : last_reader(values, kNone<PartId>), held(values) {}
+    PerValue<PartId> last_reader;  // among its parts
+    ValueSet held;
+    std::uint64_t bytes = 0;
+  };
+
+  static std::size_t target_count(const Partition& partition) {
+    std::size_t count = 1;
+    for (const TargetId target : partition.targets) {
+      if (target != kNone<TargetId>) count = std::max(count, std::size_t{index(target)} + 1);
+    }
+    return count;
+  }
+
+  Held& held_by(PartId part) { return targets_[index(partition_.target(part))]; }
+
   void begin_lists() {
     for (auto* const list : {&plan_.keep, &plan_.resident, &plan_.free}) {
       list->begin.push_back(static_cast<std::uint32_t>(list->items.size()));
@@ -38,32 +55,34 @@ class ResidencyPlanner {
   }
 
   void pass(PartId part) {
+    Held& held = held_by(part);
     for (const ValueId value : boundaries_.inputs[part]) {
-      if (held_.contains(value)) {
+      if (held.held.contains(value)) {
         plan_.resident.items.push_back(value);
       } else {
-        take(value);
+        take(value, held);
       }
     }
-    for (const ValueId value : boundaries_.outputs[part]) take(value);
-    if (plan_.peak_part == kNone<PartId> || held_bytes_ > plan_.peak_bytes) {
-      plan_.peak_bytes = held_bytes_;
+    for (const ValueId value : boundaries_.outputs[part]) take(value, held);
+    if (plan_.peak_part == kNone<PartId> || held.bytes > plan_.peak_bytes) {
+      plan_.peak_bytes = held.bytes;
       plan_.peak_part = part;
     }
     for (const ValueId value : boundaries_.inputs[part]) settle(value, part);
     for (const ValueId value : boundaries_.outputs[part]) settle(value, part);
   }
 
-  void take(ValueId value) {
-    if (held_.insert(value)) held_bytes_ += bytes_of(value);
+  void take(ValueId value, Held& held) const {
+    if (held.held.insert(value)) held.bytes += bytes_of(value);
   }
 
   void settle(ValueId value, PartId part) {
-    const PartId last = last_reader_[value];
+    Held& held = held_by(part);
+    const PartId last = held.last_reader[value];
     if (last != kNone<PartId> && index(last) > index(part)) {
       plan_.keep.items.push_back(value);
-    } else if (held_.erase(value)) {
-      held_bytes_ -= bytes_of(value);
+    } else if (held.held.erase(value)) {
+      held.bytes -= bytes_of(value);
       plan_.free.items.push_back(value);
     }
   }
@@ -73,9 +92,7 @@ class ResidencyPlanner {
   const Graph& graph_;
   const Partition& partition_;
   const Boundaries& boundaries_;
-  PerValue<PartId> last_reader_;  // accelerator parts only
-  ValueSet held_;
-  std::uint64_t held_bytes_ = 0;
+  std::vector<Held> targets_;
   ResidencyPlan plan_;
 };
 
@@ -108,6 +125,8 @@ void add_best(const Graph& graph, const Split& split, const SplitOptions& option
   Latency& asked = time.residency == Residency::on ? time.with : time.without;
   if (!asked.total_us || !asked.all_cpu_us) return;
   const LatencyInput input{time.basis.times, time.basis.machine, time.residency};
+  const bool is_searched = split.placement && time.goal == PlaceGoal::latency;
+  if (!split.targets.empty() && !is_searched) return;
   const PlacementNumbers best = numbers_of(graph, split, options, input);
   if (best.unknown_times > 0 || best.unknown_sizes > 0) return;
   asked.best_us = std::min(best.total_us, *asked.total_us);
@@ -138,8 +157,18 @@ MeasuredShares measured_shares(const Graph& graph, const Split& split, const Tar
     return partition.is_acc(partition.part_of[node]) ||
            split.reasons[node].code == ReasonCode::costs_more;
   };
-  return {measured_share(graph, times.cpu, [](NodeId) { return true; }),
-          measured_share(graph, times.acc, may_run_on_acc)};
+  const auto on_cpu = measured_share(graph, times.cpu, [](NodeId) { return true; });
+  if (split.targets.empty()) return {on_cpu, measured_share(graph, times.acc, may_run_on_acc)};
+  double all = 0;
+  double measured = 0;
+  for (const NodeId node : graph.nodes()) {
+    const TargetId target = partition.target(partition.part_of[node]);
+    if (target == kNone<TargetId>) continue;
+    const DeviceTimes& own = times.on_target(index(target));
+    all += own.us[node];
+    if (own.origins[node] == TimeOrigin::measured) measured += own.us[node];
+  }
+  return {on_cpu, all > 0 ? std::optional(measured / all) : std::nullopt};
 }
 
 }  // namespace
@@ -164,12 +193,24 @@ Machine machine_of(const SplitOptions& options, const Link& link) {
 InferenceTime inference_time(const Graph& graph, const Split& split, const SplitOptions& options,
                              TimeBasis basis) {
   InferenceTime time{.basis = std::move(basis), .residency = options.latency.residency};
+  const auto input_with = [&](Residency residency) {
+    return LatencyInput{time.basis.times, time.basis.machine, residency, time.basis.later,
+                        time.basis.links};
+  };
   const auto latency_with = [&](Residency residency) {
-    return latency(graph, split.partition, split.boundaries,
-                   {time.basis.times, time.basis.machine, residency});
+    return latency(graph, split.partition, split.boundaries, input_with(residency));
   };
   time.without = latency_with(Residency::off);
   time.with = latency_with(Residency::on);
+  time.in_order_cost = split.in_order_cost;
+  time.goal = options.place.goal;
+  if (!split.targets.empty()) {
+    time.use = device_use(graph, split.partition, input_with(time.residency));
+    const auto& cpu = time.basis.machine.cpu.energy;
+    if (!time.use->energy_mj.empty()) time.all_cpu_mj = all_cpu_mj(graph, *cpu);
+    const bool is_for_energy = split.placement && time.goal == PlaceGoal::energy;
+    if (is_for_energy) time.bound_mj = split.placement->bound_us;
+  }
   time.plan = plan_residency(graph, split.partition, split.boundaries);
   time.measured = measured_shares(graph, split, time.basis.times);
   add_best(graph, split, options, time);

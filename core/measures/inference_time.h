@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/graph/graph.h"
 #include "core/split/boundary.h"
+#include "core/split/device_use.h"
 #include "core/split/latency.h"
 #include "core/split/partition.h"
 #include "core/split/split.h"
@@ -39,9 +42,16 @@ ResidencyPlan plan_residency(const Graph& graph, const Partition& partition,
 // What the times are computed from. `times` is empty when none was measured and no rate is known.
 struct TimeBasis {
   TargetTimes times;
-  Machine machine;  // with the bandwidth of the split's link
+  Machine machine;                  // with the bandwidth of the split's link
+  std::vector<Machine> later = {};  // of several targets: with the others instead of the first
+  std::vector<std::string> target_names = {};  // of several
+  std::vector<DirectLink> links = {};          // between them
   UnmatchedTime cpu_unmatched = {};
   UnmatchedTime acc_unmatched = {};
+
+  const Machine& machine_with(std::size_t target) const {
+    return target == 0 ? machine : later[target - 1];
+  }
 };
 
 // Whether a split is faster than the CPU alone. What the profiles measured but no node includes may
@@ -67,7 +77,16 @@ struct InferenceTime {
   const Latency& asked() const { return residency == Residency::on ? with : without; }
   // True when the search proved that no placement is faster than asked().
   bool is_proved_best = false;
+  // Several targets placed by cost: what the goal would be if they were asked in order instead, in
+  // microseconds or millijoules.
+  PlaceGoal goal = PlaceGoal::latency;
+  std::optional<double> in_order_cost = {};
+  // Of several targets, where what each device draws is known.
+  std::optional<double> all_cpu_mj = {};
+  std::optional<double> bound_mj = {};  // placed for energy: no placement takes less
   MeasuredShares measured = {};
+  std::optional<DeviceUse> use = {};  // of several targets
+  bool is_overlap_asked = false;      // reports have the schedule of `use`
 };
 
 // not_known also where asked() or the time on the CPU is not known.

@@ -170,10 +170,11 @@ Coverages cover(const Graph& graph, const NodeSet& acc,
 class Previewer {
  public:
   Previewer(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-            const Link& link)
+            const Link& link, std::span<const Target> targets)
       : graph_(graph),
         partition_(partition),
         boundaries_(boundaries),
+        targets_(targets),
         needed_constants_(graph, boundaries),
         in_part_(graph.value_count()) {
     preview_.link = link;
@@ -209,7 +210,9 @@ class Previewer {
     }
     const std::uint64_t most = std::max(numbers.input_bytes, numbers.output_bytes);
     if (partition_.is_acc(part) && most > 0) {
-      numbers.qps = preview_.link.bytes_per_second / static_cast<double>(most);
+      const Link& link =
+          targets_.empty() ? preview_.link : targets_[index(partition_.target(part))].link;
+      numbers.qps = link.bytes_per_second / static_cast<double>(most);
     }
   }
 
@@ -283,10 +286,42 @@ class Previewer {
   const Graph& graph_;
   const Partition& partition_;
   const Boundaries& boundaries_;
+  std::span<const Target> targets_;
   NeededConstants needed_constants_;
   ValueSet in_part_;  // parameters of the current part
   Preview preview_;
 };
+
+}  // namespace
+
+namespace {
+
+// The bound of several links: each carries the parts of its target, and the slowest decides.
+void bound_by_links(const Partition& partition, std::span<const Target> targets, Preview& preview) {
+  if (!preview.bound) return;
+  LinkBound& bound = *preview.bound;
+  bound.shared_qps = bound.shared_qps_half_duplex = bound.max_qps_half_duplex = bound.max_qps;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    double in = 0;
+    double out = 0;
+    for (const PartId part : partition.parts()) {
+      const PartNumbers& numbers = preview.parts[part];
+      if (partition.target(part) != id_at<TargetId>(i) || !numbers.qps) continue;
+      in += static_cast<double>(numbers.input_bytes);
+      out += static_cast<double>(numbers.output_bytes);
+      const auto both = static_cast<double>(numbers.input_bytes + numbers.output_bytes);
+      bound.max_qps_half_duplex =
+          std::min(bound.max_qps_half_duplex, targets[i].link.bytes_per_second / both);
+    }
+    if (in + out == 0) continue;
+    const double qps = targets[i].link.bytes_per_second / std::max(in, out);
+    preview.by_device.devices[i].qps = qps;
+    bound.shared_qps = std::min(bound.shared_qps, qps);
+    bound.shared_qps_half_duplex =
+        std::min(bound.shared_qps_half_duplex, targets[i].link.bytes_per_second / (in + out));
+  }
+  preview.link = targets[index(partition.target(bound.bottleneck))].link;
+}
 
 }  // namespace
 
@@ -295,12 +330,12 @@ Coverages cover(const Graph& graph, const NodeSet& acc) {
 }
 
 Preview preview_split(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-                      const Link& link, std::size_t target_count) {
-  Preview preview = Previewer(graph, partition, boundaries, link).make();
-  if (target_count > 1) {
-    preview.by_device =
-        DeviceCounter(graph, partition, boundaries, preview.parts, target_count).run();
-  }
+                      const Link& link, std::span<const Target> targets) {
+  Preview preview = Previewer(graph, partition, boundaries, link, targets).make();
+  if (targets.empty()) return preview;
+  preview.by_device =
+      DeviceCounter(graph, partition, boundaries, preview.parts, targets.size()).run();
+  bound_by_links(partition, targets, preview);
   return preview;
 }
 

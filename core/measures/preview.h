@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/link.h"
 #include "core/graph/graph.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
+#include "core/split/split.h"
 
 namespace cleave {
 
@@ -65,6 +67,7 @@ struct DeviceNumbersOfSplit {
   double flops = 0;  // of nodes whose FLOPs are known
   std::size_t unknown_flops = 0;
   std::uint64_t parameter_bytes = 0;  // each once, however many of its parts read it
+  std::optional<double> qps = {};     // that its link allows; nullopt: no part of it is bound
 };
 
 // The devices of a split for several targets: the targets, and last the CPU.
@@ -92,8 +95,8 @@ struct Preview {
 Coverages cover(const Graph& graph, const NodeSet& acc);
 
 // Linear. Method: FX splitter, split_preview; the shared-link and half-duplex bounds are ours. With
-// several targets, linear for each.
+// several targets, each with its own link, linear for each.
 Preview preview_split(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-                      const Link& link, std::size_t target_count = 1);
+                      const Link& link, std::span<const Target> targets = {});
 
 }  // namespace cleave

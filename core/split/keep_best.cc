@@ -38,7 +38,7 @@ class Appraiser {
         boundaries_(find_boundaries(graph, partition_)),
         costs_(node_costs(graph)) {
     if (basis.latency == nullptr) return;
-    crossing_ = part_link_bytes(graph, partition_, boundaries_, basis.latency->residency);
+    crossing_ = part_link_bytes(graph, partition_, boundaries_, *basis.latency);
   }
 
   Worth worth_of(PartId part) const {
@@ -95,7 +95,7 @@ class Appraiser {
  private:
   // What the part adds to an inference by running on the accelerator.
   Reason latency_reason(PartId part) const {
-    const auto& [times, machine, residency] = *basis_.latency;
+    const auto& [times, machine, residency, later, links] = *basis_.latency;
     double compute_us = 0;
     for (const NodeId node : partition_.nodes(part)) {
       const auto on_cpu = times.cpu.of(node);

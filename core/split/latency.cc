@@ -21,16 +21,19 @@ bool has_any_time(const DeviceTimes& times) {
 class LinkCounter {
  public:
   LinkCounter(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
-              Residency residency)
+              const LatencyInput& input)
       : graph_(graph),
         partition_(partition),
         boundaries_(boundaries),
-        residency_(residency),
-        on_acc_(residency == Residency::on ? graph.value_count() : 0),
-        read_by_cpu_(residency == Residency::on ? graph.value_count() : 0) {}
+        keeps_(input.residency == Residency::on),
+        target_count_(input.target_count()),
+        direct_us_(direct_costs(input)),
+        goes_up_(graph.value_count()) {
+    if (keeps_) on_target_.assign(target_count_, ValueSet(graph.value_count()));
+  }
 
   PerPart<LinkBytes> run() && {
-    if (residency_ == Residency::on) find_cpu_reads();
+    find_what_goes_up();
     PerPart<LinkBytes> parts(partition_.count());
     for (const PartId part : partition_.parts()) {
       if (partition_.is_acc(part)) count(part, parts[part]);
@@ -39,22 +42,65 @@ class LinkCounter {
   }
 
  private:
-  void find_cpu_reads() {
-    for (const PartId part : partition_.parts()) {
-      if (partition_.is_acc(part)) continue;
-      for (const ValueId value : boundaries_.inputs[part]) read_by_cpu_.insert(value);
+  // By targets: microseconds a byte straight from one to the other; below 0: through the CPU.
+  static std::vector<double> direct_costs(const LatencyInput& input) {
+    const std::size_t count = input.target_count();
+    std::vector<double> costs(input.links.empty() ? 0 : count * count, -1);
+    const auto of_byte = [&](std::size_t i) {
+      return 1e6 / input.machine_with(i).link_bytes_per_second;
+    };
+    for (const DirectLink& link : input.links) {
+      if (link.cost > of_byte(link.from) + of_byte(link.to)) continue;
+      costs[link.from * count + link.to] = link.cost;
     }
-    for (const ValueId value : graph_.outputs()) read_by_cpu_.insert(value);
+    return costs;
+  }
+
+  // The part that makes the value; kNone: the caller gives it, or it is a constant.
+  PartId home_of(ValueId value) const {
+    const Value& record = graph_.value(value);
+    const bool is_made =
+        record.kind == ValueKind::node_output && graph_.nodes().contains(record.producer);
+    return is_made ? partition_.part_of[record.producer] : kNone<PartId>;
+  }
+
+  // Of a value that an accelerator part reads; below 0: it comes from the CPU.
+  double direct_us(ValueId value, PartId part) const {
+    const PartId home = direct_us_.empty() ? kNone<PartId> : home_of(value);
+    if (home == kNone<PartId> || !partition_.is_acc(home)) return -1;
+    return direct_us_[index(partition_.target(home)) * target_count_ +
+                      index(partition_.target(part))];
+  }
+
+  bool is_made_beside(ValueId value, PartId part) const {
+    const PartId home = home_of(value);
+    return home != kNone<PartId> && partition_.target(home) == partition_.target(part);
+  }
+
+  // What another part or the caller reads by way of the CPU. With residency a target has what it made.
+  void find_what_goes_up() {
+    for (const PartId part : partition_.parts()) {
+      for (const ValueId value : boundaries_.inputs[part]) {
+        if (keeps_ && is_made_beside(value, part)) continue;
+        const bool is_direct = partition_.is_acc(part) && direct_us(value, part) >= 0;
+        if (!is_direct) goes_up_.insert(value);
+      }
+    }
+    for (const ValueId value : graph_.outputs()) goes_up_.insert(value);
   }
 
   void count(PartId part, LinkBytes& bytes) {
-    const bool keeps = residency_ == Residency::on;
+    ValueSet* const held = keeps_ ? &on_target_[index(partition_.target(part))] : nullptr;
     for (const ValueId value : boundaries_.inputs[part]) {
-      if (!keeps || on_acc_.insert(value)) bytes.in += bytes_of(value, bytes);
+      if (held != nullptr && !held->insert(value)) continue;
+      const double us = direct_us(value, part);
+      const std::uint64_t size = bytes_of(value, bytes);
+      (us < 0 ? bytes.in : bytes.direct) += size;
+      if (us > 0) bytes.direct_us += us * static_cast<double>(size);
     }
     for (const ValueId value : boundaries_.outputs[part]) {
-      if (keeps) on_acc_.insert(value);
-      if (!keeps || read_by_cpu_.contains(value)) bytes.out += bytes_of(value, bytes);
+      if (held != nullptr) held->insert(value);
+      if (goes_up_.contains(value)) bytes.out += bytes_of(value, bytes);
     }
   }
 
@@ -68,9 +114,11 @@ class LinkCounter {
   const Graph& graph_;
   const Partition& partition_;
   const Boundaries& boundaries_;
-  const Residency residency_;
-  ValueSet on_acc_;  // received or made there; only with residency
-  ValueSet read_by_cpu_;
+  const bool keeps_;  // residency
+  const std::size_t target_count_;
+  const std::vector<double> direct_us_;
+  ValueSet goes_up_;
+  std::vector<ValueSet> on_target_;  // by target, only with residency: received or made there
 };
 
 class LatencySummer {
@@ -78,6 +126,7 @@ class LatencySummer {
   LatencySummer(const Partition& partition, const LatencyInput& input)
       : partition_(partition), input_(input) {
     result_.parts = PerPart<PartLatency>(partition.count());
+    if (input.target_count() > 1) result_.targets.resize(input.target_count(), {0.0, 0.0, 0.0});
   }
 
   Latency run(const PerPart<LinkBytes>& bytes) && {
@@ -94,6 +143,21 @@ class LatencySummer {
     if (result_.missing == MissingNumber::none) result_.missing = number;
   }
 
+  // Of the target of an accelerator part.
+  std::size_t target_of(PartId part) const { return index(partition_.target(part)); }
+
+  const DeviceTimes& times_of(PartId part) const {
+    return partition_.is_acc(part) ? input_.times.on_target(target_of(part)) : input_.times.cpu;
+  }
+
+  // Adds to what the part's target takes, where there are several.
+  void add_to_target(PartId part, std::optional<double> TargetLatency::*member,
+                     std::optional<double> us) {
+    if (result_.targets.empty() || !partition_.is_acc(part)) return;
+    std::optional<double>& sum = result_.targets[target_of(part)].*member;
+    sum = sum && us ? std::optional(*sum + *us) : std::nullopt;
+  }
+
   void add_nodes() {
     std::optional<double> cpu = 0.0;
     std::optional<double> acc = 0.0;
@@ -101,17 +165,18 @@ class LatencySummer {
     bool all_measured = true;
     for (const PartId part : partition_.parts()) {
       const bool is_acc = partition_.is_acc(part);
-      const DeviceTimes& times = is_acc ? input_.times.acc : input_.times.cpu;
+      const DeviceTimes& times = times_of(part);
       std::optional<double> us = 0.0;
       for (const NodeId node : partition_.nodes(part)) {
         const auto time = times.of(node);
-        if (!time) miss_time(node, is_acc);
+        if (!time) miss_time(node, part);
         us = us && time ? std::optional(*us + *time) : std::nullopt;
         const bool is_measured = times.origins[node] == TimeOrigin::measured;
         if (is_measured) measured += *time;
         all_measured = all_measured && is_measured;
       }
       result_.parts[part].compute_us = us;
+      add_to_target(part, &TargetLatency::compute_us, us);
       std::optional<double>& sum = is_acc ? acc : cpu;
       sum = sum && us ? std::optional(*sum + *us) : std::nullopt;
     }
@@ -123,10 +188,13 @@ class LatencySummer {
     result_.measured_share = total > 0 ? measured / total : (all_measured ? 1.0 : 0.0);
   }
 
-  void miss_time(NodeId node, bool is_acc) {
+  void miss_time(NodeId node, PartId part) {
     if (result_.missing != MissingNumber::none) return;
-    const DeviceNumbers& device = is_acc ? input_.machine.acc : input_.machine.cpu;
-    if (has_rates(device) || has_any_time(is_acc ? input_.times.acc : input_.times.cpu)) {
+    const bool is_acc = partition_.is_acc(part);
+    if (is_acc) result_.missing_target = target_of(part);
+    const DeviceNumbers& device =
+        is_acc ? input_.machine_with(target_of(part)).acc : input_.machine.cpu;
+    if (has_rates(device) || has_any_time(times_of(part))) {
       result_.missing = MissingNumber::node_time;
       result_.is_missing_on_acc = is_acc;
     } else {
@@ -136,29 +204,41 @@ class LatencySummer {
   }
 
   void add_launches() {
+    std::vector<std::size_t> launches(input_.target_count(), 0);
     for (const PartId part : partition_.parts()) {
       const bool is_acc = partition_.is_acc(part);
+      const auto us = is_acc ? input_.machine_with(target_of(part)).launch_us
+                             : std::optional(input_.machine.cpu_launch_us);
       result_.launches += is_acc ? 1 : 0;
-      result_.parts[part].launch_us =
-          is_acc ? input_.machine.launch_us : input_.machine.cpu_launch_us;
+      result_.parts[part].launch_us = us;
+      if (is_acc) ++launches[target_of(part)];
+      add_to_target(part, &TargetLatency::launch_us, us);
     }
     const std::size_t on_cpu = partition_.count() - result_.launches;
-    const double of_cpu = input_.machine.cpu_launch_us * static_cast<double>(on_cpu);
-    if (result_.launches == 0) {
-      result_.launch_us = of_cpu;
-    } else if (input_.machine.launch_us) {
-      result_.launch_us =
-          *input_.machine.launch_us * static_cast<double>(result_.launches) + of_cpu;
-    } else {
-      miss(MissingNumber::launch);
+    result_.launch_us = input_.machine.cpu_launch_us * static_cast<double>(on_cpu);
+    for (std::size_t target = 0; target < launches.size(); ++target) {
+      const auto us = input_.machine_with(target).launch_us;
+      if (launches[target] == 0) continue;
+      if (us && result_.launch_us) {
+        *result_.launch_us += *us * static_cast<double>(launches[target]);
+      } else if (!us) {
+        if (result_.missing == MissingNumber::none) result_.missing_target = target;
+        result_.launch_us.reset();
+        miss(MissingNumber::launch);
+      }
     }
   }
 
   void add_link(const PerPart<LinkBytes>& bytes) {
     double sum = 0;
     for (const PartId part : partition_.parts()) {
-      if (bytes[part].unknown != kNone<ValueId>) continue;
-      const double us = link_us(bytes[part], input_.machine);
+      if (bytes[part].unknown != kNone<ValueId>) {
+        add_to_target(part, &TargetLatency::link_us, std::nullopt);
+        continue;
+      }
+      const double us =
+          partition_.is_acc(part) ? link_us(bytes[part], input_.machine_with(target_of(part))) : 0;
+      add_to_target(part, &TargetLatency::link_us, us);
       result_.parts[part].link_us = us;
       sum += us;
     }
@@ -219,8 +299,8 @@ Status<> check_latency_input(const LatencyInput& input) {
 }
 
 PerPart<LinkBytes> part_link_bytes(const Graph& graph, const Partition& partition,
-                                   const Boundaries& boundaries, Residency residency) {
-  return LinkCounter(graph, partition, boundaries, residency).run();
+                                   const Boundaries& boundaries, const LatencyInput& input) {
+  return LinkCounter(graph, partition, boundaries, input).run();
 }
 
 LinkBytes total_link_bytes(const PerPart<LinkBytes>& parts) {
@@ -228,22 +308,24 @@ LinkBytes total_link_bytes(const PerPart<LinkBytes>& parts) {
   for (const LinkBytes& part : parts) {
     total.in += part.in;
     total.out += part.out;
+    total.direct += part.direct;
+    total.direct_us += part.direct_us;
     if (total.unknown == kNone<ValueId>) total.unknown = part.unknown;
   }
   return total;
 }
 
 double link_us(const LinkBytes& bytes, const Machine& machine) {
-  const auto in = static_cast<double>(bytes.in);
-  const auto out = static_cast<double>(bytes.out);
-  const double crossing = machine.duplex == Duplex::half ? in + out : std::max(in, out);
-  return crossing / machine.link_bytes_per_second * 1e6;
+  const auto us = [&](std::uint64_t count) {
+    return static_cast<double>(count) / machine.link_bytes_per_second * 1e6;
+  };
+  if (machine.duplex == Duplex::half) return us(bytes.in + bytes.out) + bytes.direct_us;
+  return std::max(us(bytes.in) + bytes.direct_us, us(bytes.out));
 }
 
 Latency latency(const Graph& graph, const Partition& partition, const Boundaries& boundaries,
                 const LatencyInput& input) {
-  return LatencySummer(partition, input)
-      .run(part_link_bytes(graph, partition, boundaries, input.residency));
+  return LatencySummer(partition, input).run(part_link_bytes(graph, partition, boundaries, input));
 }
 
 }  // namespace cleave

@@ -11,10 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/cost/device.h"
 #include "core/cost/target_times.h"
+#include "core/devices/problem.h"
 #include "core/graph/graph.h"
 #include "core/split/boundary.h"
 #include "core/split/partition.h"
@@ -35,6 +38,8 @@ enum class MissingNumber : std::uint8_t {
 struct LinkBytes {
   std::uint64_t in = 0;              // to the accelerator
   std::uint64_t out = 0;             // to the CPU
+  std::uint64_t direct = 0;          // straight from other targets, not through the CPU
+  double direct_us = 0;              // the time of these
   ValueId unknown = kNone<ValueId>;  // the first tensor that crosses and has an unknown size
 };
 
@@ -42,6 +47,13 @@ struct LinkBytes {
 struct PartLatency {
   std::optional<double> compute_us;
   // 0 for CPU parts; with residency: the values sent for this part
+  std::optional<double> link_us;
+  std::optional<double> launch_us;
+};
+
+// What one of several targets takes of an inference.
+struct TargetLatency {
+  std::optional<double> compute_us;
   std::optional<double> link_us;
   std::optional<double> launch_us;
 };
@@ -62,9 +74,11 @@ struct Latency {
   MissingNumber missing = MissingNumber::none;
   NodeId missing_node = kNone<NodeId>;     // node_time: the first such node
   bool is_missing_on_acc = false;          // node_time: the node is on the accelerator
+  std::size_t missing_target = 0;          // on which of several targets a number is missing
   ValueId missing_value = kNone<ValueId>;  // value_bytes: the first such value
   LinkBytes link_bytes;
   PerPart<PartLatency> parts;
+  std::vector<TargetLatency> targets = {};  // of several
 };
 
 // What the latency of a split depends on, besides the split.
@@ -72,6 +86,13 @@ struct LatencyInput {
   const TargetTimes& times;
   const Machine& machine;
   Residency residency = Residency::off;
+  std::span<const Machine> later = {};  // of several targets: with the others instead of the first
+  std::span<const DirectLink> links = {};  // between targets
+
+  std::size_t target_count() const { return later.size() + 1; }
+  const Machine& machine_with(std::size_t target) const {
+    return target == 0 ? machine : later[target - 1];
+  }
 };
 
 // Refuses when a time on either device, or the time of a launch, cannot be known; the error says
@@ -86,12 +107,12 @@ Latency latency(const Graph& graph, const Partition& partition, const Boundaries
 // The bytes that cross for each part, by PartId; 0 for CPU parts. Non-tensors count 0 bytes.
 // Linear.
 PerPart<LinkBytes> part_link_bytes(const Graph& graph, const Partition& partition,
-                                   const Boundaries& boundaries, Residency residency);
+                                   const Boundaries& boundaries, const LatencyInput& input);
 
 // The sum over all parts.
 LinkBytes total_link_bytes(const PerPart<LinkBytes>& parts);
 
-// Microseconds that the link takes for the bytes of one part.
+// Microseconds that the links take for the bytes of one part.
 double link_us(const LinkBytes& bytes, const Machine& machine);
 
 }  // namespace cleave

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/cost/device.h"
+#include "core/devices/problem.h"
 
 namespace cleave {
 
@@ -78,8 +79,12 @@ enum class PlaceBy : std::uint8_t {
   cost,      // nodes go where an inference takes the least time
 };
 
+// What PlaceBy::cost makes small.
+enum class PlaceGoal : std::uint8_t { latency, energy };
+
 struct PlaceOptions {
   PlaceBy by = PlaceBy::priority;
+  PlaceGoal goal = PlaceGoal::latency;  // energy: of several targets only
   // PlaceBy::cost: the least share of the time for which nodes move to the CPU. nullopt: 3% where a time
   // is an estimate.
   std::optional<double> min_gain = {};
@@ -109,6 +114,8 @@ struct BoundaryOptions {
 struct LatencyOptions {
   Machine machine;
   Residency residency = Residency::off;
+  std::vector<Machine> later = {};     // of several targets: with the others instead of the first
+  std::vector<DirectLink> links = {};  // between targets; costs in microseconds a byte
   bool operator==(const LatencyOptions&) const = default;
 };
 

@@ -49,7 +49,8 @@ class ProblemMaker {
 
  private:
   void add_units() {
-    const auto& [cpu, acc] = request_.latency.times;
+    const DeviceTimes& cpu = request_.latency.times.cpu;
+    const DeviceTimes& acc = request_.latency.times.acc;
     const std::size_t count = units_.unit_count();
     problem_.cpu_us.assign(count, 0);
     problem_.acc_us.assign(count, 0);

@@ -20,6 +20,7 @@
 
 namespace cleave {
 
+// With PlaceGoal::energy in millijoules instead of microseconds.
 struct PlacementNumbers {
   double total_us = 0;
   double bound_us = 0;  // no placement is faster

@@ -34,6 +34,12 @@ struct TargetVerdicts {
   PerNode<Reason> reasons;  // `none` for nodes that it runs, and for those that another took first
 };
 
+// What several targets would hold and run, where that is more than they can. By target.
+struct Unfit {
+  std::vector<std::uint64_t> bytes;  // at once
+  std::vector<std::size_t> parts;
+};
+
 struct Split {
   Support support;         // the lists' verdicts; of several targets what any of them accepts
   HostShapes host_shapes;  // if enabled: shape computations, and verdicts with them moved
@@ -56,6 +62,11 @@ struct Split {
   // A bound, for several targets: with each node on the target that it has now, no split has fewer
   // accelerator parts. 0: not known.
   std::size_t least_acc_parts = 0;
+  // Several targets placed by cost: what the goal would be if they were asked in order, in microseconds
+  // or millijoules.
+  std::optional<double> in_order_cost = {};
+  // Several targets placed by cost: no placement keeps to their memory and numbers of parts.
+  std::optional<Unfit> unfit = {};
 };
 
 // One of several accelerators.
@@ -64,7 +75,7 @@ struct Target {
   std::size_t first_list = 0, end_list = 0;  // its lists: SplitInput::lists[first_list, end_list)
   std::size_t min_acc_size = 1;              // smaller parts go to the next target that takes them
   std::size_t most_kept = KeepOptions::kUnlimited;  // parts; those worth least go on
-  bool operator==(const Target&) const = default;
+  Link link = default_link();                       // between it and the CPU
 };
 
 // The graph to split, and the machine to split it for.

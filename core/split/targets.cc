@@ -1,6 +1,7 @@
 // Steps:
 // 1. judge each node by the lists of each target;
-// 2. ask the targets in order which of the nodes that are left they take, with their groups;
+// 2. ask the targets in order which of the nodes that are left they take, with their groups; or place
+//    all by cost (place_on_targets.h);
 // 3. make groups of different targets free of cycles; one that lies on two devices goes to the first
 //    target that takes all of it;
 // 4. rounds; parts that are too small, beyond a limit or too many move on, and rounds are made again;
@@ -14,7 +15,9 @@
 #include <utility>
 
 #include "core/devices/rounds.h"
+#include "core/split/device_use.h"
 #include "core/split/node_groups.h"
+#include "core/split/place_on_targets.h"
 
 namespace cleave {
 namespace {
@@ -28,13 +31,13 @@ Error for_one_target(const std::string& option) {
 }
 
 Status<> check_options(const SplitOptions& options) {
-  if (options.place.by == PlaceBy::cost) return for_one_target("--place cost");
   if (options.host_shapes.follow) return for_one_target("--host-shapes");
   if (options.subgraphs.move_non_tensor) return for_one_target("--move-non-tensor");
   if (options.subgraphs.is_min_automatic) return for_one_target("--min-acc-module-size auto");
   if (options.keep.only_gaining) return for_one_target("--keep-acc-subgraphs auto");
   if (options.keep.by == KeepBy::latency) return for_one_target("--keep-by latency");
   if (options.extend.which != ExtendOptions::Which::none) return for_one_target("--extend");
+  if (options.place.min_gain) return for_one_target("--min-gain");
   return check_prefixes(options.partition);
 }
 
@@ -82,6 +85,13 @@ Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std:
   SplitInput alone = input;
   alone.targets = {};
   alone.lists = lists_of(input, target);
+  alone.link = target.link;
+  TargetTimes times;
+  if (input.times != nullptr) times = {input.times->cpu, input.times->on_target(only)};
+  if (input.times != nullptr) alone.times = &times;
+  if (only > 0 && only <= options.latency.later.size()) {
+    options.latency.machine = options.latency.later[only - 1];
+  }
   options.subgraphs.min_acc_size = target.min_acc_size;
   options.keep.most = target.most_kept;
   options.partition.acc_prefix = options.partition.target_prefixes[only];
@@ -98,6 +108,16 @@ Result<Split> split_for_only(const SplitInput& input, SplitOptions options, std:
                                                              : kNone<TargetId>);
   }
   return split;
+}
+
+// What the placement on one target does not know: energy, and memory.
+bool is_for_several(const SplitOptions& options, std::size_t only) {
+  const LatencyOptions& latency = options.latency;
+  const bool has_memory =
+      only == 0 ? latency.machine.acc_memory.has_value()
+                : only <= latency.later.size() && latency.later[only - 1].acc_memory.has_value();
+  return options.place.by == PlaceBy::cost &&
+         (has_memory || options.place.goal == PlaceGoal::energy);
 }
 
 // ---- several ----
@@ -117,10 +137,53 @@ class TargetSplitter {
     }
   }
 
-  Split run(Sets sets) && {
-    if (options_.qdq.keep) qdq_groups_ = find_qdq_groups(graph_);
+  // The targets are asked in order.
+  Split run_in_order(Sets sets) && {
+    find_qdq();
     for (std::size_t target = 0; target < host_; ++target) ask(target);
     close_groups(sets);
+    return run();
+  }
+
+  // Nodes go where an inference takes the least time.
+  Split run_by_cost(Sets sets, const LatencyInput& latency) && {
+    find_qdq();
+    std::vector<Fusions> alone;
+    for (const TargetVerdicts& verdicts : verdicts_) alone.push_back(run_alone(verdicts.support));
+    const bool is_for_energy = options_.place.goal == PlaceGoal::energy;
+    const std::vector<EnergyNumbers> energy =
+        is_for_energy ? energy_numbers(latency) : std::vector<EnergyNumbers>();
+    TargetsPlaced placed =
+        place_on_targets(graph_, {.latency = latency,
+                                  .energy = energy,
+                                  .targets = input_.targets,
+                                  .alone = alone,
+                                  .sets = sets,
+                                  .required = input_.required,
+                                  .allow_non_tensor = options_.acc_finder.allow_non_tensor});
+    device_of_ = std::move(placed.device_of);
+    groups_ = std::move(placed.groups);
+    for (std::size_t target = 0; target < host_; ++target) {
+      verdicts_[target].reasons = std::move(alone[target].acc.reasons);
+      for (const NodeId node : graph_.nodes()) {
+        const bool is_moved = alone[target].acc.nodes.contains(node) && device_of_[node] != target;
+        if (is_moved) verdicts_[target].reasons[node] = {.code = ReasonCode::costs_more};
+      }
+    }
+    close_groups(sets);
+    Split split = run();
+    split.placement = placed.numbers;
+    split.unfit = std::move(placed.unfit);
+    return split;
+  }
+
+ private:
+  void find_qdq() {
+    if (options_.qdq.keep) qdq_groups_ = find_qdq_groups(graph_);
+  }
+
+  // Steps 4 and 5.
+  Split run() {
     make_rounds();
     SubgraphsFound found{subgraphs_, subgraphs_.count()};
     while (move_small_parts()) make_rounds();
@@ -132,8 +195,16 @@ class TargetSplitter {
     return finish(std::move(found));
   }
 
- private:
   // ---- step 2 ----
+
+  // The nodes that the target may run, with their groups, of those that `support` accepts.
+  Fusions run_alone(const Support& support) {
+    AccNodes acc = find_acc_nodes(graph_, support, options_.acc_finder);
+    for (const NodeId node : graph_.nodes()) {
+      if (acc.nodes.contains(node)) acc_found_.insert(node);
+    }
+    return find_groups(graph_, std::move(acc), {qdq_groups_, support.patterns}, options_.fusion);
+  }
 
   // What the lists of the target accept and no target before has taken.
   Support what_is_left(std::size_t target) const {
@@ -148,12 +219,7 @@ class TargetSplitter {
 
   void ask(std::size_t target) {
     const Support left = what_is_left(target);
-    AccNodes acc = find_acc_nodes(graph_, left, options_.acc_finder);
-    for (const NodeId node : graph_.nodes()) {
-      if (acc.nodes.contains(node)) acc_found_.insert(node);
-    }
-    Fusions fusions =
-        find_groups(graph_, std::move(acc), {qdq_groups_, left.patterns}, options_.fusion);
+    Fusions fusions = run_alone(left);
     for (const NodeId node : graph_.nodes()) {
       if (fusions.acc.nodes.contains(node)) device_of_[node] = static_cast<DeviceIndex>(target);
     }
@@ -371,7 +437,7 @@ class TargetSplitter {
       options.most = input_.targets[target].most_kept;
       const KeptSubgraphs kept =
           keep_best_subgraphs(graph_, {seen_by(target), PerNode<Reason>(graph_.node_count())},
-                              options, {.link = input_.link});
+                              options, {.link = input_.targets[target].link});
       if (kept.cost.subgraphs == 0) continue;
       const auto members = members_of_parts();
       for (const auto& nodes : members) {
@@ -485,6 +551,53 @@ class TargetSplitter {
   CapCost cap_;
 };
 
+// The split; one that divides a set is made again with the sets as groups.
+template <class Make>
+Split split_whole(const SplitInput& input, Make make) {
+  const Sets sets = input.facts.whole;
+  Split split = make(Sets{});
+  if (!divides_a_set(sets, split.partition.part_of)) return split;
+  return make(sets);
+}
+
+// What the targets hold and run, where that is more than they can.
+std::optional<Unfit> find_unfit(const Graph& graph, const Split& split,
+                                const LatencyInput& latency) {
+  Unfit used{device_use(graph, split.partition, latency).peak_bytes,
+             std::vector<std::size_t>(latency.target_count(), 0)};
+  for (const PartId part : split.partition.parts()) {
+    if (split.partition.is_acc(part)) ++used.parts[index(split.partition.target(part))];
+  }
+  for (std::size_t i = 0; i < latency.target_count(); ++i) {
+    const Machine& machine = latency.machine_with(i);
+    if (used.bytes[i] > machine.acc_memory.value_or(used.bytes[i])) return used;
+    if (used.parts[i] > machine.most_acc_parts.value_or(used.parts[i])) return used;
+  }
+  return std::nullopt;
+}
+
+// What the goal is counted in must be known of each device.
+Status<> check_numbers(const SplitInput& input, PlaceGoal goal, const LatencyInput& latency) {
+  if (goal == PlaceGoal::energy) {
+    if (!energy_numbers(latency).empty()) return Done{};
+    std::size_t unknown = 0;  // the first device that has no numbers; the host last
+    while (unknown < input.targets.size() && latency.machine_with(unknown).acc.energy) ++unknown;
+    const std::string name = unknown < input.targets.size() ? input.targets[unknown].name : "cpu";
+    return Error{"--goal energy: what " + name + " draws is not known",
+                 std::nullopt,
+                 {"give --target " + name + ":energy=2pJ/FLOP+30pJ/byte"}};
+  }
+  for (std::size_t i = 0; i < input.targets.size(); ++i) {
+    const TargetTimes times{latency.times.cpu, latency.times.on_target(i)};
+    auto known = check_latency_input({times, latency.machine_with(i), latency.residency});
+    if (known) continue;
+    Error error = std::move(known).error();
+    error.message = input.targets[i].name + ": " + error.message;
+    return error;
+  }
+  return Done{};
+}
+
 }  // namespace
 
 bool takes_all(const Support& support, std::span<const NodeId> nodes) {
@@ -507,15 +620,39 @@ Result<Split> split_for_targets(const SplitInput& input, const SplitOptions& opt
   for (std::size_t target = 0; target < supports->size(); ++target) {
     if ((*supports)[target].supported.count() > 0) taking_part.push_back(target);
   }
-  if (taking_part.size() < 2) {
-    const std::size_t only = taking_part.empty() ? 0 : taking_part.front();
+  const std::size_t only = taking_part.empty() ? 0 : taking_part.front();
+  if (taking_part.size() < 2 && !is_for_several(options, only)) {
     return split_for_only(input, options, only, *std::move(supports), progress);
   }
   if (auto usable = check_options(options); !usable) return std::move(usable).error();
-  const Sets sets = input.facts.whole;
-  Split split = TargetSplitter(input, options, *supports).run({});
-  if (!divides_a_set(sets, split.partition.part_of)) return split;
-  return TargetSplitter(input, options, *std::move(supports)).run(sets);
+  Split in_order = split_whole(input, [&](Sets sets) {
+    return TargetSplitter(input, options, *supports).run_in_order(sets);
+  });
+  if (options.place.by != PlaceBy::cost) return in_order;
+  const LatencyInput latency{*input.times, options.latency.machine, options.latency.residency,
+                             options.latency.later, options.latency.links};
+  const PlaceGoal goal = options.place.goal;
+  if (auto known = check_numbers(input, goal, latency); !known) return std::move(known).error();
+  Split by_cost = split_whole(input, [&](Sets sets) {
+    return TargetSplitter(input, options, *supports).run_by_cost(sets, latency);
+  });
+  const auto cost = [&](const Split& split) {
+    if (goal == PlaceGoal::energy) {
+      return device_use(input.graph, split.partition, latency).total_mj();
+    }
+    return cleave::latency(input.graph, split.partition, split.boundaries, latency).total_us;
+  };
+  by_cost.in_order_cost = cost(in_order);
+  if (by_cost.unfit) return by_cost;
+  // Steps after the placement move parts.
+  by_cost.unfit = find_unfit(input.graph, by_cost, latency);
+  const auto found = cost(by_cost);
+  const bool costs_more = found && by_cost.in_order_cost && *found > *by_cost.in_order_cost;
+  const bool is_worse = by_cost.unfit || costs_more;
+  if (!is_worse || find_unfit(input.graph, in_order, latency)) return by_cost;
+  in_order.placement = by_cost.placement;
+  in_order.in_order_cost = by_cost.in_order_cost;
+  return in_order;
 }
 
 }  // namespace cleave

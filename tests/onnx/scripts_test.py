@@ -94,6 +94,25 @@ def test_a_split_is_replayed_with_what_the_accelerator_keeps(folder, mobile):
     expect(run("run_split.py", folder), 2, "there is no such file")
 
 
+def test_what_each_of_several_targets_holds_is_replayed(folder, mobile):
+    npu, gpu = folder / "npu.txt", folder / "gpu.txt"
+    npu.write_text("Conv\nClip\n")
+    gpu.write_text("Add\nMul\nGemm\nGlobalAveragePool\n")
+    model, out = PROJECT / "samples" / "mobile_block.onnx", folder / "of_targets"
+    command = [CLEAVE, "-q", "split", model, "-s", f"npu={npu}", "-s", f"gpu={gpu}", "--dim", "N=1", "-o", out]
+    subprocess.run([*command, "--link", "npu-gpu=16GB/s", "--residency", "on"], check=True, capture_output=True)
+    for more in ([], ["--off"], ["--overlap"]):
+        expect(run("run_split.py", out, *more), 0, "as the manifest says")
+    expect(run("run_split.py", out, "--overlap"), 0, "with a thread a device")
+    expect(run("run_split.py", mobile, "--overlap"), 2, "--overlap is for several targets")
+    manifest = out / "manifest.json"
+    said = json.loads(manifest.read_text())
+    assert any(target["bytes_to"].get("gpu") for target in said["targets"]), "nothing crosses the direct link"
+    said["targets"][0]["peak_bytes"] -= 1
+    manifest.write_text(json.dumps(said))
+    expect(run("run_split.py", out), 1, "fault: npu held")
+
+
 def test_sizes_that_a_split_was_made_for_are_taken(folder, mobile):
     model = PROJECT / "samples" / "mobile_block.onnx"
     bound = split(model, ["Conv", "Relu"], folder / "bound", "--dim", "N=3")

@@ -28,6 +28,12 @@ std::string flops_text(double flops) {
   return with_unit(flops, 1000, kUnits);
 }
 
+std::string joules_text(double millijoules) {
+  static constexpr std::array<std::string_view, 5> kUnits = {"pJ", "nJ", "uJ", "mJ", "J"};
+  if (!std::isfinite(millijoules) || millijoules < 0 || millijoules >= 1e24) return "? J";
+  return with_unit(millijoules * 1e9, 1000, kUnits);
+}
+
 std::string duration_text(double microseconds) {
   static constexpr std::array<std::string_view, 4> kUnits = {"ns", "us", "ms", "s"};
   if (!std::isfinite(microseconds) || microseconds < 0 || microseconds >= 1e24) return "? s";

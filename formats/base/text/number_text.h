@@ -20,6 +20,9 @@ std::string flops_text(double flops);
 // "12.3 ms", "450 us", "2.1 s": three digits. Below 0 or not finite: "? s".
 std::string duration_text(double microseconds);
 
+// The same of energy: "3.2 mJ", "45 uJ".
+std::string joules_text(double millijoules);
+
 // "1 node", "1,024 nodes"
 std::string counted(std::uint64_t count, std::string_view one, std::string_view many);
 

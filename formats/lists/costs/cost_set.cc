@@ -25,14 +25,25 @@ UnmatchedTime fit_to_profile(std::span<const ModelCosts> files, DeviceTimes& tim
 
 }  // namespace
 
-MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, const CostSet& costs) {
+MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, const CostSet& costs,
+                                 std::span<const Machine> later) {
   MeasuredTargets made{.times = target_times(graph, machine, costs.cpu_us, costs.acc_us)};
   made.cpu_unmatched = fit_to_profile(costs.cpu, made.times.cpu);
   made.acc_unmatched = fit_to_profile(costs.acc, made.times.acc);
+  for (std::size_t i = 0; i < later.size(); ++i) {
+    const bool is_measured = i < costs.later.size();
+    made.times.later.push_back(device_times(node_costs(graph), graph, later[i].acc,
+                                            is_measured ? costs.later[i].us : MeasuredTimes()));
+    if (is_measured) fit_to_profile(costs.later[i].files, made.times.later.back());
+  }
   return made;
 }
 
-CostSource cost_source_of(std::string_view text) {
+CostSource cost_source_of(std::string_view text, std::span<const std::string> targets) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!text.starts_with(targets[i] + "=")) continue;
+    return {CostTarget::acc, std::string(text.substr(targets[i].size() + 1)), i};
+  }
   if (text.starts_with("cpu=")) return {CostTarget::cpu, std::string(text.substr(4))};
   if (text.starts_with("acc=")) return {CostTarget::acc, std::string(text.substr(4))};
   return {CostTarget::cpu, std::string(text)};
@@ -43,7 +54,7 @@ Loaded<std::vector<OpenCosts>> open_costs(std::span<const CostSource> sources) {
   for (const CostSource& from : sources) {
     auto source = open_side_file(from.path);
     if (!source) return std::move(source).error();
-    files.push_back({from.target, *std::move(source)});
+    files.push_back({from.target, *std::move(source), from.which});
   }
   return files;
 }
@@ -60,7 +71,16 @@ Loaded<CostSet> read_cost_set(std::span<const OpenCosts> files, const Graph& gra
     auto costs = read_model_costs(from.file, graph);
     if (!costs) return std::move(costs).error();
     set.warnings.insert(set.warnings.end(), costs->warnings.begin(), costs->warnings.end());
+    if (from.which > 0) {
+      if (set.later.size() < from.which) set.later.resize(from.which);
+      set.later[from.which - 1].files.push_back(*std::move(costs));
+      continue;
+    }
     (from.target == CostTarget::cpu ? set.cpu : set.acc).push_back(*std::move(costs));
+  }
+  for (TargetCosts& target : set.later) {
+    target.us = merge_times(target.files);
+    target.ops = first_op_times(target.files);
   }
   set.cpu_us = merge_times(set.cpu);
   set.acc_us = merge_times(set.acc);
@@ -74,6 +94,11 @@ Shapes observed_shapes(const CostSet& costs) {
   for (const ObservedShape& shape : costs.inferred) shapes.add(shape.value, shape.dims);
   for (const auto* const files : {&costs.cpu, &costs.acc}) {
     for (const ModelCosts& file : *files) {
+      for (const ObservedShape& shape : file.shapes) shapes.add(shape.value, shape.dims);
+    }
+  }
+  for (const TargetCosts& target : costs.later) {
+    for (const ModelCosts& file : target.files) {
       for (const ObservedShape& shape : file.shapes) shapes.add(shape.value, shape.dims);
     }
   }

@@ -19,16 +19,25 @@ enum class CostTarget : std::uint8_t { cpu, acc };
 struct CostSource {
   CostTarget target = CostTarget::cpu;
   std::string path;
+  std::size_t which = 0;  // of several targets
 };
 
-// Parses "p.json" or "acc=p.json". If the part before "=" is not a target, the whole text is a
-// path.
-CostSource cost_source_of(std::string_view text);
+// Parses "p.json", "acc=p.json", or "npu=p.json" where npu is one of `targets`. If the part before "="
+// is not a target, the whole text is a path.
+CostSource cost_source_of(std::string_view text, std::span<const std::string> targets = {});
 
 // A file of --costs that was opened.
 struct OpenCosts {
   CostTarget target = CostTarget::cpu;
   SourceFile file;
+  std::size_t which = 0;  // of several targets
+};
+
+// The files of one of several targets, but for the first.
+struct TargetCosts {
+  std::vector<ModelCosts> files;
+  PerNode<double> us;
+  std::vector<OpTime> ops;
 };
 
 struct CostSet {
@@ -37,8 +46,9 @@ struct CostSet {
   std::vector<OpTime> cpu_ops, acc_ops;  // calibrated, of the first file that has any
   std::vector<ObservedShape> inferred = {};  // follow from the dims of inputs that the files saw
   Diagnostics warnings = {};
+  std::vector<TargetCosts> later = {};  // of several targets: those after the first, which is `acc`
 
-  bool empty() const { return cpu.empty() && acc.empty(); }
+  bool empty() const { return cpu.empty() && acc.empty() && later.empty(); }
 };
 
 // The times of nodes on a machine, and the time of profiles that no node includes. Estimates beside
@@ -48,7 +58,9 @@ struct MeasuredTargets {
   UnmatchedTime cpu_unmatched = {};
   UnmatchedTime acc_unmatched = {};
 };
-MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, const CostSet& costs);
+// `later`: of several targets, with the others instead of the first.
+MeasuredTargets measured_targets(const Graph& graph, const Machine& machine, const CostSet& costs,
+                                 std::span<const Machine> later = {});
 
 Loaded<std::vector<OpenCosts>> open_costs(std::span<const CostSource> sources);
 

@@ -48,6 +48,13 @@ NodeCard node_card(const Report& report, NodeId node) {
                 .partition = partition.name(part),
                 .is_acc = is_acc,
                 .device = device_text(report, part)};
+  for (std::size_t i = 0; i < report.targets.size(); ++i) {
+    const Reason& of_target = report.split.targets[i].reasons[node];
+    if (of_target.code == ReasonCode::none) continue;
+    card.why_not.emplace_back(
+        report.targets[i].name,
+        reason_text(reason_context(report, id_at<TargetId>(i)), node, of_target));
+  }
   const Reason& reason = report.split.reasons[node];
   if (reason.code == ReasonCode::none) return card;
   card.code = reason_code_name(reason.code);

@@ -26,6 +26,8 @@ struct NodeCard {
   std::string device;          // "accelerator", "CPU", or a target
   std::string_view code = {};  // the code of the reason; "": on the accelerator
   std::string why = {};        // the reason
+  // Of several targets: each that has a reason not to run it, and the reason.
+  std::vector<std::pair<std::string_view, std::string>> why_not = {};
 };
 // Linear in the text of the reason.
 NodeCard node_card(const Report& report, NodeId node);

@@ -231,6 +231,7 @@ class DataWriter {
     write_coverage();
     write_time();
     write_parts();
+    write_devices();
     write_ops();
     write_reason_counts();
     write_causes();
@@ -288,7 +289,10 @@ class DataWriter {
     if (has_time_) {
       const Latency& latency = report_.time->asked();
       write_share("cpu", "CPU", latency.cpu_us);
-      write_share("acc", "accelerator", latency.acc_us);
+      if (latency.targets.empty()) write_share("acc", "accelerator", latency.acc_us);
+      for (std::size_t i = 0; i < latency.targets.size(); ++i) {
+        write_share("acc", report_.targets[i].name, latency.targets[i].compute_us);
+      }
       write_share("link", "link", latency.link_us);
       write_share("launch", "launches", latency.launch_us);
     }
@@ -356,6 +360,14 @@ class DataWriter {
     json_.begin_object(Layout::one_line);
     json_.text("name", escaped(partition_.name(part)));
     json_.flag("acc", partition_.is_acc(part));
+    if (!report_.targets.empty()) {
+      json_.text("on", device_text(report_, part));
+      const TargetId target = partition_.target(part);
+      if (target != kNone<TargetId>) {
+        json_.text("fill", target_colours(target).fill);
+        json_.text("line", target_colours(target).border);
+      }
+    }
     json_.number("nodes", partition_.nodes(part).size());
     const Boundaries& boundaries = report_.split.boundaries;
     pair("in", static_cast<double>(numbers.input_bytes),
@@ -366,11 +378,48 @@ class DataWriter {
     pair("flops", numbers.flops, work_text(numbers));
     pair("qps", known_qps(numbers).value_or(-1), part_qps_text(numbers));
     if (has_time_) write_part_time(part);
-    json_.flag("bottleneck", preview_.bound && preview_.bound->bottleneck == part);
+    const bool is_bound = preview_.bound && report_.targets.empty();
+    json_.flag("bottleneck", is_bound && preview_.bound->bottleneck == part);
     json_.begin_list("hazards");
     for (const Hazard& hazard : numbers.hazards) json_.text(hazard_text(graph_, hazard));
     json_.end_list();
     json_.end_object();
+  }
+
+  // Of several targets a row for each and for the CPU, with the bytes to each other.
+  void write_devices() {
+    if (report_.targets.empty()) return;
+    const auto& devices = preview_.by_device.devices;
+    json_.begin_list("devices");
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const bool is_host = i == report_.targets.size();
+      json_.begin_object(Layout::one_line);
+      json_.text("name", is_host ? "CPU" : report_.targets[i].name);
+      json_.number("nodes", devices[i].nodes);
+      json_.number("parts", devices[i].parts);
+      bytes("weights", devices[i].parameter_bytes);
+      if (!is_host && report_.time != nullptr) bytes("peak", report_.time->use->peak_bytes[i]);
+      json_.begin_list("to");
+      for (std::size_t to = 0; to < devices.size(); ++to) {
+        const std::uint64_t count = preview_.by_device.bytes_between(i, to);
+        json_.begin_list();
+        json_.number(count);
+        json_.text(count == 0 ? "-" : bytes_text(count));
+        json_.end_list();
+      }
+      json_.end_list();
+      json_.end_object();
+    }
+    json_.end_list();
+    json_.begin_list("why_not");
+    for (const NodeId node : listed_) {
+      json_.begin_list(Layout::one_line);
+      for (const auto& [target, why] : node_card(report_, node).why_not) {
+        json_.text(std::string(target) + ": " + why);
+      }
+      json_.end_list();
+    }
+    json_.end_list();
   }
 
   void write_part_time(PartId part) {

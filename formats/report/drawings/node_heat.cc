@@ -33,8 +33,9 @@ double time_of(const Report& report, NodeId node) {
   if (report.time == nullptr) return -1;
   const TargetTimes& times = report.time->basis.times;
   const Partition& partition = report.split.partition;
-  const bool is_acc = partition.is_acc(partition.part_of[node]);
-  return (is_acc ? times.acc : times.cpu).of(node).value_or(-1);
+  const TargetId target = partition.target(partition.part_of[node]);
+  const DeviceTimes& own = target == kNone<TargetId> ? times.cpu : times.on_target(index(target));
+  return own.of(node).value_or(-1);
 }
 
 std::string amount_text(ColorBy by, double amount) {

@@ -75,6 +75,9 @@ class Attachment {
     add_text("node", card.name, "partition", card.partition);
     add_text("node", card.name, "device", card.device);
     if (!card.why.empty()) add_text("node", card.name, "why on the CPU", card.why);
+    for (const auto& [target, why] : card.why_not) {
+      add_text("node", card.name, "why not on " + std::string(target), why);
+    }
   }
 
   // Values that leave a part for another part or for the caller.
@@ -103,7 +106,7 @@ class Attachment {
     for (const PartId part : partition_.parts()) acc += partition_.is_acc(part) ? 1U : 0U;
     add_number("model", "", "accelerator partitions", acc);
     const auto bound = known_bound(report_.preview);
-    if (bound) add_number("model", "", "QPS", bound->max_qps);
+    if (bound && report_.targets.empty()) add_number("model", "", "QPS", bound->max_qps);
   }
 
   void write_node_metrics() {
@@ -136,6 +139,13 @@ using Layout = JsonText::Layout;
 
 constexpr std::string_view kGreen = "#c8e6c9";
 constexpr std::string_view kRed = "#ffcdd2";
+
+// Of several targets each has its colour; where there is one, the accelerator is `green`.
+std::string_view background(const Report& report, PartId part, std::string_view green) {
+  const TargetId target = colour_of(report, part);
+  if (target != kNone<TargetId>) return target_colours(target).fill;
+  return report.split.partition.is_acc(part) ? green : kRed;
+}
 
 // Slashes separate layers.
 std::string layer_of(std::string_view text) {
@@ -223,6 +233,9 @@ class ExplorerGraph {
     if (short_op(card.op) != card.op) add_pair("op type", card.op);
     add_pair("device", card.device);
     if (!card.why.empty()) add_pair("why on the CPU", card.why);
+    for (const auto& [target, why] : card.why_not) {
+      add_pair("why not on " + std::string(target), why);
+    }
     json_.end_list();
     json_.begin_list("incomingEdges");
     std::size_t slot = 0;
@@ -234,7 +247,7 @@ class ExplorerGraph {
     }
     json_.end_list();
     json_.begin_object("style", Layout::one_line);
-    json_.text("backgroundColor", card.is_acc ? kGreen : kRed);
+    json_.text("backgroundColor", background(report_, card.part, kGreen));
     json_.end_object();
     json_.end_object();
   }
@@ -274,7 +287,7 @@ class ExplorerGraph {
       const PartNumbers& numbers = report_.preview.parts[part];
       json_.text_key(layer_of(partition_.name(part)));
       json_.begin_object(Layout::one_line);
-      json_.text("device", partition_.is_acc(part) ? "accelerator" : "CPU");
+      json_.text("device", device_text(report_, part));
       json_.text("nodes", count_text(partition_.nodes(part).size()));
       const Boundaries& boundaries = report_.split.boundaries;
       json_.text("in", crossing_text(graph_, boundaries.inputs[part], numbers.input_bytes));
@@ -292,7 +305,7 @@ class ExplorerGraph {
     for (const PartId part : partition_.parts()) {
       json_.begin_object(Layout::one_line);
       json_.text("namespaceRegex", "^" + escaped_regex(layer_of(partition_.name(part))) + "$");
-      json_.text("backgroundColor", partition_.is_acc(part) ? kGreen : kRed);
+      json_.text("backgroundColor", background(report_, part, kGreen));
       json_.end_object();
     }
     json_.end_list();
@@ -410,7 +423,7 @@ std::string partition_data(const Report& report) {
   for (const NodeId node : report.graph.nodes()) {
     const PartId part = partition.part_of[node];
     data.add(node, partition.name(part),
-             partition.is_acc(part) ? kGreens[index(part) / 2 % kGreens.size()] : kRed);
+             background(report, part, kGreens[index(part) / 2 % kGreens.size()]));
   }
   return std::move(data).finish_words();
 }

@@ -160,6 +160,13 @@ std::string time_text(const DeviceTimes& times, NodeId node) {
 // "on the CPU 210 us (measured), on the accelerator 20 us (estimated)"
 std::string times_of_node(const Report& report, NodeId node) {
   const TargetTimes& times = report.time->basis.times;
+  if (!report.targets.empty()) {
+    std::string text = "on the CPU " + time_text(times.cpu, node);
+    for (std::size_t i = 0; i < report.targets.size(); ++i) {
+      text += ", on " + report.targets[i].name + " " + time_text(times.on_target(i), node);
+    }
+    return text;
+  }
   return "on the CPU " + time_text(times.cpu, node) + ", on the accelerator " +
          time_text(times.acc, node);
 }
@@ -199,6 +206,9 @@ std::string explain_text(const Report& report, const std::vector<NodeId>& nodes)
       std::string_view label = "  why:";
       for (const TargetWords& words : target_words(report, node)) {
         page.fact(std::exchange(label, ""), words.text, kColumn);
+      }
+      if (report.time != nullptr && has_times(*report.time)) {
+        page.fact("  time:", times_of_node(report, node), kColumn);
       }
       continue;
     }
@@ -275,7 +285,14 @@ std::string explain_json(const Report& report, const std::vector<NodeId>& nodes)
     if (report.time != nullptr && !constant) {
       const auto json_of = [](const std::optional<double>& us) { return us ? Json(*us) : Json(); };
       entry["cpu_us"] = json_of(report.time->basis.times.cpu.of(node));
-      entry["acc_us"] = json_of(report.time->basis.times.acc.of(node));
+      const TargetTimes& times = report.time->basis.times;
+      if (report.targets.empty()) {
+        entry["acc_us"] = json_of(times.acc.of(node));
+      } else {
+        for (std::size_t i = 0; i < report.targets.size(); ++i) {
+          entry["targets"][i]["us"] = json_of(times.on_target(i).of(node));
+        }
+      }
     }
     list.push_back(std::move(entry));
   }

@@ -297,6 +297,7 @@ class ReportWriter {
       json_.number("nodes", numbers.nodes);
       json_.number("flops", numbers.flops);
       json_.number("parameter_bytes", numbers.parameter_bytes);
+      if (!is_host) write_target_times(i);
       json_.begin_object("bytes_to", Layout::one_line);
       for (std::size_t to = 0; to < count; ++to) {
         const bool is_to_host = to == report_.targets.size();
@@ -307,6 +308,19 @@ class ReportWriter {
       json_.end_object();
     }
     json_.end_list();
+  }
+
+  void write_target_times(std::size_t target) {
+    json_.number("qps", preview_.by_device.devices[target].qps);
+    if (report_.time == nullptr) return;
+    json_.number("peak_bytes", report_.time->use->peak_bytes[target]);
+    write_machine(json_, report_.time->basis.machine_with(target));
+    const TargetLatency& latency = report_.time->asked().targets[target];
+    json_.begin_object("latency", Layout::one_line);
+    json_.number("compute_us", latency.compute_us);
+    json_.number("link_us", latency.link_us);
+    json_.number("launch_us", latency.launch_us);
+    json_.end_object();
   }
 
   // Why each target does not run the nodes that it was asked for.
@@ -362,7 +376,7 @@ class ReportWriter {
   void write_link() {
     json_.key("link");
     const std::optional<LinkBound> known = known_bound(preview_);
-    if (!known) return json_.null();
+    if (!known || !report_.targets.empty()) return json_.null();  // each target has a link
     const LinkBound& bound = *known;
     json_.begin_object();
     json_.number("bandwidth", preview_.link.bytes_per_second);
@@ -380,10 +394,18 @@ class ReportWriter {
     write_machine(json_, report_.time->basis.machine);
     write_latency(json_, report_.time->asked());
     write_residency(json_, *report_.time, partition_);
+    if (!report_.targets.empty()) write_targets_time(json_, *report_.time, partition_);
     json_.begin_list("costs");
     if (report_.costs != nullptr) {
       for (const ModelCosts& costs : report_.costs->cpu) write_costs(json_, "cpu", costs);
-      for (const ModelCosts& costs : report_.costs->acc) write_costs(json_, "acc", costs);
+      const auto& targets = report_.targets;
+      const std::string first = targets.empty() ? "acc" : targets.front().name;
+      for (const ModelCosts& costs : report_.costs->acc) write_costs(json_, first, costs);
+      for (std::size_t i = 0; i < report_.costs->later.size(); ++i) {
+        for (const ModelCosts& costs : report_.costs->later[i].files) {
+          write_costs(json_, targets[i + 1].name, costs);
+        }
+      }
     }
     json_.end_list();
   }

@@ -112,12 +112,27 @@ class TextReport {
       page_.line("no tensor crosses the link, so it sets no bound");
       return;
     }
+    if (has_targets()) return write_target_links();
     const LinkBound& bound = *preview_.bound;
     std::string line = "link " + link_text(preview_.link) + " allows " +
                        rate_text(bound.shared_qps) + " inferences/s (slowest partition " +
                        escaped(partition_.name(bound.bottleneck));
     if (bound.shared_qps < bound.max_qps) line += " alone: " + rate_text(bound.max_qps);
     page_.line(line + ")");
+  }
+
+  // "links allow 4,903 inferences/s (gpu: gen4x8 (15.8 GB/s))": the target whose link allows least.
+  void write_target_links() {
+    const auto& devices = preview_.by_device.devices;
+    const std::size_t count = report_.targets.size();
+    std::size_t least = count;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!devices[i].qps || (least < count && *devices[i].qps >= *devices[least].qps)) continue;
+      least = i;
+    }
+    if (least == count) return;
+    page_.line("links allow " + rate_text(*devices[least].qps) + " inferences/s (" +
+               report_.targets[least].name + ": " + link_text(report_.targets[least].link) + ")");
   }
 
   // ---- facts, one a line ----
@@ -151,7 +166,8 @@ class TextReport {
                                  " of them read on the accelerator");
     }
     write_times();
-    if (const auto bound = known_bound(preview_)) {
+    const auto bound = known_bound(preview_);
+    if (bound && !has_targets()) {
       add_fact("half duplex", rate_text(bound->shared_qps_half_duplex) +
                                   " inferences/s (slowest partition alone: " +
                                   rate_text(bound->max_qps_half_duplex) + ")");
@@ -178,17 +194,27 @@ class TextReport {
     } else {
       add_fact("latency", "not known: " + missing_number_text(graph_, time));
     }
+    const std::string overlap = overlap_text(time, partition_);
+    if (!overlap.empty()) add_fact("overlap", overlap);
+    const std::string energy = energy_text(time);
+    if (!energy.empty()) add_fact("energy", energy);
     const std::string residency = residency_text(time);
     if (!residency.empty()) add_fact("residency", residency);
   }
 
   struct CostFiles {
-    std::string_view name;
+    std::string name;
     const std::vector<ModelCosts>* files;
   };
   std::vector<CostFiles> cost_files() const {
     if (report_.costs == nullptr) return {};
-    return {{"CPU costs", &report_.costs->cpu}, {"acc costs", &report_.costs->acc}};
+    const std::string first = has_targets() ? report_.targets.front().name : "acc";
+    std::vector<CostFiles> files = {{"CPU costs", &report_.costs->cpu},
+                                    {first + " costs", &report_.costs->acc}};
+    for (std::size_t i = 0; i < report_.costs->later.size(); ++i) {
+      files.push_back({report_.targets[i + 1].name + " costs", &report_.costs->later[i].files});
+    }
+    return files;
   }
 
   void write_unmatched() {
@@ -333,17 +359,47 @@ class TextReport {
     if (!has_targets()) return;
     const auto& devices = preview_.by_device.devices;
     page_.heading("devices, in the order in which they are asked");
-    TextTable table({"device", "nodes", "work", "partitions", "weights"},
-                    {Align::left, Align::right, Align::right, Align::right, Align::right});
+    std::vector<std::string> headings = {"device",  "nodes", "work", "partitions",
+                                         "weights", "peak",  "QPS"};
+    if (has_times_) headings.insert(headings.end(), {"compute", "link", "launches"});
+    std::vector<Align> aligns(headings.size(), Align::right);
+    aligns[0] = Align::left;
+    TextTable table(std::move(headings), std::move(aligns));
     for (std::size_t i = 0; i < devices.size(); ++i) {
       PartNumbers work;
       work.flops = devices[i].flops;
       work.unknown_flops = devices[i].unknown_flops;
-      table.add_row({name_of_device(i), count_text(devices[i].nodes), work_text(work),
-                     count_text(devices[i].parts), bytes_text(devices[i].parameter_bytes)});
+      std::vector<std::string> row = {name_of_device(i),
+                                      count_text(devices[i].nodes),
+                                      work_text(work),
+                                      count_text(devices[i].parts),
+                                      bytes_text(devices[i].parameter_bytes),
+                                      peak_text(i),
+                                      devices[i].qps ? rate_text(*devices[i].qps) : "-"};
+      if (has_times_) add_times_of(i, row);
+      table.add_row(std::move(row));
     }
     page_.table(table);
     write_crossings();
+  }
+
+  // "6.1 MiB", "6.1 MiB of 8 MiB": what the target holds at once.
+  std::string peak_text(std::size_t device) const {
+    if (report_.time == nullptr || device == report_.targets.size()) return "-";
+    const std::string held = bytes_text(report_.time->use->peak_bytes[device]);
+    const auto memory = report_.time->basis.machine_with(device).acc_memory;
+    return memory ? held + " of " + bytes_text(*memory) : held;
+  }
+
+  void add_times_of(std::size_t device, std::vector<std::string>& row) const {
+    const auto text = [](const std::optional<double>& us) { return us ? duration_text(*us) : "?"; };
+    const Latency& latency = report_.time->asked();
+    if (device == report_.targets.size()) {
+      row.insert(row.end(), {text(latency.cpu_us), "-", "-"});
+      return;
+    }
+    const TargetLatency& target = latency.targets[device];
+    row.insert(row.end(), {text(target.compute_us), text(target.link_us), text(target.launch_us)});
   }
 
   // The bytes between devices, from row to column.
@@ -362,7 +418,6 @@ class TextReport {
       }
       table.add_row(std::move(row));
     }
-    page_.blank();
     page_.table(table);
   }
 

@@ -31,6 +31,12 @@ void write_device(JsonText& json, std::string_view key, const DeviceNumbers& dev
   json.number("flops", device.flops_per_second);
   json.number("bandwidth", device.bytes_per_second);
   json.number("node_us", device.node_us);
+  if (!device.energy) return;
+  json.begin_object("energy");
+  json.number("pj_per_flop", device.energy->pj_per_flop);
+  json.number("pj_per_byte", device.energy->pj_per_byte);
+  json.number("mj_per_launch", device.energy->mj_per_launch);
+  json.end_object();
 }
 
 // "4 TFLOP/s, 50 GB/s, 2 us a node"
@@ -263,13 +269,26 @@ std::string times_as_fast(double before, double after) {
   return fixed_text(factor, digits) + "x";
 }
 
-std::string sum_text(const Latency& latency) {
+// "2.9 npu + 3.4 gpu", of one target "2.9 acc".
+std::string targets_text(const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  const double total = *latency.total_us;
+  if (latency.targets.empty()) return in_unit_of(*latency.acc_us, total) + " acc";
+  std::string text;
+  for (std::size_t i = 0; i < latency.targets.size(); ++i) {
+    text += (text.empty() ? "" : " + ") + in_unit_of(*latency.targets[i].compute_us, total) + " " +
+            time.basis.target_names[i];
+  }
+  return text;
+}
+
+std::string sum_text(const InferenceTime& time) {
+  const Latency& latency = time.asked();
   const double total = *latency.total_us;
   if (latency.launches == 0) return "all of it on the CPU";
-  return in_unit_of(*latency.cpu_us, total) + " CPU + " + in_unit_of(*latency.acc_us, total) +
-         " acc + " + in_unit_of(*latency.link_us, total) + " link + " +
-         in_unit_of(*latency.launch_us, total) + " for " +
-         counted(latency.launches, "launch", "launches");
+  return in_unit_of(*latency.cpu_us, total) + " CPU + " + targets_text(time) + " + " +
+         in_unit_of(*latency.link_us, total) + " link + " + in_unit_of(*latency.launch_us, total) +
+         " for " + counted(latency.launches, "launch", "launches");
 }
 
 bool is_slower_than_cpu(const InferenceTime& time) {
@@ -302,6 +321,19 @@ std::string cpu_text(const InferenceTime& time) {
          (is_open(time) ? std::string("the faster one is not known")
                         : times_as_fast(*latency.all_cpu_us, *latency.total_us)) +
          (share.empty() ? "" : "; ") + share + ")";
+}
+
+// "npu then gpu then CPU by order"
+std::string asked_in_order(const InferenceTime& time) {
+  std::string names;
+  for (const std::string& name : time.basis.target_names) names += name + " then ";
+  return names + "CPU by order";
+}
+
+// "; npu then gpu then CPU by order: 12.6 ms"
+std::string order_text(const InferenceTime& time) {
+  if (!time.in_order_cost || time.goal != PlaceGoal::latency) return {};
+  return "; " + asked_in_order(time) + ": " + duration_text(*time.in_order_cost);
 }
 
 // Compares the split with the best placement that a search found.
@@ -379,9 +411,10 @@ std::string device_text(const Graph& graph, const DeviceTimes& times, const Devi
   return text;
 }
 
-std::uint64_t total_bytes(const LinkBytes& bytes) { return bytes.in + bytes.out; }
+std::uint64_t total_bytes(const LinkBytes& bytes) { return bytes.in + bytes.out + bytes.direct; }
 
 std::optional<double> shared_qps(const InferenceTime& time, const Latency& latency) {
+  if (!time.basis.target_names.empty()) return std::nullopt;  // each has a link of its own
   const LinkBytes& bytes = latency.link_bytes;
   const std::uint64_t most = std::max(bytes.in, bytes.out);
   if (bytes.unknown != kNone<ValueId> || most == 0) return std::nullopt;
@@ -401,36 +434,49 @@ std::string missing_rates(const DeviceNumbers& device, std::string_view flops) {
   return text;
 }
 
+// "npu"; of one target "acc".
+std::string target_name(const InferenceTime& time, std::size_t target) {
+  const std::vector<std::string>& names = time.basis.target_names;
+  return names.empty() ? "acc" : names[target];
+}
+
 // Names both devices at once when both lack times, and only the numbers that are missing.
 std::string missing_times_text(const InferenceTime& time) {
-  const Machine& machine = time.basis.machine;
+  const std::size_t target = time.asked().missing_target;
+  const Machine& machine = time.basis.machine_with(target);
+  const std::string name = target_name(time, target);
   const bool lacks_cpu = !has_rates(machine.cpu) && !has_any_time(time.basis.times.cpu);
-  const bool lacks_acc = !has_rates(machine.acc) && !has_any_time(time.basis.times.acc);
+  const bool lacks_acc =
+      !has_rates(machine.acc) && !has_any_time(time.basis.times.on_target(target));
   const bool is_cpu = time.asked().missing == MissingNumber::cpu_times || lacks_cpu;
   const bool is_acc = time.asked().missing == MissingNumber::acc_times || lacks_acc;
   const std::string cpu = "--target cpu:" + missing_rates(machine.cpu, "500GFLOP/s");
-  std::string acc = "--target acc:" + missing_rates(machine.acc, "4TFLOP/s");
+  std::string acc = "--target " + name + ":" + missing_rates(machine.acc, "4TFLOP/s");
   if (!machine.launch_us) acc += ",launch=100us";
   if (is_cpu && is_acc) {
     return "give the times of both sides: --costs FILE with a profile of the CPU, and " + acc;
   }
   return is_cpu ? "times of the CPU are missing: give --costs FILE with a profile, or " + cpu
-                : "times of the accelerator are missing: give " + acc + ", or --costs acc=FILE";
+                : "times of " + (name == "acc" ? "the accelerator" : name) + " are missing: give " +
+                      acc + ", or --costs " + name + "=FILE";
 }
 
 // Which device lacks the node's time, why, and the ways out.
-std::string missing_node_text(const Graph& graph, const Latency& latency) {
+std::string missing_node_text(const Graph& graph, const InferenceTime& time) {
+  const Latency& latency = time.asked();
+  const std::string target = target_name(time, latency.missing_target);
+  const std::string device = target == "acc" ? "the accelerator" : target;
   const NodeId node = latency.missing_node;
   const std::string_view name = graph.node(node).name;
   const bool has_bodies = !graph.body_nodes(node).empty();
   std::string text = "node " + escaped_in_quotes(name) + " (" + escaped(graph.op(node)) +
-                     ") has no time on the " + (latency.is_missing_on_acc ? "accelerator" : "CPU") +
+                     ") has no time on " + (latency.is_missing_on_acc ? device : "the CPU") +
                      ", since " +
                      (has_bodies ? "its work depends on which of its bodies runs and how often"
                                  : "its FLOPs or sizes are not known") +
                      ": give ";
   if (!latency.is_missing_on_acc) return text + "a profile that has it (--costs FILE)";
-  return text + "a profile made there (--costs acc=FILE)" +
+  return text + "a profile made there (--costs " + target + "=FILE)" +
          (has_bodies ? "" : ", or the sizes of its dims (--dim)") +
          ", or leave it on the CPU (--deny " + shell_word(escaped(name)) + ")";
 }
@@ -471,9 +517,10 @@ std::string missing_number_text(const Graph& graph, const InferenceTime& time) {
     case MissingNumber::acc_times:
       return missing_times_text(time);
     case MissingNumber::launch:
-      return "the time of a launch is missing: give --target acc:launch=100us";
+      return "the time of a launch is missing: give --target " +
+             target_name(time, latency.missing_target) + ":launch=100us";
     case MissingNumber::node_time:
-      return missing_node_text(graph, latency);
+      return missing_node_text(graph, time);
     case MissingNumber::value_bytes:
       return "the size of " + escaped_in_quotes(graph.value(latency.missing_value).name) +
              ", which crosses the link, is not known: " + size_mend(graph, latency.missing_value);
@@ -501,12 +548,22 @@ std::string latency_headline(const Graph& graph, const InferenceTime& time) {
     line += ", proved optimal for these times (" + measured_text(time.measured) + ")";
   }
   const std::string unmatched = unmatched_time_text(time);
-  return line + ": " + sum_text(latency) + cpu_text(time) + best_text(time) +
+  return line + ": " + sum_text(time) + cpu_text(time) + order_text(time) + best_text(time) +
          (unmatched.empty() ? "" : "; ") + unmatched;
 }
 
 std::string times_text(const Graph& graph, const InferenceTime& time) {
   const TimeBasis& basis = time.basis;
+  if (!basis.target_names.empty()) {
+    std::string text =
+        "CPU: " + device_text(graph, basis.times.cpu, basis.machine.cpu, basis.cpu_unmatched);
+    for (std::size_t i = 0; i < basis.target_names.size(); ++i) {
+      text += "; " + basis.target_names[i] + ": " +
+              device_text(graph, basis.times.on_target(i), basis.machine_with(i).acc,
+                          i == 0 ? basis.acc_unmatched : UnmatchedTime());
+    }
+    return text;
+  }
   return "CPU: " + device_text(graph, basis.times.cpu, basis.machine.cpu, basis.cpu_unmatched) +
          "; accelerator: " +
          device_text(graph, basis.times.acc, basis.machine.acc, basis.acc_unmatched);
@@ -529,7 +586,7 @@ std::string residency_text(const InferenceTime& time) {
             duration_text(*time.with.total_us) + " with it";
   }
   const auto memory = time.basis.machine.acc_memory;
-  if (memory && time.plan.peak_bytes > *memory) {
+  if (memory && time.basis.target_names.empty() && time.plan.peak_bytes > *memory) {
     text += "; its memory is " + bytes_text(*memory) + " only";
   }
   return text;
@@ -538,6 +595,96 @@ std::string residency_text(const InferenceTime& time) {
 std::string part_time_text(const PartLatency& part) {
   if (!part.compute_us || !part.link_us || !part.launch_us) return "?";
   return duration_text(*part.compute_us + *part.link_us + *part.launch_us);
+}
+
+std::string energy_text(const InferenceTime& time) {
+  const auto total = time.use ? time.use->total_mj() : std::nullopt;
+  if (!total) return {};
+  std::string text = joules_text(*total) + ": ";
+  const std::vector<double>& of_device = time.use->energy_mj;
+  for (std::size_t i = 0; i < of_device.size(); ++i) {
+    const bool is_host = i + 1 == of_device.size();
+    text += (i == 0 ? "" : " + ") + joules_text(of_device[i]) + " " +
+            (is_host ? std::string("CPU") : time.basis.target_names[i]);
+  }
+  if (time.all_cpu_mj) {
+    text += "; all on the CPU " + joules_text(*time.all_cpu_mj) + " (" +
+            times_as_fast(*time.all_cpu_mj, *total) + ")";
+  }
+  if (!time.bound_mj) return text;
+  if (time.in_order_cost) {
+    text += "; " + asked_in_order(time) + ": " + joules_text(*time.in_order_cost);
+  }
+  constexpr double kRounding = 1e-9;
+  return text + (*total <= *time.bound_mj * (1 + kRounding)
+                     ? "; the least possible"
+                     : "; no placement takes less than " + joules_text(*time.bound_mj));
+}
+
+std::string overlap_text(const InferenceTime& time, const Partition& partition) {
+  if (!time.is_overlap_asked || !time.use || !time.asked().total_us) return {};
+  constexpr std::size_t kMostNamed = 6;
+  const PartSchedule& schedule = time.use->schedule;
+  CappedList list(kMostNamed);
+  std::string chain;
+  for (const std::uint32_t part : schedule.critical) {
+    if (!list.shows_next()) continue;
+    chain += (chain.empty() ? "" : " > ") + escaped(partition.name(id_at<PartId>(part)));
+  }
+  return duration_text(schedule.makespan) +
+         " where partitions of different devices run at the same " + "time (" +
+         times_as_fast(*time.asked().total_us, schedule.makespan) +
+         "); each of these waits for the one before it: " + chain + list.rest(" and # more");
+}
+
+void write_targets_time(JsonText& json, const InferenceTime& time, const Partition& partition) {
+  const auto order = [&](PlaceGoal goal) {
+    return time.goal == goal ? time.in_order_cost : std::nullopt;
+  };
+  json.number("in_order_us", order(PlaceGoal::latency));
+  json.key("energy");
+  if (const auto total = time.use->total_mj()) {
+    json.begin_object();
+    json.number("total_mj", total);
+    json.begin_object("devices", JsonText::Layout::one_line);
+    for (std::size_t i = 0; i < time.use->energy_mj.size(); ++i) {
+      json.text_key(i < time.basis.target_names.size() ? time.basis.target_names[i] : "cpu");
+      json.number(time.use->energy_mj[i]);
+    }
+    json.end_object();
+    json.number("all_cpu_mj", time.all_cpu_mj);
+    json.number("bound_mj", time.bound_mj);
+    json.number("in_order_mj", order(PlaceGoal::energy));
+    json.end_object();
+  } else {
+    json.null();
+  }
+  json.begin_list("links");
+  for (const DirectLink& link : time.basis.links) {
+    json.begin_object(JsonText::Layout::one_line);
+    json.text("from", time.basis.target_names[link.from]);
+    json.text("to", time.basis.target_names[link.to]);
+    json.number("bandwidth", link.cost > 0 ? std::optional(1e6 / link.cost) : std::nullopt);
+    json.end_object();
+  }
+  json.end_list();
+  if (!time.is_overlap_asked || !time.asked().total_us) return;
+  const PartSchedule& schedule = time.use->schedule;
+  json.begin_object("schedule");
+  json.number("total_us", schedule.makespan);
+  json.begin_list("critical", JsonText::Layout::one_line);
+  for (const std::uint32_t part : schedule.critical) json.text(partition.name(id_at<PartId>(part)));
+  json.end_list();
+  json.begin_list("partitions");
+  for (const PartId part : partition.parts()) {
+    json.begin_object(JsonText::Layout::one_line);
+    json.text("name", partition.name(part));
+    json.number("start_us", schedule.start[index(part)]);
+    json.number("end_us", schedule.end[index(part)]);
+    json.end_object();
+  }
+  json.end_list();
+  json.end_object();
 }
 
 void write_latency(JsonText& json, const Latency& latency) {

@@ -76,8 +76,19 @@ std::string times_text(const Graph& graph, const InferenceTime& time);
 // Compares what crosses the link with and without residency; empty when there is no difference.
 std::string residency_text(const InferenceTime& time);
 
+// Of several targets whose draw is known: "3.2 mJ: 1.1 mJ npu + 0.9 mJ gpu + ...; all on the CPU 9 mJ (2.8x)",
+// and, where they were placed for it, what asking them in order takes and the bound; else empty.
+std::string energy_text(const InferenceTime& time);
+
+// With --overlap on: "7.2 ms where partitions of different devices run at the same time (1.3x); ..." and the
+// partitions that decide it; else empty.
+std::string overlap_text(const InferenceTime& time, const Partition& partition);
+
 // The time of a part for tables: "1.2 ms", or "?" when it is unknown.
 std::string part_time_text(const PartLatency& part);
+
+// Of several targets the fields "in_order_us", "energy", "links" and, with --overlap on, "schedule".
+void write_targets_time(JsonText& json, const InferenceTime& time, const Partition& partition);
 
 // The fields "latency" and "residency" of reports.
 void write_latency(JsonText& json, const Latency& latency);

@@ -328,7 +328,8 @@ std::string cause_text(const ReasonContext& context, NodeId node, const Reason& 
     case ReasonCode::over_cap:
       return "its accelerator subgraph is beyond the number to keep";
     case ReasonCode::costs_more:
-      return "costs more on the accelerator";
+      return context.targets.empty() ? "costs more on the accelerator"
+                                     : "takes it, but an inference is faster with it elsewhere";
     case ReasonCode::shared_memory:
       return "uses memory that is written in place, as does " + other_node(context);
     case ReasonCode::part_limit:
@@ -355,7 +356,7 @@ std::string detail_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::host_shape:
       return "used by CPU node" + blamed(context.graph, reason.because);
     case ReasonCode::costs_more:
-      return costs_more_text(reason);
+      return context.targets.empty() ? costs_more_text(reason) : std::string();
     case ReasonCode::part_limit:
       return amount_text(reason);
     case ReasonCode::pattern_failed:
@@ -410,6 +411,7 @@ std::string reason_text(const ReasonContext& context, NodeId node, const Reason&
     case ReasonCode::small_subgraph:
       return small_text(context, reason);
     case ReasonCode::costs_more:
+      if (!context.targets.empty()) return cause_text(context, node, reason);
       return costs_more_text(reason);
     case ReasonCode::qdq_group:
       return "its quantize/dequantize group holds " + placed_node(context, reason.because) +

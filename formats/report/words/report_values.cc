@@ -260,4 +260,27 @@ std::string part_count_note(const Split& split, const Machine& machine) {
          ": --keep-acc-subgraphs " + most + " or --place cost keeps to it";
 }
 
+std::vector<std::string> target_notes(std::span<const Target> targets, const Preview& preview,
+                                      const InferenceTime& time) {
+  std::vector<std::string> notes;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Machine& machine = time.basis.machine_with(i);
+    const std::uint64_t held = time.use->peak_bytes[i];
+    if (machine.acc_memory && held > *machine.acc_memory) {
+      notes.push_back(targets[i].name + " would hold " + bytes_text(held) + " at once, " +
+                      bytes_text(held - *machine.acc_memory) + " more than its memory=" +
+                      bytes_text(*machine.acc_memory) + ": --place cost keeps to it");
+    }
+    const std::size_t parts = preview.by_device.devices[i].parts;
+    if (machine.most_acc_parts && parts > *machine.most_acc_parts) {
+      const std::string most = count_text(*machine.most_acc_parts);
+      notes.push_back(targets[i].name + " has " + counted(parts, "partition", "partitions") + ", " +
+                      count_text(parts - *machine.most_acc_parts) +
+                      " more than max-subgraphs=" + most + ": --keep-acc-subgraphs " +
+                      targets[i].name + "=" + most + " or --place cost keeps to it");
+    }
+  }
+  return notes;
+}
+
 }  // namespace cleave

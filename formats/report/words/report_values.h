@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/measures/inference_time.h"
 #include "core/measures/preview.h"
 #include "core/split/split.h"
 #include "core/support/support_list.h"
@@ -96,5 +97,9 @@ std::string memory_note(const Preview& preview, const Machine& machine);
 
 // A note on more accelerator partitions than the accelerator holds; "" if there are not.
 std::string part_count_note(const Split& split, const Machine& machine);
+
+// Of several targets: a note on each that would hold more bytes or partitions than it can.
+std::vector<std::string> target_notes(std::span<const Target> targets, const Preview& preview,
+                                      const InferenceTime& time);
 
 }  // namespace cleave

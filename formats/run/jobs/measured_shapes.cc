@@ -41,7 +41,9 @@ Diagnostic disagreement(const ModelCosts& file, const InputDim& dim, std::int64_
 DimsOfFiles dims_of(const CostSet& costs) {
   DimsOfFiles found;
   BoundDims refused;
-  for (const auto* const files : {&costs.cpu, &costs.acc}) {
+  std::vector<const std::vector<ModelCosts>*> lists = {&costs.cpu, &costs.acc};
+  for (const TargetCosts& target : costs.later) lists.push_back(&target.files);
+  for (const auto* const files : lists) {
     for (const ModelCosts& file : *files) {
       for (const InputDim& dim : file.dims) {
         const auto known = std::find_if(found.agreed.begin(), found.agreed.end(),

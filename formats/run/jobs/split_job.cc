@@ -13,6 +13,7 @@
 #include "core/base/quotes.h"
 #include "core/split/targets.h"
 
+#include "formats/base/text/number_text.h"
 #include "formats/lists/import/import.h"
 #include "formats/lists/support/list_target.h"
 #include "formats/lists/support/verdict_file.h"
@@ -28,6 +29,14 @@ namespace {
 template <class T>
 void append(std::vector<T>& to, const std::vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
+}
+
+// The machine with the numbers of the first list that states any.
+Machine with_lists(Machine machine, const std::vector<SupportList>& lists) {
+  for (const SupportList& list : lists) {
+    if (const auto target = list_target(list)) return with_target(std::move(machine), *target);
+  }
+  return machine;
 }
 
 std::string names_text(std::span<const Target> targets) {
@@ -48,6 +57,12 @@ Error no_such_target(std::string_view option, const std::string& name,
   return {std::string(option) + ": " + in_quotes(name) + " is no target",
           std::nullopt,
           {"-s " + name + "=LIST makes one; there are: " + names_text(targets)}};
+}
+
+Error for_several(const std::string& option) {
+  return {option + " is for several targets, and there is one",
+          std::nullopt,
+          {"name them with their lists: -s npu=LIST -s gpu=LIST"}};
 }
 
 // Sets what the setting sets, in `target`.
@@ -92,6 +107,20 @@ Result<std::vector<Target>> targets_of(const SplitRequest& request, std::vector<
                           find_target(targets, spec.name) != nullptr;
     if (!is_known) return no_such_target("--target", spec.name, targets);
   }
+  if (is_one && request.overlap) return for_several("--overlap");
+  if (is_one && options.place.goal == PlaceGoal::energy) return for_several("--goal energy");
+  for (const LinkSpec& link : request.links) {
+    const Target* const one = find_target(targets, link.one);
+    const Target* const other = find_target(targets, link.other);
+    if (one == nullptr) return no_such_target("--link", link.one, targets);
+    if (other == nullptr) return no_such_target("--link", link.other, targets);
+    if (one == other) return Error{"--link: " + in_quotes(link.one) + " has no link to itself"};
+    const auto from = static_cast<DeviceIndex>(one - targets.data());
+    const auto to = static_cast<DeviceIndex>(other - targets.data());
+    const double us_of_byte = 1e6 / link.bytes_per_second;
+    options.latency.links.push_back({from, to, us_of_byte});
+    options.latency.links.push_back({to, from, us_of_byte});
+  }
   return targets;
 }
 
@@ -123,7 +152,7 @@ class SplitJobMaker {
     append(job_.warnings_, model->warnings);
     job_.own_model_ = std::make_unique<LoadedModel>(*std::move(model));
     job_.model_ = job_.own_model_.get();
-    auto costs = read_costs_and_shapes(request_.costs, *job_.own_model_);
+    auto costs = read_costs_and_shapes(costs_of(request_), *job_.own_model_);
     if (!costs) {
       Diagnostics faults = std::move(job_.warnings_);
       append(faults, costs.error());
@@ -165,15 +194,6 @@ class SplitJobMaker {
     return Done{};
   }
 
-  // Times of several targets are not known yet.
-  Status<JobFault> check_times() const {
-    if (!has_targets() || (request_.targets.empty() && job_.costs().empty())) return Done{};
-    return job_fault(FaultCause::request,
-                     {"times are for one target, and there are several",
-                      std::nullopt,
-                      {"leave --target and --costs out, or give -s for one target"}});
-  }
-
   bool has_targets() const { return job_.targets_.size() > 1; }
 
   // Of each target's lists, as if it were the only one. A file that several targets read is warned of
@@ -209,14 +229,21 @@ class SplitJobMaker {
     const CostSet& costs = job_.costs();
     job_.graph_ = job_.model_->graph.with_shapes(observed_shapes(costs));
     job_.options_ = with_devices(job_.options_, job_.lists_, request_.targets, costs);
-    if (auto fine = check_times(); !fine) return std::move(fine).error();
-    const Link link = choose_link(request_.link, job_.lists_);
+    if (has_targets()) set_machines(costs);
+    const Link link =
+        has_targets() ? job_.targets_.front().link : choose_link(request_.link, job_.lists_);
     const Machine machine = machine_of(job_.options_, link);
-    MeasuredTargets measured = measured_targets(job_.graph(), machine, costs);
+    MeasuredTargets measured =
+        measured_targets(job_.graph(), machine, costs, job_.options_.latency.later);
     TimeBasis basis{.times = std::move(measured.times),
                     .machine = machine,
+                    .later = job_.options_.latency.later,
                     .cpu_unmatched = measured.cpu_unmatched,
                     .acc_unmatched = measured.acc_unmatched};
+    basis.links = job_.options_.latency.links;
+    if (has_targets()) {
+      for (const Target& target : job_.targets_) basis.target_names.push_back(target.name);
+    }
     job_.required_ = required_set();
     for (SupportList& list : job_.lists_) {
       if (list.role == ListRole::verdicts) name_nodes_of_outputs(job_.graph(), list);
@@ -232,25 +259,94 @@ class SplitJobMaker {
     warn_of_lists(input);
     auto split = split_graph(input, job_.options_, progress_);
     if (!split) {
-      JobFault fault = job_fault(FaultCause::request, split.error());
-      fault.faults.insert(fault.faults.begin(), job_.warnings_.begin(), job_.warnings_.end());
-      return fault;
+      return after_warnings(job_fault(FaultCause::request, split.error()));
+    }
+    if (split->unfit) {
+      return after_warnings(
+          job_fault(FaultCause::infeasible, does_not_fit(*split->unfit, job_.options_.latency)));
     }
     job_.split_ = *std::move(split);
     job_.options_.subgraphs.min_acc_size = job_.split_->min_acc_size;
     job_.preview_ = preview_split(input.graph, job_.split_->partition, job_.split_->boundaries,
-                                  input.link, job_.targets_.size());
-    if (!has_targets()) {
-      job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis));
-    }
+                                  input.link, input.targets);
+    job_.time_ = inference_time(input.graph, *job_.split_, job_.options_, std::move(basis));
+    job_.time_->is_overlap_asked = request_.overlap;
+    add_notes(machine);
+    return std::move(job_);
+  }
+
+  void add_notes(const Machine& machine) {
     job_.notes_ = job_.model_->notes;
-    for (std::string note :
-         {start_note(*job_.split_), gain_note(*job_.split_),
-          host_shapes_note(*job_.split_, job_.options_), memory_note(*job_.preview_, machine),
-          part_count_note(*job_.split_, machine)}) {
+    const Split& split = *job_.split_;
+    std::vector<std::string> notes = {start_note(split), gain_note(split),
+                                      host_shapes_note(split, job_.options_)};
+    if (!has_targets()) {
+      notes.push_back(memory_note(*job_.preview_, machine));
+      notes.push_back(part_count_note(split, machine));
+    } else {
+      append(notes, target_notes(job_.targets_, *job_.preview_, *job_.time_));
+    }
+    for (std::string& note : notes) {
       if (!note.empty()) job_.notes_.push_back(std::move(note));
     }
-    return std::move(job_);
+  }
+
+  JobFault after_warnings(JobFault fault) const {
+    fault.faults.insert(fault.faults.begin(), job_.warnings_.begin(), job_.warnings_.end());
+    return fault;
+  }
+
+  Error does_not_fit(const Unfit& unfit, const LatencyOptions& latency) const {
+    std::string needs;
+    for (std::size_t i = 0; i < job_.targets_.size(); ++i) {
+      const Machine& machine = i == 0 ? latency.machine : latency.later[i - 1];
+      const auto add = [&](const std::string& least, const std::string& most) {
+        needs += (needs.empty() ? "" : "; ") + job_.targets_[i].name + " needs " + least +
+                 " and has " + most;
+      };
+      if (machine.acc_memory && unfit.bytes[i] > *machine.acc_memory) {
+        add(count_text(unfit.bytes[i]) + " bytes", count_text(*machine.acc_memory));
+      }
+      const std::size_t most = std::min(machine.most_acc_parts.value_or(KeepOptions::kUnlimited),
+                                        job_.targets_[i].most_kept);
+      if (unfit.parts[i] > most) {
+        add(counted(unfit.parts[i], "partition", "partitions"), count_text(most));
+      }
+    }
+    return {"no placement keeps to what the targets can hold: " + needs,
+            std::nullopt,
+            {"this is what nodes of --require, and partitions that moved because they are small or "
+             "beyond a list's limits, take at least: raise memory= or max-subgraphs= of --target, "
+             "or let them go to the CPU"}};
+  }
+
+  // The machine of each of several targets: the numbers of its own lists, then those of --target.
+  void set_machines(const CostSet& costs) {
+    LatencyOptions& options = job_.options_.latency;
+    const Machine given = request_.options.latency.machine;
+    for (std::size_t i = 0; i < job_.targets_.size(); ++i) {
+      Target& target = job_.targets_[i];
+      const auto first = job_.lists_.begin() + static_cast<std::ptrdiff_t>(target.first_list);
+      const std::vector<SupportList> own(
+          first, first + static_cast<std::ptrdiff_t>(target.end_list - target.first_list));
+      target.link = choose_link(request_.link, own);
+      Machine machine = with_lists(given, own);
+      for (const TargetSpec& spec : request_.targets) {
+        const bool is_own = spec.name == target.name || spec.name == kOnlyTarget;
+        if (spec.target == TargetName::acc && !is_own) continue;
+        machine = with_target(std::move(machine), spec);
+        if (spec.link && spec.name == target.name) target.link = *spec.link;
+      }
+      machine.link_bytes_per_second = target.link.bytes_per_second;
+      machine.cpu.calibrated = costs.cpu_ops;
+      if (i == 0) {
+        machine.acc.calibrated = costs.acc_ops;
+        options.machine = machine;
+      } else {
+        if (i <= costs.later.size()) machine.acc.calibrated = costs.later[i - 1].ops;
+        options.later.push_back(machine);
+      }
+    }
   }
 
   NodeSet required_set() const {
@@ -281,7 +377,7 @@ Report SplitJob::report(std::vector<std::string> more_notes) const {
           .preview = *preview_,
           .notes = std::move(notes),
           .costs = &costs(),
-          .time = time_ ? &*time_ : nullptr,
+          .time = &*time_,
           .targets =
               targets_.size() > 1 ? std::span<const Target>(targets_) : std::span<const Target>()};
 }
@@ -443,12 +539,7 @@ Link choose_link(const std::optional<Link>& asked, const std::vector<SupportList
 SplitOptions with_devices(SplitOptions options, const std::vector<SupportList>& lists,
                           const std::vector<TargetSpec>& targets, const CostSet& costs) {
   Machine& machine = options.latency.machine;
-  for (const SupportList& list : lists) {
-    const auto target = list_target(list);
-    if (!target) continue;
-    machine = with_target(std::move(machine), *target);
-    break;
-  }
+  machine = with_lists(std::move(machine), lists);
   for (const TargetSpec& target : targets) machine = with_target(std::move(machine), target);
   machine.cpu.calibrated = costs.cpu_ops;
   machine.acc.calibrated = costs.acc_ops;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "core/base/quantity.h"
 #include "core/base/quotes.h"
@@ -21,7 +22,7 @@ Status<> add_target(SplitRequest& request, const std::string& text) {
   const auto target = parse_target(text);
   if (!target) return target.error();
   request.targets.push_back(*target);
-  if (target->link) request.link = target->link;
+  if (target->link && target->name == kOnlyTarget) request.link = target->link;
   return Done{};
 }
 
@@ -67,18 +68,55 @@ Status<> add_prefix(SplitRequest& request, const std::string& text) {
   return Done{};
 }
 
+Status<> add_link(SplitRequest& request, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string names = text.substr(0, equals);
+  const std::string rate = equals == text.npos ? "" : text.substr(equals + 1);
+  const std::size_t dash = names.find('-');
+  if (rate.empty() || dash == 0 || dash == names.npos || dash + 1 == names.size()) {
+    return Error{in_quotes(text) + " is no link of two targets: write npu-gpu=16GB/s, or " +
+                 "npu-gpu=shared where they share their memory"};
+  }
+  LinkSpec link{names.substr(0, dash), names.substr(dash + 1),
+                std::numeric_limits<double>::infinity()};
+  if (rate != "shared") {
+    const auto parsed = parse_link(rate);
+    if (!parsed) return Error{in_quotes(rate) + bandwidth_refusal(rate)};
+    link.bytes_per_second = parsed->bytes_per_second;
+  }
+  request.links.push_back(std::move(link));
+  return Done{};
+}
+
+Status<> set_goal(SplitRequest& request, const std::string& text) {
+  if (text != "latency" && text != "energy") {
+    return Error{in_quotes(text) + " is not latency or energy"};
+  }
+  request.options.place.goal = text == "energy" ? PlaceGoal::energy : PlaceGoal::latency;
+  return Done{};
+}
+
+Status<> set_overlap(SplitRequest& request, const std::string& text) {
+  if (text != "on" && text != "off") return Error{in_quotes(text) + " is not off or on"};
+  request.overlap = text == "on";
+  return Done{};
+}
+
 // What is no setting of the table.
 struct TextOption {
   std::string_view name;
   bool is_repeatable;
   Status<> (*set)(SplitRequest&, const std::string&);
 };
-constexpr std::array<TextOption, 6> kTextOptions = {{{"pcie_bw", false, set_link},
+constexpr std::array<TextOption, 9> kTextOptions = {{{"pcie_bw", false, set_link},
                                                      {"min_gain", false, set_min_gain},
                                                      {"target", true, add_target},
                                                      {"costs", true, add_costs},
                                                      {"require", true, add_required},
-                                                     {kPrefix, true, add_prefix}}};
+                                                     {kPrefix, true, add_prefix},
+                                                     {"link", true, add_link},
+                                                     {"goal", false, set_goal},
+                                                     {"overlap", false, set_overlap}}};
 
 const TextOption* find_text_option(std::string_view name) {
   const auto* const found = std::find_if(kTextOptions.begin(), kTextOptions.end(),
@@ -161,6 +199,15 @@ Status<> check_targets(const ListsRequest& request) {
                  {"at most " + std::to_string(kMostTargets) + " are asked"}};
   }
   return Done{};
+}
+
+std::vector<CostSource> costs_of(const SplitRequest& request) {
+  const std::vector<std::string> targets = request.lists.targets();
+  std::vector<CostSource> sources = request.costs;
+  for (CostSource& source : sources) {
+    if (source.target == CostTarget::cpu) source = cost_source_of(source.path, targets);
+  }
+  return sources;
 }
 
 Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value) {

@@ -64,6 +64,12 @@ struct TargetSetting {
   std::string value;
 };
 
+// --link npu-gpu=16GB/s: a link between two targets, both ways.
+struct LinkSpec {
+  std::string one, other;
+  double bytes_per_second = 0;  // infinite: they share their memory
+};
+
 struct SplitRequest {
   ModelRequest model = {};
   ListsRequest lists = {};
@@ -73,11 +79,16 @@ struct SplitRequest {
   std::vector<CostSource> costs = {};     // --costs; not read where the caller has read them
   std::vector<std::string> require = {};  // nodes, globs or ops that PlaceBy::cost leaves
   std::vector<TargetSetting> target_settings = {};
+  std::vector<LinkSpec> links = {};
+  bool overlap = false;  // the report has the time in which parts of different devices overlap
 };
 
+// The files of --costs: NAME=FILE is of the target NAME where the lists name one.
+std::vector<CostSource> costs_of(const SplitRequest& request);
+
 // Sets what an option of `cleave split` sets: `name` is the option's, with _ for -. It is a setting of
-// the table in split_settings.h, "pcie_bw", "min_gain", "target", "costs", "require" or "prefix"; the last
-// four add to those that were given. Settings that hold for each target also take NAME=VALUE for one.
+// the table in split_settings.h, "pcie_bw", "min_gain", "goal", "overlap", "target", "costs", "require",
+// "prefix" or "link"; the last five add to those that were given. Settings that hold for each target also take NAME=VALUE for one.
 // Refuses unknown names and values that the option refuses: the error does not name the option.
 Status<> set_in_request(SplitRequest& request, std::string_view name, const SettingValue& value);
 

@@ -27,6 +27,19 @@ TEST_CASE("A target's numbers are read") {
   CHECK(!machine.cpu.flops_per_second);
 }
 
+TEST_CASE("What a device draws is a sum of what FLOPs, bytes and launches draw") {
+  const Machine machine =
+      with_target(with_target({}, *parse_target("npu:energy=2pJ/FLOP+30pJ/byte+0.5mJ/launch")),
+                  *parse_target("cpu:energy=40pJ/byte"));
+  CHECK(machine.acc.energy == EnergyNumbers{2, 30, .5});
+  CHECK(machine.cpu.energy == EnergyNumbers{0, 40, 0});
+  for (const char* const wrong : {"2", "2pJ", "", "2pJ/FLOP+", "-1pJ/byte"}) {
+    CHECK(refusal_of("npu:energy=" + std::string(wrong)) ==
+          "\"" + std::string(wrong) +
+              "\" is not a value of \"energy\": write energy=2pJ/FLOP+30pJ/byte");
+  }
+}
+
 TEST_CASE("Numbers that are not given keep their values") {
   Machine machine{.launch_us = 7};
   machine = with_target(machine, *parse_target("cpu:flops=1GFLOP/s"));

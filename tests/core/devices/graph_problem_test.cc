@@ -13,10 +13,11 @@ struct ThreeDevices {
       : graph(graph_from_text(text)), unit_of(graph.node_count()) {
     for (const NodeId node : graph.nodes()) unit_of[node] = index(node);
     accepted.assign(2, NodeSet(graph.node_count()));
-    for (const double us : {1.0, 2.0, 10.0}) {
-      times.push_back({PerNode<double>(graph.node_count(), us),
-                       PerNode<TimeOrigin>(graph.node_count(), TimeOrigin::measured)});
-    }
+    const auto all = [&](double us) {
+      return DeviceTimes{PerNode<double>(graph.node_count(), us),
+                         PerNode<TimeOrigin>(graph.node_count(), TimeOrigin::measured)};
+    };
+    times = {.cpu = all(10), .acc = all(1), .later = {all(2)}};
     machines.assign(2, {.launch_us = 3, .link_bytes_per_second = 1e9});
   }
   void accept(std::size_t target, std::initializer_list<const char*> names) {
@@ -34,7 +35,7 @@ struct ThreeDevices {
   Graph graph;
   PerNode<std::uint32_t> unit_of;
   std::vector<NodeSet> accepted;
-  std::vector<DeviceTimes> times;
+  TargetTimes times;
   std::vector<Machine> machines;
 };
 
@@ -81,11 +82,22 @@ TEST_CASE("A unit runs where all of its nodes do, and a required one not on the 
   CHECK(graph_problem(input).problem.unit_costs == std::vector<double>{-1, 4, -1, -1, -1, 10});
 }
 
+TEST_CASE("A unit that is required on a target, and that none accepts, runs on the host") {
+  ThreeDevices made(kText);
+  made.accept(0, {"a"});
+  NodeSet required(made.graph.node_count());
+  required.insert(node_named(made.graph, "b"));
+  GraphProblemInput input = made.input();
+  input.required = &required;
+  CHECK(graph_problem(input).problem.unit_costs ==
+        std::vector<double>{1, -1, 10, -1, -1, 10, -1, -1, 10});
+}
+
 TEST_CASE("A node with an unknown time takes none anywhere, and is counted") {
   ThreeDevices made(kText);
   made.accept(1, {"b"});
-  made.times[1].origins[node_named(made.graph, "b")] = TimeOrigin::unknown;
-  made.times[0].origins[node_named(made.graph, "c")] =
+  made.times.later[0].origins[node_named(made.graph, "b")] = TimeOrigin::unknown;
+  made.times.acc.origins[node_named(made.graph, "c")] =
       TimeOrigin::unknown;  // it does not run there
   const GraphProblem found = graph_problem(made.input());
   CHECK(found.unknown_times == 1);

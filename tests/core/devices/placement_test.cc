@@ -232,7 +232,7 @@ TEST_CASE("Where nothing fits, the least that is needed is known") {
   problem.weights.end_list();
   problem.weight_bytes = {5};
   CHECK(find_device_placement(problem).score.penalty > 0);
-  CHECK(least_peaks(problem) == std::vector<std::uint64_t>{8, 0, 0});
+  CHECK(least_use(problem).peak_bytes == std::vector<std::uint64_t>{8, 0, 0});
   problem.targets[0].memory = 8;
   CHECK(find_device_placement(problem).score.penalty == 0);
 }

@@ -1,5 +1,6 @@
 #include "core/split/targets.h"
 
+#include "core/split/device_use.h"
 #include "tests/catch2.h"
 #include "tests/core/graph/graph_text.h"
 #include "tests/core/graph/random_graph.h"
@@ -22,11 +23,19 @@ class Devices {
     options.partition.target_prefixes.push_back(name + "_");
   }
 
-  Result<Split> try_split(const Graph& graph) const {
-    return split_graph({.graph = graph, .lists = lists_, .facts = {}, .targets = targets}, options);
+  Result<Split> try_split(const Graph& graph, const TargetTimes* times = nullptr,
+                          const NodeSet* required = nullptr) const {
+    return split_graph({.graph = graph,
+                        .lists = lists_,
+                        .facts = {},
+                        .times = times,
+                        .required = required,
+                        .targets = targets},
+                       options);
   }
-  Split split(const Graph& graph) const {
-    auto result = try_split(graph);
+  Split split(const Graph& graph, const TargetTimes* times = nullptr,
+              const NodeSet* required = nullptr) const {
+    auto result = try_split(graph, times, required);
     REQUIRE(result.has_value());
     return *std::move(result);
   }
@@ -170,6 +179,87 @@ TEST_CASE("Data that is no tensor stays on one device, and groups stay whole") {
   const Split split = devices.split(graph);
   CHECK(parts_of(graph, split) == "npu_0: n | gpu_1: s a c");
   CHECK(split.targets[0].reasons[NodeId{1}].code == ReasonCode::non_tensor_output);
+}
+
+// Times and machines of an npu and a gpu.
+struct Numbers {
+  explicit Numbers(const Graph& graph, std::uint32_t seed) {
+    const auto all = [&](double us) {
+      DeviceTimes on_device{PerNode<double>(graph.node_count(), 0),
+                            PerNode<TimeOrigin>(graph.node_count(), TimeOrigin::measured)};
+      for (const NodeId node : graph.nodes())
+        on_device.us[node] = us * (1 + (index(node) + seed) % 7);
+      return on_device;
+    };
+    times = {.cpu = all(10), .acc = all(1), .later = {all(1.5)}};
+  }
+  TargetTimes times;
+};
+
+TEST_CASE(
+    "Placed by cost, several targets take no longer than in order, and keep to their memory") {
+  int limited = 0;
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const Graph graph = random_graph(seed, 14).graph;
+    std::vector<std::vector<std::string>> ops(2);
+    for (const NodeId node : graph.nodes()) {
+      for (std::uint32_t i = 0; i < 2; ++i) {
+        if ((index(node) * 5 + seed + i * 3) % 3 != 0) ops[i].emplace_back(graph.op(node));
+      }
+    }
+    Devices devices;
+    devices.add("npu", ops[0]);
+    devices.add("gpu", ops[1]);
+    const Numbers numbers(graph, seed);
+    LatencyOptions& latency = devices.options.latency;
+    latency.machine = {.launch_us = 4, .link_bytes_per_second = 1e8};
+    latency.later = {{.launch_us = 2, .link_bytes_per_second = 4e8}};
+    const auto input = [&] {
+      return LatencyInput{numbers.times, latency.machine, latency.residency, latency.later};
+    };
+    const auto us = [&](const Split& split) {
+      return cleave::latency(graph, split.partition, split.boundaries, input()).total_us;
+    };
+    const Split in_order = devices.split(graph, &numbers.times);
+    devices.options.place.by = PlaceBy::cost;
+    const Split free = devices.split(graph, &numbers.times);
+    INFO("seed " << seed);
+    if (free.targets.empty() || !free.placement || !us(free)) continue;
+    CHECK(*us(free) <= *us(in_order) * (1 + 1e-9));
+    CHECK(*us(free) >= free.placement->bound_us * (1 - 1e-9));
+    const auto peaks = device_use(graph, free.partition, input()).peak_bytes;
+    latency.machine.acc_memory = peaks[0] / 2;
+    latency.later[0].acc_memory = peaks[1] / 2;
+    const Split fitting = devices.split(graph, &numbers.times);
+    CHECK(!fitting.unfit);
+    const auto held = device_use(graph, fitting.partition, input()).peak_bytes;
+    CHECK(held[0] <= peaks[0] / 2);
+    CHECK(held[1] <= peaks[1] / 2);
+    ++limited;
+  }
+  CHECK(limited > 50);
+}
+
+TEST_CASE("Where required nodes do not fit, what they need is known") {
+  const Graph graph = graph_from_text(R"(
+    input x: float32[100]
+    param w: float32[1000]
+    a: float32[100] = f(x, w)
+    b: float32[100] = g(a)
+    output b)");
+  Devices devices;
+  devices.add("npu", {"f"});
+  devices.add("gpu", {"g"});
+  const Numbers numbers(graph, 0);
+  devices.options.place.by = PlaceBy::cost;
+  devices.options.latency.machine = {.launch_us = 4, .acc_memory = 1000};
+  devices.options.latency.later = {{.launch_us = 4}};
+  CHECK(!devices.split(graph, &numbers.times).unfit);
+  NodeSet required(graph.node_count());
+  required.insert(node_named(graph, "a"));
+  const Split split = devices.split(graph, &numbers.times, &required);
+  REQUIRE(split.unfit);
+  CHECK(split.unfit->bytes[0] == 4000 + 800);
 }
 
 TEST_CASE("Options for one accelerator are refused for several") {

@@ -273,13 +273,19 @@ function showMessage(title, text) {
   side.replaceChildren(make("h3", {}, title), make("p", {}, text));
 }
 
+// "npu", "CPU"; where there is one accelerator, "accelerator".
+function deviceOf(part) {
+  return part.on || (part.acc ? "accelerator" : "CPU");
+}
+
 function showNode(id) {
   const node = nodeById.get(id);
   const part = data.parts[node[PART]];
   const blamed = node[BECAUSE] == null ? null : nodeById.get(node[BECAUSE]);
   side.replaceChildren(make("h3", {}, node[NAME]), terms([
     ["op type", node[OP]],
-    ["runs on", part.acc ? "accelerator" : "CPU"],
+    ["runs on", deviceOf(part)],
+    ...whyNotOf(id).map((text) => ["not on", text]),
     ["why", node[REASON] ? node[REASON][1] : part.acc ? "supported" : ""],
     ["reason code", node[REASON] && node[REASON][0]],
     ["because of", blamed && link(blamed[NAME], () => chooseNode(node[BECAUSE]))],
@@ -289,6 +295,11 @@ function showNode(id) {
     ["scope", node[SCOPE]],
     ["attributes", attributesOf(node)],
   ]), ...bodiesOf(node));
+}
+
+// What targets say that do not run the node: "npu: ...".
+function whyNotOf(id) {
+  return (data.why_not && data.why_not[data.node_ids.indexOf(id)]) || [];
 }
 
 function attributesOf(node) {
@@ -317,7 +328,7 @@ function bodiesOf(node) {
 function showPart(index) {
   const part = data.parts[index];
   side.replaceChildren(make("h3", {}, part.name), terms([
-    ["runs on", part.acc ? "accelerator" : "CPU"],
+    ["runs on", deviceOf(part)],
     ["nodes", count(part.nodes)],
     ["takes in", part.in[1]],
     ["gives out", part.out[1]],
@@ -404,7 +415,8 @@ function showTime() {
 function showTimeline() {
   const isNamed = data.parts.length <= 2000;
   byId("strip").replaceChildren(...data.parts.map((part, index) => make("button", {
-    type: "button", class: part.acc ? "acc" : "cpu", title: `${part.name}: ${counted(part.nodes, "node")}`,
+    type: "button", class: part.acc ? "acc" : "cpu",
+    style: part.fill ? `background:${part.fill};border-color:${part.line};color:#1c2227` : null, title: `${part.name}: ${counted(part.nodes, "node")}`,
     onclick: () => choosePart(index),
   }, isNamed ? part.name : "")));
   sizeTimeline();
@@ -458,7 +470,7 @@ const kTables = {
     rows: () => data.parts.map((part, index) => ({ part, index })),
     get columns() { return [
       { title: "partition", cell: (row) => link(row.part.name, () => choosePart(row.index)), sort: (row) => row.index },
-      { title: "on", cell: (row) => row.part.acc ? "accelerator" : "CPU" },
+      { title: "on", cell: (row) => deviceOf(row.part) },
       { title: "nodes", sort: (row) => row.part.nodes, cell: (row) => count(row.part.nodes), number: true },
       ...["in", "out", "parameters", "flops", "qps", ...(data.time.length ? ["time"] : [])].map((field) => ({
         title: { flops: "work", qps: "QPS" }[field] || field,
@@ -532,11 +544,32 @@ function filterTable() {
 
 // ---- start ----
 
+// Of several targets: a table of them, with the bytes to each; the drawing has a colour for each.
+function offerDevices() {
+  if (!data.devices) return;
+  kTables.Devices = {
+    rows: () => data.devices,
+    columns: [
+      { title: "device", cell: (row) => row.name },
+      { title: "nodes", sort: (row) => row.nodes, cell: (row) => count(row.nodes), number: true },
+      { title: "partitions", sort: (row) => row.parts, cell: (row) => count(row.parts), number: true },
+      ...["weights", "peak"].map((field) => ({
+        title: field, sort: (row) => (row[field] || [0])[0], cell: (row) => (row[field] || [0, "-"])[1], number: true,
+      })),
+      ...data.devices.map((one, to) => ({
+        title: `bytes to ${one.name}`, sort: (row) => row.to[to][0], cell: (row) => row.to[to][1], number: true,
+      })),
+    ],
+  };
+  canvas.classList.add("devices");
+}
+
 function start() {
   nodeById = new Map(data.node_ids.map((id, i) => [id, data.nodes[i]]));
   showCoverage();
   showTime();
   offerHeats();
+  offerDevices();
   showTimeline();
   showReasons();
   showTable();

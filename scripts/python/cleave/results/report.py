@@ -272,6 +272,124 @@ class ReportExtensionsLeftOut:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReportMachineCpuEnergy:
+    pj_per_flop: float
+    # Of its memory.
+    pj_per_byte: float
+    mj_per_launch: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportMachineCpuEnergy:
+        return cls(
+            pj_per_flop=data["pj_per_flop"],
+            pj_per_byte=data["pj_per_byte"],
+            mj_per_launch=data["mj_per_launch"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportMachineCpu:
+    """Numbers that were given; null: unknown."""
+
+    # A second.
+    flops: float | None
+    # Bytes a second of its memory.
+    bandwidth: float | None
+    node_us: float
+    energy: ReportMachineCpuEnergy | None = None
+    # Of a CPU partition.
+    launch_us: float | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportMachineCpu:
+        return cls(
+            flops=data["flops"],
+            bandwidth=data["bandwidth"],
+            node_us=data["node_us"],
+            energy=ReportMachineCpuEnergy.from_json(data["energy"]) if "energy" in data else None,
+            launch_us=data.get("launch_us"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportMachineAccEnergy:
+    pj_per_flop: float
+    # Of its memory.
+    pj_per_byte: float
+    mj_per_launch: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportMachineAccEnergy:
+        return cls(
+            pj_per_flop=data["pj_per_flop"],
+            pj_per_byte=data["pj_per_byte"],
+            mj_per_launch=data["mj_per_launch"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportMachineAcc:
+    """Numbers that were given; null: unknown."""
+
+    # A second.
+    flops: float | None
+    # Bytes a second of its memory.
+    bandwidth: float | None
+    node_us: float
+    energy: ReportMachineAccEnergy | None = None
+    launch_us: float | None
+    # Bytes.
+    memory: int | None
+    max_subgraphs: int | None
+    duplex: Literal["half", "full"]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportMachineAcc:
+        return cls(
+            flops=data["flops"],
+            bandwidth=data["bandwidth"],
+            node_us=data["node_us"],
+            energy=ReportMachineAccEnergy.from_json(data["energy"]) if "energy" in data else None,
+            launch_us=data["launch_us"],
+            memory=data["memory"],
+            max_subgraphs=data["max_subgraphs"],
+            duplex=data["duplex"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportMachine:
+    """Numbers of --target and of support lists; null: unknown."""
+
+    cpu: ReportMachineCpu
+    acc: ReportMachineAcc
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportMachine:
+        return cls(
+            cpu=ReportMachineCpu.from_json(data["cpu"]),
+            acc=ReportMachineAcc.from_json(data["acc"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportTargetLatency:
+    """What its partitions take of an inference, in microseconds; null: not known."""
+
+    compute_us: float | None
+    link_us: float | None
+    launch_us: float | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportTargetLatency:
+        return cls(
+            compute_us=data["compute_us"],
+            link_us=data["link_us"],
+            launch_us=data["launch_us"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportTarget:
     name: str
     # Its lists, by their places in support / files.
@@ -282,6 +400,13 @@ class ReportTarget:
     flops: float
     # Read by its partitions, each once.
     parameter_bytes: int
+    # Inferences per second that its link allows; null: unknown, or no bound.
+    qps: float | None = None
+    # The most that it holds at once: weights, and values while they are used.
+    peak_bytes: int | None = None
+    machine: ReportMachine | None = None
+    # What its partitions take of an inference, in microseconds; null: not known.
+    latency: ReportTargetLatency | None = None
     # Target: bytes that this one makes and that one reads, for each partition that reads them, for the CPU once.
     bytes_to: dict[str, int]
 
@@ -294,6 +419,10 @@ class ReportTarget:
             nodes=data["nodes"],
             flops=data["flops"],
             parameter_bytes=data["parameter_bytes"],
+            qps=data.get("qps"),
+            peak_bytes=data.get("peak_bytes"),
+            machine=ReportMachine.from_json(data["machine"]) if "machine" in data else None,
+            latency=ReportTargetLatency.from_json(data["latency"]) if "latency" in data else None,
             bytes_to=data["bytes_to"],
         )
 
@@ -440,71 +569,6 @@ class ReportLink:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportMachineCpu:
-    """Numbers that were given; null: unknown."""
-
-    # A second.
-    flops: float | None
-    # Bytes a second of its memory.
-    bandwidth: float | None
-    node_us: float
-    # Of a CPU partition.
-    launch_us: float | None = None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportMachineCpu:
-        return cls(
-            flops=data["flops"],
-            bandwidth=data["bandwidth"],
-            node_us=data["node_us"],
-            launch_us=data.get("launch_us"),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportMachineAcc:
-    """Numbers that were given; null: unknown."""
-
-    # A second.
-    flops: float | None
-    # Bytes a second of its memory.
-    bandwidth: float | None
-    node_us: float
-    launch_us: float | None
-    # Bytes.
-    memory: int | None
-    max_subgraphs: int | None
-    duplex: Literal["half", "full"]
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportMachineAcc:
-        return cls(
-            flops=data["flops"],
-            bandwidth=data["bandwidth"],
-            node_us=data["node_us"],
-            launch_us=data["launch_us"],
-            memory=data["memory"],
-            max_subgraphs=data["max_subgraphs"],
-            duplex=data["duplex"],
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportMachine:
-    """Numbers of --target and of support lists; null: unknown."""
-
-    cpu: ReportMachineCpu
-    acc: ReportMachineAcc
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ReportMachine:
-        return cls(
-            cpu=ReportMachineCpu.from_json(data["cpu"]),
-            acc=ReportMachineAcc.from_json(data["acc"]),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReportLatency:
     """Microseconds of one inference, part after part, with the residency of the settings; null: not known."""
 
@@ -575,6 +639,63 @@ class ReportResidencyField:
             on=ReportResidency.from_json(data["on"]),
             peak_bytes=data["peak_bytes"],
             peak_partition=data["peak_partition"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportEnergy:
+    """Several targets: millijoules of an inference; null where what a device draws is not known."""
+
+    total_mj: float
+    # By target, and of the cpu.
+    devices: dict[str, float]
+    all_cpu_mj: float | None
+    # With --goal energy: no placement takes less.
+    bound_mj: float | None
+    # With --goal energy: if the targets were asked in order.
+    in_order_mj: float | None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportEnergy:
+        return cls(
+            total_mj=data["total_mj"],
+            devices=data["devices"],
+            all_cpu_mj=data["all_cpu_mj"],
+            bound_mj=data["bound_mj"],
+            in_order_mj=data["in_order_mj"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSchedulePartition:
+    name: str
+    start_us: float
+    end_us: float
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportSchedulePartition:
+        return cls(
+            name=data["name"],
+            start_us=data["start_us"],
+            end_us=data["end_us"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSchedule:
+    """With --overlap on: each device runs its partitions in order, each when what it reads is there."""
+
+    total_us: float
+    # Partitions of which each waits for the one before it.
+    critical: list[str]
+    partitions: list[ReportSchedulePartition]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> ReportSchedule:
+        return cls(
+            total_us=data["total_us"],
+            critical=data["critical"],
+            partitions=[ReportSchedulePartition.from_json(item) for item in data["partitions"]],
         )
 
 
@@ -844,12 +965,19 @@ class Report:
     # null: the link limits no accelerator partition, or bytes that cross it are unknown. Rates are inferences per
     # second.
     link: ReportLink | None
-    # Numbers of --target and of support lists; null: unknown.
     machine: ReportMachine | None = None
     # Microseconds of one inference, part after part, with the residency of the settings; null: not known.
     latency: ReportLatency | None = None
     # The accelerator keeps values until their last reader there has run (on), or is sent them each time (off).
     residency: ReportResidencyField | None = None
+    # Several targets placed by cost: the time if they were asked in order; null: not known.
+    in_order_us: float | None = None
+    # Several targets: millijoules of an inference; null where what a device draws is not known.
+    energy: ReportEnergy | None = None
+    # Several targets: direct links, each way.
+    links: list[ReportLink] | None = None
+    # With --overlap on: each device runs its partitions in order, each when what it reads is there.
+    schedule: ReportSchedule | None = None
     # The files of --costs.
     costs: list[ReportCost] | None = None
     # Every node on the CPU.
@@ -895,6 +1023,10 @@ class Report:
             machine=ReportMachine.from_json(data["machine"]) if "machine" in data else None,
             latency=ReportLatency.from_json(data["latency"]) if "latency" in data else None,
             residency=ReportResidencyField.from_json(data["residency"]) if "residency" in data else None,
+            in_order_us=data.get("in_order_us"),
+            energy=None if data["energy"] is None else ReportEnergy.from_json(data["energy"]) if "energy" in data else None,
+            links=[ReportLink.from_json(item) for item in data["links"]] if "links" in data else None,
+            schedule=ReportSchedule.from_json(data["schedule"]) if "schedule" in data else None,
             costs=[ReportCost.from_json(item) for item in data["costs"]] if "costs" in data else None,
             cpu_reasons=[ReportCpuReason.from_json(item) for item in data["cpu_reasons"]],
             unchecked=[ReportUnchecked.from_json(item) for item in data["unchecked"]],

@@ -1,0 +1,99 @@
+#include "core/split/device_use.h"
+
+#include "core/cost/cost.h"
+#include "core/devices/energy.h"
+#include "core/devices/graph_problem.h"
+
+namespace cleave {
+namespace {
+
+// The split as rounds of a problem in which each node is a unit.
+struct SplitRounds {
+  SplitRounds(const Graph& graph, const Partition& partition, std::size_t target_count)
+      : unit_of(graph.node_count()),
+        accepted(target_count, NodeSet(graph.node_count())),
+        devices(graph.node_count(), static_cast<DeviceIndex>(target_count)) {
+    rounds.part_of.resize(graph.node_count());
+    for (const NodeId node : graph.nodes()) {
+      unit_of[node] = index(node);
+      const PartId part = partition.part_of[node];
+      rounds.part_of[index(node)] = index(part);
+      const TargetId target = partition.target(part);
+      if (target == kNone<TargetId>) continue;
+      accepted[index(target)].insert(node);
+      devices[index(node)] = static_cast<DeviceIndex>(index(target));
+    }
+    for (const PartId part : partition.parts()) {
+      const TargetId target = partition.target(part);
+      const std::size_t device = target == kNone<TargetId> ? target_count : index(target);
+      rounds.devices.push_back(static_cast<DeviceIndex>(device));
+      for (const NodeId node : partition.nodes(part)) rounds.units.add(index(node));
+      rounds.units.end_list();
+    }
+  }
+
+  PerNode<std::uint32_t> unit_of;
+  std::vector<NodeSet> accepted;
+  Devices devices;
+  Rounds rounds;
+};
+
+}  // namespace
+
+std::vector<EnergyNumbers> energy_numbers(const LatencyInput& input) {
+  std::vector<EnergyNumbers> numbers;
+  for (std::size_t i = 0; i < input.target_count(); ++i) {
+    const auto& energy = input.machine_with(i).acc.energy;
+    if (!energy) return {};
+    numbers.push_back(*energy);
+  }
+  if (!input.machine.cpu.energy) return {};
+  numbers.push_back(*input.machine.cpu.energy);
+  return numbers;
+}
+
+double all_cpu_mj(const Graph& graph, const EnergyNumbers& cpu) {
+  const PerNode<NodeCost> costs = node_costs(graph);
+  double flops = 0;
+  double bytes = 0;
+  for (const NodeId node : graph.nodes()) {
+    flops += costs[node].flops.value_or(0);
+    bytes += costs[node].bytes.value_or(0);
+  }
+  return (flops * cpu.pj_per_flop + bytes * cpu.pj_per_byte) * kMillijoulesPerPicojoule;
+}
+
+DeviceUse device_use(const Graph& graph, const Partition& partition, const LatencyInput& input) {
+  const SplitRounds split(graph, partition, input.target_count());
+  std::vector<Machine> machines;
+  for (std::size_t i = 0; i < input.target_count(); ++i) machines.push_back(input.machine_with(i));
+  const GraphProblemInput of_graph{.graph = graph,
+                                   .unit_of = split.unit_of,
+                                   .unit_count = graph.node_count(),
+                                   .accepted = split.accepted,
+                                   .times = input.times,
+                                   .machines = machines,
+                                   .links = {input.links.begin(), input.links.end()},
+                                   .residency = input.residency};
+  const GraphProblem made = graph_problem(of_graph);
+  const DeviceScorer scorer(made.problem);
+  const DeviceScore score = scorer.score(split.devices, split.rounds);
+  DeviceUse use{.peak_bytes = score.peak_bytes,
+                .schedule = schedule_parts(split.rounds.devices,
+                                           needed_parts(scorer.unit_readers(), split.rounds),
+                                           score.part_costs)};
+  const std::vector<EnergyNumbers> energy = energy_numbers(input);
+  if (!energy.empty()) {
+    const DeviceProblem drawn =
+        energy_problem(made.problem, unit_work(of_graph, node_costs(graph)), energy);
+    const DeviceScore of_energy = DeviceScorer(drawn).score(split.devices, split.rounds);
+    for (std::size_t i = 0; i < energy.size(); ++i) {
+      use.energy_mj.push_back(of_energy.unit_costs[i] + of_energy.link_costs[i] +
+                              of_energy.launch_costs[i]);
+    }
+  }
+  use.peak_bytes.pop_back();  // the host's, which is not counted
+  return use;
+}
+
+}  // namespace cleave

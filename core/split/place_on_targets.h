@@ -1,0 +1,46 @@
+// Placement of a graph on several targets so that one inference takes the least time (--place cost).
+//
+// What moves is a unit: nodes that exchange data that is no tensor, groups of any target, and sets
+// that stay whole, made convex and free of cycles. A target may run a unit if it takes all its nodes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/devices/rounds.h"
+#include "core/graph/graph.h"
+#include "core/split/fusion.h"
+#include "core/split/latency.h"
+#include "core/split/place.h"
+#include "core/split/split.h"
+
+namespace cleave {
+
+struct TargetPlaceRequest {
+  LatencyInput latency;
+  // Empty: the time is made small; else energy, by device, the host last.
+  std::span<const EnergyNumbers> energy = {};
+  std::span<const Target> targets;
+  // By target: the nodes that it may run if it is the only one, with groups.
+  std::span<const Fusions> alone;
+  std::span<const std::vector<NodeId>> sets;  // nodes that stay whole
+  const NodeSet* required = nullptr;          // nodes that stay on some target; null: none
+  bool allow_non_tensor = false;
+};
+
+struct TargetsPlaced {
+  PerNode<DeviceIndex> device_of;
+  std::vector<std::vector<NodeId>> groups;  // units of several nodes
+  PlacementNumbers numbers;
+  std::optional<Unfit> unfit = {};  // nothing fits
+};
+
+// The placement keeps to each target's memory and number of parts, unless required nodes make that
+// impossible: then `unfit` has what they need. A node whose time is unknown takes none, and a tensor
+// of unknown size takes none on a link: the numbers count both.
+TargetsPlaced place_on_targets(const Graph& graph, const TargetPlaceRequest& request);
+
+}  // namespace cleave

@@ -1,0 +1,144 @@
+#include "formats/report/split/plans.h"
+
+#include <set>
+#include <string_view>
+
+#include "formats/base/json/text.h"
+
+namespace cleave {
+namespace {
+
+std::string upper(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return text;
+}
+
+class Plans {
+ public:
+  explicit Plans(const Report& report)
+      : report_(report), graph_(report.graph), partition_(report.split.partition) {}
+
+  std::vector<PlanFile> of_onnx() const {
+    return {{"hetero_affinity.json", affinities()},
+            {"plan_onnx_mlir.json", onnx_mlir_placement()},
+            {"plans.txt", onnx_readme()}};
+  }
+
+  std::vector<PlanFile> of_tflite() const {
+    return {
+        {"plans.txt",
+         "LiteRT with Intel's OpenVINO dispatch takes a device for each partition:\n\n  "
+         "--intel_openvino_graph_backends " +
+             litert_backends() +
+             "\n\nNot verified: LiteRT makes partitions of its own, and numbers may differ.\n"}};
+  }
+
+ private:
+  // "npu", "cpu"
+  std::string device_of(PartId part) const {
+    const TargetId target = partition_.target(part);
+    return target == kNone<TargetId> ? "cpu" : report_.targets[index(target)].name;
+  }
+  std::string device_of(NodeId node) const { return device_of(partition_.part_of[node]); }
+
+  // By output and by name: OpenVINO calls an operator by either.
+  std::string affinities() const {
+    JsonText json;
+    std::set<std::string_view> seen;
+    json.begin_object();
+    const auto add = [&](std::string_view name, NodeId node) {
+      if (!name.empty() && seen.insert(name).second) json.text(name, upper(device_of(node)));
+    };
+    for (const NodeId node : graph_.nodes()) {
+      add(graph_.node(node).name, node);
+      for (const ValueId value : graph_.outputs(node)) add(graph_.value(value).name, node);
+    }
+    json.end_object();
+    return std::move(json).finish();
+  }
+
+  std::string onnx_mlir_placement() const {
+    JsonText json;
+    json.begin_object();
+    json.begin_list("device_placement");
+    for (const NodeId node : graph_.nodes()) {
+      json.begin_object(JsonText::Layout::one_line);
+      json.text("device", device_of(node));
+      json.text("node_type", "onnx." + std::string(graph_.op(node)));
+      json.text("onnx_node_name", graph_.node(node).name);
+      json.end_object();
+    }
+    json.end_list();
+    json.end_object();
+    return std::move(json).finish();
+  }
+
+  // "gpu(_run_on_gpu_);cpu(_run_on_cpu_)"
+  std::string layer_assignment() const {
+    std::string text;
+    const PartitionOptions& options = report_.options.partition;
+    for (std::size_t i = 0; i < report_.targets.size(); ++i) {
+      text += report_.targets[i].name + "(" + options.target_prefixes[i] + ");";
+    }
+    return text + "cpu(" + options.non_acc_prefix + ")";
+  }
+
+  // "conv1:GPU,relu1:GPU", for nodes that are not on the CPU.
+  std::string layer_device_types() const {
+    std::string text;
+    for (const NodeId node : graph_.nodes()) {
+      const std::string device = device_of(node);
+      if (device == "cpu") continue;
+      text += (text.empty() ? "" : ",") + std::string(graph_.node(node).name) + ":" + upper(device);
+    }
+    return text;
+  }
+
+  std::string onnx_readme() const {
+    return "Which device runs each node, in the words of runtimes.\n\n"
+           "OpenVINO\n"
+           "  scripts/run_hetero.py DIR MODEL.onnx\n"
+           "  compiles the model for HETERO by hetero_affinity.json; its place() is what a program "
+           "needs.\n"
+           "  Verified with OpenVINO 2026.4.1 on the CPU, under other names, with ten models: it "
+           "made at most\n  a model of each connected piece of a partition, with the CPU's "
+           "outputs. Not verified on an NPU or\n  a GPU, nor for this model: --check does that. "
+           "What is set is lost when a model is saved as IR.\n\n"
+           "ONNX Runtime\n"
+           "  annotated.onnx (--annotate) and the session option\n"
+           "  session.layer_assignment_settings = \"" +
+           layer_assignment() +
+           "\"\n  Not verified: no provider but the CPU's was seen to obey it yet.\n\n"
+           "TensorRT (trtexec; it knows the devices GPU and DLA only)\n"
+           "  --layerDeviceTypes=" +
+           layer_device_types() +
+           "\n  Not verified: TensorRT names layers itself.\n\n"
+           "onnx-mlir\n"
+           "  --load-device-placement-file plan_onnx_mlir.json\n"
+           "  Not verified.\n";
+  }
+
+  std::string litert_backends() const {
+    std::string text;
+    for (const PartId part : partition_.parts()) {
+      text += (text.empty() ? "" : ";") + std::to_string(index(part)) + ":" + device_of(part);
+    }
+    return text;
+  }
+
+  const Report& report_;
+  const Graph& graph_;
+  const Partition& partition_;
+};
+
+}  // namespace
+
+std::vector<PlanFile> plan_files(const Report& report) {
+  if (report.targets.empty()) return {};
+  const Plans plans(report);
+  if (report.model.format() == ModelFormat::onnx) return plans.of_onnx();
+  if (report.model.format() == ModelFormat::tflite) return plans.of_tflite();
+  return {};
+}
+
+}  // namespace cleave
