@@ -60,11 +60,25 @@ void ReferenceArgs::add_to(CLI::App& app) {
   app.add_option("--seed", seed, "seed of random inputs")->check(whole_number());
 }
 
+namespace {
+
+// Whether the backend takes models of the format; told where not.
+bool takes_format(const Backend& backend, const std::string& text, ModelFormat format) {
+  const PieceFormat wanted =
+      format == ModelFormat::tflite ? PieceFormat::tflite : PieceFormat::onnx;
+  if (!backend.takes || *backend.takes == wanted) return true;
+  print_diagnostics({diagnostic_of(text, "takes " + std::string(piece_format_text(*backend.takes)) +
+                                             ", not " + std::string(piece_format_text(wanted)))});
+  return false;
+}
+
+}  // namespace
+
 std::optional<Backend> ReferenceArgs::load(ModelFormat format) const {
   const std::string standard = format == ModelFormat::tflite ? "litert" : "onnxruntime";
   const std::string text = name.empty() ? standard : name;
   auto backend = load_backend(text);
-  if (!backend) return std::nullopt;
+  if (!backend || !takes_format(*backend, text, format)) return std::nullopt;
   if (backend->serve && backend->serve->does("capture")) return backend;
   print_diagnostics(
       {diagnostic_of(text, "has no \"serve\" with \"capture\": it cannot be the reference")});
@@ -145,7 +159,7 @@ std::optional<std::vector<Backend>> BackendArgs::load(ModelFormat format) {
   bool is_good = reference.has_inputs();
   for (const std::string& text : names) {
     auto backend = load_backend(text);
-    is_good = is_good && backend;
+    is_good = is_good && backend && takes_format(*backend, text, format);
     if (!backend) continue;
     if (integers_) backend->tolerance.integers = *integers_;
     // Of such a program nothing says that two may run at once.

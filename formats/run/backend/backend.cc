@@ -4,6 +4,10 @@
 
 namespace cleave {
 
+std::string_view piece_format_text(PieceFormat format) {
+  return format == PieceFormat::onnx ? "ONNX models" : "TensorFlow Lite models";
+}
+
 std::string_view lower_stage_name(LowerStage stage) {
   switch (stage) {
     case LowerStage::check:

@@ -29,6 +29,11 @@ struct BackendCommand {
 
 enum class TensorFormat : std::uint8_t { pb, npy, raw };
 
+// The format of the models that a backend takes.
+enum class PieceFormat : std::uint8_t { onnx, tflite };
+// "ONNX models", "TensorFlow Lite models"
+std::string_view piece_format_text(PieceFormat format);
+
 // A worker, and the stages that it serves.
 struct BackendServe {
   std::vector<std::string> argv;
@@ -62,6 +67,7 @@ struct Backend {
   std::optional<BackendCommand> check, compile, run;
   std::optional<BackendServe> serve;
   TensorFormat tensors = TensorFormat::pb;
+  std::optional<PieceFormat> takes;  // nullopt: not stated
   BackendEnvironment environment;
   std::vector<std::string> failed_if;  // regular expressions (line_pattern.h) on lines of output
   std::string message_begin;           // regular expression for the first line of the message

@@ -64,13 +64,14 @@ class BackendReader {
     if (key == "message") return read_message();
     if (key == "compare") return read_compare();
     if (key == "jobs") return read_jobs();
+    if (key == "takes") return read_takes();
     if (key == "max_model") return read_bytes(key, backend_.model_bytes);
     if (key == "max_file") return read_bytes(key, backend_.file_bytes);
     if (key == "opset") return read_opset();
     json_.pass_unknown(
         at, key, "the backend",
         {"format", "version", "name", "identity", "check", "compile", "run", "serve", "env",
-         "failed_if", "message", "compare", "jobs", "max_model", "max_file", "opset"});
+         "failed_if", "message", "compare", "jobs", "takes", "max_model", "max_file", "opset"});
   }
 
   void take(const std::string& key, std::string& field) {
@@ -168,6 +169,19 @@ class BackendReader {
       backend_.tensors = TensorFormat::raw;
     } else {
       faults_.error(at, escaped_in_quotes(*text) + " is not one of \"pb\", \"npy\", \"raw\"");
+    }
+  }
+
+  void read_takes() {
+    const std::size_t at = json_.offset();
+    const auto text = json_.take_text("\"takes\"");
+    if (!text) return;
+    if (*text == "onnx") {
+      backend_.takes = PieceFormat::onnx;
+    } else if (*text == "tflite") {
+      backend_.takes = PieceFormat::tflite;
+    } else {
+      faults_.error(at, escaped_in_quotes(*text) + " is not one of \"onnx\", \"tflite\"");
     }
   }
 
