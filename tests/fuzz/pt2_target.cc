@@ -63,7 +63,7 @@ void demand_writable(const LoadedModel& model, const std::vector<SupportList>& l
   const std::string path = scratch() + "/out";
   auto folder = OutputFolder::create(path, true);
   demand(folder.has_value(), "there is room for a folder");
-  const auto written = write_pt2_split(model, split->partition, Pt2Files::one_a_part, *folder, {});
+  const auto written = write_pt2_split(model, split->partition, PartFiles::one_a_part, *folder, {});
   if (!written) return demand_good_errors(written.error().faults);
   demand_json(written->chain, "the chain");
   demand(folder->commit().has_value(), "the folder is put into place");

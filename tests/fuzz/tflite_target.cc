@@ -43,20 +43,24 @@ std::optional<LoadedModel> loaded_tflite(SourceFile source) {
                      .notes = std::move(tflite->notes)};
 }
 
-void demand_tflite_written(const LoadedModel& model, const std::vector<SupportList>& lists) {
+void demand_tflite_written(const LoadedModel& model, const std::vector<SupportList>& lists,
+                           PartFiles files) {
   const auto split = split_graph({model.graph, lists, op_facts(model)}, {});
   demand(split.has_value(), "a graph is split");
   const std::string path = tflite_scratch() + "/out";
   auto folder = OutputFolder::create(path, true);
   demand(folder.has_value(), "there is room for a folder");
-  const auto written = write_tflite_split(model, split->partition, TfliteLift::shared, *folder, {});
+  const auto written = write_tflite_split(model, split->partition, {.files = files}, *folder, {});
   if (!written) return demand_good_errors(written.error().faults);
   demand_json(written->chain, "the chain");
   demand(folder->commit().has_value(), "the folder is put into place");
+  std::size_t part = 0;
   for (const std::string& file : written->part_files) {
     auto source = SourceFile::open(path + "/" + file);
     demand(source.has_value(), "what was written is there");
-    demand(read_tflite(*source, {}).has_value(), "what was written is a model");
+    ShapeBindings bindings;
+    if (files == PartFiles::bundle) bindings.signature = split->partition.names[part++];
+    demand(read_tflite(*source, bindings).has_value(), "what was written is a model");
   }
   std::filesystem::remove_all(path);
 }
@@ -71,7 +75,9 @@ void read_tflite_model_and_split(std::string_view bytes) {
   demand_good_split(*model, lists);
   std::size_t sum = 0;
   for (const char c : bytes) sum = sum * 31 + static_cast<unsigned char>(c);
-  if (sum % kWrittenOneIn == 0) demand_tflite_written(*model, lists);
+  if (sum % kWrittenOneIn != 0) return;
+  const bool is_bundle = sum / kWrittenOneIn % 2 == 0;
+  demand_tflite_written(*model, lists, is_bundle ? PartFiles::bundle : PartFiles::one_a_part);
 }
 
 }  // namespace cleave::fuzz
